@@ -1,0 +1,46 @@
+"""Errors that a user of the program is meant to read: what went wrong, where, what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MaskcourtError(Exception):
+    """A failure with a message for the user; the command line prints it in one line.
+
+    Args:
+        message: What went wrong, and where (schema id, pointer, position, engine).
+        hint: What to do about it; printed behind the message.
+    """
+
+    exit_code = 2
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(MaskcourtError):
+    """The caller asked for something that does not exist or does not go together."""
+
+
+class InputError(MaskcourtError):
+    """A file or a case that the caller gave cannot be used."""
+
+
+class RunDirectoryError(MaskcourtError):
+    """A run directory cannot be written, belongs to another run, or is damaged."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the known word nearest to `name`, or lists them all when none is near."""
+    known = sorted(known)
+    if not known:
+        return None
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)

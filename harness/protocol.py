@@ -1,0 +1,164 @@
+"""What the harness asks of an engine: compile a schema, then mask, consume and clone.
+
+This module is the whole border between the harness and an engine. It is imported inside hosts
+that may run under another interpreter, so it needs nothing but numpy.
+
+A *mask* is an array of `vocabulary.words` unsigned 32-bit words; bit ``i % 32`` of word
+``i // 32`` says whether token ``i`` may come next. The bits of the end-of-sequence ids say
+whether generation may end here. Bits beyond the vocabulary's size are zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from harness.vocabulary import Vocabulary
+
+Mask = npt.NDArray[np.uint32]
+
+
+class Refused(Exception):
+    """The engine declines this schema; the message is the engine's own."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option that an engine spec may set, as in ``xgrammar[any_whitespace=false]``."""
+
+    default: bool | int | str
+    help: str
+    choices: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class EngineInfo:
+    """Which engine this is, exactly: part of every result that it takes part in."""
+
+    name: str
+    version: str
+    options: Mapping[str, bool | int | str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the distributions that decide the masks, the engine's own among them."""
+
+
+@runtime_checkable
+class Matcher(Protocol):
+    """An engine's state for one schema. Not shared between threads."""
+
+    def mask(self, out: Mask) -> None:
+        """Overwrite `out`, shape ``(words,)``, with the tokens allowed next.
+
+        Pure: asking twice gives the same mask, and nothing that follows changes by it. After an
+        end-of-sequence token was consumed every bit is zero.
+        """
+
+    def consume(self, token: int) -> bool:
+        """Advance by one token; False, with the state unchanged, when it is refused.
+
+        Consuming an end-of-sequence id is refused unless the value may end here; after it the
+        matcher has ended and refuses everything.
+        """
+
+    def clone(self) -> Self:
+        """An independent matcher in the same state."""
+
+
+@runtime_checkable
+class FollowingMatcher(Matcher, Protocol):
+    """A matcher that can try many tokens in one go, faster than mask and consume in turn."""
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """How many leading `tokens` may be consumed one after another; the state is unchanged.
+
+        Must equal `follow_by_mask` on every input: the contract suite holds it to that.
+        """
+
+
+class Engine(Protocol):
+    """A constrained-decoding library in one exact version and configuration.
+
+    Class attributes are readable without the library being installed.
+    """
+
+    OPTIONS: Mapping[str, Option]
+    DISTRIBUTION: str
+    """The PyPI distribution whose version is the engine's version."""
+
+    info: EngineInfo
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        """Import the library and prepare it for `vocabulary`; `options` hold every key."""
+
+    def compile(self, schema: str) -> Matcher:
+        """A matcher at the start of a text, for the JSON Schema whose JSON text is `schema`.
+
+        Raises:
+            Refused: The engine declines the schema. An engine that is lazy computes its first
+                mask here, so that what it cannot do shows at compilation.
+        """
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """What the library itself holds as the bytes of `ids`; None where it cannot be asked."""
+
+
+def allows(mask: Mask, token: int) -> bool:
+    """Whether the bit of `token` is set in `mask`."""
+    return bool((int(mask[token >> 5]) >> (token & 31)) & 1)
+
+
+def set_bits(ids: Iterable[int], words: int) -> Mask:
+    """A mask of `words` words with exactly the bits of `ids` set."""
+    index = np.fromiter(ids, dtype=np.int64)
+    bits = np.zeros(words * 32, dtype=np.uint8)
+    bits[index] = 1
+    return np.packbits(bits, bitorder="little").view(np.uint32)
+
+
+def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
+    """The ids below `size` whose bits are set in `mask`, ascending."""
+    bits = np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), bitorder="little")
+    return np.flatnonzero(bits[:size]).astype(np.int32)
+
+
+def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:
+    """How many leading `tokens` a clone of `matcher` allows, its mask looked at before each.
+
+    The slow, obvious definition of "allowed token by token" that every faster way is held to.
+    """
+    trial = matcher.clone()
+    buffer = np.zeros(words, dtype=np.uint32)
+    for count, token in enumerate(tokens):
+        trial.mask(buffer)
+        if not allows(buffer, token) or not trial.consume(token):
+            return count
+    return len(tokens)
+
+
+def complete_options(
+    known: Mapping[str, Option], given: Mapping[str, Any]
+) -> dict[str, bool | int | str]:
+    """`given` with the defaults of `known` filled in, in the order of `known`.
+
+    Raises:
+        KeyError: An option that is not known; its argument is the name.
+        ValueError: A value of the wrong type, or not among the choices.
+    """
+    for name in given:
+        if name not in known:
+            raise KeyError(name)
+    out: dict[str, bool | int | str] = {}
+    for name, option in known.items():
+        value = given.get(name, option.default)
+        if type(value) is not type(option.default):
+            wanted = type(option.default).__name__
+            raise ValueError(f"{name}={value!r} is not of type {wanted}")
+        if option.choices and value not in option.choices:
+            raise ValueError(f"{name}={value!r} is not one of {', '.join(option.choices)}")
+        out[name] = value
+    return out
