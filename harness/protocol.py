@@ -36,6 +36,19 @@ class Option:
     choices: tuple[str, ...] | None = None
 
 
+CONFIG = Option(
+    "spec",
+    "spec: as close to the specification as the engine can get; shipped: as its users get it",
+    ("spec", "shipped"),
+)
+"""The option that selects a whole configuration; every built-in adapter has it as ``config``."""
+
+
+def switch(help_text: str) -> Option:
+    """An option that overrides one on-off setting of the configuration that `CONFIG` selects."""
+    return Option("auto", f"{help_text}; auto: as config has it", ("auto", "true", "false"))
+
+
 @dataclass(frozen=True)
 class EngineInfo:
     """Which engine this is, exactly: part of every result that it takes part in."""
@@ -162,3 +175,18 @@ def complete_options(
             raise ValueError(f"{name}={value!r} is not one of {', '.join(option.choices)}")
         out[name] = value
     return out
+
+
+def settle_switches(
+    options: Mapping[str, bool | int | str], presets: Mapping[str, Mapping[str, bool]]
+) -> dict[str, bool]:
+    """The on-off settings of the preset that ``config`` names, with explicit ones put over them.
+
+    An explicit ``true`` or ``false`` wins over the configuration, whichever is written first:
+    ``xgrammar[config=shipped,strict_mode=false]`` is as shipped but for `strict_mode`.
+    """
+    preset = presets[str(options["config"])]
+    return {
+        name: value if options[name] == "auto" else options[name] == "true"
+        for name, value in preset.items()
+    }

@@ -1,0 +1,316 @@
+"""llguidance: an Earley parser over derivatives of regular expressions, lazy in all it does.
+
+As shipped it *forces* tokens: where only certain bytes may follow, the mask holds the one token
+with which the tokenizer itself would write them. Configuration ``spec`` switches that off, so
+that the mask is the whole language, and permits every escape that JSON has.
+
+Sources: llguidance 1.9.1, docstrings in `_lib.pyi`, `docs/fast_forward.md` (forced tokens),
+`docs/json_schema.md` (options under ``x-guidance``). Observed in 1.6.1 and 1.9.1: a refused token
+is an error for ever; a value that cannot be continued refuses the end-of-sequence id in
+`validate_tokens` and `try_consume_tokens`, although the mask has its bit.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.protocol import (
+    CONFIG,
+    EngineInfo,
+    Mask,
+    Option,
+    Refused,
+    allows,
+    follow_by_mask,
+    settle_switches,
+    switch,
+)
+
+if TYPE_CHECKING:
+    from harness.vocabulary import Vocabulary
+
+_PRESETS = {
+    "spec": {"forced": False, "unicode_escapes": True},
+    "shipped": {"forced": True, "unicode_escapes": False},
+}
+_PROBE = 3
+"""Most continuations are refused within so many tokens; they need not be converted as a whole."""
+_UNICODE_ESCAPES = "json_allow_general_unicode_escapes"
+
+
+class LLGuidanceEngine:
+    r"""llguidance with one vocabulary.
+
+    Where the vocabulary has a pre-tokeniser's pattern, forced tokens are those of the real BPE,
+    otherwise of the greedy tokenisation. ``unicode_escapes=auto`` leaves ``\uXXXX`` out in
+    versions that cannot permit it (1.6.1).
+    """
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {
+        "config": CONFIG,
+        "forced": switch("where bytes are forced, allow only the tokenizer's own token for them"),
+        "unicode_escapes": switch(r"\uXXXX for printable characters, too"),
+        "lenient": Option(False, "ignore keywords that it does not implement instead of refusing"),
+    }
+    DISTRIBUTION = "llguidance"
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        import llguidance
+
+        self.info = EngineInfo(
+            self.DISTRIBUTION,
+            version(self.DISTRIBUTION),
+            dict(options),
+            {self.DISTRIBUTION: version(self.DISTRIBUTION)},
+        )
+        self._matcher = llguidance.LLMatcher
+        self._tokenizer = _tokenizer(llguidance, vocabulary)
+        self._ids = _Ids(
+            vocabulary.words, vocabulary.special.tobytes(), vocabulary.eos, vocabulary.eos_ids
+        )
+        self._undecodable = frozenset(
+            token
+            for token, text in enumerate(vocabulary.tokens)
+            if vocabulary.special[token] or b"\xff" in text
+        )
+        settings = settle_switches(options, _PRESETS)
+        self._forced = settings["forced"]
+        self._json_options: dict[str, bool] = {"lenient": True} if options["lenient"] else {}
+        if settings["unicode_escapes"]:
+            if self._knows(_UNICODE_ESCAPES):
+                self._json_options[_UNICODE_ESCAPES] = True
+            elif options["unicode_escapes"] == "true":
+                raise UsageError(
+                    f"llguidance {self.info.version} has no option {_UNICODE_ESCAPES}",
+                    "leave unicode_escapes out, or use a later version",
+                )
+
+    def compile(self, schema: str) -> LLGuidanceMatcher:
+        """A matcher at the start of a text, its first mask computed.
+
+        What the library warns about is printed to standard error.
+
+        Raises:
+            Refused: With the library's message.
+        """
+        grammar = self._grammar(schema, self._json_options)
+        native = self._matcher(self._tokenizer, grammar, log_level=0)
+        if not native.is_error():
+            native.compute_bitmask()
+        if native.is_error():
+            raise Refused(native.get_error().strip())
+        if hasattr(native, "get_grammar_warnings"):
+            for warning in native.get_grammar_warnings():
+                sys.stderr.write(f"llguidance: warning: {warning}\n")
+        return (ForcingMatcher if self._forced else LLGuidanceMatcher)(native, self._ids)
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """The library's decoding of each id by itself.
+
+        None for special ids, and for tokens with a byte 0xFF: with that byte the library marks
+        special tokens, and its decoding leaves it out.
+        """
+        decode = self._tokenizer.decode_bytes
+        return [None if token in self._undecodable else decode([token]) for token in ids]
+
+    def _grammar(self, schema: str, json_options: Mapping[str, bool]) -> str:
+        text = _with_options(schema, json_options)
+        build = self._matcher
+        try:
+            if self._forced:
+                return str(build.grammar_from_json_schema(text))
+            return str(
+                build.grammar_from_lark(f'%llguidance {{"no_forcing": true}}\nstart: %json {text}')
+            )
+        except ValueError as error:
+            raise Refused(str(error).strip()) from error
+
+    def _knows(self, json_option: str) -> bool:
+        grammar = self._grammar("{}", {json_option: True})
+        return not self._matcher(self._tokenizer, grammar, log_level=0).is_error()
+
+
+@dataclass(frozen=True)
+class _Ids:
+    """What a matcher must know of the vocabulary."""
+
+    words: int
+    special: bytes
+    """By id, 1 where it is special, end of sequence included."""
+    eos: int
+    eos_ids: tuple[int, ...]
+
+    def ordinary(self, token: int) -> bool:
+        return 0 <= token < len(self.special) and not self.special[token]
+
+
+class LLGuidanceMatcher:
+    """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
+
+    The end of sequence is never consumed by the library: `is_accepting` says whether it may be.
+    """
+
+    def __init__(self, native: Any, ids: _Ids) -> None:
+        self.native = native
+        self._ids = ids
+        self._ended = False
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`.
+
+        Raises:
+            RuntimeError: The library has reached one of its limits; the matcher is of no more use.
+        """
+        if self._ended:
+            out[:] = 0
+            return
+        self.native.unsafe_compute_mask_ptr(out.ctypes.data, out.nbytes)
+        self._raise_error()
+        if len(self._ids.eos_ids) > 1 and allows(out, self._ids.eos):
+            # The library knows one end-of-sequence id; the others mean the same.
+            for token in self._ids.eos_ids:
+                out[token >> 5] |= 1 << (token & 31)
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`; raises as `mask` does."""
+        if self._ended:
+            return False
+        if token in self._ids.eos_ids:
+            self._ended = self.native.is_accepting()
+            return self._ended
+        if not self._ids.ordinary(token):
+            return False
+        taken: int = self.native.try_consume_tokens([token])
+        self._raise_error()
+        return taken == 1
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`."""
+        twin = copy(self)
+        twin.native = self.native.deep_copy()
+        return twin
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does."""
+        if self._ended:
+            return 0
+        taken = self._validated(tokens[:_PROBE])
+        return taken if taken < _PROBE else self._validated(tokens)
+
+    def _validated(self, tokens: Sequence[int]) -> int:
+        """As `follow`; takes time for every one of `tokens`, accepted or not."""
+        asked: list[int] = []
+        for token in tokens:
+            if token in self._ids.eos_ids:
+                if not asked:
+                    return int(self.native.is_accepting())
+                asked.append(self._ids.eos)
+                break
+            if not self._ids.ordinary(token):
+                break
+            asked.append(token)
+        taken: int = self.native.validate_tokens(asked)
+        self._raise_error()
+        return taken
+
+    def _raise_error(self) -> None:
+        if self.native.is_error():
+            raise RuntimeError(f"llguidance: {self.native.get_error().strip()}")
+
+
+class ForcingMatcher(LLGuidanceMatcher):
+    """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
+
+    def __init__(self, native: Any, ids: _Ids) -> None:
+        super().__init__(native, ids)
+        self._present: Mask | None = None
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`; raises as `LLGuidanceMatcher.mask` does."""
+        out[:] = self._mask_here()
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`: what the mask forbids is refused."""
+        if not 0 <= token < len(self._ids.special) or not allows(self._mask_here(), token):
+            return False
+        taken = super().consume(token)
+        if taken:
+            self._present = None
+        return taken
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
+        return follow_by_mask(self, tokens[: super().follow(tokens)], self._ids.words)
+
+    def _mask_here(self) -> Mask:
+        """The present mask, kept until a token is consumed. Never written to once computed."""
+        if self._present is None:
+            present = np.zeros(self._ids.words, dtype=np.uint32)
+            super().mask(present)
+            self._present = present
+        return self._present
+
+
+def _with_options(schema: str, json_options: Mapping[str, bool]) -> str:
+    """`schema` with `json_options` for the library, its text otherwise untouched.
+
+    A schema with an ``x-guidance`` of its own keeps that: the library takes the last one.
+    """
+    body = schema.strip()
+    if json_options and body == "true":
+        body = "{}"
+    if not json_options or not body.startswith("{"):
+        return body
+    rest = body[1:].lstrip()
+    comma = "" if rest.startswith("}") else ","
+    return f'{{"x-guidance":{json.dumps(json_options)}{comma}{rest}'
+
+
+def _tokenizer(library: Any, vocabulary: Vocabulary) -> Any:
+    """The library's tokenizer: real BPE where `vocabulary` describes one, otherwise greedy."""
+    names = [
+        (text or f"<|{token}|>".encode()) if special else text
+        for token, (text, special) in enumerate(
+            zip(vocabulary.tokens, vocabulary.special.tolist(), strict=True)
+        )
+    ]
+    special = np.flatnonzero(vocabulary.special).tolist()
+    if vocabulary.pattern is None:
+        source = _GreedyTokenizer(vocabulary, names, special)
+        return library.LLTokenizer(
+            library.TokenizerWrapper(source), n_vocab=vocabulary.size, eos_token=vocabulary.eos
+        )
+    hidden = set(special)
+    return library.LLTokenizer.from_tiktoken(
+        encoder={text: token for token, text in enumerate(names) if token not in hidden},
+        special_tokens={names[token].decode("utf-8", "replace"): token for token in special},
+        pattern=vocabulary.pattern,
+        eos_token=vocabulary.eos,
+        n_vocab=vocabulary.size,
+    )
+
+
+class _GreedyTokenizer:
+    """What `llguidance.TokenizerWrapper` asks of a tokenizer."""
+
+    bos_token_id = None
+
+    def __init__(
+        self, vocabulary: Vocabulary, tokens: list[bytes], special_token_ids: list[int]
+    ) -> None:
+        self.eos_token_id = vocabulary.eos
+        self.tokens = tokens
+        self.special_token_ids = special_token_ids
+        self._vocabulary = vocabulary
+
+    def __call__(self, text: bytes) -> list[int]:
+        return self._vocabulary.encode_greedy(text)

@@ -1,0 +1,233 @@
+"""xgrammar: token masks from a pushdown automaton compiled from the schema.
+
+Written for 0.1.32 to 0.2.8; what differs between them (`GrammarMatcher.fork`, the parameter
+`any_order`) is looked for in the library, not inferred from its version.
+
+Sources: docstrings of `GrammarCompiler.compile_json_schema` and `GrammarMatcher` in 0.2.8;
+behaviour at the end of a text and of special tokens was observed with both versions.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.protocol import (
+    CONFIG,
+    EngineInfo,
+    Mask,
+    Option,
+    Refused,
+    set_bits,
+    settle_switches,
+    switch,
+)
+
+if TYPE_CHECKING:
+    from harness.vocabulary import Vocabulary
+
+_PRESETS = {
+    "spec": {"any_whitespace": True, "strict_mode": False, "any_order": False},
+    "shipped": {"any_whitespace": True, "strict_mode": True, "any_order": False},
+}
+
+_IMPOSSIBLE, _ORDINARY, _END = 0, 1, 2
+
+
+class XGrammarEngine:
+    """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {
+        "config": CONFIG,
+        "any_whitespace": switch("whitespace of any kind and length between tokens of JSON"),
+        "strict_mode": switch("forbid properties and items that the schema does not declare"),
+        "any_order": switch(
+            "properties in any order, but required and unique keys are no longer enforced"
+        ),
+    }
+    DISTRIBUTION = "xgrammar"
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        import xgrammar
+
+        self.info = EngineInfo(
+            self.DISTRIBUTION,
+            version(self.DISTRIBUTION),
+            dict(options),
+            {self.DISTRIBUTION: version(self.DISTRIBUTION)},
+        )
+        # A special token with a text of its own would be allowed inside strings.
+        texts = [
+            b"" if special else text
+            for text, special in zip(vocabulary.tokens, vocabulary.special.tolist(), strict=True)
+        ]
+        self._library = xgrammar
+        self._tokenizer = xgrammar.TokenizerInfo(
+            texts,
+            xgrammar.VocabType.RAW,
+            vocab_size=vocabulary.size,
+            stop_token_ids=list(vocabulary.eos_ids),
+        )
+        self._compiler = xgrammar.GrammarCompiler(
+            self._tokenizer, max_threads=1, cache_enabled=False
+        )
+        self._settings = self._supported(settle_switches(options, _PRESETS))
+        self._ids = _Ids.of(vocabulary, self._tokenizer.special_token_ids)
+
+    def compile(self, schema: str) -> XGrammarMatcher:
+        """A matcher at the start of a text.
+
+        Raises:
+            Refused: With the library's message.
+        """
+        try:
+            grammar = self._compiler.compile_json_schema(schema, **self._settings)
+        except RuntimeError as error:
+            raise Refused(str(error).strip()) from error
+        matcher = self._library.GrammarMatcher
+        if hasattr(matcher, "fork"):
+            return XGrammarMatcher(matcher(grammar), self._ids)
+        return ReplayingMatcher(matcher(grammar), self._ids, lambda: matcher(grammar))
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """The library's decoded vocabulary; None for what it takes for special.
+
+        That is every special token, and in 0.1.32, which cuts texts at NUL bytes, also a token
+        that begins with one.
+        """
+        held = self._tokenizer.decoded_vocab
+        hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}
+        return [None if token in hidden else bytes(held[token]) for token in ids]
+
+    def _supported(self, settings: dict[str, bool]) -> dict[str, bool]:
+        known = inspect.signature(self._compiler.compile_json_schema).parameters
+        for name in settings.keys() - known.keys():
+            if settings[name]:
+                raise UsageError(
+                    f"xgrammar {self.info.version} has no option {name}",
+                    "leave it out, or use a later version",
+                )
+        return {name: value for name, value in settings.items() if name in known}
+
+
+@dataclass(frozen=True)
+class _Ids:
+    """Which ids the library may allow at all, as a mask and by id."""
+
+    possible: Mask
+    kinds: bytes
+    """By id: `_IMPOSSIBLE`, `_ORDINARY` or `_END`."""
+    texts: Sequence[bytes]
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, taken_for_special: Iterable[int]) -> _Ids:
+        kinds = bytearray([_ORDINARY]) * vocabulary.size
+        for token in taken_for_special:
+            kinds[token] = _IMPOSSIBLE
+        for token in vocabulary.eos_ids:
+            kinds[token] = _END
+        possible = [token for token, kind in enumerate(kinds) if kind]
+        return cls(set_bits(possible, vocabulary.words), bytes(kinds), vocabulary.tokens)
+
+
+class XGrammarMatcher:
+    """A `GrammarMatcher` that is copied by its own `fork`."""
+
+    def __init__(self, native: Any, ids: _Ids) -> None:
+        self.native = native
+        self._ids = ids
+        self._ended = False
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        if self._ended:  # the library raises when it is asked for a mask after the end
+            out[:] = 0
+        elif self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1)):
+            # Bits beyond the vocabulary come out set where the mask is nearly full.
+            np.bitwise_and(out, self._ids.possible, out=out)
+        else:
+            out[:] = self._ids.possible
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`."""
+        kind = _IMPOSSIBLE if self._ended else self._kind(token)
+        if not kind or not self.native.accept_token(token):
+            return False
+        self._ended = kind == _END
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`."""
+        return self._copied_with(self.native.fork())
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`; accepts, then rolls back."""
+        if self._ended or not tokens or not self._kind(tokens[0]):
+            return 0
+        accept = self.native.accept_token
+        if not accept(tokens[0]):  # by far the most frequent answer
+            return 0
+        if self._kind(tokens[0]) == _END:
+            self.native.rollback(1)
+            return 1
+        rest = tuple(takewhile(lambda token: self._kind(token) == _ORDINARY, tokens[1:]))
+        taken, steps = self._accept_all(rest)
+        taken, steps = taken + 1, steps + 1
+        if taken == len(rest) + 1 < len(tokens) and self._kind(tokens[taken]) == _END:
+            ended = accept(tokens[taken])
+            taken, steps = taken + ended, steps + ended
+        self.native.rollback(steps)
+        return taken
+
+    def _accept_all(self, tokens: Sequence[int]) -> tuple[int, int]:
+        """How many ordinary `tokens` were accepted, and in how many steps of a rollback.
+
+        The text as a whole takes a third of the time, but tells no more than yes or no.
+        """
+        texts = self._ids.texts
+        if tokens and self.native.accept_string(b"".join([texts[token] for token in tokens])):
+            return len(tokens), 1
+        accepted = sum(1 for _ in takewhile(self.native.accept_token, tokens))
+        return accepted, accepted
+
+    def _kind(self, token: int) -> int:
+        """The kind in `_Ids`: the library prints a complaint when asked about an impossible id."""
+        kinds = self._ids.kinds
+        return kinds[token] if 0 <= token < len(kinds) else _IMPOSSIBLE
+
+    def _copied_with(self, native: Any) -> Self:
+        twin = copy(self)
+        twin.native = native
+        return twin
+
+
+class ReplayingMatcher(XGrammarMatcher):
+    """A `GrammarMatcher` of a version without `fork`: a clone replays what was consumed."""
+
+    def __init__(self, native: Any, ids: _Ids, fresh: Callable[[], Any]) -> None:
+        super().__init__(native, ids)
+        self._fresh = fresh
+        self._consumed: tuple[int, ...] = ()
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`."""
+        if not super().consume(token):
+            return False
+        self._consumed += (token,)
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`."""
+        native = self._fresh()
+        for token in self._consumed:
+            if not native.accept_token(token):
+                raise RuntimeError(f"xgrammar refuses token {token}, which it accepted before")
+        return self._copied_with(native)

@@ -1,0 +1,270 @@
+"""A bench run from what the user asked for to a finished run directory."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.case_run import Rules, reference_problem
+from harness.cases import Case, Selected, open_cases, select, styled
+from harness.engines import EngineSpec, parse_specs
+from harness.errors import InputError
+from harness.judge import INVALID, Judge
+from harness.lanes import CaseDone, LaneSettings, default_lanes, run_lanes, save_vocabulary
+from harness.panel import Limits
+from harness.progress import RunProgress
+from harness.resolve import Effort
+from harness.store import RunDirectory, create_or_resume
+from harness.vocabulary import Vocabulary
+from harness.vocabulary_readers import open_vocabulary
+
+RUNS = "runs"
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What a user asks of a run; see the options of ``maskcourt bench``."""
+
+    engines: Sequence[str]
+    cases: str = "embedded"
+    out: Path | None = None
+    families: Sequence[str] = ()
+    pattern: str | None = None
+    limit: int | None = None
+    sample: int | None = None
+    lanes: int | None = None
+    vocabulary: str = "qwen2.5"
+    eos: str | None = None
+    resolver: str = "shared"
+    rules: Rules = field(default_factory=Rules)
+    limits: Limits = field(default_factory=Limits)
+    effort: Effort = field(default_factory=Effort)
+
+
+def bench(request: BenchRequest) -> RunDirectory:
+    """Run what is asked, or go on with it where it was interrupted; the finished run.
+
+    Raises:
+        MaskcourtError: Whatever the user can mend.
+        KeyboardInterrupt: The user stopped it; finished cases are kept.
+    """
+    specs = parse_specs(request.engines)
+    vocabulary = open_vocabulary(request.vocabulary, request.eos)
+    selected = _selected(request)
+    if selected.source.own:
+        _check_references(selected, request.rules)
+    return _Bench(request, specs, vocabulary, selected).run()
+
+
+class _Bench:
+    """One session of a run."""
+
+    def __init__(
+        self,
+        request: BenchRequest,
+        specs: Sequence[EngineSpec],
+        vocabulary: Vocabulary,
+        selected: Selected,
+    ) -> None:
+        self.request = request
+        self.specs = tuple(specs)
+        self.vocabulary = vocabulary
+        self.selected = selected
+        self.run_directory: RunDirectory | None = None
+        self.progress: RunProgress | None = None
+
+    def run(self) -> RunDirectory:
+        """Run the cases that are not there yet, then close the run."""
+        path = self._path()
+        finished = _finished(path)
+        with save_vocabulary(self.vocabulary) as directory:
+            settings = LaneSettings(
+                self.specs,
+                str(Path(directory) / "vocabulary"),
+                self.request.limits,
+                self.request.rules,
+                self.request.resolver,
+                self.request.effort,
+            )
+            lanes = 1 if finished else self._lanes()
+            with RunProgress(len(self.selected)) as self.progress:
+                run_lanes(settings, lanes, self._begin, self._done)
+        assert self.run_directory is not None
+        if not self.run_directory.finished:
+            seconds = _seconds(self.run_directory)
+            self.run_directory.finish({"seconds": round(seconds, 1)})
+        return self.run_directory
+
+    def _begin(
+        self, infos: list[Mapping[str, Any]]
+    ) -> tuple[RunDirectory, Iterator[tuple[int, Case]]]:
+        identity = self._identity(infos)
+        run = create_or_resume(self._path(), identity, _notes())
+        self.run_directory = run
+        if run.finished:
+            return run, iter(())
+        done = run.done()
+        _note_session(run, self._lanes())
+        assert self.progress is not None
+        self.progress.skip(len(done))
+        todo = {
+            ordinal: id_ for ordinal, id_ in enumerate(self.selected.ids) if ordinal not in done
+        }
+        return run, _jobs(self.selected, todo)
+
+    def _done(self, case: CaseDone) -> None:
+        assert self.progress is not None
+        self.progress.case_done(case.disputed_tokens)
+
+    def _lanes(self) -> int:
+        wanted = self.request.lanes or default_lanes()
+        return max(1, min(wanted, len(self.selected)))
+
+    def _path(self) -> Path:
+        if self.request.out is not None:
+            return self.request.out
+        asked = json.dumps(_asked(self.request, self.specs), sort_keys=True, default=str)
+        digest = hashlib.sha256(asked.encode()).hexdigest()[:8]
+        stem = "".join(c if c.isalnum() else "-" for c in self.selected.source.name).strip("-")
+        return Path(RUNS) / f"{stem[:40]}-{digest}"
+
+    def _identity(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """What two sessions must have in common to write into one run directory."""
+        return {
+            "harness": {"version": __version__, "sha256": code_hash()},
+            "engines": {
+                spec.name: {
+                    "version": info["version"],
+                    "options": info["options"],
+                    "packages": info["packages"],
+                }
+                for spec, info in zip(self.specs, infos, strict=True)
+            },
+            "validators": {
+                name: importlib.metadata.version(name) for name in ("jsonschema", "jsonschema-rs")
+            },
+            "vocabulary": {"name": self.vocabulary.name, "sha256": self.vocabulary.sha256},
+            "data": {
+                "name": self.selected.source.name,
+                "sha256": self.selected.source.sha256,
+                "cases": len(self.selected),
+                "ids": hashlib.sha256("\n".join(self.selected.ids).encode()).hexdigest(),
+            },
+            "rules": asdict(self.request.rules),
+            "resolver": {"name": self.request.resolver, **asdict(self.request.effort)},
+            "limits": asdict(self.request.limits),
+        }
+
+
+def code_hash() -> str:
+    """A hash of the harness's and the adapters' own source: other code, other verdicts."""
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parent.parent
+    for file in sorted([*root.glob("harness/*.py"), *root.glob("adapters/*.py")]):
+        digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]:
+    wanted = asdict(replace(request, out=None, lanes=None))
+    return {**wanted, "engines": [spec.name for spec in specs]}
+
+
+def _selected(request: BenchRequest) -> Selected:
+    return select(
+        open_cases(request.cases),
+        families=request.families,
+        pattern=request.pattern,
+        limit=request.limit,
+        sample=request.sample,
+        seed=request.rules.seed,
+        with_valid=request.sample is not None,
+    )
+
+
+def _check_references(selected: Selected, rules: Rules) -> None:
+    """Refuse data of one's own in which a reference is not valid under its schema.
+
+    Raises:
+        InputError: Naming the first such case.
+    """
+    judge = Judge(4 << 30)
+    try:
+        for case in selected:
+            if judge.open(case.schema) is not None:
+                continue
+            texts = [styled(one, rules.style) for one in case.valid]
+            for text, ruling in zip(texts, judge.judge(texts), strict=True):
+                if ruling.verdict == INVALID:
+                    _, message = reference_problem(text, ruling)
+                    raise InputError(
+                        f"{case.source}: case {case.id!r}: {message}",
+                        'mend the case, or move the instance to "invalid"',
+                    )
+    finally:
+        judge.close()
+
+
+def _jobs(selected: Selected, todo: Mapping[int, str]) -> Iterator[tuple[int, Case]]:
+    ordinals = {id_: ordinal for ordinal, id_ in todo.items()}
+    for case in selected.source.read(list(ordinals)):
+        yield ordinals[case.id], case
+
+
+def _finished(path: Path) -> bool:
+    manifest = path / "run.json"
+    try:
+        return "tables" in json.loads(manifest.read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+
+
+def _notes() -> dict[str, Any]:
+    """What is recorded of the machine and the moment; no part of the run's identity."""
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": {
+            "system": platform.platform(),
+            "python": platform.python_version(),
+            "processors": len(os.sched_getaffinity(0)),
+            "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        },
+        "commit": _commit(),
+    }
+
+
+def _commit() -> str | None:
+    root = Path(__file__).resolve().parent.parent
+    command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def _note_session(run: RunDirectory, lanes: int) -> None:
+    with (run.path / "sessions.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
+
+
+def _seconds(run: RunDirectory) -> float:
+    """Wall time of all sessions; one that was interrupted lasted until its last stored case."""
+    lines = (run.path / "sessions.jsonl").read_text("utf-8").splitlines()
+    starts = [float(json.loads(line)["began"]) for line in lines]
+    stored = sorted(file.stat().st_mtime for file in run.path.glob("parts/*/part.json"))
+    total = time.time() - starts[-1]
+    for began, end in zip(starts, starts[1:], strict=False):
+        last = max((moment for moment in stored if began <= moment < end), default=began)
+        total += last - began
+    return total

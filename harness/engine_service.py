@@ -1,0 +1,226 @@
+"""The service inside an engine's host: everything that touches the engine, hot loops included.
+
+Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
+``compile``, ``goto`` (replay consumed tokens), ``mask``, ``step`` (consume, then mask),
+``prove`` (which continuation of a list each disputed token is allowed to take to the end) and
+``roll_out``. The mask is written to memory shared with the coordinator.
+"""
+
+from __future__ import annotations
+
+import mmap
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness import wire
+from harness.host_worker import load
+from harness.protocol import (
+    Engine,
+    FollowingMatcher,
+    Mask,
+    Matcher,
+    Refused,
+    follow_by_mask,
+)
+from harness.rollout import ENDINGS, Preferences, roll_out
+from harness.vocabulary import Vocabulary
+
+NO_CONTINUATION = -1
+LIES = -2
+
+
+class EngineService:
+    """One engine, and the matcher that stands at the present position of the walk."""
+
+    engine: Engine
+    vocabulary: Vocabulary
+    shared: Mask
+    """The coordinator's view of the mask, shape ``(words,)``."""
+
+    def __init__(self) -> None:
+        self.start: Matcher | None = None
+        self.here: Matcher | None = None
+        self._preferences: Preferences | None = None
+        self._buffer: Mask = np.zeros(0, dtype=np.uint32)
+
+    def handle(self, message: wire.Message) -> wire.Message:
+        """Answer one command; an exception that leaves it is the engine's."""
+        commands = {
+            "open": self.open,
+            "check": self.check,
+            "compile": self.compile,
+            "goto": self.goto,
+            "mask": self.mask,
+            "step": self.step,
+            "prove": self.prove,
+            "roll_out": self.roll_out,
+        }
+        return commands[message.head["do"]](message)
+
+    def open(self, message: wire.Message) -> wire.Message:
+        """Load the vocabulary, construct the engine, map the shared mask."""
+        head = message.head
+        self.vocabulary = Vocabulary.load(head["vocabulary"])
+        memory = mmap.mmap(head["mask"], self.vocabulary.words * 4)
+        self.shared = np.frombuffer(memory, dtype=np.uint32)
+        self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
+        self.engine = load(head["engine"])(self.vocabulary, head["options"])
+        info = self.engine.info
+        return wire.Message(
+            {
+                "name": info.name,
+                "version": info.version,
+                "options": dict(info.options),
+                "packages": dict(info.packages),
+                "sha256": self.vocabulary.sha256,
+                "words": self.vocabulary.words,
+            }
+        )
+
+    def check(self, _message: wire.Message) -> wire.Message:
+        """Compare every ordinary token's bytes with what the engine itself holds.
+
+        Answers how many tokens it could be asked about, and the ids on which it differs.
+        """
+        ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
+        held = self.engine.token_bytes(ordinary)
+        asked = 0
+        wrong = []
+        for token, text in zip(ordinary, held, strict=True):
+            if text is None:
+                continue
+            asked += 1
+            if text != self.vocabulary.tokens[token]:
+                wrong.append(token)
+        return wire.Message({"asked": asked, "of": len(ordinary), "wrong": wrong[:20]})
+
+    def compile(self, message: wire.Message) -> wire.Message:
+        """Compile a schema and stand at its start; the first mask belongs to the time."""
+        self.start = self.here = None
+        began = time.process_time()
+        try:
+            start = self.engine.compile(message.head["schema"])
+        except Refused as refusal:
+            return wire.Message({"refused": str(refusal)[:2000]})
+        compiled = time.process_time()
+        start.mask(self._buffer)
+        masked = time.process_time()
+        self.start, self.here = start, start.clone()
+        return wire.Message({"compile": compiled - began, "first_mask": masked - compiled})
+
+    def goto(self, message: wire.Message) -> wire.Message:
+        """Stand where the start state is after the given tokens."""
+        assert self.start is not None
+        here = self.start.clone()
+        for count, token in enumerate(message.arrays["tokens"].tolist()):
+            if not here.consume(token):
+                return wire.Message({"refused_at": count})
+        self.here = here
+        return wire.Message({})
+
+    def mask(self, _message: wire.Message) -> wire.Message:
+        """Write the mask of the present position to the shared memory."""
+        assert self.here is not None
+        began = time.perf_counter_ns()
+        self.here.mask(self._buffer)
+        took = time.perf_counter_ns() - began
+        self.shared[:] = self._buffer
+        return wire.Message({"mask_ns": took})
+
+    def step(self, message: wire.Message) -> wire.Message:
+        """Consume one token for good, then do as `mask`."""
+        assert self.here is not None
+        began = time.perf_counter_ns()
+        consumed = self.here.consume(message.head["token"])
+        took = time.perf_counter_ns() - began
+        if not consumed:
+            return wire.Message({"lies": True})
+        answer = self.mask(message)
+        return wire.Message({**answer.head, "consume_ns": took})
+
+    def prove(self, message: wire.Message) -> wire.Message:
+        """For each token, the first continuation of its list that is allowed to the end.
+
+        Arrays in: ``tokens``, ``lists``, ``starts`` (n,) int32: the disputed token, which list,
+        and the rank to begin at; ragged ``continuations`` (token ids, with end-of-sequence) and
+        ``members`` (a list is continuation numbers). Out: ``choice`` (n,) int32, a rank in the
+        token's list, `NO_CONTINUATION`, or `LIES` where the engine refuses a token of its own
+        mask. One accepted continuation per call is looked at again mask by mask.
+        """
+        arrays = message.arrays
+        continuations = wire.Ragged.from_arrays(arrays, "continuations").ints()
+        members = wire.Ragged.from_arrays(arrays, "members").ints()
+        lists = [[continuations[number] for number in one] for one in members]
+        questions = zip(
+            arrays["tokens"].tolist(),
+            arrays["lists"].tolist(),
+            arrays["starts"].tolist(),
+            strict=True,
+        )
+        choice = np.full(len(arrays["tokens"]), NO_CONTINUATION, dtype=np.int32)
+        verified = False
+        for index, (token, which, start) in enumerate(questions):
+            trial = self._after(token)
+            if trial is None:
+                choice[index] = LIES
+                continue
+            rank = self._first_allowed(trial, lists[which], start)
+            if rank != NO_CONTINUATION and not verified:
+                verified = True
+                tokens = lists[which][rank]
+                if follow_by_mask(trial, tokens, self.vocabulary.words) != len(tokens):
+                    rank = LIES
+            choice[index] = rank
+        return wire.Message({}, {"choice": choice})
+
+    def roll_out(self, message: wire.Message) -> wire.Message:
+        """Roll out from each of ``tokens``; ``key`` and ``limit`` are in the header.
+
+        Out: ``endings`` (n,) int8, an index into `harness.rollout.ENDINGS`; ragged ``taken``.
+        """
+        if self._preferences is None:
+            self._preferences = Preferences.of(self.vocabulary)
+        eos = self.vocabulary.eos_ids
+        key, limit = message.head["key"], message.head["limit"]
+        endings: list[int] = []
+        taken: list[Sequence[int]] = []
+        for token in message.arrays["tokens"].tolist():
+            trial = self._after(token)
+            if trial is None:
+                endings.append(ENDINGS.index("mask_lies"))
+                taken.append(())
+                continue
+            if token in eos:
+                endings.append(ENDINGS.index("complete"))
+                taken.append(())
+                continue
+            one = roll_out(trial, self._preferences, eos, f"{key}/{token}", limit)
+            endings.append(ENDINGS.index(one.ending))
+            taken.append(one.tokens)
+        return wire.Message(
+            {},
+            {
+                "endings": np.array(endings, dtype=np.int8),
+                **wire.Ragged.of_ints(taken).arrays("taken"),
+            },
+        )
+
+    def _after(self, token: int) -> Matcher | None:
+        """A clone that consumed `token`; None when the engine refuses it."""
+        assert self.here is not None
+        trial = self.here.clone()
+        return trial if trial.consume(token) else None
+
+    def _first_allowed(self, trial: Matcher, lists: Sequence[list[int]], start: int) -> int:
+        follow: Any = trial.follow if isinstance(trial, FollowingMatcher) else None
+        for rank in range(start, len(lists)):
+            tokens = lists[rank]
+            if follow is not None:
+                if follow(tokens) == len(tokens):
+                    return rank
+            elif follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):
+                return rank
+        return NO_CONTINUATION

@@ -1,0 +1,198 @@
+"""Engine specs: from ``xgrammar@0.1.32[any_whitespace=false]`` to how its host is started."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageError, nearest
+from harness.protocol import Option, complete_options
+
+BUILT_IN: Mapping[str, str] = {
+    "llguidance": "adapters.llguidance:LLGuidanceEngine",
+    "outlines": "adapters.outlines:OutlinesEngine",
+    "xgrammar": "adapters.xgrammar:XGrammarEngine",
+}
+
+ENTRY_POINTS = "maskcourt.engines"
+"""Entry-point group through which another package adds engines by name."""
+
+DEFAULT = ("xgrammar", "llguidance", "outlines")
+
+Value = bool | int | str
+
+_SPEC = re.compile(
+    r"(?P<name>[A-Za-z_][\w.\-]*(?::[A-Za-z_]\w*)?)"
+    r"(?P<rest>(?:@[\w.!+\-]+|\[[^\[\]]*\])*)"
+)
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """An engine as the user named it, resolved to what starts it.
+
+    Attributes:
+        name: The spec's canonical text; the engine's name in every table.
+        reference: ``module:Class`` of the adapter.
+        options: Every option of the adapter, defaults filled in.
+        version: The version asked for, None for the one installed.
+        interpreter: The Python that has this version.
+        paths: Directories that go on the host's module path.
+    """
+
+    name: str
+    reference: str
+    options: Mapping[str, Value]
+    version: str | None = None
+    interpreter: str = sys.executable
+    paths: tuple[str, ...] = ()
+
+
+def known_engines() -> dict[str, str]:
+    """Every engine that can be named, with its ``module:Class``; built-in ones and plug-ins."""
+    found = {
+        point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINTS)
+    }
+    return dict(sorted({**found, **BUILT_IN}.items()))
+
+
+def split_specs(text: str) -> list[str]:
+    """The specs in a comma-separated list; commas inside brackets separate options."""
+    return [one.strip() for one in re.split(r",(?![^\[]*\])", text) if one.strip()]
+
+
+def parse_spec(text: str) -> EngineSpec:
+    """Resolve one engine spec, without starting or importing the engine itself.
+
+    Raises:
+        UsageError: An unknown engine, option or version, or a spec that cannot be read.
+    """
+    match = _SPEC.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(
+            f"engine spec {text!r} cannot be read",
+            "write NAME, NAME@VERSION, NAME[option=value,…] or package.module:Class",
+        )
+    name = match["name"]
+    versions = re.findall(r"@([\w.!+\-]+)", re.sub(r"\[.*?\]", "", match["rest"]))
+    if len(versions) > 1:
+        raise UsageError(f"engine spec {text!r} names two versions", "keep one")
+    version = versions[0] if versions else None
+    reference = name if ":" in name else _built_in(name)
+    paths = (str(Path.cwd()),) if ":" in name else ()
+    adapter = adapter_class(reference, paths)
+    given = _given_options(text, match["rest"], adapter.OPTIONS)
+    options = _completed(name, adapter.OPTIONS, given)
+    return EngineSpec(_canonical(name, version, given), reference, options, version, paths=paths)
+
+
+def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
+    """Resolve a list of specs; no engine may be named twice.
+
+    Raises:
+        UsageError: As for `parse_spec`, or an engine named twice.
+    """
+    specs = [parse_spec(one) for text in texts for one in split_specs(text)]
+    seen: set[str] = set()
+    for spec in specs:
+        if spec.name in seen:
+            raise UsageError(f"engine {spec.name!r} is named twice", "name each engine once")
+        seen.add(spec.name)
+    if not specs:
+        raise UsageError("no engine is named", "for example: --engines xgrammar,llguidance")
+    return specs
+
+
+def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:
+    """The adapter class that ``module:Class`` names; its engine is not imported.
+
+    Raises:
+        UsageError: There is no such module or class, or it is no adapter.
+    """
+    module_name, _, attribute = reference.partition(":")
+    for path in reversed(paths):
+        if path not in sys.path:
+            sys.path.append(path)
+    try:
+        module = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UsageError(
+            f"engine {reference!r}: module {module_name!r} cannot be imported: {error}",
+            "give it as package.module:Class, importable from here",
+        ) from error
+    adapter = getattr(module, attribute, None)
+    if adapter is None:
+        names = [name for name in vars(module) if not name.startswith("_")]
+        raise UsageError(f"engine {reference!r}: no {attribute!r} there", nearest(attribute, names))
+    missing = [name for name in ("compile", "OPTIONS") if not hasattr(adapter, name)]
+    if missing:
+        raise UsageError(
+            f"engine {reference!r} is no adapter: it has no {' and no '.join(missing)}",
+            "see harness/protocol.py",
+        )
+    return adapter
+
+
+def _built_in(name: str) -> str:
+    known = known_engines()
+    if name not in known:
+        raise UsageError(f"unknown engine {name!r}", nearest(name, known))
+    return known[name]
+
+
+def _given_options(text: str, rest: str, known: Mapping[str, Option]) -> dict[str, Value]:
+    given: dict[str, Value] = {}
+    for group in re.findall(r"\[([^\[\]]*)\]", rest):
+        for item in filter(None, (part.strip() for part in group.split(","))):
+            key, equals, value = item.partition("=")
+            if not equals:
+                raise UsageError(
+                    f"engine spec {text!r}: option {item!r} has no value", f"write {item}=value"
+                )
+            if key not in known:
+                raise UsageError(
+                    f"engine spec {text!r}: unknown option {key!r}", nearest(key, known)
+                )
+            given[key] = _value(text, key, value, known[key])
+    return given
+
+
+def _value(text: str, key: str, value: str, option: Option) -> Value:
+    match option.default:
+        case bool():
+            if value.lower() in ("true", "false"):
+                return value.lower() == "true"
+            raise UsageError(f"engine spec {text!r}: {key} is true or false, not {value!r}")
+        case int():
+            try:
+                return int(value)
+            except ValueError:
+                raise UsageError(
+                    f"engine spec {text!r}: {key} is a whole number, not {value!r}"
+                ) from None
+        case str():
+            return value
+
+
+def _completed(
+    name: str, known: Mapping[str, Option], given: Mapping[str, Value]
+) -> dict[str, Value]:
+    try:
+        return complete_options(known, given)
+    except ValueError as error:
+        raise UsageError(f"engine {name!r}: {error}") from error
+
+
+def _canonical(name: str, version: str | None, given: Mapping[str, Value]) -> str:
+    shown = {
+        key: str(value).lower() if isinstance(value, bool) else str(value)
+        for key, value in sorted(given.items())
+    }
+    options = ",".join(f"{key}={value}" for key, value in shown.items())
+    return name + (f"@{version}" if version else "") + (f"[{options}]" if options else "")

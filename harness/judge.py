@@ -1,0 +1,138 @@
+"""The judge: both validators in a host of their own, asked about many texts at a time.
+
+A pattern that explodes or a schema that overflows a native stack ends the validators' host and
+not the run: the texts of that request stay undecided, and nobody is blamed for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness import wire
+from harness.hosts import Host, HostSpec
+
+VERDICTS = ("valid", "invalid", "contested", "undecided")
+VALID, INVALID, CONTESTED, UNDECIDED = range(4)
+
+CHUNK = 2048
+"""Texts per request."""
+
+_PATIENCE = 3
+"""After this many dead hosts in one case the rest of its texts stay undecided unasked."""
+
+
+Fault = tuple[str, tuple[str | int, ...], tuple[str | int, ...]]
+"""An error that a validator names: keyword, instance path, schema path."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What both validators together say of one text.
+
+    `keyword` and the pointers are those of the first error that jsonschema names, empty for a
+    valid text.
+    """
+
+    verdict: int
+    reason: str
+    keyword: str = ""
+    schema_pointer: str = ""
+    instance_pointer: str = ""
+
+
+@dataclass(frozen=True)
+class Unjudgeable:
+    """The validators cannot be built for this schema; nothing can be proven about the case."""
+
+    reason: str
+    message: str
+
+
+class Judge:
+    """The validators' host, opened for one schema at a time."""
+
+    def __init__(self, memory: int, seconds: float = 30.0) -> None:
+        self.seconds = seconds
+        self._host = Host(
+            HostSpec("validators", "harness.validator_service:ValidatorService", memory=memory)
+        )
+        self._schema: str | None = None
+        self._deaths = 0
+
+    def open(self, schema: str) -> Unjudgeable | None:
+        """Prepare for one schema, giving the host a fresh start if it is down."""
+        self._schema, self._deaths = schema, 0
+        return self._open()
+
+    def screen(self, texts: Sequence[bytes]) -> npt.NDArray[np.int8]:
+        """Verdicts by the fast validator alone, shape ``(len(texts),)``.
+
+        They decide what to try next and prove nothing.
+        """
+        return np.concatenate(
+            [np.zeros(0, dtype=np.int8)]
+            + [self._screen(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
+        )
+
+    def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
+        """What both validators say of each text."""
+        rulings = []
+        for at in range(0, len(texts), CHUNK):
+            rulings += self._judge(texts[at : at + CHUNK])
+        return rulings
+
+    def errors(self, text: bytes) -> list[Fault]:
+        """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
+        answer = self._ask("errors", [text])
+        if answer is None:
+            return []
+        return [
+            (keyword, tuple(instance), tuple(schema))
+            for keyword, instance, schema in answer.head["errors"]
+        ]
+
+    def close(self) -> None:
+        """End the host."""
+        self._host.close()
+
+    def _screen(self, texts: Sequence[bytes]) -> npt.NDArray[np.int8]:
+        answer = self._ask("screen", texts)
+        if answer is None:
+            return np.full(len(texts), UNDECIDED, dtype=np.int8)
+        return answer.arrays["verdicts"].astype(np.int8)
+
+    def _judge(self, texts: Sequence[bytes]) -> list[Ruling]:
+        answer = self._ask("judge", texts)
+        if answer is None:
+            return [Ruling(UNDECIDED, "validator_died")] * len(texts)
+        kinds = [Ruling(*kind) for kind in answer.head["kinds"]]
+        return [kinds[number] for number in answer.arrays["rulings"].tolist()]
+
+    def _open(self) -> Unjudgeable | None:
+        if not self._host.running and (ended := self._host.start()) is not None:
+            return Unjudgeable("validators_do_not_start", ended.message)
+        answer = self._host.request({"do": "open", "schema": self._schema}, limit=self.seconds)
+        if not isinstance(answer, wire.Message):
+            self._host.stop()
+            return Unjudgeable("validators_" + answer.word, answer.message)
+        if "unjudgeable" in answer.head:
+            return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
+        return None
+
+    def _ask(self, what: str, texts: Sequence[bytes]) -> wire.Message | None:
+        if self._deaths >= _PATIENCE:
+            return None
+        if not self._host.running and self._open() is not None:
+            self._deaths += 1
+            return None
+        arrays = wire.Ragged.of_bytes(texts).arrays("texts")
+        answer = self._host.request({"do": what}, arrays, limit=self.seconds)
+        if isinstance(answer, wire.Message):
+            return answer
+        self._deaths += 1
+        self._host.stop()
+        return None

@@ -1,0 +1,285 @@
+"""How to finish a string so that it matches a regular expression.
+
+A pattern becomes a small nondeterministic automaton, built from the parse tree of `re`; walking
+it along what is written and searching for the shortest way to the end gives the rest. What the
+automaton cannot say (look-around, back references, case folding) is skipped: a hint may be
+wrong. Patterns are searched for, not anchored, as JSON Schema's `pattern` asks.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import deque
+from functools import lru_cache
+from re import _constants as _sre  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, Final
+
+Ranges = tuple[tuple[int, int], ...]
+"""A set of characters: inclusive code point ranges."""
+
+_MAX_NODES = 3000
+_MAX_SEARCH = 4000
+_MAX_STATES = 20_000
+_LONG_REPEAT = 64
+_HIGHEST = 0x10FFFF
+_FAVOURITES: Final = [ord(char) for char in "a0A1b2-_. /:@#x,"]
+_CATEGORIES: dict[Any, Ranges] = {
+    _sre.CATEGORY_DIGIT: ((48, 57),),
+    _sre.CATEGORY_WORD: ((48, 57), (65, 90), (95, 95), (97, 122)),
+    _sre.CATEGORY_SPACE: ((9, 13), (32, 32)),
+}
+_NEGATED = {
+    _sre.CATEGORY_NOT_DIGIT: _sre.CATEGORY_DIGIT,
+    _sre.CATEGORY_NOT_WORD: _sre.CATEGORY_WORD,
+    _sre.CATEGORY_NOT_SPACE: _sre.CATEGORY_SPACE,
+}
+_ANY: Ranges = ((0, _HIGHEST),)
+_DOT: Ranges = ((0, 9), (11, 12), (14, _HIGHEST))
+_FREE, _AT_START, _AT_END = 0, 1, 2
+
+
+class _UnsupportedError(Exception):
+    """The pattern has a part that no automaton is made for."""
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    out, at = [], 0
+    for low, high in sorted(ranges):
+        if low > at:
+            out.append((at, low - 1))
+        at = max(at, high + 1)
+    return (*out, (at, _HIGHEST)) if at <= _HIGHEST else tuple(out)
+
+
+def _contains(ranges: Ranges, point: int) -> bool:
+    return any(low <= point <= high for low, high in ranges)
+
+
+def _representatives(ranges: Ranges) -> list[int]:
+    """Up to two pleasant members of a set."""
+    found = [point for point in _FAVOURITES if _contains(ranges, point)][:2]
+    for low, high in ranges:
+        if not found and high >= 0x20:
+            found.append(max(low, 0x20))
+    found = found or [low for low, _ in ranges[:1]]
+    return [point for point in found if not 0xD800 <= point <= 0xDFFF]
+
+
+class _Builder:
+    """Turns the parse tree of `re` into nodes with edges (Thompson's construction)."""
+
+    def __init__(self) -> None:
+        self.free: list[list[tuple[int, int]]] = []
+        self.moves: list[list[tuple[Ranges, int]]] = []
+
+    def node(self) -> int:
+        if len(self.free) >= _MAX_NODES:
+            raise _UnsupportedError
+        self.free.append([])
+        self.moves.append([])
+        return len(self.free) - 1
+
+    def sequence(self, items: Any, at: int) -> int:
+        for operator, argument in items:
+            at = self.item(operator, argument, at)
+        return at
+
+    def item(self, operator: Any, argument: Any, at: int) -> int:
+        """The node behind one item that begins at node `at`."""
+        if operator in (_sre.MAX_REPEAT, _sre.MIN_REPEAT, _sre.POSSESSIVE_REPEAT):
+            low, high, items = argument
+            return self.repeat(low, high, items, at)
+        if operator is _sre.BRANCH:
+            end = self.node()
+            for branch in argument[1]:
+                self.free[self.sequence(branch, at)].append((end, _FREE))
+            return end
+        if operator is _sre.SUBPATTERN:
+            return self.sequence(argument[3], at)
+        if operator is _sre.ATOMIC_GROUP:
+            return self.sequence(argument, at)
+        if operator in (_sre.ASSERT, _sre.ASSERT_NOT):
+            return at
+        end = self.node()
+        if operator is _sre.AT:
+            self.free[at].append((end, _position(argument)))
+        else:
+            self.moves[at].append((_characters(operator, argument), end))
+        return end
+
+    def repeat(self, low: int, high: Any, items: Any, at: int) -> int:
+        for _ in range(low):
+            at = self.sequence(items, at)
+        if high is _sre.MAXREPEAT or high - low > _LONG_REPEAT:
+            loop, end = self.node(), self.node()
+            self.free[at].append((loop, _FREE))
+            self.free[self.sequence(items, loop)].append((loop, _FREE))
+            self.free[loop].append((end, _FREE))
+            return end
+        end = self.node()
+        for _ in range(high - low):
+            self.free[at].append((end, _FREE))
+            at = self.sequence(items, at)
+        self.free[at].append((end, _FREE))
+        return end
+
+
+def _position(argument: Any) -> int:
+    if argument in (_sre.AT_BEGINNING, _sre.AT_BEGINNING_STRING):
+        return _AT_START
+    if argument in (_sre.AT_END, _sre.AT_END_STRING):
+        return _AT_END
+    return _FREE
+
+
+def _characters(operator: Any, argument: Any) -> Ranges:
+    if operator is _sre.LITERAL:
+        return ((argument, argument),)
+    if operator is _sre.NOT_LITERAL:
+        return _complement(((argument, argument),))
+    if operator is _sre.ANY:
+        return _DOT
+    if operator is not _sre.IN:
+        raise _UnsupportedError
+    ranges: list[tuple[int, int]] = []
+    negated = False
+    for kind, value in argument:
+        if kind is _sre.NEGATE:
+            negated = True
+        elif kind is _sre.LITERAL:
+            ranges.append((value, value))
+        elif kind is _sre.RANGE:
+            ranges.append(value)
+        elif value in _NEGATED:
+            ranges.extend(_complement(_CATEGORIES[_NEGATED[value]]))
+        else:
+            ranges.extend(_CATEGORIES[value])
+    return _complement(tuple(ranges)) if negated else tuple(sorted(ranges))
+
+
+class Pattern:
+    """An automaton for one regular expression. States are small integers; 0 is dead."""
+
+    DEAD: Final = 0
+
+    def __init__(self, tree: Any) -> None:
+        builder = _Builder()
+        start, begin = builder.node(), builder.node()
+        builder.moves[start].append((_ANY, start))
+        builder.free[start].append((begin, _FREE))
+        self._accept = builder.sequence(tree, begin)
+        builder.moves[self._accept].append((_ANY, self._accept))
+        self._free, self._moves = builder.free, builder.moves
+        self._live = self._leading_on()
+        self._sets: list[frozenset[int]] = [frozenset()]
+        self._ids: dict[frozenset[int], int] = {frozenset(): 0}
+        self._next: list[dict[str, int]] = [{}]
+        self._ways: dict[tuple[int, int], str | None] = {}
+        self.start = self._state(frozenset({start}), at_start=True)
+
+    def _closure(self, nodes: set[int], allowed: set[int]) -> frozenset[int]:
+        seen, todo = set(nodes), list(nodes)
+        while todo:
+            for target, position in self._free[todo.pop()]:
+                if position in allowed and target not in seen:
+                    seen.add(target)
+                    todo.append(target)
+        return frozenset(seen)
+
+    def _leading_on(self) -> frozenset[int]:
+        """The nodes from which a match can be reached once the text has begun."""
+        sources: dict[int, list[int]] = {}
+        for node, edges in enumerate(self._free):
+            for target, position in edges:
+                if position != _AT_START:
+                    sources.setdefault(target, []).append(node)
+            for _, target in self._moves[node]:
+                sources.setdefault(target, []).append(node)
+        seen, todo = {self._accept}, [self._accept]
+        while todo:
+            for node in sources.get(todo.pop(), ()):
+                if node not in seen:
+                    seen.add(node)
+                    todo.append(node)
+        return frozenset(seen)
+
+    def _state(self, nodes: frozenset[int], *, at_start: bool = False) -> int:
+        closed = self._closure(set(nodes), {_FREE, _AT_START} if at_start else {_FREE})
+        closed &= self._live
+        state = self._ids.get(closed)
+        if state is None:
+            state = len(self._sets)
+            if state > _MAX_STATES:
+                return self.DEAD
+            self._ids[closed] = state
+            self._sets.append(closed)
+            self._next.append({})
+        return state
+
+    def step(self, state: int, char: str) -> int:
+        """The state behind one character."""
+        follow = self._next[state].get(char)
+        if follow is None:
+            point = ord(char)
+            moves = (move for node in self._sets[state] for move in self._moves[node])
+            nodes = frozenset(target for ranges, target in moves if _contains(ranges, point))
+            follow = self._next[state][char] = self._state(nodes)
+        return follow
+
+    def walk(self, state: int, text: str) -> int:
+        """The state behind `text`."""
+        for char in text:
+            state = self.step(state, char)
+        return state
+
+    def accepts(self, state: int) -> bool:
+        """Whether the text may end in `state`."""
+        return self._accept in self._closure(set(self._sets[state]), {_FREE, _AT_END})
+
+    def finish(self, state: int, at_least: int = 0) -> str | None:
+        """A shortest text of `at_least` or more characters from `state` to a match, if found."""
+        key = (state, at_least)
+        if key not in self._ways:
+            self._ways[key] = self._search(state, min(at_least, 400))
+        return self._ways[key]
+
+    def _search(self, state: int, at_least: int) -> str | None:
+        queue = deque([(state, "")])
+        seen = {(state, 0)}
+        for _ in range(_MAX_SEARCH):
+            if not queue:
+                return None
+            here, text = queue.popleft()
+            if len(text) >= at_least and self.accepts(here):
+                return text
+            for char in self._useful(here):
+                follow = self.step(here, char)
+                mark = (follow, min(len(text) + 1, at_least))
+                if follow != self.DEAD and mark not in seen:
+                    seen.add(mark)
+                    queue.append((follow, text + char))
+        return None
+
+    def _useful(self, state: int) -> list[str]:
+        points: dict[int, None] = {}
+        for node in sorted(self._sets[state], reverse=True):
+            for ranges, _ in self._moves[node]:
+                points.update(dict.fromkeys(_representatives(ranges)))
+        return [chr(point) for point in points]
+
+
+@lru_cache(maxsize=1024)
+def pattern(expression: str) -> Pattern | None:
+    r"""The automaton for an ECMA 262 expression, as far as `re` reads it; None when it cannot.
+
+    ``\d`` and ``\w`` are ASCII, as in ECMA 262.
+    """
+    expression = re.sub(r"\(\?<(?![=!])", "(?P<", expression)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Pattern(_parser.parse(expression, re.ASCII.value))
+    except (re.error, _UnsupportedError, RecursionError, OverflowError, ValueError, KeyError):
+        return None

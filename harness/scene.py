@@ -1,0 +1,310 @@
+"""The scene of one position: ask engines for completions, texts to the validators, note findings.
+
+A scene knows how to *prove* (does this engine allow this continuation to the end?), *roll out*
+and *weigh* (is the completed text valid?). In which order to do that, and when to stop, is the
+resolvers' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness import judge as rulings
+from harness import wire
+from harness.engine_service import LIES, NO_CONTINUATION
+from harness.findings import ENDED, FAILED, Completion, Evidence, Findings, Status
+from harness.judge import Judge
+from harness.outcomes import Failure
+from harness.panel import Ask, Panel
+from harness.rollout import ENDINGS
+from harness.vocabulary import Vocabulary
+from harness.walk import Position
+
+PROVE_CHUNK = 4096
+ROLL_CHUNK = 16
+
+Columns = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One engine's completion of one disputed token: row, column and completion number."""
+
+    row: int
+    column: int
+    number: int
+
+
+class Scene:
+    """The state of resolving one position.
+
+    Attributes:
+        findings: What is known so far; rows are the position's engines.
+        alive: Engines that still answer, shape ``(e,)`` bool.
+        first_invalid: Number of the first invalid completion per entry, -1 for none.
+        tries: Completions per entry that were not valid.
+        cleared: Tokens with a valid completion by any engine, shape ``(n,)`` bool.
+        failures: What ended an engine here, by engine number.
+    """
+
+    def __init__(
+        self,
+        position: Position,
+        tokens: npt.NDArray[np.int32],
+        panel: Panel,
+        judge: Judge,
+        vocabulary: Vocabulary,
+    ) -> None:
+        self.position = position
+        self.vocabulary = vocabulary
+        self._panel = panel
+        self._judge = judge
+        accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
+        self.findings = Findings.empty(position.engines, tokens, accepts.astype(np.bool_))
+        shape = accepts.shape
+        self.alive = np.ones(shape[0], dtype=np.bool_)
+        self.first_invalid = np.full(shape, -1, dtype=np.int32)
+        self.tries = np.zeros(shape, dtype=np.int32)
+        self.cleared = np.zeros(shape[1], dtype=np.bool_)
+        self.failures: dict[int, Failure] = {}
+        self.bytes = [
+            b"" if token in vocabulary.eos_ids else vocabulary.tokens[token]
+            for token in tokens.tolist()
+        ]
+        self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
+        self._open_question: dict[tuple[int, int], tuple[Status, int, Evidence]] = {}
+        self._screened: dict[tuple[int, int], int] = {}
+        self._confirmed: dict[tuple[int, int], rulings.Ruling] = {}
+
+    def undecided(self) -> npt.NDArray[np.bool_]:
+        """Entries that nothing is settled about, of engines that still answer; ``(e, n)``."""
+        untouched = self.findings.status == Status.NOT_ASKED
+        judged = self.findings.accepts & self.alive[:, None] & ~self.cleared[None, :]
+        both: npt.NDArray[np.bool_] = judged & untouched
+        return both
+
+    def bare(self) -> npt.NDArray[np.bool_]:
+        """Undecided entries for which no completion of any kind is known yet."""
+        return self.undecided() & (self.tries == 0)
+
+    def number(self, text: bytes, origin: str, tokens: tuple[int, ...] | None = None) -> int:
+        """The number of a completion; without `tokens`, cut greedily, end-of-sequence behind."""
+        if tokens is None:
+            tokens = (*self.vocabulary.encode_greedy(text), self.vocabulary.eos)
+        key = (text, tokens)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.findings.completions)
+            self.findings.completions.append(Completion(text, tokens, origin))
+        return self._numbers[key]
+
+    def text(self, column: int, number: int) -> bytes:
+        """The whole text of a completed token."""
+        completion = self.findings.completions[number]
+        return self.position.text + self.bytes[column] + completion.text
+
+    def prove(
+        self,
+        columns: Mapping[int, Columns],
+        list_of: npt.NDArray[np.int32],
+        lists: Sequence[Sequence[int]],
+        rank: npt.NDArray[np.int32],
+    ) -> list[Tried]:
+        """Find, per row and column, the next completion of the column's list that is allowed.
+
+        Args:
+            columns: The columns to ask about, by row.
+            list_of: Which list belongs to a column, shape ``(n,)``.
+            lists: Lists of completion numbers.
+            rank: Where in the list to go on, shape ``(e, n)``; moved behind what was found, or
+                to the list's end.
+
+        Returns:
+            What was found, by row, then column.
+        """
+        lengths = np.array([len(one) for one in lists], dtype=np.int32)
+        found: list[Tried] = []
+        chunks = max((-(-len(one) // PROVE_CHUNK) for one in columns.values()), default=0)
+        for chunk in range(chunks):
+            part = {
+                row: one[chunk * PROVE_CHUNK : (chunk + 1) * PROVE_CHUNK]
+                for row, one in columns.items()
+            }
+            asks = {
+                row: self._question(row, one, list_of, lists, rank)
+                for row, one in part.items()
+                if len(one) and self.alive[row]
+            }
+            for row, answer in self._ask(asks).items():
+                choice = answer.arrays["choice"]
+                asked = part[row]
+                lied = asked[choice == LIES]
+                self.findings.status[row, lied] = Status.MASK_LIES
+                rank[row, asked] = np.where(
+                    choice == NO_CONTINUATION, lengths[list_of[asked]], choice + 1
+                )
+                hits = np.flatnonzero(choice >= 0)
+                for column, which in zip(asked[hits].tolist(), choice[hits].tolist(), strict=True):
+                    found.append(Tried(row, column, lists[int(list_of[column])][which]))
+        return sorted(found, key=lambda one: (one.row, one.column))
+
+    def roll_out(
+        self, columns: Mapping[int, Columns], limit: int
+    ) -> tuple[list[Tried], dict[tuple[int, int], Status]]:
+        """Roll out from tokens; the completed ones, and how the others ended."""
+        found: list[Tried] = []
+        ended: dict[tuple[int, int], Status] = {}
+        tokens = self.findings.tokens
+        chunks = max((-(-len(one) // ROLL_CHUNK) for one in columns.values()), default=0)
+        for chunk in range(chunks):
+            part = {
+                row: one[chunk * ROLL_CHUNK : (chunk + 1) * ROLL_CHUNK]
+                for row, one in columns.items()
+            }
+            head = {"do": "roll_out", "key": self.position.key, "limit": limit}
+            asks: dict[int, Ask] = {
+                row: (head, {"tokens": tokens[one]})
+                for row, one in part.items()
+                if len(one) and self.alive[row]
+            }
+            for row, answer in self._ask(asks).items():
+                taken = wire.Ragged.from_arrays(answer.arrays, "taken").ints()
+                endings = answer.arrays["endings"].tolist()
+                for column, ending, one in zip(part[row].tolist(), endings, taken, strict=True):
+                    if (status := ENDED.get(ENDINGS[ending])) is not None:
+                        ended[row, column] = status
+                    else:
+                        found.append(Tried(row, column, self._rolled(one)))
+        return sorted(found, key=lambda one: (one.row, one.column)), ended
+
+    def weigh(self, tried: Sequence[Tried]) -> None:
+        """Validate completed tokens and note what follows for their engines."""
+        self._screen(tried)
+        promising = [one for one in tried if self._screened[one.column, one.number] in _CONFIRMED]
+        self.confirm([(one.column, one.number) for one in promising])
+        for one in tried:
+            entry = (one.row, one.column)
+            if self._screened[one.column, one.number] == rulings.INVALID:
+                if self.first_invalid[entry] < 0:
+                    self.first_invalid[entry] = one.number
+                self.tries[entry] += 1
+                continue
+            ruling = self._confirmed[one.column, one.number]
+            if ruling.verdict == rulings.VALID:
+                self.findings.status[entry] = Status.VALID
+                self.findings.completion[entry] = one.number
+                self.cleared[one.column] = True
+            else:
+                self.tries[entry] += 1
+                self._open_question.setdefault(entry, _question_left(ruling, one.number))
+
+    def confirm(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Have both validators judge completed tokens, each distinct one once."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._confirmed]
+        answers = self._judge.judge([self.text(*pair) for pair in new])
+        self._confirmed.update(zip(new, answers, strict=True))
+
+    def errors(
+        self, column: int, number: int
+    ) -> list[rulings.Fault]:
+        """The errors that the validators name in a completed token."""
+        return self._judge.errors(self.text(column, number))
+
+    def conclude(self, ended: Mapping[tuple[int, int], Status]) -> None:
+        """Settle what is still undecided: false acceptances need both validators' word."""
+        left = self.findings.accepts & (self.findings.status == Status.NOT_ASKED)
+        left &= ~self.cleared[None, :]
+        entries = [(int(row), int(column)) for row, column in np.argwhere(left)]
+        numbers = {entry: int(self.first_invalid[entry]) for entry in entries}
+        self.confirm([(entry[1], number) for entry, number in numbers.items() if number >= 0])
+        for entry in entries:
+            number = numbers[entry]
+            if number >= 0:
+                ruling = self._confirmed[entry[1], number]
+                status, number, evidence = _question_left(ruling, number)
+            elif entry in self._open_question:
+                status, number, evidence = self._open_question[entry]
+            else:
+                status, evidence = self._reason(entry, ended), Evidence()
+            self.findings.status[entry] = status
+            self.findings.completion[entry] = number
+            self.findings.evidence[entry] = evidence
+
+    def _reason(self, entry: tuple[int, int], ended: Mapping[tuple[int, int], Status]) -> Status:
+        if entry in ended:
+            return ended[entry]
+        if not self.alive[entry[0]]:
+            return FAILED[self.failures[self.findings.engines[entry[0]]].word]
+        return Status.GIVEN_UP
+
+    def _question(
+        self,
+        row: int,
+        columns: Columns,
+        list_of: npt.NDArray[np.int32],
+        lists: Sequence[Sequence[int]],
+        rank: npt.NDArray[np.int32],
+    ) -> Ask:
+        used = np.unique(list_of[columns])
+        numbers = sorted({number for one in used.tolist() for number in lists[one]})
+        place = {number: index for index, number in enumerate(numbers)}
+        members = [[place[number] for number in lists[one]] for one in used.tolist()]
+        completions = [self.findings.completions[number].tokens for number in numbers]
+        return (
+            {"do": "prove"},
+            {
+                "tokens": self.findings.tokens[columns],
+                "lists": np.searchsorted(used, list_of[columns]).astype(np.int32),
+                "starts": rank[row, columns],
+                **wire.Ragged.of_ints(completions).arrays("continuations"),
+                **wire.Ragged.of_ints(members).arrays("members"),
+            },
+        )
+
+    def _ask(self, asks: Mapping[int, Ask]) -> dict[int, wire.Message]:
+        """Answers by row; a failure ends the engine's part in this position."""
+        engines = self.findings.engines
+        answers = self._panel.ask({engines[row]: ask for row, ask in asks.items()})
+        good: dict[int, wire.Message] = {}
+        for row in asks:
+            answer = answers[engines[row]]
+            if isinstance(answer, wire.Message):
+                good[row] = answer
+            else:
+                self.failures[engines[row]] = answer
+                self.alive[row] = False
+        return good
+
+    def _rolled(self, taken: Sequence[int]) -> int:
+        text = b"".join(
+            self.vocabulary.tokens[token] for token in taken if token not in self.vocabulary.eos_ids
+        )
+        return self.number(text, "rollout", tuple(taken))
+
+    def _screen(self, tried: Sequence[Tried]) -> None:
+        new = list(dict.fromkeys((one.column, one.number) for one in tried))
+        new = [pair for pair in new if pair not in self._screened]
+        verdicts = self._judge.screen([self.text(*pair) for pair in new])
+        self._screened.update(zip(new, verdicts.tolist(), strict=True))
+
+
+_CONFIRMED = (rulings.VALID, rulings.CONTESTED, rulings.UNDECIDED)
+"""What the fast validator's word is not enough for, even to go on to the next attempt."""
+
+
+def _question_left(ruling: rulings.Ruling, number: int) -> tuple[Status, int, Evidence]:
+    evidence = Evidence(
+        ruling.reason, ruling.keyword, ruling.schema_pointer, ruling.instance_pointer
+    )
+    match ruling.verdict:
+        case rulings.INVALID:
+            return Status.INVALID, number, evidence
+        case rulings.UNDECIDED:
+            return Status.UNDECIDED, number, evidence
+        case _:
+            # valid in the end where the fast validator said invalid: the two differ
+            reason = ruling.reason or "validators_differ"
+            return Status.CONTESTED, number, Evidence(reason)

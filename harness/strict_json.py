@@ -1,0 +1,370 @@
+"""JSON read strictly: RFC 8259, and nothing on whose meaning two readers may differ.
+
+The errors tell apart what is no JSON at all (`JsonError` itself) from what the grammar allows
+but readers treat differently (its subclasses). Where a text has several faults, the one reported
+is the first of this list: nested too deep, not JSON, lone surrogate, duplicate keys, number out
+of range. Sources: RFC 8259, sections 4 (names), 6 (numbers), 8.1 (UTF-8) and 8.2 (surrogates).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from math import isinf
+from typing import Any, Final, NoReturn
+
+from harness.errors import InputError
+
+MAX_DEPTH: Final = 200
+"""Containers within containers that `parse` reads.
+
+CPython's C reader recurses once for each, under a limit of 1000 frames that it shares with its
+callers (3.11) or of some thousands of its own (3.12 and later); `json.dumps` with an indent
+recurses in Python. 200 leaves room for both below any caller.
+"""
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING_TOKEN = re.compile(_STRING, re.DOTALL)
+_UP_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
+_SCALAR = re.compile(
+    rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + _STRING,
+    re.DOTALL,
+)
+_BLANK = re.compile(rb"[ \t\n\r]*+")
+_BRACKETS_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
+_WORD_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([-+.0-9A-Za-z]++)', re.DOTALL)
+_LONE_SURROGATE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)",
+    re.DOTALL,
+)
+_OPEN, _CLOSE = b"{}"
+_CLOSER = {ord("{"): ord("}"), ord("["): ord("]")}
+_BOM = "\ufeff"
+
+
+class JsonError(InputError):
+    """A text that is not JSON.
+
+    Args:
+        problem: What is wrong, without the place.
+        offset: Where, counted from 0 in characters (`parse`) or bytes (`raw_members`, and texts
+            that are not UTF-8); None where the fault has no single place.
+        line: The line of that place, counted from 1.
+        column: The column of that place, counted from 1, in the same unit as `offset`.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        offset: int | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        place = "" if offset is None else f" at line {line}, column {column}"
+        super().__init__(problem + place)
+        self.problem = problem
+        self.offset = offset
+        self.line = line
+        self.column = column
+
+
+class TooDeep(JsonError):
+    """More than `MAX_DEPTH` containers within one another: not looked at any further."""
+
+
+class LoneSurrogate(JsonError):
+    """A string with half of a surrogate pair, which stands for no character."""
+
+
+class NumberOverflow(JsonError):
+    """A number that JSON allows and Python cannot hold: infinite as a float, or too many digits."""
+
+
+class DuplicateKeys(JsonError):
+    """An object that names a member twice.
+
+    Args:
+        pointer: JSON Pointer (RFC 6901) of that member.
+    """
+
+    def __init__(self, pointer: str) -> None:
+        super().__init__(f"duplicate key {pointer!r}")
+        self.pointer = pointer
+
+
+class _DuplicateError(Exception):
+    """Raised within the reader; `_explain` finds out where."""
+
+
+class _OverflowError(Exception):
+    """Raised within the reader; `_explain` finds out whether something worse is wrong."""
+
+
+class _ConstantError(Exception):
+    """Raised within the reader for NaN and the infinities."""
+
+
+class _Twice:
+    """What stands in for an object with a duplicate key while its place is looked for."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _DuplicateError
+    return members
+
+
+def _object_or_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Twice:
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in members:
+            return _Twice(key)
+        members[key] = value
+    return members
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if isinf(number):
+        raise _OverflowError
+    return number
+
+
+def _constant(_name: str) -> NoReturn:
+    raise _ConstantError
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant)
+_GRAMMAR = json.JSONDecoder(
+    object_pairs_hook=_object_or_twice, parse_float=str, parse_int=str, parse_constant=_constant
+)
+
+
+def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
+    """The value of a JSON text: None, bool, int, float, str, list or dict.
+
+    Args:
+        text: The whole text; bytes are UTF-8.
+        lone_surrogates: Accept halves of surrogate pairs written as escapes.
+
+    Raises:
+        JsonError: Not JSON: malformed, not UTF-8, a byte order mark, NaN or Infinity.
+        TooDeep: Nested deeper than `MAX_DEPTH`.
+        LoneSurrogate: Half of a surrogate pair, as an escape or (in a str) as itself.
+        DuplicateKeys: A key twice in one object, however it is spelt.
+        NumberOverflow: A number that is infinite as a float, or an integer with more digits
+            than Python converts (4300 unless configured otherwise).
+    """
+    chars = text if isinstance(text, str) else _utf8(text)
+    if chars.count("[") + chars.count("{") > MAX_DEPTH:
+        _check_depth(chars)
+    try:
+        value = _STRICT.decode(chars)
+    except (ValueError, _DuplicateError, _OverflowError, _ConstantError):
+        _explain(chars, lone_surrogates)
+    if not lone_surrogates:
+        _check_surrogates(chars)
+    return value
+
+
+def raw_members(text: bytes) -> dict[str, bytes]:
+    """The JSON texts of the members of the object that `text` is, by name, in their order.
+
+    Only the top level is read, and it is read without recursion: a value is skipped by matching
+    its brackets, so it may be nested as deep as it likes and is carried as it is written. What
+    is inside of a container or of a string value is *not* checked to be JSON.
+
+    Raises:
+        JsonError: Not UTF-8, a byte order mark, not an object, or malformed at the top level.
+        DuplicateKeys: A name twice at the top level.
+    """
+    if _utf8(text).startswith(_BOM):
+        raise _at(text, 0, "starts with a byte order mark")
+    members: dict[str, bytes] = {}
+    at = _expect(text, _skip_blank(text, 0), b"{")
+    if text[at : at + 1] == b"}":
+        at += 1
+    else:
+        at = _read_members(text, at, members)
+    at = _skip_blank(text, at)
+    if at < len(text):
+        raise _at(text, at, "something follows the object")
+    return members
+
+
+def _read_members(text: bytes, at: int, members: dict[str, bytes]) -> int:
+    """Fill `members` from the first name at `at`; the offset behind the object's end."""
+    while True:
+        name = _STRING_TOKEN.match(text, at)
+        if name is None:
+            raise _at(text, at, "expected a name in double quotes")
+        key = _name(text, name)
+        if key in members:
+            raise DuplicateKeys(_pointer("", key))
+        start = _expect(text, _skip_blank(text, name.end()), b":")
+        end = _value_end(text, start)
+        members[key] = text[start:end]
+        at = _skip_blank(text, end)
+        if text[at : at + 1] == b"}":
+            return at + 1
+        at = _expect(text, at, b",")
+
+
+def _name(text: bytes, match: re.Match[bytes]) -> str:
+    try:
+        name = json.loads(match.group())
+    except ValueError:
+        raise _at(text, match.start(), "malformed name") from None
+    assert isinstance(name, str)
+    return name
+
+
+def _value_end(text: bytes, start: int) -> int:
+    """The offset behind the value that starts at `start`."""
+    if text[start : start + 1] not in (b"{", b"["):
+        scalar = _SCALAR.match(text, start)
+        if scalar is None:
+            raise _at(text, start, "expected a value")
+        return scalar.end()
+    closers = bytearray()
+    at = start
+    while True:
+        run = _UP_TO_BRACKET.match(text, at)
+        assert run is not None
+        at = run.end()
+        if at == len(text):
+            raise _at(text, start, "the value that starts here does not end")
+        byte = text[at]
+        if byte in _CLOSER:
+            closers.append(_CLOSER[byte])
+        elif byte == ord('"'):
+            raise _at(text, at, "the string that starts here does not end")
+        elif closers.pop() != byte:
+            raise _at(text, at, "brackets do not match")
+        at += 1
+        if not closers:
+            return at
+
+
+def _skip_blank(text: bytes, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    assert blank is not None
+    return blank.end()
+
+
+def _expect(text: bytes, at: int, wanted: bytes) -> int:
+    """The offset of what follows `wanted`, which must be at `at`, and the blanks behind it."""
+    if text[at : at + 1] != wanted:
+        raise _at(text, at, f"expected {wanted.decode()!r}")
+    return _skip_blank(text, at + 1)
+
+
+def _at(
+    text: bytes | str, offset: int, problem: str, kind: type[JsonError] = JsonError
+) -> JsonError:
+    newline: Any = "\n" if isinstance(text, str) else b"\n"
+    line = text.count(newline, 0, offset) + 1
+    column = offset - text.rfind(newline, 0, offset)
+    return kind(problem, offset, line, column)
+
+
+def _utf8(text: bytes) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _at(text, error.start, "not UTF-8") from None
+
+
+def _check_depth(chars: str) -> None:
+    depth = 0
+    for token in _BRACKETS_OUTSIDE_STRINGS.finditer(chars):
+        if token.group(1):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise _at(chars, token.start(), f"nested more than {MAX_DEPTH} deep", TooDeep)
+        elif token.group(2):
+            depth -= 1
+
+
+def _check_surrogates(chars: str) -> None:
+    """Refuse halves of pairs in `chars`, which is JSON."""
+    if "\\u" in chars:
+        for escape in _LONE_SURROGATE.finditer(chars):
+            if escape.group(1):
+                raise _at(chars, escape.start(), "lone surrogate", LoneSurrogate)
+    _check_encodable(chars)
+
+
+def _check_encodable(chars: str) -> None:
+    if chars.isascii():
+        return
+    try:
+        chars.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise _at(chars, error.start, "lone surrogate", LoneSurrogate) from None
+
+
+def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
+    """Raise the error that tells what is wrong with `chars`, which the strict reader refused."""
+    try:
+        value = _GRAMMAR.decode(chars)
+    except json.JSONDecodeError as error:
+        if chars.startswith(_BOM):
+            raise _at(chars, 0, "starts with a byte order mark") from None
+        problem = (error.msg[0].lower() + error.msg[1:]).removesuffix(" at")
+        raise JsonError(problem, error.pos, error.lineno, error.colno) from None
+    except _ConstantError:
+        raise _word_error(chars, _is_constant, "is not JSON") from None
+    if not lone_surrogates:
+        _check_surrogates(chars)
+    for pointer in _duplicates(value):
+        raise DuplicateKeys(pointer) from None
+    raise _word_error(chars, _overflows, "is out of range", NumberOverflow) from None
+
+
+def _word_error(
+    chars: str, is_wrong: Callable[[str], bool], problem: str, kind: type[JsonError] = JsonError
+) -> JsonError:
+    """The error at the first number, literal or constant outside of strings that `is_wrong`."""
+    for token in _WORD_OUTSIDE_STRINGS.finditer(chars):
+        word = token.group(1)
+        if word and is_wrong(word):
+            shown = word if len(word) <= 40 else word[:37] + "..."
+            return _at(chars, token.start(), f"{shown} {problem}", kind)
+    raise AssertionError("the reader refused a word that is not there")
+
+
+def _is_constant(word: str) -> bool:
+    return word in ("NaN", "Infinity", "-Infinity")
+
+
+def _overflows(word: str) -> bool:
+    if word in ("true", "false", "null"):
+        return False
+    try:
+        return isinf(float(word) if set(word) & set(".eE") else int(word))
+    except (ValueError, OverflowError):
+        return set(word) <= set("-0123456789")
+
+
+def _duplicates(value: object) -> Iterator[str]:
+    """The pointers of the members that `_object_or_twice` found to be duplicates."""
+    pending = [("", value)]
+    while pending:
+        pointer, part = pending.pop()
+        match part:
+            case _Twice():
+                yield _pointer(pointer, part.key)
+            case dict():
+                pending += [(_pointer(pointer, key), below) for key, below in part.items()]
+            case list():
+                pending += [(f"{pointer}/{index}", below) for index, below in enumerate(part)]
+
+
+def _pointer(base: str, key: str) -> str:
+    return f"{base}/{key.replace('~', '~0').replace('/', '~1')}"

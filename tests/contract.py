@@ -1,0 +1,263 @@
+"""The contract that every engine keeps, as checks that any engine's tests can call.
+
+A check raises AssertionError with the position at which the contract is broken. It does not judge
+what a schema allows: that mask, `consume`, `clone` and `follow` tell one story is an engine's duty
+whatever it allows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.protocol import (
+    Engine,
+    FollowingMatcher,
+    Mask,
+    Matcher,
+    Refused,
+    allows,
+    complete_options,
+    follow_by_mask,
+    token_ids,
+)
+from harness.vocabulary import Vocabulary
+
+_LONGER = r"""
+{" {"a":" {"a {} [] {[ [{ [[ ]] ]} }} }] "} "] }, ], {"name {"a":· [1 [" ["a [1, [1,2] [true ·{ ·[
+": ":· ":·" ":" ":{ ":[ ":1 :·{ :·[ :·" :·1 :·true :·null ",·" "," ,·" ," ,{ ,[ ,·{ ,·1 ·" ·"a :· ,·
+true false null tr rue ue fal alse nul ll true, null, true} ·true ·null ·1 ·-1
+10 12 100 -1 -1. 0. .5 1.5 e1 e+ E- 1e 00 01 1, 1} 1] 12} 12, 2] 5] 5,
+name na ame me name": age tags tags": items value a" "a" ab abc bc ab" "ab the ·the ing é ü 日 日本 😀
+\u \u0 \u00 00e9 \n \t \" \\ \/ \ud83d d83d \\" a\ \n" 2024 2024- -01 -01-01 T00 :00 @ ample .com //
+red green blue red" "red green" "green blue", "blue" red, ·red n": "n" b",
+·· ···· ·b b· a·b
+""".replace("·", " ")
+
+_BYTES = (b"\n", b"\n  ", b"\n\n", b"\t\t", b"\r\n", b"  ", b"    ", b"\xc3\xa9\xc3", b"\xe6\x97")
+_BYTES += (b"\x97\xa5", b"\xf0\x9f", b"\x98\x80", b"\xff\xfe", b"\x00\x01", b"b\xe6", b"\xa5b")
+
+
+def small_vocabulary(eos_count: int = 1) -> Vocabulary:
+    """All bytes, some two hundred longer tokens as they occur in JSON, and awkward ids.
+
+    The awkward ones: special ids in the middle with a hole among them, two ids with the same
+    bytes, parts of characters, a size that leaves a word of the mask unfilled.
+    """
+    tokens = [bytes([value]) for value in range(256)]
+    tokens += [b"<|end|>", b"<|start|>", b"<|stop|>"]
+    longer = [*_BYTES, *(word.encode() for word in _LONGER.split("\n") for word in word.split(" "))]
+    tokens += [token for token in dict.fromkeys(longer) if len(token) > 1]
+    tokens += [b"", b"<tool_call>", b"ab"]
+    while len(tokens) % 32 != 7:
+        tokens.append(b"filler%d" % len(tokens))
+    hole = tokens.index(b"")
+    return Vocabulary.from_tokens(
+        "small", tokens, [256, 257, 258, hole, hole + 1], [256, 258][:eos_count]
+    )
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What is checked, and how thoroughly: `sample` tokens of a vocabulary with more than that."""
+
+    vocabulary: Vocabulary
+    sample: int = 2000
+    seed: int = 0
+    positions: int = 5
+    """At how many positions inside of each text a state is examined, beside its ends."""
+    specials_leak: bool = False
+    """Whether the engine allows special tokens as text (a known fault of a configuration)."""
+
+    def check(self, engine: Engine, texts: Mapping[str, Sequence[str]]) -> None:
+        """Walk along `texts`, by schema; the engine must accept them in some tokenisation."""
+        for schema, some in texts.items():
+            start = engine.compile(schema)
+            for text in some:
+                rng = random.Random(f"{self.seed}/{schema}/{text}")
+                try:
+                    self._walk(start.clone(), text.encode(), rng)
+                except AssertionError as error:
+                    raise AssertionError(
+                        f"{engine.info.name}, {schema}, {text}: {error}"
+                    ) from error
+
+    def _walk(self, matcher: Matcher, text: bytes, rng: random.Random) -> None:
+        examined = {0, len(text), *(rng.randrange(len(text)) for _ in range(self.positions))}
+        at = 0
+        self._examine(matcher, text, at, rng)
+        while at < len(text):
+            mask = mask_of(matcher, self.vocabulary)
+            allowed = [one for one in self.vocabulary.starts(text, at) if allows(mask, one)]
+            assert allowed, f"no token may be taken behind {text[:at]!r}"
+            token = rng.choice(allowed)
+            assert matcher.consume(token), f"refuses {token} of its own mask behind {text[:at]!r}"
+            before, at = at, at + len(self.vocabulary.tokens[token])
+            if any(before < one <= at for one in examined):
+                self._examine(matcher, text, at, rng)
+        self._check_end(matcher)
+
+    def _examine(self, matcher: Matcher, text: bytes, at: int, rng: random.Random) -> None:
+        try:
+            mask = mask_of(matcher, self.vocabulary)
+            self._check_mask(mask)
+            self._check_agreement(matcher, mask, rng)
+            if isinstance(matcher, FollowingMatcher):
+                self._check_follow(matcher, mask, text[at:], rng)
+            assert_same(mask_of(matcher, self.vocabulary), mask, "asking changed the state")
+            self._check_clone(matcher, mask, rng)
+        except AssertionError as error:
+            raise AssertionError(f"behind {text[:at]!r}: {error}") from error
+
+    def _check_mask(self, mask: Mask) -> None:
+        words = mask[-1:].view(np.uint8)
+        beyond = np.unpackbits(words, bitorder="little")[self.vocabulary.size % 32 or 32 :]
+        assert not beyond.any(), "bits beyond the vocabulary are set"
+        ends = {allows(mask, token) for token in self.vocabulary.eos_ids}
+        assert len(ends) == 1, "end-of-sequence ids differ"
+        if not self.specials_leak:
+            leaked = mask & self.vocabulary.special_mask & ~self.vocabulary.eos_mask
+            assert not leaked.any(), "special tokens are allowed"
+
+    def _check_agreement(self, matcher: Matcher, mask: Mask, rng: random.Random) -> None:
+        """`consume` accepts what the mask allows, refuses the rest, and stays where it is then."""
+        stubborn = matcher.clone()
+        for count, token in enumerate(self._tokens(mask, rng)):
+            if allows(mask, token):
+                assert matcher.clone().consume(token), f"refuses {self._name(token)} of its mask"
+                continue
+            assert not stubborn.consume(token), f"takes {self._name(token)}, not in its mask"
+            if count % 64 == 0:
+                assert_same(mask_of(stubborn, self.vocabulary), mask, "moved by a refused token")
+        size = self.vocabulary.size
+        for token in (-1, -size, size, size + 5, (size + 31) // 32 * 32, 2**31, 2**40):
+            assert not stubborn.consume(token), f"takes {token}, which is no id"
+        assert_same(mask_of(stubborn, self.vocabulary), mask, "moved by refused tokens")
+
+    def _tokens(self, mask: Mask, rng: random.Random) -> list[int]:
+        size = self.vocabulary.size
+        if size <= self.sample:
+            return list(range(size))
+        allowed = token_ids(mask, size).tolist()
+        special = np.flatnonzero(self.vocabulary.special).tolist()
+        some = rng.sample(range(size), self.sample // 2)
+        return special + some + rng.sample(allowed, min(len(allowed), self.sample // 2))
+
+    def _check_follow(
+        self, matcher: FollowingMatcher, mask: Mask, rest: bytes, rng: random.Random
+    ) -> None:
+        for tokens in self._continuations(mask, rest, rng):
+            fast = matcher.follow(tokens)
+            slow = follow_by_mask(matcher, tokens, self.vocabulary.words)
+            assert fast == slow, f"follows {fast} of {tokens}, but {slow} by its masks"
+
+    def _continuations(self, mask: Mask, rest: bytes, rng: random.Random) -> Iterator[list[int]]:
+        """Good and bad continuations: to the end, beyond it, with what must stop them amid."""
+        vocabulary, eos = self.vocabulary, self.vocabulary.eos
+        greedy = vocabulary.encode_greedy(rest)
+        yield []
+        for end in vocabulary.eos_ids:
+            yield [end]
+            yield [end, end]
+            yield [*greedy, end]
+        yield [*greedy, eos, eos, *greedy]
+        for _ in range(3):
+            tokens = [*self._split(rest, rng), eos]
+            yield tokens
+            cut = rng.randrange(len(tokens))
+            anything = rng.randrange(vocabulary.size)
+            special = rng.choice(np.flatnonzero(vocabulary.special).tolist())
+            for stray in (eos, special, vocabulary.size, -1, anything):
+                yield [*tokens[:cut], stray, *tokens[cut:]]
+        allowed = token_ids(mask, vocabulary.size).tolist()
+        for _ in range(5 if allowed else 0):
+            noise = [rng.randrange(vocabulary.size) for _ in range(3)]
+            yield [rng.choice(allowed), *noise, eos]
+            yield [rng.choice(allowed), rng.choice(allowed), *greedy, eos]
+
+    def _split(self, text: bytes, rng: random.Random) -> list[int]:
+        tokens, at = [], 0
+        while at < len(text):
+            tokens.append(rng.choice(self.vocabulary.starts(text, at)))
+            at += len(self.vocabulary.tokens[tokens[-1]])
+        return tokens
+
+    def _check_clone(self, matcher: Matcher, mask: Mask, rng: random.Random) -> None:
+        """Neither a clone nor its original notices what the other one consumes."""
+        allowed = token_ids(mask, self.vocabulary.size).tolist()
+        if not allowed:
+            return
+        first, second = matcher.clone(), matcher.clone()
+        token = rng.choice(allowed)
+        assert first.consume(token)
+        assert_same(mask_of(matcher, self.vocabulary), mask, "moved by its clone")
+        assert_same(mask_of(second, self.vocabulary), mask, "moved by another clone")
+        again = first.clone()
+        assert second.consume(token)
+        after = mask_of(second, self.vocabulary)
+        assert_same(mask_of(first, self.vocabulary), after, "the same token led elsewhere")
+        assert_same(mask_of(again, self.vocabulary), after, "a clone of a clone is elsewhere")
+
+    def _check_end(self, matcher: Matcher) -> None:
+        before = mask_of(matcher, self.vocabulary)
+        for eos in self.vocabulary.eos_ids:
+            assert allows(before, eos), f"{eos} may not end a complete text"
+            ended = matcher.clone()
+            assert ended.consume(eos), f"refuses {eos} at the end"
+            for one in (ended, ended.clone()):
+                assert not mask_of(one, self.vocabulary).any(), "something is allowed after the end"
+                for token in (*self.vocabulary.eos_ids, 32, 125, 257, -1, self.vocabulary.size):
+                    assert not one.consume(token), f"takes {token} after the end"
+                if isinstance(one, FollowingMatcher):
+                    assert one.follow([eos]) == one.follow([32]) == one.follow([]) == 0
+            assert_same(mask_of(matcher, self.vocabulary), before, "moved by its clone's end")
+
+    def _name(self, token: int) -> str:
+        return f"token {token} {self.vocabulary.tokens[token]!r}"
+
+
+def check_refusal(engine: Engine, schema: str, message: str) -> None:
+    """The engine declines `schema` with a message of its own in which `message` is found."""
+    with pytest.raises(Refused, match=message):
+        engine.compile(schema)
+
+
+def check_identity(engine: Engine, version: str | None = None) -> None:
+    """The engine says which one it is: distribution, exact version, all options."""
+    kind: Any = type(engine)
+    assert engine.info.packages[kind.DISTRIBUTION] == engine.info.version
+    assert version in {None, engine.info.version}
+    assert list(engine.info.options) == list(complete_options(kind.OPTIONS, {}))
+
+
+def check_token_bytes(engine: Engine, vocabulary: Vocabulary, unknown: Sequence[int] = ()) -> None:
+    """The library holds the vocabulary's bytes; it can be asked about all ids but `unknown`."""
+    expected = [
+        None if special or token in unknown else text
+        for token, (text, special) in enumerate(
+            zip(vocabulary.tokens, vocabulary.special.tolist(), strict=True)
+        )
+    ]
+    assert engine.token_bytes(range(vocabulary.size)) == expected
+
+
+def mask_of(matcher: Matcher, vocabulary: Vocabulary) -> Mask:
+    """The mask, which overwrites whatever was in the array before and is the same every time."""
+    ones = np.full(vocabulary.words, 0xFFFFFFFF, dtype=np.uint32)
+    zeros = np.zeros(vocabulary.words, dtype=np.uint32)
+    matcher.mask(ones)
+    matcher.mask(zeros)
+    assert_same(ones, zeros, "two masks of one state differ, or not every word was written")
+    return ones
+
+
+def assert_same(one: Mask, other: Mask, why: str) -> None:
+    """Assert that two masks are equal."""
+    assert np.array_equal(one, other), (
+        f"{why}: {int(np.bitwise_count(one ^ other).sum())} bits differ"
+    )

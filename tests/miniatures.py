@@ -1,0 +1,401 @@
+"""Miniatures: tiny engines in pure Python whose behaviour is known exactly, honest or not.
+
+Every engine here can be named in an engine spec, as ``tests.miniatures:AcceptsExtra``. The honest
+one, `Enumerator`, allows a finite set of texts: each value that its schema allows, in the default
+and the compact style of `json.dumps`. It understands ``enum``, ``const``, ``type: boolean`` and
+``null``, and arrays of these with ``minItems`` and ``maxItems``; it refuses all other schemas.
+Each of the others does as it does but for one fault. Where a fault must know where, an annotation
+in the schema tells it; validators ignore these annotations:
+
+``x-extra``
+    Texts that `AcceptsExtra` allows beside those of the schema.
+``x-forbidden``
+    Pairs of texts ``[written, token]``: behind the first, `ForbidsOne` forbids the second, and
+    `MaskLies` leaves it out of its mask.
+``x-open``
+    Texts that `NeverEnds` allows with any ASCII letters behind them, and never an end.
+``x-trouble``
+    Its presence brings out the fault of those that make trouble when they compile. For those
+    that do so in a mask, its value is the number of tokens consumed before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+
+from harness import __version__
+from harness.protocol import EngineInfo, Mask, Option, Refused, allows, set_bits
+from harness.vocabulary import Vocabulary
+
+Schema = dict[str, Any]
+Options = Mapping[str, bool | int | str]
+
+_KNOWN = {"enum", "const", "type", "items", "minItems", "maxItems"}
+_IGNORED = {"$schema", "$id", "title", "description"}
+_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_ENDLESS = 10**9
+
+
+def values_of(schema: Schema) -> list[Any]:
+    """Every value that `schema` allows.
+
+    Raises:
+        Refused: There is something in it that the miniatures do not understand.
+    """
+    unknown = {key for key in schema if not key.startswith("x-")} - _KNOWN - _IGNORED
+    if unknown:
+        raise Refused(f"no miniature understands {', '.join(sorted(unknown))}")
+    match schema:
+        case {"enum": [*values]}:
+            return values
+        case {"const": value}:
+            return [value]
+        case {"type": "boolean"}:
+            return [True, False]
+        case {"type": "null"}:
+            return [None]
+        case {"type": "array", "items": dict(items), "maxItems": int(most)}:
+            inner = values_of(items)
+            lengths = range(schema.get("minItems", 0), most + 1)
+            return [list(some) for n in lengths for some in itertools.product(inner, repeat=n)]
+    raise Refused("a miniature needs enum, const, boolean, null, or an array with maxItems")
+
+
+def texts_of(values: Iterable[Any], *, compact: bool = True) -> frozenset[bytes]:
+    """`values` as JSON texts, in the default and, if wanted, the compact style."""
+    styles: list[tuple[str, str]] = [(", ", ": "), (",", ":")][: 1 + compact]
+    return frozenset(
+        json.dumps(value, ensure_ascii=False, separators=style).encode()
+        for value in values
+        for style in styles
+    )
+
+
+def _texts(schema: Schema, annotation: str) -> frozenset[bytes]:
+    return frozenset(text.encode() for text in schema.get(annotation, ()))
+
+
+@dataclass(frozen=True)
+class Language:
+    """What an engine allows: some finite texts, but for some tokens, and texts without an end."""
+
+    texts: frozenset[bytes]
+    forbidden: frozenset[tuple[bytes, bytes]] = frozenset()
+    """Pairs of what is written and the token that must not come next."""
+    open: frozenset[bytes] = frozenset()
+    """What may be followed by letters for ever."""
+
+    def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
+        """The tokens that may follow `written`, end of sequence included."""
+        rests = [text[len(written) :] for text in self.texts if text.startswith(written)]
+        ahead = [text[len(written) :] for text in self.open if text.startswith(written)]
+        ids = {token for rest in (*rests, *ahead) for token in vocabulary.starts(rest)}
+        if any(_is_lettered(written, start) for start in self.open):
+            ids |= _lettered_ids(vocabulary)
+        if b"" in rests:
+            ids |= set(vocabulary.eos_ids)
+        for before, token in self.forbidden:
+            if before == written:
+                ids -= set(vocabulary.ids_of(token))
+        return set_bits(ids, vocabulary.words)
+
+
+def _is_lettered(written: bytes, start: bytes) -> bool:
+    return written.startswith(start) and _LETTERS.issuperset(written[len(start) :])
+
+
+def _lettered_ids(vocabulary: Vocabulary) -> set[int]:
+    special = vocabulary.special.tolist()
+    tokens = enumerate(vocabulary.tokens)
+    return {token for token, text in tokens if not special[token] and _LETTERS.issuperset(text)}
+
+
+class LanguageMatcher:
+    """Walks a `Language`. What the mask shows and what is consumed can be told apart."""
+
+    def __init__(self, vocabulary: Vocabulary, language: Language, shown: Language) -> None:
+        self.vocabulary = vocabulary
+        self.language = language
+        self.shown = shown
+        self.written = b""
+        self.count = 0
+        self.ended = False
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        out[:] = self.allowed(self.shown)
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`."""
+        known = 0 <= token < self.vocabulary.size
+        if not known or not allows(self.allowed(self.language), token):
+            return False
+        if token in self.vocabulary.eos_ids:
+            self.ended = True
+        else:
+            self.written += self.vocabulary.tokens[token]
+        self.count += 1
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`."""
+        return copy(self)
+
+    def allowed(self, language: Language) -> Mask:
+        """The mask of `language` here; nothing at all behind the end."""
+        if self.ended:
+            return np.zeros(self.vocabulary.words, dtype=np.uint32)
+        return language.mask(self.vocabulary, self.written)
+
+
+class Enumerator:
+    """The honest miniature."""
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {
+        "compact": Option(True, "allow the compact style beside the default one"),
+    }
+    DISTRIBUTION = "maskcourt"
+
+    def __init__(self, vocabulary: Vocabulary, options: Options) -> None:
+        packages = {self.DISTRIBUTION: __version__}
+        self.info = EngineInfo(type(self).__name__, __version__, dict(options), packages)
+        self.vocabulary = vocabulary
+        self.compact = bool(options["compact"])
+
+    def compile(self, schema: str) -> LanguageMatcher:
+        """A matcher for `schema`.
+
+        Raises:
+            Refused: The schema is not one of the few that are understood.
+        """
+        parsed = json.loads(schema)
+        if not isinstance(parsed, dict):
+            raise Refused("no miniature understands a schema that is no object")
+        return self.matcher(parsed)
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        """What `compile` answers for the parsed `schema`; here is where most engines differ."""
+        language = self.language(schema)
+        return LanguageMatcher(self.vocabulary, language, language)
+
+    def language(self, schema: Schema) -> Language:
+        """What this engine believes that `schema` allows."""
+        return Language(texts_of(values_of(schema), compact=self.compact))
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """The vocabulary's own bytes; None for special ids."""
+        special = self.vocabulary.special
+        return [None if special[token] else self.vocabulary.tokens[token] for token in ids]
+
+
+class AcceptsExtra(Enumerator):
+    """False acceptances at will: allows the texts of ``x-extra`` as well."""
+
+    def language(self, schema: Schema) -> Language:
+        honest = super().language(schema)
+        return replace(honest, texts=honest.texts | _texts(schema, "x-extra"))
+
+
+class ForgetsMaxItems(Enumerator):
+    """A real-life false acceptance: arrays may have up to two items more than ``maxItems``."""
+
+    def language(self, schema: Schema) -> Language:
+        if "maxItems" in schema:
+            schema = {**schema, "maxItems": schema["maxItems"] + 2}
+        return super().language(schema)
+
+
+class ForbidsOne(Enumerator):
+    """False rejections at will: forbids the tokens of ``x-forbidden``."""
+
+    def language(self, schema: Schema) -> Language:
+        pairs = schema.get("x-forbidden", ())
+        forbidden = frozenset((written.encode(), token.encode()) for written, token in pairs)
+        return replace(super().language(schema), forbidden=forbidden)
+
+
+class MaskLies(ForbidsOne):
+    """Breaks the contract: leaves the tokens of ``x-forbidden`` out of its mask, yet takes them."""
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        shown = self.language(schema)
+        return LanguageMatcher(self.vocabulary, replace(shown, forbidden=frozenset()), shown)
+
+
+class ConsumeLies(ForbidsOne):
+    """Breaks the contract: shows the tokens of ``x-forbidden`` in its mask, yet refuses them."""
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        taken = self.language(schema)
+        return LanguageMatcher(self.vocabulary, taken, replace(taken, forbidden=frozenset()))
+
+
+class NeverEnds(Enumerator):
+    """Goes on for ever: allows letters without end behind the texts of ``x-open``."""
+
+    def language(self, schema: Schema) -> Language:
+        return replace(super().language(schema), open=_texts(schema, "x-open"))
+
+
+class AllowsEverything(Enumerator):
+    """Constrains nothing: every ordinary token and the end, at every position, of any schema."""
+
+    class Matcher(LanguageMatcher):
+        """Allows all ordinary tokens and the end."""
+
+        def allowed(self, language: Language) -> Mask:
+            if self.ended:
+                return super().allowed(language)
+            return self.vocabulary.ordinary_mask | self.vocabulary.eos_mask
+
+    def compile(self, schema: str) -> LanguageMatcher:
+        nothing = Language(frozenset())
+        return self.Matcher(self.vocabulary, nothing, nothing)
+
+
+class RefusesAll(Enumerator):
+    """Declines every schema."""
+
+    def compile(self, schema: str) -> NoReturn:
+        raise Refused("this engine refuses every schema")
+
+
+class Chatty(Enumerator):
+    """Prints whenever it is asked, in Python and below it, to both descriptors."""
+
+    class Matcher(LanguageMatcher):
+        """Prints with every mask."""
+
+        def mask(self, out: Mask) -> None:
+            _chatter("mask")
+            super().mask(out)
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        _chatter("compile")
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+def _chatter(what: str) -> None:
+    sys.stdout.write(f"chatty: {what} on stdout\n")
+    sys.stderr.write(f"chatty: {what} on stderr\n")
+    os.write(1, f"chatty: {what} on descriptor 1\n".encode())
+    os.write(2, f"chatty: warning: {what} on descriptor 2\n".encode())
+
+
+class _TroubleInCompiling(Enumerator):
+    """Makes trouble when it compiles a schema with ``x-trouble``."""
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        if "x-trouble" in schema:
+            self.trouble()
+        return super().matcher(schema)
+
+    def trouble(self) -> None:
+        """What goes wrong."""
+        raise NotImplementedError
+
+
+class CrashesOnCompile(_TroubleInCompiling):
+    """Dies of SIGSEGV."""
+
+    def trouble(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class ExitsOnCompile(_TroubleInCompiling):
+    """Ends its process with status 3, without any signal."""
+
+    def trouble(self) -> None:
+        os._exit(3)
+
+
+class SpinsOnCompile(_TroubleInCompiling):
+    """Hangs, and burns its processor doing so."""
+
+    def trouble(self) -> None:
+        for _ in range(_ENDLESS):
+            sum(range(1000))
+
+
+class SleepsOnCompile(_TroubleInCompiling):
+    """Hangs, and uses no processor time."""
+
+    def trouble(self) -> None:
+        time.sleep(_ENDLESS)
+
+
+class EatsMemory(_TroubleInCompiling):
+    """Takes memory and writes to it, 16 MiB at a time, until it is stopped."""
+
+    def trouble(self) -> None:
+        hoard = []
+        for _ in range(_ENDLESS):
+            hoard.append(bytearray(b"\1") * (16 << 20))  # noqa: PERF401 - the point is to keep all
+
+
+class RaisesOnCompile(_TroubleInCompiling):
+    """Raises an exception that is no `Refused`."""
+
+    def trouble(self) -> None:
+        raise RuntimeError("a miniature raised while it compiled")
+
+
+class _TroubleInMask(Enumerator):
+    """Makes trouble at the mask behind as many tokens as ``x-trouble`` says."""
+
+    trouble: ClassVar[Any]
+
+    class Matcher(LanguageMatcher):
+        """Calls `trouble` when its time has come."""
+
+        def __init__(self, vocabulary: Vocabulary, language: Language, after: int, trouble: Any) -> None:
+            super().__init__(vocabulary, language, language)
+            self.after = after
+            self.trouble = trouble
+
+        def mask(self, out: Mask) -> None:
+            if self.count == self.after:
+                self.trouble()
+            super().mask(out)
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        after = schema.get("x-trouble", -1)
+        return self.Matcher(self.vocabulary, self.language(schema), after, self.make_trouble)
+
+    def make_trouble(self) -> None:
+        """What goes wrong."""
+        raise NotImplementedError
+
+
+class CrashesOnMask(_TroubleInMask):
+    """Dies of SIGSEGV."""
+
+    def make_trouble(self) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class RaisesOnMask(_TroubleInMask):
+    """Raises an exception."""
+
+    def make_trouble(self) -> None:
+        raise RuntimeError("a miniature raised in a mask")
+
+
+class SpinsOnMask(_TroubleInMask):
+    """Hangs, and burns its processor doing so."""
+
+    def make_trouble(self) -> None:
+        for _ in range(_ENDLESS):
+            sum(range(1000))
