@@ -49,6 +49,7 @@ class OutlinesEngine:
         self._library = outlines_core
         self._build_regex = build_regex_from_schema
         self._whitespace = str(options["whitespace"]) or None
+        self.bytes_differ_on_purpose = options["config"] == "shipped"
         self._words = vocabulary.words
         self._size = vocabulary.size
         self._eos = vocabulary.eos_ids

@@ -10,6 +10,7 @@ behaviour at the end of a text and of special tokens was observed with both vers
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -40,6 +41,10 @@ _PRESETS = {
 }
 
 _IMPOSSIBLE, _ORDINARY, _END = 0, 1, 2
+
+
+_CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ")
+"""The time of day in front of the library's messages: no part of what it says of a schema."""
 
 
 class XGrammarEngine:
@@ -87,11 +92,14 @@ class XGrammarEngine:
 
         Raises:
             Refused: With the library's message.
+            MemoryError: The library ran out of memory, which it reports like a refusal.
         """
         try:
             grammar = self._compiler.compile_json_schema(schema, **self._settings)
         except RuntimeError as error:
-            raise Refused(str(error).strip()) from error
+            if "bad_alloc" in str(error):
+                raise MemoryError(str(error)) from error
+            raise Refused(_CLOCK.sub("", str(error).strip())) from error
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
             return XGrammarMatcher(matcher(grammar), self._ids)

@@ -147,6 +147,8 @@ class _Bench:
                     "version": info["version"],
                     "options": info["options"],
                     "packages": info["packages"],
+                    "tokens_asked": info["asked"],
+                    "tokens_with_other_bytes": info["other_bytes"],
                 }
                 for spec, info in zip(self.specs, infos, strict=True)
             },

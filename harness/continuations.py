@@ -62,6 +62,7 @@ class Continuations:
         mark = bisect_right(self._marks, k) - 1
         cursor = feed(self._cursors[mark], self.reference[self._marks[mark] : k])
         assert cursor is not None, "a prefix of JSON goes on"
+        cursor = cursor._replace(frames=self.endings.canonical(cursor.frames))
         return Context(self, k, cursor)
 
     def build(self, cursor: Cursor, progress: Progress | None = None) -> Candidates:
@@ -168,6 +169,7 @@ class Context:
         cursor = feed(self._cursor, token)
         if cursor is None:
             return _NOTHING
+        cursor = cursor._replace(frames=self._maker.endings.canonical(cursor.frames))
         mark, progress = self._situation(cursor)
         found = self._memo.get(mark)
         if found is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.protocol import Mask
+from harness.protocol import Mask, token_ids
 from harness.rollout import keyed_index
 
 Tokens = npt.NDArray[np.int32]
@@ -55,7 +55,7 @@ def find_disputes(
     differing = np.bitwise_or.reduce(masks) & ~np.bitwise_and.reduce(masks)
     if not differing.any():
         return []
-    disputed = _ids(differing, size)
+    disputed = token_ids(differing, size)
     pattern = np.zeros(len(disputed), dtype=np.int64)
     for bit, mask in enumerate(masks):
         pattern |= _bits(mask, disputed).astype(np.int64) << bit
@@ -93,14 +93,6 @@ def _mixed(tokens: Tokens, salt: int) -> npt.NDArray[np.uint64]:
         value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return value ^ (value >> np.uint64(31))
-
-
-def _ids(mask: Mask, size: int) -> Tokens:
-    words = np.flatnonzero(mask)
-    bits = np.unpackbits(mask[words].view(np.uint8), bitorder="little").reshape(-1, 32)
-    rows, columns = np.nonzero(bits)
-    ids = (words[rows] * 32 + columns).astype(np.int32)
-    return ids[ids < size]
 
 
 def _bits(mask: Mask, ids: Tokens) -> npt.NDArray[np.uint32]:

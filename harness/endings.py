@@ -14,7 +14,17 @@ from harness.hints import Hints, Variant, property_names
 from harness.jsontext import Mode
 from harness.layout import layout_of
 from harness.likely import count, listed, types
-from harness.partial import CONTAINER, Cursor, Frames, load, path_of, settled, trace, with_value
+from harness.partial import (
+    CONTAINER,
+    Cursor,
+    Frame,
+    Frames,
+    load,
+    path_of,
+    settled,
+    trace,
+    with_value,
+)
 
 MISSING: Final = object()
 _MAX_WAYS = 24
@@ -75,6 +85,7 @@ class Endings:
         self.layout = layout_of(reference)
         self.value = load(reference)
         self._ends = _value_ends(reference)
+        self._canonical: dict[Frames, Frames] = {}
         self._slots: dict[Frames, list[Any]] = {}
         self._variants: dict[Frames, tuple[Variant, ...]] = {}
         self._remaining: dict[tuple[Frames, Plan], list[Any]] = {}
@@ -108,6 +119,36 @@ class Endings:
                 ways = [way for way in ways if self._agrees(way, top.members)] or ways
             self._variants[base] = tuple(ways) or ({},)
         return self._variants[base]
+
+    def canonical(self, frames: Frames) -> Frames:
+        """The frames with names and values that decide nothing replaced by placeholders."""
+        if frames not in self._canonical:
+            out: Frames = ()
+            for frame in frames:
+                out = (*out, self._plainer(out, frame) if frame.members else frame)
+            self._canonical[frames] = out
+        return self._canonical[frames]
+
+    def _plainer(self, outer: Frames, frame: Frame) -> Frame:
+        ways = self.variants((*outer, Frame(is_object=True)))
+        telling, names = len(ways) > 1, self._known_names(outer, ways)
+        out = []
+        for at, (name, value) in enumerate(frame.members):
+            known = names is None or name in names or len(name) < 3 or name[0] in "_\x00"
+            kept = value if telling and known else CONTAINER
+            out.append((name if known else f"\x00{at}", kept))
+        return frame._replace(members=tuple(out))
+
+    def _known_names(self, outer: Frames, ways: tuple[Variant, ...]) -> set[str] | None:
+        """The names that a plan may use; None when that cannot be said beforehand."""
+        if any("patternProperties" in way or "propertyNames" in way for way in ways):
+            return None
+        source = self.reference_at(path_of((*outer, Frame(is_object=True))))
+        names = set(property_names(ways)).union(source if isinstance(source, dict) else ())
+        for way in ways:
+            rules = way.get("dependentRequired", way.get("dependencies"))
+            names.update(rules if isinstance(rules, dict) else ())
+        return names
 
     def _agrees(self, way: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
         pairs = ((self.hints.child(way, name), value) for name, value in members)
@@ -149,7 +190,7 @@ class Endings:
         mark = (frames, lead)
         if mark not in self._tails:
             found = [self._tail(frames, lead, plan) for plan in PLANS]
-            end = self._ends.get(frames)
+            end = self._ends.get(_shape(frames))
             if end is not None and lead is Lead.AFTER:
                 found.insert(0, self.reference[end:])
             self._tails[mark] = tuple(dict.fromkeys(found))
@@ -265,6 +306,14 @@ def _in_order(
     return [(name, members[name]) for name in out]
 
 
+def _shape(frames: Frames) -> Frames:
+    """The frames without the values of their members."""
+    return tuple(
+        frame._replace(members=tuple((name, CONTAINER) for name, _ in frame.members))
+        for frame in frames
+    )
+
+
 def _value_ends(reference: bytes) -> dict[Frames, int]:
     """Where each value of the reference ends, by the frames behind it."""
     ends: dict[Frames, int] = {}
@@ -273,9 +322,9 @@ def _value_ends(reference: bytes) -> dict[Frames, int]:
         if here is None:
             break
         if cursor.mode.in_number and not here.mode.in_number:
-            ends.setdefault(settled(cursor).frames, at)
+            ends.setdefault(_shape(settled(cursor).frames), at)
         if here.mode in (Mode.AFTER, Mode.DONE):
-            ends.setdefault(here.frames, end)
+            ends.setdefault(_shape(here.frames), end)
         cursor, at = here, end
     if cursor.mode.in_number:
         ends.setdefault((), at)

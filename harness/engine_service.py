@@ -95,7 +95,10 @@ class EngineService:
             asked += 1
             if text != self.vocabulary.tokens[token]:
                 wrong.append(token)
-        return wire.Message({"asked": asked, "of": len(ordinary), "wrong": wrong[:20]})
+        purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
+        return wire.Message(
+            {"asked": asked, "of": len(ordinary), "wrong": wrong, "on_purpose": purpose}
+        )
 
     def compile(self, message: wire.Message) -> wire.Message:
         """Compile a schema and stand at its start; the first mask belongs to the time."""

@@ -52,6 +52,7 @@ class Heads:
         self._hints = endings.hints
         self._layout = endings.layout
         self._string_slots: dict[Hashable, StringSlot] = {}
+        self._values: dict[Frames, list[Any]] = {}
 
     def heads(self, cursor: Cursor, progress: Progress | None = None) -> list[Head]:
         """The heads for what `cursor` is in the middle of, likeliest first.
@@ -75,7 +76,9 @@ class Heads:
                 found = list(self._numbers(cursor))
             case _:
                 found = list(self._between(cursor))
-        return list(dict.fromkeys(found))[:MAX_HEADS]
+        canonical = self._endings.canonical
+        found = [head._replace(frames=canonical(head.frames)) for head in found[:MAX_HEADS]]
+        return list(dict.fromkeys(found))
 
     def _between(self, cursor: Cursor) -> Iterator[Head]:
         """The heads where a key, a colon or a value must come."""
@@ -106,6 +109,11 @@ class Heads:
 
     def values(self, frames: Frames) -> list[Any]:
         """Values for what is written next in the innermost container."""
+        if frames not in self._values:
+            self._values[frames] = self._find_values(frames)
+        return self._values[frames]
+
+    def _find_values(self, frames: Frames) -> list[Any]:
         schemas = self._endings.slot_schemas(frames)
         examples = [self._hints.examples(schema, _EXAMPLES) for schema in schemas]
         out = [v for row in range(_EXAMPLES) for some in examples for v in some[row : row + 1]]
@@ -159,13 +167,17 @@ class Heads:
         for at, rest in enumerate(names[:MAX_HEADS]):
             text = spelled_rest(pending, rest, self._layout)
             if text is None:
-                text = least_rest(pending)
+                continue
             inner = (*frames[:-1], frames[-1]._replace(key=written + rest))
             values = self.values(inner)
             heads = [self._whole(text + b'":' + self._layout.colon, inner, v) for v in values]
             yield heads[0]
             later += heads[1 : 4 if at < 2 else 2]
         yield from later
+        if not later:
+            # No spelling is left that stands for a character: a lone surrogate, never valid.
+            text = least_rest(pending) + b'__": ' + self._layout.dump(None, 0)
+            yield Head(text, with_value((*frames[:-1], frames[-1]._replace(key="\x00")), None))
 
     def string_slot(self, frames: Frames, mode: Mode) -> StringSlot:
         """What a key (`Mode.KEY_STRING`) or a string value should be at this place."""

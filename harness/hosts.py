@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import re
 import select
 import signal
 import subprocess
@@ -34,6 +35,9 @@ the same on a busy machine as on an idle one, wall time catches an engine that s
 
 OUTPUT_LIMIT = 16_384
 """Bytes of an engine's own output that are kept with a case."""
+
+_CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
+"""The time of day that an engine prints before its warnings: two runs would differ in it."""
 
 _TICK = 0.02
 _SLOW_TICK = 0.1
@@ -151,7 +155,7 @@ class Host:
         end = os.fstat(self._output.fileno()).st_size
         start, self._mark = self._mark, end
         data = os.pread(self._output.fileno(), min(end - start, OUTPUT_LIMIT), start)
-        return data.decode("utf-8", "replace")
+        return _CLOCK.sub("", data.decode("utf-8", "replace"))
 
     def stop(self) -> None:
         """End the process and wait for it."""

@@ -116,6 +116,10 @@ class Engine(Protocol):
                 mask here, so that what it cannot do shows at compilation.
         """
 
+    # An engine may also have an attribute `bytes_differ_on_purpose`: true where its configuration
+    # is known to hold other bytes than the vocabulary for some tokens, which is then recorded
+    # and not taken for a defect of the adapter.
+
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """What the library itself holds as the bytes of `ids`; None where it cannot be asked."""
 
@@ -135,8 +139,11 @@ def set_bits(ids: Iterable[int], words: int) -> Mask:
 
 def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     """The ids below `size` whose bits are set in `mask`, ascending."""
-    bits = np.unpackbits(np.ascontiguousarray(mask).view(np.uint8), bitorder="little")
-    return np.flatnonzero(bits[:size]).astype(np.int32)
+    words = np.flatnonzero(mask)
+    bits = np.unpackbits(mask[words].view(np.uint8), bitorder="little").reshape(-1, 32)
+    rows, columns = np.nonzero(bits)
+    ids = (words[rows] * 32 + columns).astype(np.int32)
+    return ids[ids < size]
 
 
 def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+KINDS = ("false_acceptances", "false_rejections")
 
 _TOP = 6
 
@@ -15,6 +19,8 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
     """Print who is wrong, how often and why."""
     engines = summary["engines"]
     console.print(_errors(engines))
+    if any("estimate" in engine[KINDS[0]] for engine in engines.values()):
+        console.print(_estimates(engines))
     console.print(_compilation(engines))
     for name, engine in engines.items():
         _print_why(name, engine, console)
@@ -24,51 +30,77 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
 
 
 def _errors(engines: Mapping[str, Any]) -> Table:
-    table = Table(
-        title="Proven errors (lower bounds; every one has a witness)",
-        caption="false acceptance: the engine allowed a text that is invalid under the schema."
-        "  false rejection: it forbade a token that leads to a valid text.",
-        title_justify="left",
-        caption_justify="left",
+    table = _table(
+        "Proven errors (lower bounds: each one has a completion that proves it)",
+        "false acceptances: the engine allowed a text that is invalid under the schema\n"
+        "false rejections: it forbade a token that leads to a valid text",
     )
-    table.add_column("engine", overflow="fold")
-    table.add_column("version")
-    table.add_column("judged\ncases", justify="right")
-    table.add_column("false acceptances\ntokens", justify="right")
-    table.add_column("positions", justify="right")
-    table.add_column("cases", justify="right")
-    table.add_column("false rejections\ntokens", justify="right")
-    table.add_column("positions", justify="right")
-    table.add_column("cases", justify="right")
+    table.add_column("engine", overflow="fold", min_width=24)
+    table.add_column("verdict", no_wrap=True)
+    for column in ("tokens", "positions", "cases"):
+        table.add_column(column, justify="right", no_wrap=True)
     for name, engine in engines.items():
-        table.add_row(
-            name,
-            engine["version"],
-            f"{engine['judged']['cases']:,}",
-            *_cells(engine["false_acceptances"]),
-            *_cells(engine["false_rejections"]),
-        )
+        judged = f"{engine['version']}, {_plural(engine['judged']['cases'], 'case')} judged"
+        for head, style, kind in ((name, "bold", KINDS[0]), (judged, "dim", KINDS[1])):
+            counts = engine[kind]
+            cells = [f"{counts[unit]:,}" for unit in ("tokens", "positions", "cases")]
+            table.add_row(Text(head, style=style), kind.replace("_", " "), *cells)
+        table.add_section()
     return table
 
 
-def _cells(counts: Mapping[str, Any]) -> tuple[str, str, str]:
-    tokens = f"{counts['tokens']:,}"
-    if (estimate := counts.get("estimate")) is not None:
-        low, high = estimate["low"], estimate["high"]
-        tokens += f"\nest. {estimate['tokens']:,}\n({low:,} to {high:,})"
-    return tokens, f"{counts['positions']:,}", f"{counts['cases']:,}"
+def _estimates(engines: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)"
+    )
+    table.add_column("engine", overflow="fold", min_width=18)
+    for kind in KINDS:
+        table.add_column(kind.replace("_", " "), justify="right", no_wrap=True)
+    for name, engine in engines.items():
+        table.add_row(name, *(_estimate(engine[kind]["estimate"]) for kind in KINDS))
+    return table
+
+
+def _table(title: str, caption: str | None = None) -> Table:
+    return Table(
+        title=title,
+        caption=caption,
+        title_justify="left",
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+    )
+
+
+def _estimate(estimate: Mapping[str, int]) -> str:
+    if estimate["low"] == estimate["high"]:
+        return f"{estimate['tokens']:,}"
+    return f"{_short(estimate['tokens'])} ({_short(estimate['low'])}-{_short(estimate['high'])})"
+
+
+def _short(number: int) -> str:
+    """Three digits of a large number."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= 10 * size:
+            return (
+                f"{number / size:,.0f}{unit}"
+                if number >= 100 * size
+                else f"{number / size:.1f}{unit}"
+            )
+    return f"{number:,}"
 
 
 def _compilation(engines: Mapping[str, Any]) -> Table:
     words = list(next(iter(engines.values()))["compile"])
-    table = Table(title="Schemas at compilation, and what failed later", title_justify="left")
-    table.add_column("engine", overflow="fold")
+    later = any(engine["failures"] for engine in engines.values())
+    table = _table("Schemas at compilation, and what failed later")
+    table.add_column("engine", overflow="fold", min_width=16)
     for word in words:
-        table.add_column(word.replace("_", " "), justify="right")
-    table.add_column("failed while walking or resolving")
+        table.add_column(word.replace("out_of_", "no ").replace("_", " "), justify="right")
+    if later:
+        table.add_column("later", overflow="fold")
     for name, engine in engines.items():
         counts = [f"{engine['compile'][word]:,}" for word in words]
-        table.add_row(name, *counts, _listed(engine["failures"]) or "-")
+        table.add_row(name, *counts, *([_listed(engine["failures"]) or "-"] if later else []))
     return table
 
 
@@ -122,8 +154,6 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
         lines.append(
             f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"
         )
-    if summary["resolved_tokens"] < summary["disputed_tokens"]:
-        lines.append("est.: scaled from a sample per dispute, with a 95% interval; not proven")
     if not summary["finished"]:
         lines.append("this run is not finished: the same command goes on with it")
     lines.append(f"run: {path}")

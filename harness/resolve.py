@@ -32,12 +32,14 @@ class Effort:
             continuation is tried.
         aimed: Situations per position for which continuations are built that avoid the error.
         rollouts: Roll-outs per situation without success after which the rest is given up.
+        doubts: Roll-outs per engine and position for tokens with only invalid completions.
         limit: Tokens in a roll-out.
     """
 
     attempts: int = 6
     aimed: int = 24
     rollouts: int = 8
+    doubts: int = 32
     limit: int = LIMIT
 
 
@@ -132,7 +134,7 @@ class SharedResolver:
         `Effort.rollouts` times; tokens with only invalid ones, that many per situation.
         """
         ended: dict[tuple[int, int], Status] = {}
-        tally = _Rolls(scene, situation, self.effort.rollouts)
+        tally = _Rolls(scene, situation, self.effort)
         while columns := tally.next():
             found, endings = scene.roll_out(columns, self.effort.limit)
             ended |= endings
@@ -151,12 +153,13 @@ class _Rolls:
     Tokens without any completion and tokens with only invalid ones have budgets of their own.
     """
 
-    def __init__(self, scene: Scene, situation: npt.NDArray[np.int32], patience: int) -> None:
+    def __init__(self, scene: Scene, situation: npt.NDArray[np.int32], effort: Effort) -> None:
         self._scene = scene
         self._situation = situation
-        self._patience = patience
+        self._effort = effort
         self._rolled = np.zeros(scene.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
+        self._doubts = [effort.doubts] * len(scene.tries)
         self._width = 1
 
     def next(self) -> dict[int, Columns]:
@@ -164,14 +167,15 @@ class _Rolls:
         undecided, bare = self._scene.undecided(), self._scene.bare()
         out: dict[int, Columns] = {}
         for row in range(len(undecided)):
-            chosen: list[int] = []
-            for is_bare, wanted in ((True, bare[row]), (False, undecided[row] & ~bare[row])):
-                columns = np.flatnonzero(wanted & ~self._rolled[row]).tolist()
-                chosen += self._within_budget(row, columns, is_bare=is_bare)
-            if chosen:
-                out[row] = np.array(sorted(chosen), dtype=np.int64)
+            fresh = undecided[row] & ~self._rolled[row]
+            chosen = self._within_budget(row, np.flatnonzero(fresh & bare[row]), bare=True)
+            doubted = self._within_budget(row, np.flatnonzero(fresh & ~bare[row]), bare=False)
+            doubted = doubted[: self._doubts[row]]
+            self._doubts[row] -= len(doubted)
+            if chosen or doubted:
+                out[row] = np.array(sorted(chosen + doubted), dtype=np.int64)
                 self._rolled[row, out[row]] = True
-        self._width = min(self._width * 2, self._patience)
+        self._width = min(self._width * 2, self._effort.rollouts)
         return out
 
     def note(self, found: Sequence[Tried]) -> None:
@@ -182,16 +186,16 @@ class _Rolls:
             if self._scene.findings.status[one.row, one.column] == Status.VALID:
                 self._spent[one.row, key, False] = 0
 
-    def _within_budget(self, row: int, columns: Sequence[int], *, is_bare: bool) -> list[int]:
+    def _within_budget(self, row: int, columns: Columns, *, bare: bool) -> list[int]:
         chosen: list[int] = []
         taken: dict[int, int] = {}
-        for column in columns:
+        for column in columns.tolist():
             key = int(self._situation[column])
-            spent = self._spent.get((row, key, is_bare), 0)
-            if spent >= self._patience or taken.get(key, 0) >= self._width:
+            spent = self._spent.get((row, key, bare), 0)
+            if spent >= self._effort.rollouts or taken.get(key, 0) >= self._width:
                 continue
             taken[key] = taken.get(key, 0) + 1
-            self._spent[row, key, is_bare] = spent + 1
+            self._spent[row, key, bare] = spent + 1
             chosen.append(column)
         return chosen
 

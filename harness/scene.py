@@ -207,9 +207,7 @@ class Scene:
         answers = self._judge.judge([self.text(*pair) for pair in new])
         self._confirmed.update(zip(new, answers, strict=True))
 
-    def errors(
-        self, column: int, number: int
-    ) -> list[rulings.Fault]:
+    def errors(self, column: int, number: int) -> list[rulings.Fault]:
         """The errors that the validators name in a completed token."""
         return self._judge.errors(self.text(column, number))
 

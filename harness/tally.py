@@ -67,9 +67,10 @@ def summary(run: RunDirectory) -> dict[str, Any]:
         for index, name in enumerate(described)
     }
     if capped:
-        for name, one in engines.items():
+        for index, (name, one) in enumerate(engines.items()):
             for key, kind in KINDS.items():
-                one[key]["estimate"] = _rounded(estimate(verdicts, disputes, name, kind))
+                value = estimate(verdicts, _concerning(disputes, index, kind), name, kind)
+                one[key]["estimate"] = _rounded(value)
     status = cases.group_by(["status", "reason"]).aggregate([("case", "count")]).to_pylist()
     return {
         "engines": engines,
@@ -92,7 +93,10 @@ def positions_of(run: RunDirectory) -> pa.Table:
 
 
 def estimate(verdicts: pa.Table, disputes: pa.Table, engine: str, kind: str) -> Estimate:
-    """How many verdicts of one kind resolving every disputed token would give."""
+    """How many verdicts of one kind resolving every disputed token would give.
+
+    `disputes` are those that can give the engine such a verdict.
+    """
     mine = verdicts.filter(
         pc.and_(pc.equal(verdicts["engine"], engine), pc.equal(verdicts["kind"], kind))
     )
@@ -116,6 +120,13 @@ def estimate(verdicts: pa.Table, disputes: pa.Table, engine: str, kind: str) -> 
     ceiling = proven + float(np.sum(rest - drawn))
     half = _Z95 * sqrt(variance)
     return Estimate(value, max(proven, value - half), min(ceiling, value + half))
+
+
+def _concerning(disputes: pa.Table, index: int, kind: str) -> pa.Table:
+    """The disputes in which the engine is among those that `kind` is a verdict about."""
+    side = disputes["accepters" if kind == "false_acceptance" else "rejecters"]
+    bit = pc.bit_wise_and(side, pa.scalar(1 << index, pa.uint32()))
+    return disputes.filter(pc.not_equal(bit, pa.scalar(0, pa.uint32())))
 
 
 def _compile_counts(engine_rows: pa.Table, name: str) -> dict[str, int]:

@@ -116,16 +116,15 @@ def spelled_rest(pending: bytes, rest: str, layout: Layout) -> bytes | None:
         return layout.inside(rest)
     if not rest:
         return None
-    for spelling in _spellings(rest[0]):
+    raw = rest[0].encode("utf-8", "surrogatepass")
+    for spelling in _escapes(rest[0]) if pending[0] == ord("\\") else (raw,):
         if spelling[: len(pending)].lower() == pending.lower():
             return spelling[len(pending) :] + layout.inside(rest[1:])
     return None
 
 
-def _spellings(char: str) -> Iterator[bytes]:
-    escaped = json.dumps(char)[1:-1].encode()
-    yield char.encode("utf-8", "surrogatepass")
-    yield escaped
+def _escapes(char: str) -> Iterator[bytes]:
+    yield json.dumps(char)[1:-1].encode()
     units = char.encode("utf-16-be", "surrogatepass")
     pairs = [units[at : at + 2] for at in range(0, len(units), 2)]
     yield "".join(f"\\u{pair.hex()}" for pair in pairs).encode()

@@ -39,8 +39,11 @@ red green blue red" "red green" "green blue", "blue" red, ·red n": "n" b",
 ·· ···· ·b b· a·b
 """.replace("·", " ")
 
-_BYTES = (b"\n", b"\n  ", b"\n\n", b"\t\t", b"\r\n", b"  ", b"    ", b"\xc3\xa9\xc3", b"\xe6\x97")
-_BYTES += (b"\x97\xa5", b"\xf0\x9f", b"\x98\x80", b"\xff\xfe", b"\x00\x01", b"b\xe6", b"\xa5b")
+_BYTES = [
+    *(b"\n", b"\n  ", b"\n\n", b"\t\t", b"\r\n", b"  ", b"    "),
+    *(b"\xc3\xa9\xc3", b"\xe6\x97", b"\x97\xa5", b"b\xe6", b"\xa5b", b"\xf0\x9f", b"\x98\x80"),
+    *(b"\xff\xfe", b"\x00\x01"),
+]
 
 
 def small_vocabulary(eos_count: int = 1) -> Vocabulary:

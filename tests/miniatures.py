@@ -14,9 +14,9 @@ in the schema tells it; validators ignore these annotations:
     `MaskLies` leaves it out of its mask.
 ``x-open``
     Texts that `NeverEnds` allows with any ASCII letters behind them, and never an end.
-``x-trouble``
-    Its presence brings out the fault of those that make trouble when they compile. For those
-    that do so in a mask, its value is the number of tokens consumed before.
+``x-crash``
+    Brings out the fault of those that fail altogether. For those that fail in a mask, its value
+    is the number of tokens consumed before.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -115,10 +116,10 @@ def _is_lettered(written: bytes, start: bytes) -> bool:
     return written.startswith(start) and _LETTERS.issuperset(written[len(start) :])
 
 
-def _lettered_ids(vocabulary: Vocabulary) -> set[int]:
-    special = vocabulary.special.tolist()
-    tokens = enumerate(vocabulary.tokens)
-    return {token for token, text in tokens if not special[token] and _LETTERS.issuperset(text)}
+@lru_cache(maxsize=4)
+def _lettered_ids(vocabulary: Vocabulary) -> frozenset[int]:
+    ordinary = np.flatnonzero(~vocabulary.special).tolist()
+    return frozenset(one for one in ordinary if _LETTERS.issuperset(vocabulary.tokens[one]))
 
 
 class LanguageMatcher:
@@ -294,108 +295,104 @@ def _chatter(what: str) -> None:
     os.write(2, f"chatty: warning: {what} on descriptor 2\n".encode())
 
 
-class _TroubleInCompiling(Enumerator):
-    """Makes trouble when it compiles a schema with ``x-trouble``."""
+def crash() -> None:
+    """Die of SIGSEGV."""
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave() -> None:
+    """End the process with status 3, without any signal."""
+    os._exit(3)
+
+
+def spin() -> None:
+    """Hang, and burn the processor doing so."""
+    for _ in range(_ENDLESS):
+        sum(range(1000))
+
+
+def sleep() -> None:
+    """Hang, and use no processor time."""
+    time.sleep(_ENDLESS)
+
+
+def eat_memory() -> None:
+    """Take memory and write to it, 16 MiB at a time, until stopped."""
+    hoard = []
+    for _ in range(_ENDLESS):
+        hoard.append(bytearray(b"\1") * (16 << 20))  # noqa: PERF401 - all of it must be kept
+
+
+def raise_error() -> None:
+    """Raise an exception that is no `Refused`."""
+    raise RuntimeError("a miniature raised on purpose")
+
+
+class FailsOnCompile(Enumerator):
+    """Fails in the way of its class when it compiles a schema with ``x-crash``."""
+
+    fail: ClassVar[Callable[[], None]]
 
     def matcher(self, schema: Schema) -> LanguageMatcher:
-        if "x-trouble" in schema:
-            self.trouble()
+        if "x-crash" in schema:
+            type(self).fail()
         return super().matcher(schema)
 
-    def trouble(self) -> None:
-        """What goes wrong."""
-        raise NotImplementedError
+
+class CrashesOnCompile(FailsOnCompile):
+    fail = crash
 
 
-class CrashesOnCompile(_TroubleInCompiling):
-    """Dies of SIGSEGV."""
-
-    def trouble(self) -> None:
-        os.kill(os.getpid(), signal.SIGSEGV)
+class ExitsOnCompile(FailsOnCompile):
+    fail = leave
 
 
-class ExitsOnCompile(_TroubleInCompiling):
-    """Ends its process with status 3, without any signal."""
-
-    def trouble(self) -> None:
-        os._exit(3)
+class HangsOnCompile(FailsOnCompile):
+    fail = spin
 
 
-class SpinsOnCompile(_TroubleInCompiling):
-    """Hangs, and burns its processor doing so."""
-
-    def trouble(self) -> None:
-        for _ in range(_ENDLESS):
-            sum(range(1000))
+class SleepsOnCompile(FailsOnCompile):
+    fail = sleep
 
 
-class SleepsOnCompile(_TroubleInCompiling):
-    """Hangs, and uses no processor time."""
-
-    def trouble(self) -> None:
-        time.sleep(_ENDLESS)
+class EatsMemory(FailsOnCompile):
+    fail = eat_memory
 
 
-class EatsMemory(_TroubleInCompiling):
-    """Takes memory and writes to it, 16 MiB at a time, until it is stopped."""
-
-    def trouble(self) -> None:
-        hoard = []
-        for _ in range(_ENDLESS):
-            hoard.append(bytearray(b"\1") * (16 << 20))  # noqa: PERF401 - the point is to keep all
+class RaisesOnCompile(FailsOnCompile):
+    fail = raise_error
 
 
-class RaisesOnCompile(_TroubleInCompiling):
-    """Raises an exception that is no `Refused`."""
+class FailsOnMask(Enumerator):
+    """Fails in the way of its class at the mask behind as many tokens as ``x-crash`` says."""
 
-    def trouble(self) -> None:
-        raise RuntimeError("a miniature raised while it compiled")
-
-
-class _TroubleInMask(Enumerator):
-    """Makes trouble at the mask behind as many tokens as ``x-trouble`` says."""
-
-    trouble: ClassVar[Any]
+    fail: ClassVar[Callable[[], None]]
 
     class Matcher(LanguageMatcher):
-        """Calls `trouble` when its time has come."""
+        """Fails when as many tokens were consumed as `after` says."""
 
-        def __init__(self, vocabulary: Vocabulary, language: Language, after: int, trouble: Any) -> None:
-            super().__init__(vocabulary, language, language)
-            self.after = after
-            self.trouble = trouble
+        after = -1
+        fail: Callable[[], None] = crash
 
         def mask(self, out: Mask) -> None:
             if self.count == self.after:
-                self.trouble()
+                self.fail()
             super().mask(out)
 
     def matcher(self, schema: Schema) -> LanguageMatcher:
-        after = schema.get("x-trouble", -1)
-        return self.Matcher(self.vocabulary, self.language(schema), after, self.make_trouble)
-
-    def make_trouble(self) -> None:
-        """What goes wrong."""
-        raise NotImplementedError
+        language = self.language(schema)
+        matcher = self.Matcher(self.vocabulary, language, language)
+        matcher.after, matcher.fail = schema.get("x-crash", -1), type(self).fail
+        return matcher
 
 
-class CrashesOnMask(_TroubleInMask):
-    """Dies of SIGSEGV."""
-
-    def make_trouble(self) -> None:
-        os.kill(os.getpid(), signal.SIGSEGV)
+class CrashesOnMask(FailsOnMask):
+    fail = crash
 
 
-class RaisesOnMask(_TroubleInMask):
-    """Raises an exception."""
-
-    def make_trouble(self) -> None:
-        raise RuntimeError("a miniature raised in a mask")
+class HangsOnMask(FailsOnMask):
+    fail = spin
 
 
-class SpinsOnMask(_TroubleInMask):
-    """Hangs, and burns its processor doing so."""
-
-    def make_trouble(self) -> None:
-        for _ in range(_ENDLESS):
-            sum(range(1000))
+class RaisesOnMask(FailsOnMask):
+    fail = raise_error

@@ -16,7 +16,7 @@ from adapters.llguidance import LLGuidanceEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
 from harness.errors import UsageError
-from harness.protocol import Engine, Matcher, allows, complete_options, token_ids
+from harness.protocol import Engine, Matcher, Refused, allows, complete_options, token_ids
 from harness.vocabulary import Vocabulary
 from harness.vocabulary_readers import open_vocabulary
 from tests.contract import (
@@ -236,6 +236,20 @@ class TestXGrammar:
             matcher = make(XGrammarEngine, vocabulary).compile('{"type": "integer"}')
             assert matcher.consume(1)
             assert mask_of(matcher, vocabulary).tolist() == [0b1111]
+
+    @pytest.mark.parametrize(
+        ("message", "raised"), [("std::bad_alloc", MemoryError), ("no such keyword", Refused)]
+    )
+    def test_running_out_of_memory_is_no_refusal(self, monkeypatch, message, raised):
+        import xgrammar
+
+        def fail(*_, **__):
+            raise RuntimeError(message)
+
+        engine = make(XGrammarEngine, small())
+        monkeypatch.setattr(xgrammar.GrammarCompiler, "compile_json_schema", fail)
+        with pytest.raises(raised, match=message):
+            engine.compile("{}")
 
     def test_a_version_without_fork_is_cloned_by_replay(self, monkeypatch):
         import xgrammar
