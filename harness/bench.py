@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
@@ -266,7 +267,7 @@ def _seconds(run: RunDirectory) -> float:
     starts = [float(json.loads(line)["began"]) for line in lines]
     stored = sorted(file.stat().st_mtime for file in run.path.glob("parts/*/part.json"))
     total = time.time() - starts[-1]
-    for began, end in zip(starts, starts[1:], strict=False):
+    for began, end in itertools.pairwise(starts):
         last = max((moment for moment in stored if began <= moment < end), default=began)
         total += last - began
     return total

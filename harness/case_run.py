@@ -14,9 +14,9 @@ from harness.cases import Case, styled
 from harness.continuations import Continuations
 from harness.dispute import Dispute, Tokens, find_disputes
 from harness.findings import Findings, verdicts
+from harness.jsontext import START, advance
 from harness.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
 from harness.outcomes import Compiled, Crashed, Failure, Outcome
-from harness.jsontext import START, advance
 from harness.panel import Panel, Stepped
 from harness.places import place_of
 from harness.resolve import Resolver

@@ -26,7 +26,7 @@ from harness.errors import MaskcourtError, UsageError
 KINDS = ("false_acceptances", "false_rejections")
 
 
-class _Count(click.ParamType):  # type: ignore[type-arg] - generic only in newer versions
+class _Count(click.ParamType):  # type: ignore[type-arg]
     """A positive whole number, or ``none``."""
 
     name = "N|none"

@@ -19,7 +19,7 @@ from harness.hints import Hints
 from harness.jsontext import Mode, plain_end
 from harness.partial import Cursor, feed, trace
 from harness.repairs import Fault, Repairs
-from harness.unfinished import Progress
+from harness.unfinished import Progress, first_characters, least_rest
 
 MAX_CANDIDATES = 12
 
@@ -99,10 +99,7 @@ class Context:
             if self._slot.blind:
                 # A plain token whose first byte begins no rest of a target matches no target.
                 rests = (rest for _, rest in self._progress.rests if rest)
-                self._special = frozenset(maker.endings.layout.inside(r)[0] for r in rests)
-                self._special |= {
-                    rest.encode("utf-8", "replace")[0] for _, rest in self._progress.rests if rest
-                }
+                self._special = frozenset(_first_byte(rest) for rest in rests)
 
     def candidates(self, token: bytes) -> Candidates:
         """Up to 12 distinct continuations for the text behind `token`, likeliest first.
@@ -191,8 +188,23 @@ class Context:
             return (cursor.state, cursor.frames, atom, cursor.spaced), None
         slot = self._maker.heads.string_slot(cursor.frames, cursor.mode)
         progress = slot.begin(cursor.written)
-        return (cursor.state, cursor.frames, progress), progress
+        part = cursor.state.part
+        mark = (cursor.state, cursor.frames, progress)
+        if part and part[0] != _BACKSLASH and not _leads_to(progress, part):
+            # Started characters that are finished by the same bytes share what follows.
+            behind = slot.go_on(progress, cursor.written, first_characters(part)[0])
+            mark = (cursor.state._replace(part=least_rest(part)), cursor.frames, behind)
+        return mark, progress
 
 
+def _first_byte(text: str) -> int:
+    return text.encode("utf-8", "surrogatepass")[0]
+
+
+def _leads_to(progress: Progress, part: bytes) -> bool:
+    return any(rest.encode("utf-8", "surrogatepass").startswith(part) for _, rest in progress.rests)
+
+
+_BACKSLASH = ord("\\")
 _NOTHING: Candidates = ()
 _ATOMS = frozenset(mode for mode in Mode if mode.in_number or mode is Mode.LITERAL)

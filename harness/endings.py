@@ -125,7 +125,7 @@ class Endings:
         if frames not in self._canonical:
             out: Frames = ()
             for frame in frames:
-                out = (*out, self._plainer(out, frame) if frame.members else frame)
+                out = (*out, self._plainer(out, frame) if frame.is_object else frame)
             self._canonical[frames] = out
         return self._canonical[frames]
 
@@ -134,10 +134,13 @@ class Endings:
         telling, names = len(ways) > 1, self._known_names(outer, ways)
         out = []
         for at, (name, value) in enumerate(frame.members):
-            known = names is None or name in names or len(name) < 3 or name[0] in "_\x00"
+            known = _may_matter(name, names)
             kept = value if telling and known else CONTAINER
             out.append((name if known else f"\x00{at}", kept))
-        return frame._replace(members=tuple(out))
+        key = frame.key
+        if key is not None and not _may_matter(key, names):
+            key = f"\x00{len(out)}"
+        return Frame(True, tuple(out), key=key)
 
     def _known_names(self, outer: Frames, ways: tuple[Variant, ...]) -> set[str] | None:
         """The names that a plan may use; None when that cannot be said beforehand."""
@@ -304,6 +307,11 @@ def _in_order(
         behind = (at for at, other in enumerate(out) if rank.get(other, len(rank)) > place)
         out.insert(next(behind, len(out)), name)
     return [(name, members[name]) for name in out]
+
+
+def _may_matter(name: str, known: set[str] | None) -> bool:
+    # Short names and those of underscores are what fresh names look like.
+    return known is None or name in known or len(name) < 3 or name[0] in "_\x00"
 
 
 def _shape(frames: Frames) -> Frames:

@@ -110,14 +110,13 @@ class Hints:
     def examples(self, schema: Any, limit: int = 4) -> list[Any]:
         """Up to `limit` distinct values for `schema`, likeliest valid and smallest first."""
         mark = (id(schema), limit)
-        known = self._examples.get(mark) if isinstance(schema, dict) else None
+        known = self._examples.get(mark)
         if known is None:
             self._work = _MAX_WORK
             known = (schema, [])
             with suppress(RecursionError):
                 known = (schema, self._make(schema, limit, 0))
-            if isinstance(schema, dict):
-                self._examples[mark] = known
+            self._examples[mark] = known
         return known[1]
 
     def _make(self, schema: Any, limit: int, depth: int) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -84,12 +85,11 @@ class Scene:
         """Entries that nothing is settled about, of engines that still answer; ``(e, n)``."""
         untouched = self.findings.status == Status.NOT_ASKED
         judged = self.findings.accepts & self.alive[:, None] & ~self.cleared[None, :]
-        both: npt.NDArray[np.bool_] = judged & untouched
-        return both
+        return cast("npt.NDArray[np.bool_]", judged & untouched)
 
     def bare(self) -> npt.NDArray[np.bool_]:
         """Undecided entries for which no completion of any kind is known yet."""
-        return self.undecided() & (self.tries == 0)
+        return cast("npt.NDArray[np.bool_]", self.undecided() & (self.tries == 0))
 
     def number(self, text: bytes, origin: str, tokens: tuple[int, ...] | None = None) -> int:
         """The number of a completion; without `tokens`, cut greedily, end-of-sequence behind."""
