@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from harness.hints import Hints, Variant, property_names
 from harness.jsontext import Mode
-from harness.layout import layout_of
+from harness.layout import Layout, layout_of
 from harness.likely import count, listed, types
 from harness.partial import (
     CONTAINER,
@@ -218,16 +218,7 @@ class Endings:
             parts = [self.layout.member(name, value, depth) for name, value in rest]
         else:
             parts = [self.layout.dump(value, depth) for value in rest]
-        bracket = b"}" if top.is_object else b"]"
-        if lead is Lead.FRESH and not parts:
-            return bracket
-        start = {
-            Lead.AFTER: b"," + self.layout.between(depth) if parts else b"",
-            Lead.FRESH: self.layout.edge(depth),
-            Lead.NEED: b"",
-        }[lead]
-        inner = (b"," + self.layout.between(depth)).join(parts)
-        return start + inner + self.layout.edge(depth - 1) + bracket
+        return close_text(self.layout, depth, parts, lead, is_object=top.is_object)
 
     def _one_more(self, frames: Frames) -> list[tuple[str, Any]]:
         """A member for an object that has just had a comma but needs nothing."""
@@ -268,7 +259,7 @@ class Endings:
         out = self._without_excess(way, len(have), out, required)
         for name, value in self.hints.missing(way, {**have, **out}):
             out[name] = value
-        return _in_order(out, property_names([way]), names)
+        return in_order(out, property_names([way]), names)
 
     @staticmethod
     def _without_excess(
@@ -296,7 +287,23 @@ class Endings:
         return out + self.hints.more_items(way, have)
 
 
-def _in_order(
+def close_text(
+    layout: Layout, depth: int, parts: list[bytes], lead: Lead, *, is_object: bool
+) -> bytes:
+    """The text that ends the innermost of `depth` containers with the given members or items."""
+    bracket = b"}" if is_object else b"]"
+    if lead is Lead.FRESH and not parts:
+        return bracket
+    start = {
+        Lead.AFTER: b"," + layout.between(depth) if parts else b"",
+        Lead.FRESH: layout.edge(depth),
+        Lead.NEED: b"",
+    }[lead]
+    inner = (b"," + layout.between(depth)).join(parts)
+    return start + inner + layout.edge(depth - 1) + bracket
+
+
+def in_order(
     members: dict[str, Any], declared: list[str], reference: list[str]
 ) -> list[tuple[str, Any]]:
     """The members in the reference's order, others put in where the declarations have them."""

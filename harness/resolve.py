@@ -64,7 +64,7 @@ class RolloutResolver:
 
     def resolve(self, scene: Scene, context: Context) -> None:  # noqa: ARG002 - same interface
         """Fill `scene.findings`."""
-        columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.findings.accepts)}
+        columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.undecided())}
         found, ended = scene.roll_out(columns, self.effort.limit)
         scene.weigh(found)
         scene.cleared[:] = False  # each engine answers for its own completion

@@ -76,6 +76,7 @@ class Scene:
             b"" if token in vocabulary.eos_ids else vocabulary.tokens[token]
             for token in tokens.tolist()
         ]
+        self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[Status, int, Evidence]] = {}
         self._screened: dict[tuple[int, int], int] = {}
@@ -230,6 +231,18 @@ class Scene:
             self.findings.status[entry] = status
             self.findings.completion[entry] = number
             self.findings.evidence[entry] = evidence
+
+    def _contest_reserved(self) -> None:
+        """Reserved tokens other than the end have no bytes in the output that all agree on.
+
+        Whether one may come as the text it is spelled as is for the specification of no engine
+        and no schema to say: nobody is convicted over it.
+        """
+        reserved = self.vocabulary.special[self.findings.tokens]
+        reserved &= ~np.isin(self.findings.tokens, self.vocabulary.eos_ids)
+        for row, column in np.argwhere(self.findings.accepts & reserved[None, :]).tolist():
+            self.findings.status[row, column] = Status.CONTESTED
+            self.findings.evidence[row, column] = Evidence("reserved_token")
 
     def _reason(self, entry: tuple[int, int], ended: Mapping[tuple[int, int], Status]) -> Status:
         if entry in ended:

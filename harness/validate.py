@@ -8,6 +8,7 @@ surrogate pairs (section 8.2). Limits of this program leave a text undecided.
 
 from __future__ import annotations
 
+import marshal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +34,12 @@ MAX_MESSAGE = 200
 BACKTRACK_LIMIT = 1_000_000
 """Steps that jsonschema-rs may backtrack in one match of a pattern that needs backtracking."""
 
+MAX_KNOWN = 20_000
+"""Values whose judgement is remembered: many texts differ in nothing but their white space."""
+
+_PLAIN = 2
+"""The version of `marshal` that writes equal values of equal types, in equal order, alike."""
+
 _FRAMES = 6000
 """Frames that jsonschema may use: some 20 for each of strict_json.MAX_DEPTH levels."""
 
@@ -45,7 +52,7 @@ _UNREAD: dict[type[strict_json.JsonError], tuple[Verdict, str]] = {
 }
 
 
-class Unjudgeable(MaskcourtError):  # noqa: N818 - says what a schema is, like Refused
+class Unjudgeable(MaskcourtError):
     """No validators for this schema: nothing can be proven under it.
 
     `reason` is one of ``not_json``, ``duplicate_keys``, ``lone_surrogate``, ``too_deep``,
@@ -172,6 +179,8 @@ class Validators:
         if refusals:
             raise _refusal(refusals)
         self._places: dict[int, str] | None = None
+        self._quick: dict[bytes, bool | None] = {}
+        self._judged: dict[tuple[bytes, bool], Outcome] = {}
 
     def quick(self, text: bytes) -> bool | None:
         """Whether jsonschema-rs alone calls `text` valid; None where it cannot say.
@@ -186,7 +195,11 @@ class Validators:
             return False if type(error) is strict_json.JsonError else None
         if self._backtracks or not keeps_numbers(text):
             return None
-        return _ask(self._fast, value)[0]
+        key = marshal.dumps(value, _PLAIN)
+        if key not in self._quick:
+            _make_room(self._quick)
+            self._quick[key] = _ask(self._fast, value)[0]
+        return self._quick[key]
 
     def judge(self, text: bytes, *, explain: bool = False) -> Outcome:
         """What both validators say of `text`, a JSON text in UTF-8.
@@ -202,6 +215,14 @@ class Validators:
             return Outcome(verdict, reason, _UNASKED, str(error))
         if not keeps_numbers(text):
             return Outcome("undecided", "number_precision", _UNASKED)
+        key = (marshal.dumps(value, _PLAIN), explain)
+        if key not in self._judged:
+            _make_room(self._judged)
+            self._judged[key] = self._judge(value, explain=explain)
+        return self._judged[key]
+
+    def _judge(self, value: object, *, explain: bool) -> Outcome:
+        """What both validators say of a value; they never see the text that it was read from."""
         if self._backtracks and self._gave_up(value):
             failed = Opinion("jsonschema-rs", None, failure="backtracking limit reached")
             return Outcome("undecided", "pattern_limit", (_UNASKED[0], failed))
@@ -249,6 +270,11 @@ def _collected(complaints: Iterator[Complaint]) -> tuple[Complaint, ...]:
     except Exception:  # noqa: BLE001 - the verdict stands on the first error alone
         return tuple(found)
     return tuple(found)
+
+
+def _make_room(known: dict[Any, Any]) -> None:
+    if len(known) >= MAX_KNOWN:
+        known.clear()
 
 
 def _read_schema(schema: str) -> Any:

@@ -70,10 +70,9 @@ class ValidatorService:
         return _NUMBER["valid" if quick else "invalid"]
 
     def _ruling(self, text: bytes) -> tuple[int, str, str, str, str]:
-        outcome = self.validators.judge(text)
+        outcome = self.validators.judge(text, explain=True)
         keyword = schema_pointer = instance_pointer = ""
         if outcome.verdict == "invalid":
-            outcome = self.validators.judge(text, explain=True)
             keyword, schema_pointer, instance_pointer = _first_error(outcome)
         verdict = _NUMBER[outcome.verdict]
         return verdict, outcome.reason, keyword, schema_pointer, instance_pointer
