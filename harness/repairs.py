@@ -7,13 +7,13 @@ is rendered behind what is: a repair of something that is already written change
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Sequence
 from typing import Any, Final
 
 from harness.endings import MISSING, Endings, Lead, close_text, in_order
 from harness.hints import Variant, property_names
 from harness.jsontext import Mode
+from harness.layout import Layout
 from harness.likely import REFERENCES, count, needed, same
 from harness.partial import Cursor, Frame, load, path_of
 from harness.unfinished import number_rests, spelled_rest
@@ -103,7 +103,7 @@ class _Repair:
                     self._drop(target, schema, path, keyword)
                 if not same(before, target):
                     return document
-        parent = _at(document, path[:-1]) if path else MISSING
+        parent: Any = _at(document, path[:-1]) if path else MISSING
         if isinstance(parent, dict) and any(schema is False for schema in schemas):
             del parent[path[-1]]
             return document
@@ -150,7 +150,7 @@ class _Repair:
         if isinstance(target, list):
             self._shorten(target, schema, frame.size if frame else 0, keyword)
             return
-        fixed = set(frame.names) | {frame.key} if frame else set()
+        fixed: set[str | None] = {*frame.names, frame.key} if frame else set()
         ways = self._hints.variants(schema)
         wanted = set[str]().union(*(needed(way, target) for way in ways))
         for name in [name for name in target if name not in fixed]:
@@ -225,12 +225,10 @@ class _Repair:
 
 def _at(document: Any, path: Path) -> Any:
     for key in path:
-        if isinstance(document, dict) and key in document:
-            document = document[key]
-        elif isinstance(document, list) and isinstance(key, int) and key < len(document):
-            document = document[key]
-        else:
+        in_list = isinstance(document, list) and isinstance(key, int) and key < len(document)
+        if not in_list and not (isinstance(document, dict) and key in document):
             return MISSING
+        document = document[key]
     return document
 
 
@@ -253,8 +251,10 @@ def rest_of(endings: Endings, cursor: Cursor, document: Any) -> bytes | None:
             frames[-1] = Frame(top.is_object, members, top.size + (not top.is_object))
     elif mode is Mode.KEY_STRING:
         name = _key_for(cursor, containers[-1])
-        rest = name and spelled_rest(cursor.state.part, name[len(cursor.written) :], layout)
-        if name is None or rest is None:
+        if name is None:
+            return None
+        rest = spelled_rest(cursor.state.part, name[len(cursor.written) :], layout)
+        if rest is None:
             return None
         text = rest + b'":' + layout.colon + layout.dump(containers[-1][name], len(frames))
         frames[-1] = Frame(True, (*frames[-1].members, (name, None)))
@@ -310,7 +310,7 @@ def _key_for(cursor: Cursor, value: dict[str, Any]) -> str | None:
     return next(names, None)
 
 
-def _slot_text(cursor: Cursor, value: Any, layout: Any) -> bytes | None:
+def _slot_text(cursor: Cursor, value: Any, layout: Layout) -> bytes | None:
     """The bytes that finish `value` where it is being written; None when it began otherwise."""
     mode, depth = cursor.mode, len(cursor.frames)
     if mode is Mode.STRING:
