@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from harness import strict_json
+from harness.case_notes import CaseNotes
 from harness.cases import Case, styled
 from harness.continuations import Continuations
-from harness.dispute import Dispute, Tokens, find_disputes
-from harness.findings import Findings, verdicts
+from harness.dispute import find_disputes
 from harness.jsontext import START, advance
 from harness.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
-from harness.outcomes import Compiled, Crashed, Failure, Outcome
+from harness.outcomes import Compiled, Failure
 from harness.panel import Panel, Stepped
 from harness.places import place_of
 from harness.resolve import Resolver
@@ -77,21 +75,23 @@ class _Run:
     def __init__(self, tools: CaseRun, case: Case) -> None:
         self.tools = tools
         self.case = case
-        self.out = Rows()
-        self.names = [spec.name for spec in tools.panel.specs]
+        self.notes = CaseNotes(
+            case,
+            [spec.name for spec in tools.panel.specs],
+            tools.panel.output,
+            tools.vocabulary.eos_ids,
+            tools.resolver.one_clears_all,
+        )
         self.lost: set[int] = set()
         self.failures: dict[int, int] = {}
-        self.completions = 0
-        self.disputed = 0
-        self.costs: dict[tuple[str, str], float] = {}
 
     def rows(self) -> Rows:
         """Run the case and return what there is to store."""
         tools, case = self.tools, self.case
-        with self._cost("compile"):
+        with self.notes.cost("compile"):
             outcomes = tools.panel.compile(case.schema)
-        self._note_outcomes(outcomes)
-        with self._cost("references"):
+        self.notes.outcomes(outcomes)
+        with self.notes.cost("references"):
             references, problem = self._references()
         judged = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
         status, reason, message = "walked", "", ""
@@ -102,8 +102,8 @@ class _Run:
         else:
             for walk, reference in enumerate(references):
                 self._walk(walk, reference, judged)
-        self._note_case(status, reason, message, references, judged)
-        return self.out
+        self.notes.finish(status, reason, message, references, judged)
+        return self.notes.rows
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
         """The texts to walk, or why the case is set aside."""
@@ -126,7 +126,7 @@ class _Run:
         """Why the engines that compiled cannot be compared under the panel's rule."""
         if len(judged) < 2:
             return "fewer_than_two_engines"
-        if self.tools.rules.panel == "common" and len(judged) < len(self.names):
+        if self.tools.rules.panel == "common" and len(judged) < len(self.tools.panel):
             return "not_compiled_by_all"
         return None
 
@@ -151,14 +151,14 @@ class _Run:
                 stack({index: tools.panel.mask(index) for index in engines}, engines),
             )
             token, stay = self._next(position)
-            self._note_timings(walk, position, steps)
+            self.notes.timings(walk, position, steps)
             failed = self._dispute(walk, position, continuations, token)
             if position.at_end or token is None:
                 return
             stay = self._recovered(walk, position, stay, failed)
             if not self._enough(stay, judged):
                 return
-            with self._cost("walk"):
+            with self.notes.cost("walk"):
                 answers = tools.panel.step(stay, token)
             engines, steps = self._answered(answers, "walk", walk, position.number + 1)
             consumed = (*consumed, token)
@@ -172,7 +172,7 @@ class _Run:
         if walk:
             for index in engines:
                 if (failure := panel.recover_start(index)) is not None:
-                    self._note_failure(index, failure, "walk", walk, 0)
+                    self._failed(index, failure, "walk", walk, 0)
                     self.lost.add(index)
             engines = tuple(index for index in engines if index not in self.lost)
         return self._answered(panel.masks(engines), "walk", walk, 0)
@@ -209,16 +209,16 @@ class _Run:
         state = advance(START, position.text)
         assert state is not None, "a reference is JSON"
         place = place_of(state, at_end=position.at_end)
-        self._note_position(walk, position, disputes, token, place)
+        self.notes.position(walk, position, disputes, token, place)
         if not disputes:
             return {}
         drawn = np.sort(np.concatenate([dispute.drawn for dispute in disputes]))
         scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
-        with self._cost("resolve"):
+        with self.notes.cost("resolve"):
             tools.resolver.resolve(scene, context)
-        self._note_verdicts(walk, position, disputes, scene.findings)
+        self.notes.verdicts(walk, position, disputes, scene.findings)
         for engine, failure in scene.failures.items():
-            self._note_failure(engine, failure, "resolve", walk, position.number)
+            self._failed(engine, failure, "resolve", walk, position.number)
         return scene.failures
 
     def _recovered(
@@ -238,7 +238,7 @@ class _Run:
                 if problem is None:
                     stay.append(engine)
                 else:
-                    self._note_failure(engine, problem, "walk", walk, position.number)
+                    self._failed(engine, problem, "walk", walk, position.number)
         self.lost |= set(engines) - set(stay)
         return tuple(stay)
 
@@ -251,182 +251,13 @@ class _Run:
             if isinstance(answer, Stepped):
                 steps[engine] = answer
             else:
-                self._note_failure(engine, answer, stage, walk, number)
+                self._failed(engine, answer, stage, walk, number)
                 self.lost.add(engine)
         return tuple(steps), steps
 
-    def _note_outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
-        for engine, outcome in outcomes.items():
-            self._note_engine(engine, outcome, "compile", -1, -1)
-            if isinstance(outcome, Compiled):
-                name = self.names[engine]
-                self.costs["compile", name] = outcome.compile_seconds
-                self.costs["first_mask", name] = outcome.first_mask_seconds
-
-    def _note_failure(
-        self, engine: int, failure: Failure, stage: str, walk: int, number: int
-    ) -> None:
+    def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
         self.failures[engine] = self.failures.get(engine, 0) + 1
-        self._note_engine(engine, failure, stage, walk, number)
-
-    def _note_engine(
-        self, engine: int, outcome: Outcome, stage: str, walk: int, number: int
-    ) -> None:
-        self.out.add(
-            "engines",
-            case=self.case.id,
-            engine=self.names[engine],
-            stage=stage,
-            walk=walk,
-            position=number,
-            outcome=outcome.word,
-            signal=(outcome.signal or "") if isinstance(outcome, Crashed) else "",
-            message=outcome.message,
-            output=self.tools.panel.output(engine),
-        )
-
-    def _note_timings(self, walk: int, position: Position, steps: Mapping[int, Stepped]) -> None:
-        for engine, step in steps.items():
-            self.out.add(
-                "timings",
-                case=self.case.id,
-                walk=walk,
-                position=position.number,
-                engine=self.names[engine],
-                mask_ns=step.mask_ns,
-                consume_ns=step.consume_ns,
-            )
-
-    def _note_position(
-        self,
-        walk: int,
-        position: Position,
-        disputes: Sequence[Dispute],
-        token: int | None,
-        place: str,
-    ) -> None:
-        where = {"case": self.case.id, "walk": walk, "position": position.number}
-        total = sum(len(dispute.tokens) for dispute in disputes)
-        self.disputed += total
-        self.out.add(
-            "positions",
-            **where,
-            offset=position.offset,
-            token=-1 if token is None else token,
-            place=place,
-            judged=_as_set(position.engines),
-            disputed_tokens=total,
-        )
-        for number, dispute in enumerate(disputes):
-            self.out.add(
-                "disputes",
-                **where,
-                dispute=number,
-                accepters=_as_set(dispute.accepters),
-                rejecters=_as_set(dispute.rejecters),
-                tokens=len(dispute.tokens),
-                drawn=len(dispute.drawn),
-                census=dispute.census,
-            )
-
-    def _note_verdicts(
-        self, walk: int, position: Position, disputes: Sequence[Dispute], findings: Findings
-    ) -> None:
-        of_token = {
-            token: number
-            for number, dispute in enumerate(disputes)
-            for token in dispute.drawn.tolist()
-        }
-        by_right = _by_right(disputes, position, self.tools.vocabulary.eos_ids)
-        stored: dict[int, int] = {}
-        for verdict in verdicts(findings, one_clears_all=self.tools.resolver.one_clears_all):
-            self.out.add(
-                "verdicts",
-                case=self.case.id,
-                walk=walk,
-                position=position.number,
-                dispute=of_token[verdict.token],
-                token=verdict.token,
-                by_right=verdict.token in by_right,
-                engine=self.names[verdict.engine],
-                kind=verdict.kind,
-                reason=verdict.reason,
-                accepter=self.names[verdict.accepter] if verdict.accepter >= 0 else "",
-                completion=self._stored(findings, verdict.completion, stored),
-                keyword=verdict.evidence.keyword,
-                schema_pointer=verdict.evidence.schema_pointer,
-                instance_pointer=verdict.evidence.instance_pointer,
-            )
-
-    def _stored(self, findings: Findings, number: int, stored: dict[int, int]) -> int:
-        """The case-wide number of a completion, stored at its first use."""
-        if number < 0:
-            return -1
-        if number not in stored:
-            stored[number] = self.completions
-            self.completions += 1
-            completion = findings.completions[number]
-            self.out.add(
-                "completions",
-                case=self.case.id,
-                completion=stored[number],
-                origin=completion.origin,
-                text=completion.text,
-                tokens=list(completion.tokens),
-            )
-        return stored[number]
-
-    def _note_case(
-        self,
-        status: str,
-        reason: str,
-        message: str,
-        references: Sequence[bytes],
-        judged: Sequence[int],
-    ) -> None:
-        self.out.add(
-            "cases",
-            case=self.case.id,
-            family=self.case.family,
-            status=status,
-            reason=reason,
-            message=message,
-            schema=self.case.schema,
-            references=list(references),
-            judged=_as_set(judged),
-            walks=len(references) if status == "walked" else 0,
-            positions=self.out.count("positions"),
-            disputed_tokens=self.disputed,
-        )
-        for (stage, engine), seconds in self.costs.items():
-            self.out.add("costs", case=self.case.id, stage=stage, engine=engine, seconds=seconds)
-
-    @contextmanager
-    def _cost(self, stage: str) -> Iterator[None]:
-        """Add the wall time of what is done inside to a stage."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            spent = self.costs.get((stage, ""), 0.0)
-            self.costs[stage, ""] = spent + time.perf_counter() - began
-
-
-def _as_set(engines: Sequence[int]) -> int:
-    return sum(1 << engine for engine in engines)
-
-
-def _by_right(
-    disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
-) -> frozenset[int]:
-    """The drawn tokens that were not sampled: all of an uncapped dispute, else its census."""
-    always = {*position.path, *eos_ids}
-    out: set[int] = set()
-    for dispute in disputes:
-        drawn: Tokens = dispute.drawn
-        whole = len(drawn) == len(dispute.tokens)
-        out.update(token for token in drawn.tolist() if whole or token in always)
-    return frozenset(out)
+        self.notes.failure(engine, failure, stage, walk, number)
 
 
 def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:

@@ -214,17 +214,24 @@ class Endings:
         rest = self.remaining(frames, plan)
         if top.is_object:
             if lead is Lead.NEED and not rest:
-                rest = self._one_more(frames)
+                rest = self._one_more(frames, plan)
             parts = [self.layout.member(name, value, depth) for name, value in rest]
         else:
             parts = [self.layout.dump(value, depth) for value in rest]
         return close_text(self.layout, depth, parts, lead, is_object=top.is_object)
 
-    def _one_more(self, frames: Frames) -> list[tuple[str, Any]]:
-        """A member for an object that has just had a comma but needs nothing."""
-        way = self.variants(frames)[0]
+    def _one_more(self, frames: Frames, plan: Plan) -> list[tuple[str, Any]]:
+        """A member for an object that has just had a comma but needs nothing.
+
+        The later plans take a name that is not declared, which may offend less.
+        """
+        ways = self.variants(frames)
+        way = ways[plan.way % len(ways)]
         source = self.reference_at(path_of(frames))
         taken = frames[-1].names
+        if plan.way > 1:
+            taken |= frozenset(property_names([way]))
+            source = None
         for name, value in source.items() if isinstance(source, dict) else ():
             if name not in taken and self.fits(self.hints.child(way, name), value):
                 return [(name, value)]

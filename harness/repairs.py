@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from harness.endings import MISSING, Endings, Lead, close_text, in_order
+from harness.heads import Head
 from harness.hints import Variant, property_names
 from harness.jsontext import Mode
 from harness.layout import Layout
 from harness.likely import REFERENCES, count, needed, same
-from harness.partial import Cursor, Frame, load, path_of
+from harness.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
 from harness.unfinished import number_rests, spelled_rest
 
 Path = tuple[str | int, ...]
@@ -174,16 +175,12 @@ class _Repair:
                     kept.append(item)
             target[:] = kept
             return
-        high = count(schema.get("maxItems")) if isinstance(schema, dict) else None
+        if not isinstance(schema, dict):
+            return
+        high = count(schema.get("maxItems"))
         if high is None:
-            high = (
-                next(
-                    (at for at in range(len(target)) if self._hints.child(schema, at) is False),
-                    len(target),
-                )
-                if isinstance(schema, dict)
-                else len(target)
-            )
+            forbidden = (at for at in range(len(target)) if self._hints.child(schema, at) is False)
+            high = next(forbidden, len(target))
         del target[max(fixed, high) :]
 
     def _instead(self, target: Any, schemas: list[Any], path: Path) -> Any:
@@ -235,46 +232,47 @@ def _at(document: Any, path: Path) -> Any:
 def rest_of(endings: Endings, cursor: Cursor, document: Any) -> bytes | None:
     """What is left to write of `document` behind `cursor`; None when they do not agree."""
     containers = _open_containers(cursor, document)
-    if containers is None:
+    head = None if containers is None else _head(endings.layout, cursor, document)
+    if containers is None or head is None:
         return None
-    layout, frames, mode = endings.layout, list(cursor.frames), cursor.mode
-    text, lead = b"", Lead.AFTER
-    if mode in _SLOT_MODES or mode.in_number:
-        spot = _at(document, path_of(cursor.frames) + _slot(cursor))
-        found = None if spot is MISSING else _slot_text(cursor, spot, layout)
-        if found is None:
-            return None
-        text = found
-        if frames:
-            top = frames[-1]
-            members = (*top.members, (top.key or "", None)) if top.is_object else ()
-            frames[-1] = Frame(top.is_object, members, top.size + (not top.is_object))
-    elif mode is Mode.KEY_STRING:
-        name = _key_for(cursor, containers[-1])
-        if name is None:
-            return None
-        rest = spelled_rest(cursor.state.part, name[len(cursor.written) :], layout)
-        if rest is None:
-            return None
-        text = rest + b'":' + layout.colon + layout.dump(containers[-1][name], len(frames))
-        frames[-1] = Frame(True, (*frames[-1].members, (name, None)))
-    elif mode is Mode.KEY:
-        lead = Lead.NEED
-        text = b"" if cursor.spaced else layout.between(len(frames))
-    elif mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE):
-        lead = Lead.FRESH
-    for at in range(len(frames) - 1, -1, -1):
-        inner = frames[at]
-        if at < len(cursor.frames) - 1:
-            inner = inner._replace(
-                members=(*inner.members, (inner.key or "", None)), key=None, size=inner.size + 1
-            )
-        parts = _parts(endings, cursor.frames[: at + 1], inner, containers[at])
+    text, frames, lead = head
+    while frames:
+        at = len(frames) - 1
+        parts = _parts(endings, cursor.frames[: at + 1], frames[at], containers[at])
         if lead is Lead.NEED and not parts:
             return None
-        text += close_text(layout, at + 1, parts, lead, is_object=inner.is_object)
-        lead = Lead.AFTER
+        is_object = frames[at].is_object
+        text += close_text(endings.layout, at + 1, parts, lead, is_object=is_object)
+        frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
     return text
+
+
+def _head(layout: Layout, cursor: Cursor, document: Any) -> Head | None:
+    """The text up to the end of the value that is being written."""
+    mode, frames = cursor.mode, cursor.frames
+    if mode in _SLOT_MODES or mode.in_number:
+        value = _at(document, path_of(frames) + _slot(cursor))
+        found = None if value is MISSING else _slot_text(cursor, value, layout)
+        return None if found is None else Head(found, with_value(frames, value))
+    if mode is Mode.KEY_STRING:
+        return _key_head(layout, cursor, _at(document, path_of(frames)))
+    if mode is Mode.KEY:
+        space = b"" if cursor.spaced else layout.between(len(frames))
+        return Head(space, frames, Lead.NEED)
+    fresh = mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
+    return Head(b"", frames, Lead.FRESH if fresh else Lead.AFTER)
+
+
+def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> Head | None:
+    taken, written = cursor.frames[-1].names, cursor.written
+    for name, inner in value.items():
+        if name not in taken and name.startswith(written):
+            rest = spelled_rest(cursor.state.part, name[len(written) :], layout)
+            if rest is not None:
+                text = rest + b'":' + layout.colon + layout.dump(inner, len(cursor.frames))
+                keyed = cursor.frames[-1]._replace(key=name)
+                return Head(text, with_value((*cursor.frames[:-1], keyed), inner))
+    return None
 
 
 def _slot(cursor: Cursor) -> Path:
@@ -302,12 +300,6 @@ def _parts(endings: Endings, frames: tuple[Frame, ...], top: Frame, value: Any) 
     known = list(source) if isinstance(source, dict) else []
     ordered = in_order(left, property_names(endings.variants(frames)), known)
     return [layout.member(name, inner, depth) for name, inner in ordered]
-
-
-def _key_for(cursor: Cursor, value: dict[str, Any]) -> str | None:
-    taken = cursor.frames[-1].names
-    names = (name for name in value if name not in taken and name.startswith(cursor.written))
-    return next(names, None)
 
 
 def _slot_text(cursor: Cursor, value: Any, layout: Layout) -> bytes | None:

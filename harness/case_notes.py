@@ -1,0 +1,219 @@
+"""What one case contributes to the tables: the side of a case's run that writes rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from harness.cases import Case
+from harness.dispute import Dispute
+from harness.findings import Findings
+from harness.findings import verdicts as proven
+from harness.outcomes import Compiled, Crashed, Failure, Outcome
+from harness.panel import Stepped
+from harness.tables import Rows
+from harness.walk import Position
+
+
+class CaseNotes:
+    """The rows of one case, as its run goes along.
+
+    Args:
+        case: The case.
+        names: The engines' names, in the order of the run.
+        output: Gives what an engine printed since it was last asked.
+        eos_ids: The end-of-sequence ids.
+        one_clears_all: The resolver's rule; see `harness.findings.verdicts`.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        names: Sequence[str],
+        output: Callable[[int], str],
+        eos_ids: Sequence[int],
+        one_clears_all: bool,
+    ) -> None:
+        self.rows = Rows()
+        self._case = case
+        self._names = names
+        self._output = output
+        self._eos_ids = eos_ids
+        self._one_clears_all = one_clears_all
+        self._completions = 0
+        self._disputed = 0
+        self._costs: dict[tuple[str, str], float] = {}
+
+    def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
+        """How compilation went in every engine."""
+        for engine, outcome in outcomes.items():
+            self._engine(engine, outcome, "compile", -1, -1)
+            if isinstance(outcome, Compiled):
+                name = self._names[engine]
+                self._costs["compile", name] = outcome.compile_seconds
+                self._costs["first_mask", name] = outcome.first_mask_seconds
+
+    def failure(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+        """What ended an engine's part at a position."""
+        self._engine(engine, failure, stage, walk, number)
+
+    def _engine(self, engine: int, outcome: Outcome, stage: str, walk: int, number: int) -> None:
+        self.rows.add(
+            "engines",
+            case=self._case.id,
+            engine=self._names[engine],
+            stage=stage,
+            walk=walk,
+            position=number,
+            outcome=outcome.word,
+            signal=(outcome.signal or "") if isinstance(outcome, Crashed) else "",
+            message=outcome.message,
+            output=self._output(engine),
+        )
+
+    def timings(self, walk: int, position: Position, steps: Mapping[int, Stepped]) -> None:
+        """What the engines needed for one position."""
+        for engine, step in steps.items():
+            self.rows.add(
+                "timings",
+                case=self._case.id,
+                walk=walk,
+                position=position.number,
+                engine=self._names[engine],
+                mask_ns=step.mask_ns,
+                consume_ns=step.consume_ns,
+            )
+
+    def position(
+        self,
+        walk: int,
+        position: Position,
+        disputes: Sequence[Dispute],
+        token: int | None,
+        place: str,
+    ) -> None:
+        """One position, and the disputes at it."""
+        where = {"case": self._case.id, "walk": walk, "position": position.number}
+        total = sum(len(dispute.tokens) for dispute in disputes)
+        self._disputed += total
+        self.rows.add(
+            "positions",
+            **where,
+            offset=position.offset,
+            token=-1 if token is None else token,
+            place=place,
+            judged=_as_set(position.engines),
+            disputed_tokens=total,
+        )
+        for number, dispute in enumerate(disputes):
+            self.rows.add(
+                "disputes",
+                **where,
+                dispute=number,
+                accepters=_as_set(dispute.accepters),
+                rejecters=_as_set(dispute.rejecters),
+                tokens=len(dispute.tokens),
+                drawn=len(dispute.drawn),
+                census=dispute.census,
+            )
+
+    def verdicts(
+        self, walk: int, position: Position, disputes: Sequence[Dispute], findings: Findings
+    ) -> None:
+        """What was proven at one position, and the completions that prove it."""
+        of_token = {
+            token: number
+            for number, dispute in enumerate(disputes)
+            for token in dispute.drawn.tolist()
+        }
+        by_right = _by_right(disputes, position, self._eos_ids)
+        stored: dict[int, int] = {}
+        for verdict in proven(findings, one_clears_all=self._one_clears_all):
+            self.rows.add(
+                "verdicts",
+                case=self._case.id,
+                walk=walk,
+                position=position.number,
+                dispute=of_token[verdict.token],
+                token=verdict.token,
+                by_right=verdict.token in by_right,
+                engine=self._names[verdict.engine],
+                kind=verdict.kind,
+                reason=verdict.reason,
+                accepter=self._names[verdict.accepter] if verdict.accepter >= 0 else "",
+                completion=self._stored(findings, verdict.completion, stored),
+                keyword=verdict.evidence.keyword,
+                schema_pointer=verdict.evidence.schema_pointer,
+                instance_pointer=verdict.evidence.instance_pointer,
+            )
+
+    def _stored(self, findings: Findings, number: int, stored: dict[int, int]) -> int:
+        """The case-wide number of a completion, stored at its first use."""
+        if number < 0:
+            return -1
+        if number not in stored:
+            stored[number] = self._completions
+            self._completions += 1
+            completion = findings.completions[number]
+            self.rows.add(
+                "completions",
+                case=self._case.id,
+                completion=stored[number],
+                origin=completion.origin,
+                text=completion.text,
+                tokens=list(completion.tokens),
+            )
+        return stored[number]
+
+    def finish(
+        self,
+        status: str,
+        reason: str,
+        message: str,
+        references: Sequence[bytes],
+        judged: Sequence[int],
+    ) -> None:
+        """What became of the case as a whole."""
+        self.rows.add(
+            "cases",
+            case=self._case.id,
+            family=self._case.family,
+            status=status,
+            reason=reason,
+            message=message,
+            schema=self._case.schema,
+            references=list(references),
+            judged=_as_set(judged),
+            walks=len(references) if status == "walked" else 0,
+            positions=self.rows.count("positions"),
+            disputed_tokens=self._disputed,
+        )
+        for (stage, engine), seconds in self._costs.items():
+            self.rows.add("costs", case=self._case.id, stage=stage, engine=engine, seconds=seconds)
+
+    @contextmanager
+    def cost(self, stage: str) -> Iterator[None]:
+        """Add the wall time of what is done inside to a stage."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = self._costs.get((stage, ""), 0.0)
+            self._costs[stage, ""] = spent + time.perf_counter() - began
+
+
+def _as_set(engines: Sequence[int]) -> int:
+    return sum(1 << engine for engine in engines)
+
+
+def _by_right(
+    disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
+) -> frozenset[int]:
+    """The drawn tokens that were not sampled: all of an uncapped dispute, else its census."""
+    always = {*position.path, *eos_ids}
+    out: set[int] = set()
+    for dispute in disputes:
+        whole = len(dispute.drawn) == len(dispute.tokens)
+        out.update(token for token in dispute.drawn.tolist() if whole or token in always)
+    return frozenset(out)

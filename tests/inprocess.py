@@ -1,0 +1,247 @@
+"""A panel and a judge without processes: the services of the hosts, called directly.
+
+What the coordinator does with hosts (`Panel`, `Judge`, the walk, the resolvers) runs as it is;
+only the processes are left out, so that a whole case on a tiny vocabulary takes milliseconds.
+Engines are given as classes. One that would end or hang its process is tamed: it raises `Died`
+with what a real host would have reported, and its host is gone until it is opened again.
+
+Example:
+    >>> rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["12"]}, 1))
+    >>> [row["kind"] for row in records(rows, "verdicts")]
+    ['false_acceptance']
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness import wire
+from harness.case_run import CaseRun, Rules
+from harness.cases import Case, Instance
+from harness.engine_service import EngineService
+from harness.engines import EngineSpec
+from harness.host_worker import Service
+from harness.hosts import Ended
+from harness.judge import Judge
+from harness.outcomes import Crashed, Failure, OutOfMemory, TimedOut
+from harness.panel import Answer, Ask, Limits, Panel
+from harness.protocol import complete_options
+from harness.resolve import Effort, Resolver, SharedResolver
+from harness.tables import Rows
+from harness.validator_service import ValidatorService
+from harness.vocabulary import Vocabulary, byte_vocabulary
+from tests import miniatures
+
+UNCAPPED = Rules(cap=None)
+
+
+class Died(BaseException):
+    """Raised inside a service: the process would have ended so."""
+
+    def __init__(self, outcome: Ended) -> None:
+        super().__init__(outcome.message)
+        self.outcome = outcome
+
+
+class InProcessHost:
+    """Stands in for `harness.hosts.Host`: the same questions, answered by a service in here."""
+
+    def __init__(self, make: Callable[[], Service], words: int = 1) -> None:
+        self.mask = np.zeros(words, dtype=np.uint32)
+        self.ended: Ended | None = None
+        self.starts = 0
+        self._make = make
+        self._service: Service | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._service is not None
+
+    def start(self) -> Ended | None:
+        self.stop()
+        self.starts += 1
+        try:
+            self._service = self._make()
+        except Died as death:
+            return self._end(death.outcome)
+        except BaseException as error:  # noqa: BLE001 - as a host does
+            return Crashed(f"{type(error).__name__}: {error}")
+        self.ended = None
+        return None
+
+    def request(
+        self,
+        head: Mapping[str, object],
+        arrays: Mapping[str, wire.Array] | None = None,
+        limit: float = 60.0,
+    ) -> wire.Message | Ended:
+        if self._service is None:
+            assert self.ended is not None, "asked before it was started"
+            return self.ended
+        try:
+            return travelled(self._service.handle(travelled(wire.Message(head, arrays or {}))))
+        except Died as death:
+            return self._end(death.outcome)
+        except MemoryError as error:
+            return self._end(OutOfMemory(f"MemoryError: {error}"))
+        except Exception as error:  # noqa: BLE001 - as a host does
+            return Crashed(f"{type(error).__name__}: {error}")
+
+    def output(self) -> str:
+        return ""
+
+    def stop(self) -> None:
+        self._service = None
+
+    def close(self) -> None:
+        self.stop()
+
+    def _end(self, outcome: Ended) -> Ended:
+        self.ended, self._service = outcome, None
+        return outcome
+
+
+def travelled(message: wire.Message) -> wire.Message:
+    """`message` as it comes out at the other end of a pipe."""
+    head = json.loads(json.dumps(message.head))
+    arrays = {name: np.array(array, order="C") for name, array in message.arrays.items()}
+    return wire.Message(head, arrays)
+
+
+class InProcessPanel(Panel):
+    """The panel of `engines`, numbered in this order."""
+
+    def __init__(self, engines: Sequence[type], vocabulary: Vocabulary) -> None:
+        kinds = [tamed(kind) for kind in engines]
+        self.specs = tuple(
+            EngineSpec(name, f"{kind.__module__}:{kind.__qualname__}", default_options(kind))
+            for name, kind in zip(names_of(engines), kinds, strict=True)
+        )
+        self.limits = Limits()
+        self.infos = [{} for _ in kinds]
+        self._schema = ""
+        self._opened = [False] * len(kinds)
+        self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
+
+    def open(self, engines: Iterable[int] | None = None) -> dict[int, Failure]:
+        failed: dict[int, Failure] = {}
+        for index in self._all(engines):
+            if self._up(index):
+                continue
+            if (ended := self._hosts[index].start()) is not None:
+                failed[index] = ended
+            else:
+                self._opened[index] = True
+        return failed
+
+    def _ask(self, asks: Mapping[int, Ask], limit: float) -> dict[int, Answer]:
+        answers: dict[int, Answer] = {}
+        for index, (head, arrays) in asks.items():
+            answers[index] = self._hosts[index].request(head, arrays, limit)
+            self._opened[index] = self._hosts[index].running
+        return answers
+
+
+class InProcessJudge(Judge):
+    """The judge, its validators in this process."""
+
+    def __init__(self, make: Callable[[], Service] = ValidatorService) -> None:
+        self.seconds = 30.0
+        self._host = InProcessHost(make)  # type: ignore[assignment]
+        self._schema = None
+        self._deaths = 0
+
+
+def _engine_host(kind: type, vocabulary: Vocabulary) -> InProcessHost:
+    """The host of one engine; its service writes masks where the panel reads them."""
+
+    def make() -> EngineService:
+        service = EngineService()
+        service.vocabulary, service.shared = vocabulary, host.mask
+        service._buffer = np.zeros(vocabulary.words, dtype=np.uint32)
+        service.engine = kind(vocabulary, default_options(kind))
+        return service
+
+    host = InProcessHost(make, vocabulary.words)
+    return host
+
+
+def default_options(kind: Any) -> dict[str, bool | int | str]:
+    return complete_options(kind.OPTIONS, {})
+
+
+def names_of(engines: Sequence[type]) -> list[str]:
+    """The engines' names: of their classes, numbered where one comes again."""
+    names = [kind.__name__ for kind in engines]
+    return [
+        name if names.index(name) == at else f"{name}-{names[:at].count(name) + 1}"
+        for at, name in enumerate(names)
+    ]
+
+
+_ENDS = {
+    miniatures.crash: Crashed("died of SIGSEGV", signal="SIGSEGV"),
+    miniatures.leave: Crashed("left with exit code 3"),
+    miniatures.spin: TimedOut("over the limit of 10 s"),
+    miniatures.sleep: TimedOut("over the limit of 10 s"),
+    miniatures.eat_memory: OutOfMemory("over the memory limit of 4096 MiB"),
+}
+
+
+def tamed(kind: type) -> type:
+    """`kind`; where it would end or hang its process, a subclass that raises `Died` instead."""
+    outcome: Any = _ENDS.get(vars(kind).get("fail"))  # type: ignore[arg-type]
+    if outcome is None:
+        return kind
+    return type(kind.__name__, (kind,), {"fail": staticmethod(dying(outcome))})
+
+
+def dying(outcome: Ended) -> Callable[[], None]:
+    """A function that ends its process in this way."""
+
+    def die() -> None:
+        raise Died(outcome)
+
+    return die
+
+
+def case(schema: Any, *valid: Any, name: str = "case", family: str = "family") -> Case:
+    """A case of the id `name`, with the JSON values `valid` as its valid instances."""
+    instances = tuple(Instance.of(value) for value in valid)
+    return Case(name, family, json.dumps(schema), instances, (), f"{name}.json")
+
+
+def make_run(
+    engines: Sequence[type],
+    vocabulary: Vocabulary | None = None,
+    rules: Rules = UNCAPPED,
+    resolver: Resolver | None = None,
+) -> CaseRun:
+    """What runs cases on these engines; call its `run` for each case."""
+    vocabulary = vocabulary or byte_vocabulary()
+    resolver = resolver or SharedResolver(Effort())
+    panel = InProcessPanel(engines, vocabulary)
+    return CaseRun(panel, InProcessJudge(), vocabulary, resolver, rules)
+
+
+def run_case(
+    engines: Sequence[type],
+    case: Case,
+    vocabulary: Vocabulary | None = None,
+    rules: Rules = UNCAPPED,
+    resolver: Resolver | None = None,
+) -> Rows:
+    """The rows of one case, on engines that are started for it."""
+    return make_run(engines, vocabulary, rules, resolver).run(case)
+
+
+def records(rows: Rows, table: str) -> list[dict[str, Any]]:
+    """The rows of one table, one dict each."""
+    columns = rows.columns[table]
+    return [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
