@@ -156,7 +156,12 @@ class _Bench:
             "validators": {
                 name: importlib.metadata.version(name) for name in ("jsonschema", "jsonschema-rs")
             },
-            "vocabulary": {"name": self.vocabulary.name, "sha256": self.vocabulary.sha256},
+            "vocabulary": {
+                "spec": self.request.vocabulary,
+                "eos": self.request.eos,
+                "name": self.vocabulary.name,
+                "sha256": self.vocabulary.sha256,
+            },
             "data": {
                 "name": self.selected.source.name,
                 "sha256": self.selected.source.sha256,

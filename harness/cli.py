@@ -1,4 +1,4 @@
-"""The command line: ``maskcourt bench | engines | cases | tally``.
+"""The command line: ``maskcourt bench | engines | cases | tally | replay``.
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
@@ -52,6 +52,9 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} is no size; write 512M or 4G", param, ctx)
         return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
 
+
+_SHOWN = 50
+"""Up to so many replayed verdicts are listed one by one; of more, those that differ."""
 
 _SECONDS = click.FloatRange(min=0, min_open=True)
 
@@ -253,6 +256,45 @@ def tally(run: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
     from harness.store import open_run
 
     _show(open_run(run), as_json=as_json, fail_on=fail_on)
+
+
+@cli.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("verdicts", type=int, nargs=-1, metavar="[VERDICT]...")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N verdicts, by --seed.")
+@click.option("--all", "everything", is_flag=True, help="Every verdict that has a witness.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def replay(
+    run: Path,
+    verdicts: tuple[int, ...],
+    sample: int | None,
+    everything: bool,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Repeat stored verdicts from nothing; exit with 1 when any comes out differently.
+
+    VERDICT is a row of the run's table of verdicts, counted from 0.
+    """
+    from harness.replay import chosen, replayed_rows
+    from harness.replay import replay as repeat
+    from harness.store import open_run
+
+    if bool(verdicts) + (sample is not None) + everything != 1:
+        raise UsageError("say which verdicts to replay", "VERDICT numbers, --sample N, or --all")
+    stored = open_run(run)
+    results = repeat(stored, chosen(stored, verdicts, sample, seed))
+    differing = [one for one in results if not one.agrees]
+    if as_json:
+        counts = {"replayed": len(results), "differ": len(differing)}
+        _print_json({**counts, "verdicts": replayed_rows(results)})
+    else:
+        for one in results if len(results) <= _SHOWN else differing:
+            click.echo(str(one))
+        click.echo(f"{len(results) - len(differing)} agree, {len(differing)} differ")
+    if differing:
+        sys.exit(1)
 
 
 @cli.command()

@@ -160,7 +160,7 @@ class Context:
             cursor = feed(self._cursor, token)
             assert cursor is not None, "plain characters go on in a string"
             found = self._memo[progress] = self._maker.build(cursor, progress)
-        return found
+        return self._led(token, found)
 
     def _any(self, token: bytes) -> Candidates:
         cursor = feed(self._cursor, token)
@@ -171,15 +171,17 @@ class Context:
         found = self._memo.get(mark)
         if found is None:
             found = self._memo[mark] = self._maker.build(cursor, progress)
-        rest = self._k + len(token)
-        if self._maker.reference.startswith(token, self._k) and found[0] != (
-            behind := self._maker.reference[rest:]
-        ):
-            own = (token, "reference")
-            if own not in self._memo:
-                self._memo[own] = tuple(dict.fromkeys([behind, *found]))[:MAX_CANDIDATES]
-            found = self._memo[own]
-        return found
+        return self._led(token, found)
+
+    def _led(self, token: bytes, found: Candidates) -> Candidates:
+        """The candidates, with the reference's own rest in front where it begins with `token`."""
+        reference, end = self._maker.reference, self._k + len(token)
+        if not reference.startswith(token, self._k) or found[0] == reference[end:]:
+            return found
+        mark = ("reference", token)
+        if mark not in self._memo:
+            self._memo[mark] = tuple(dict.fromkeys([reference[end:], *found]))[:MAX_CANDIDATES]
+        return self._memo[mark]
 
     def _situation(self, cursor: Cursor) -> tuple[Hashable, Progress | None]:
         """All that decides the candidates, and the progress of a string."""

@@ -2,8 +2,9 @@
 
 Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
 ``compile``, ``goto`` (replay consumed tokens), ``mask``, ``step`` (consume, then mask),
-``prove`` (which continuation of a list each disputed token is allowed to take to the end) and
-``roll_out``. The mask is written to memory shared with the coordinator.
+``prove`` (which continuation of a list each disputed token is allowed to take to the end),
+``roll_out`` and ``replay`` (whole texts from the start, mask by mask). The mask is written to
+memory shared with the coordinator.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class EngineService:
             "step": self.step,
             "prove": self.prove,
             "roll_out": self.roll_out,
+            "replay": self.replay,
         }
         return commands[message.head["do"]](message)
 
@@ -210,6 +212,17 @@ class EngineService:
                 **wire.Ragged.of_ints(taken).arrays("taken"),
             },
         )
+
+    def replay(self, message: wire.Message) -> wire.Message:
+        """From the start, how many of each list of ``texts`` (ragged) the engine allows.
+
+        The mask is looked at before every token. Out: ``allowed`` (n,) int32.
+        """
+        assert self.start is not None
+        texts = wire.Ragged.from_arrays(message.arrays, "texts").ints()
+        words = self.vocabulary.words
+        allowed = [follow_by_mask(self.start, tokens, words) for tokens in texts]
+        return wire.Message({}, {"allowed": np.array(allowed, dtype=np.int32)})
 
     def _after(self, token: int) -> Matcher | None:
         """A clone that consumed `token`; None when the engine refuses it."""

@@ -191,11 +191,7 @@ class Hints:
             yield from (str(name) for name in self._make(rules, 8, 1) if isinstance(name, str))
         expressions = variant.get("patternProperties")
         for expression in expressions if isinstance(expressions, dict) else ():
-            automaton = pattern(expression) if isinstance(expression, str) else None
-            for length in range(12 if automaton else 0):
-                found = automaton and automaton.finish(automaton.start, length)
-                if found is not None:
-                    yield str(found)
+            yield from _matching(expression)
         yield from "abcdefghijklmnopqrstuvwxyz"
         yield from (f"a{number}" for number in range(_MAX_ADDED))
 
@@ -251,25 +247,47 @@ def string_examples(variant: Variant) -> list[Any]:
     return [*out, "a" * low, *("abcdefgh"[at] * max(low, 1) for at in range(4))]
 
 
+def _matching(expression: Any) -> Iterator[str]:
+    """A few short texts that a pattern finds a match in."""
+    automaton = pattern(expression) if isinstance(expression, str) else None
+    found = automaton.finish(automaton.start) if automaton else None
+    if automaton is None or found is None:
+        return
+    yield found
+    for last in "0123456789abcdefABCDEF":
+        text = found[:-1] + last
+        if automaton.accepts(automaton.walk(automaton.start, text)):
+            yield text
+
+
 def number_examples(variant: Variant, *, whole: bool) -> list[Any]:
     """Numbers for the keywords of `variant` that look at numbers."""
-    low, high = number(variant.get("minimum")), number(variant.get("maximum"))
-    above, below = number(variant.get("exclusiveMinimum")), number(variant.get("exclusiveMaximum"))
-    step = number(variant.get("multipleOf"))
-    points: list[float] = [1, 0, 2, -1, 10, 0.5]
-    for edge in (low, above, high, below):
-        if edge is not None:
-            points += [edge, edge + 1, edge - 1, (edge + (high or below or edge)) / 2]
-    if low is not None and high is not None:
-        points.append((low + high) / 2)
-    if step:
-        points += [step * round(point / step + nudge) for point in points for nudge in (0, 1)]
-    points += [*range(3, 12)]
+    try:
+        points = _points(variant)
+    except (OverflowError, ValueError):
+        points = []
+    points += [1, 0, 2, -1, 10, 0.5, *range(3, 12)]
     likely = Likely(True)
     exact = [int(p) if float(p).is_integer() else p for p in points if abs(p) < 1e300]
     wanted = {**variant, "type": "integer" if whole else "number"}
     fitting = [p for p in exact if likely.fits(wanted, p)]
+    fitting.sort(key=lambda p: (abs(p) > 10, isinstance(p, float)))
     return list(distinct(fitting)) or [1, 0]
+
+
+def _points(variant: Variant) -> list[float]:
+    """Numbers near the limits of `variant`, and multiples of its step."""
+    limits = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
+    low, above, high, below = (number(variant.get(limit)) for limit in limits)
+    points: list[float] = [1, 0]
+    top = high if high is not None else below
+    for edge in (low, above, high, below):
+        if edge is not None:
+            points += [edge, edge + 1, edge - 1, (edge + (edge if top is None else top)) / 2]
+    step = number(variant.get("multipleOf"))
+    if step:
+        points += [step * round(point / step + nudge) for point in points for nudge in (0, 1)]
+    return points
 
 
 def _likely_types(variant: Variant) -> list[str]:

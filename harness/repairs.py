@@ -24,7 +24,7 @@ Fault = tuple[str, Path, Path]
 """The keyword, the path of the failing instance, and the path of the keyword in the schema."""
 
 _ROUNDS = 4
-_MAX_FAULTS = 8
+_MAX_FAULTS = 32
 _EXAMPLES = 8
 _LACKING: Final = frozenset(
     ("required", "dependentRequired", "dependencies", "minProperties", "minItems", "contains")
@@ -68,7 +68,7 @@ class Repairs:
         out = []
         for nth in range(_ROUNDS):
             fixed = copy.deepcopy(document)
-            for fault in errors[:_MAX_FAULTS]:
+            for fault in list(dict.fromkeys(errors))[:_MAX_FAULTS]:
                 fixed = _Repair(self._endings, cursor, nth).apply(fixed, fault)
             rest = rest_of(self._endings, cursor, fixed)
             if rest is not None:
@@ -104,6 +104,8 @@ class _Repair:
                     self._drop(target, schema, path, keyword)
                 if not same(before, target):
                     return document
+            if keyword in _LACKING:
+                return document
         parent: Any = _at(document, path[:-1]) if path else MISSING
         if isinstance(parent, dict) and any(schema is False for schema in schemas):
             del parent[path[-1]]
@@ -217,6 +219,9 @@ class _Repair:
             kept = target[: frame.size + 1]
             return kept + self._hints.more_items(way, kept)
         written = {n: v for n, v in target.items() if n in frame.names or n == frame.key}
+        if frame is self._cursor.frames[-1] and self._cursor.mode is Mode.KEY_STRING:
+            begun = (name for name in target if name.startswith(self._cursor.written))
+            written.update((name, target[name]) for name in list(begun)[:1])
         return {**written, **dict(self._hints.missing(way, written))}
 
 

@@ -65,7 +65,8 @@ def _types(left: Any, right: Any) -> list[str]:
     both = first & second
     if not both:
         raise _ContradictionError
-    return [kind for kind in types({"type": left}) + types({"type": right}) if kind in both]
+    named = types({"type": left}) + types({"type": right})
+    return [kind for kind in dict.fromkeys(named) if kind in both]
 
 
 def _const(left: Any, right: Any) -> Any:

@@ -41,7 +41,7 @@ def encode(message: Message) -> bytes:
     described = []
     chunks = []
     for name, array in message.arrays.items():
-        data = np.ascontiguousarray(array)
+        data = np.asarray(array, order="C")
         described.append([name, data.dtype.str, list(data.shape)])
         chunks.append(data.tobytes())
     head = json.dumps({"head": message.head, "arrays": described}).encode()
