@@ -10,11 +10,12 @@ import numpy as np
 from harness import strict_json
 from harness.case_notes import CaseNotes
 from harness.cases import Case, styled
-from harness.continuations import Continuations
-from harness.dispute import find_disputes
+from harness.continuations import Context, Continuations
+from harness.dispute import Tokens, find_disputes
+from harness.findings import Status, witnessed
 from harness.jsontext import START, advance
 from harness.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
-from harness.outcomes import Compiled, Failure
+from harness.outcomes import Compiled, Failure, MaskLies
 from harness.panel import Panel, Stepped
 from harness.places import place_of
 from harness.resolve import Resolver
@@ -83,6 +84,7 @@ class _Run:
             tools.resolver.one_clears_all,
         )
         self.lost: set[int] = set()
+        self.lied: set[int] = set()
         self.failures: dict[int, int] = {}
 
     def rows(self) -> Rows:
@@ -213,13 +215,36 @@ class _Run:
         if not disputes:
             return {}
         drawn = np.sort(np.concatenate([dispute.drawn for dispute in disputes]))
-        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
         with self.notes.cost("resolve"):
-            tools.resolver.resolve(scene, context)
+            scene = self._resolved(walk, position, drawn, context)
         self.notes.verdicts(walk, position, disputes, scene.findings)
         for engine, failure in scene.failures.items():
             self._failed(engine, failure, "resolve", walk, position.number)
         return scene.failures
+
+    def _resolved(self, walk: int, position: Position, drawn: Tokens, context: Context) -> Scene:
+        """The scene with its findings, their completions looked at again mask by mask.
+
+        Engines have faster ways to consume a text than one mask after the other. Where such a
+        way allows what the masks do not, it is given up for this schema and all is done again.
+        """
+        tools = self.tools
+        while True:
+            scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
+            tools.resolver.resolve(scene, context)
+            rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
+            again = False
+            for row in scene.unconfirmed(rests_on):
+                engine = scene.findings.engines[row]
+                message = "consumes what its own mask forbids"
+                self.notes.failure(engine, MaskLies(message), "resolve", walk, position.number)
+                if engine in self.lied:
+                    scene.disown(row, Status.MASK_LIES)
+                else:
+                    again = True
+                self.lied.add(engine)
+            if not again:
+                return scene
 
     def _recovered(
         self,

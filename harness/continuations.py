@@ -67,6 +67,8 @@ class Continuations:
 
     def build(self, cursor: Cursor, progress: Progress | None = None) -> Candidates:
         """The distinct candidates for a text that stands at `cursor`, likeliest first."""
+        self.endings.trim()
+        self.heads.trim()
         ranked: list[tuple[int, bytes]] = []
         for row, head in enumerate(self.heads.heads(cursor, progress)):
             for column, tail in enumerate(self._tails(head)):
@@ -191,11 +193,12 @@ class Context:
         slot = self._maker.heads.string_slot(cursor.frames, cursor.mode)
         progress = slot.begin(cursor.written)
         part = cursor.state.part
-        mark = (cursor.state, cursor.frames, progress)
+        mark: Hashable = (cursor.state, cursor.frames, progress)
         if part and part[0] != _BACKSLASH and not _leads_to(progress, part):
             # Started characters that are finished by the same bytes share what follows.
             behind = slot.go_on(progress, cursor.written, first_characters(part)[0])
-            mark = (cursor.state._replace(part=least_rest(part)), cursor.frames, behind)
+            state = cursor.state._replace(part=least_rest(part))
+            mark = (state, cursor.frames, behind, progress.length)
         return mark, progress
 
 

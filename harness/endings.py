@@ -23,12 +23,15 @@ from harness.partial import (
     path_of,
     settled,
     trace,
+    unkept,
     with_value,
 )
 
 MISSING: Final = object()
 _MAX_WAYS = 24
 _MAX_FITS_CACHE = 50_000
+_MAX_HELD_BYTES = 20_000_000
+_MAX_HELD_FRAMES = 20_000
 
 
 class Lead(Enum):
@@ -92,6 +95,21 @@ class Endings:
         self._texts: dict[tuple[Frames, Lead, Plan], bytes] = {}
         self._tails: dict[tuple[Frames, Lead], tuple[bytes, ...]] = {}
         self._fits: dict[tuple[int, int], tuple[Any, bool]] = {}
+        self._held = 0
+
+    def trim(self) -> None:
+        """Forget what was memoised of passed positions once it is much."""
+        if self._held > _MAX_HELD_BYTES or len(self._canonical) > _MAX_HELD_FRAMES:
+            self._held = 0
+            for memo in (
+                self._canonical,
+                self._slots,
+                self._variants,
+                self._remaining,
+                self._texts,
+                self._tails,
+            ):
+                memo.clear()
 
     def slot_schemas(self, frames: Frames) -> list[Any]:
         """The schemas of what is written next in the innermost container, or of the root."""
@@ -154,7 +172,7 @@ class Endings:
         return names
 
     def _agrees(self, way: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
-        pairs = ((self.hints.child(way, name), value) for name, value in members)
+        pairs = ((self.hints.child(way, name), unkept(value)) for name, value in members)
         return all(value is CONTAINER or self.hints.fits(part, value) for part, value in pairs)
 
     def reference_at(self, path: tuple[str | int, ...], *, exact: bool = False) -> Any:
@@ -197,6 +215,7 @@ class Endings:
             if end is not None and lead is Lead.AFTER:
                 found.insert(0, self.reference[end:])
             self._tails[mark] = tuple(dict.fromkeys(found))
+            self._held += sum(map(len, self._tails[mark]))
         return self._tails[mark]
 
     def _tail(self, frames: Frames, lead: Lead, plan: Plan) -> bytes:
@@ -205,6 +224,7 @@ class Endings:
             mark = (frames, lead, plan)
             if mark not in self._texts:
                 self._texts[mark] = self._close(frames, lead, plan)
+                self._held += len(self._texts[mark])
             parts.append(self._texts[mark])
             frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
         return b"".join(parts)

@@ -3,8 +3,8 @@
 Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
 ``compile``, ``goto`` (replay consumed tokens), ``mask``, ``step`` (consume, then mask),
 ``prove`` (which continuation of a list each disputed token is allowed to take to the end),
-``roll_out`` and ``replay`` (whole texts from the start, mask by mask). The mask is written to
-memory shared with the coordinator.
+``confirm`` (the same for one completion each, mask by mask), ``roll_out`` and ``replay`` (whole
+texts from the start, mask by mask). The mask is written to memory shared with the coordinator.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class EngineService:
         self.start: Matcher | None = None
         self.here: Matcher | None = None
         self._preferences: Preferences | None = None
+        self._strict = False
         self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
     def handle(self, message: wire.Message) -> wire.Message:
@@ -58,6 +59,7 @@ class EngineService:
             "step": self.step,
             "prove": self.prove,
             "roll_out": self.roll_out,
+            "confirm": self.confirm,
             "replay": self.replay,
         }
         return commands[message.head["do"]](message)
@@ -105,6 +107,7 @@ class EngineService:
     def compile(self, message: wire.Message) -> wire.Message:
         """Compile a schema and stand at its start; the first mask belongs to the time."""
         self.start = self.here = None
+        self._strict = False
         began = time.process_time()
         try:
             start = self.engine.compile(message.head["schema"])
@@ -153,7 +156,8 @@ class EngineService:
         and the rank to begin at; ragged ``continuations`` (token ids, with end-of-sequence) and
         ``members`` (a list is continuation numbers). Out: ``choice`` (n,) int32, a rank in the
         token's list, `NO_CONTINUATION`, or `LIES` where the engine refuses a token of its own
-        mask. One accepted continuation per call is looked at again mask by mask.
+        mask. Where the engine has a faster way than mask and consume in turn, that way decides,
+        until `confirm` has found it to differ from the masks of this schema.
         """
         arrays = message.arrays
         continuations = wire.Ragged.from_arrays(arrays, "continuations").ints()
@@ -166,19 +170,12 @@ class EngineService:
             strict=True,
         )
         choice = np.full(len(arrays["tokens"]), NO_CONTINUATION, dtype=np.int32)
-        verified = False
         for index, (token, which, start) in enumerate(questions):
             trial = self._after(token)
             if trial is None:
                 choice[index] = LIES
                 continue
-            rank = self._first_allowed(trial, lists[which], start)
-            if rank != NO_CONTINUATION and not verified:
-                verified = True
-                tokens = lists[which][rank]
-                if follow_by_mask(trial, tokens, self.vocabulary.words) != len(tokens):
-                    rank = LIES
-            choice[index] = rank
+            choice[index] = self._first_allowed(trial, lists[which], start)
         return wire.Message({}, {"choice": choice})
 
     def roll_out(self, message: wire.Message) -> wire.Message:
@@ -213,6 +210,23 @@ class EngineService:
             },
         )
 
+    def confirm(self, message: wire.Message) -> wire.Message:
+        """Whether each token's completion is allowed when every mask on the way is looked at.
+
+        Arrays in: ``tokens`` (n,) int32, ragged ``continuations``, one for each. Out:
+        ``allowed`` (n,) bool. One that is not makes `prove` look at every mask from then on,
+        until the next schema.
+        """
+        continuations = wire.Ragged.from_arrays(message.arrays, "continuations").ints()
+        allowed = np.zeros(len(continuations), dtype=np.bool_)
+        for index, token in enumerate(message.arrays["tokens"].tolist()):
+            trial, tokens = self._after(token), continuations[index]
+            allowed[index] = trial is not None and follow_by_mask(
+                trial, tokens, self.vocabulary.words
+            ) == len(tokens)
+        self._strict = self._strict or not allowed.all()
+        return wire.Message({}, {"allowed": allowed})
+
     def replay(self, message: wire.Message) -> wire.Message:
         """From the start, how many of each list of ``texts`` (ragged) the engine allows.
 
@@ -231,7 +245,8 @@ class EngineService:
         return trial if trial.consume(token) else None
 
     def _first_allowed(self, trial: Matcher, lists: Sequence[list[int]], start: int) -> int:
-        follow: Any = trial.follow if isinstance(trial, FollowingMatcher) else None
+        quick = isinstance(trial, FollowingMatcher) and not self._strict
+        follow: Any = trial.follow if quick else None  # type: ignore[attr-defined]
         for rank in range(start, len(lists)):
             tokens = lists[rank]
             if follow is not None:

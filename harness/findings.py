@@ -160,6 +160,17 @@ def verdicts(findings: Findings, *, one_clears_all: bool) -> Iterator[Verdict]:
                 yield verdict
 
 
+def witnessed(findings: Findings, *, one_clears_all: bool) -> list[tuple[int, int]]:
+    """The entries (row and column) whose completions the verdicts rest on."""
+    rows = {engine: row for row, engine in enumerate(findings.engines)}
+    columns = {token: column for column, token in enumerate(findings.tokens.tolist())}
+    return [
+        (rows[verdict.accepter], columns[verdict.token])
+        for verdict in verdicts(findings, one_clears_all=one_clears_all)
+        if verdict.completion >= 0
+    ]
+
+
 def _rejections(findings: Findings, column: int, witness: int) -> Iterator[Verdict]:
     for row in np.flatnonzero(~findings.accepts[:, column]).tolist():
         yield Verdict(

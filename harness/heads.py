@@ -15,7 +15,7 @@ from harness.format_patterns import FORMAT_PATTERNS
 from harness.hints import Variant, distinct, property_names
 from harness.jsontext import Mode
 from harness.likely import count, listed, types
-from harness.partial import CONTAINER, Cursor, Frames, parse_number, path_of, with_value
+from harness.partial import Cursor, Frames, parse_number, path_of, with_value
 from harness.patterns import pattern
 from harness.unfinished import (
     Progress,
@@ -28,6 +28,7 @@ from harness.unfinished import (
 )
 
 MAX_HEADS: Final = 14
+_MAX_HELD = 5000
 _ANY_VALUES: Final[tuple[Any, ...]] = (None, 1, "", {}, [])
 _EXAMPLES = 4
 _MAX_RULES = 4
@@ -53,6 +54,12 @@ class Heads:
         self._layout = endings.layout
         self._string_slots: dict[Hashable, StringSlot] = {}
         self._values: dict[Frames, list[Any]] = {}
+
+    def trim(self) -> None:
+        """Forget what was memoised of passed positions once it is much."""
+        for memo in (self._string_slots, self._values):
+            if len(memo) > _MAX_HELD:
+                memo.clear()
 
     def heads(self, cursor: Cursor, progress: Progress | None = None) -> list[Head]:
         """The heads for what `cursor` is in the middle of, likeliest first.
@@ -104,8 +111,7 @@ class Heads:
 
     def _whole(self, before: bytes, frames: Frames, value: Any) -> Head:
         text = before + self._layout.dump(value, len(frames))
-        kept = CONTAINER if isinstance(value, list | dict) else value
-        return Head(text, with_value(frames, kept))
+        return Head(text, with_value(frames, value))
 
     def values(self, frames: Frames) -> list[Any]:
         """Values for what is written next in the innermost container."""
@@ -163,18 +169,17 @@ class Heads:
         if not names:
             longest = max(map(len, taken), default=0)
             names = [char + "_" * longest for char in first_characters(pending)]
-        later = []
-        for at, rest in enumerate(names[:MAX_HEADS]):
-            text = spelled_rest(pending, rest, self._layout)
-            if text is None:
-                continue
+        spelt = ((rest, spelled_rest(pending, rest, self._layout)) for rest in names)
+        found = [(rest, text) for rest, text in spelt if text is not None][:MAX_HEADS]
+        later: list[Head] = []
+        for at, (rest, text) in enumerate(found):
             inner = (*frames[:-1], frames[-1]._replace(key=written + rest))
-            values = self.values(inner)
-            heads = [self._whole(text + b'":' + self._layout.colon, inner, v) for v in values]
+            before = text + b'":' + self._layout.colon
+            heads = [self._whole(before, inner, value) for value in self.values(inner)]
             yield heads[0]
             later += heads[1 : 4 if at < 2 else 2]
         yield from later
-        if not later:
+        if not found:
             # No spelling is left that stands for a character: a lone surrogate, never valid.
             text = least_rest(pending) + b'__": ' + self._layout.dump(None, 0)
             yield Head(text, with_value((*frames[:-1], frames[-1]._replace(key="\x00")), None))

@@ -105,27 +105,27 @@ class Host:
         self.ended = None
         inward, to_host = os.pipe()
         from_host, outward = os.pipe()
-        environment = dict(os.environ)
-        environment["PYTHONPATH"] = os.pathsep.join(
-            [*self.spec.paths, str(Path(__file__).resolve().parent.parent)]
-        )
-        environment |= dict.fromkeys(_ONE_THREAD, "1")
-        environment["TOKENIZERS_PARALLELISM"] = "false"
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
         # -P keeps the working directory off the path: a folder `datasets/` there is not the library
-        command = [self.spec.interpreter, "-P", "-m", "harness.host_worker"]
-        self._process = subprocess.Popen(
-            [*command, str(inward), str(outward), self.spec.service],
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=self._output,
-            pass_fds=(inward, outward, self.mask_descriptor),
-            env=environment,
-            start_new_session=True,
-        )
-        os.close(inward)
-        os.close(outward)
+        # and -u writes at once what an engine prints, so that it survives a crash
+        command = [self.spec.interpreter, "-P", "-u", "-m", "harness.host_worker"]
         self._to_host, self._from_host = to_host, from_host
+        try:
+            self._process = subprocess.Popen(
+                [*command, str(inward), str(outward), self.spec.service],
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                pass_fds=(inward, outward, self.mask_descriptor),
+                env=self._environment(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._close_pipes()
+            self.ended = Crashed(f"cannot be started: {error}")
+            return
+        finally:
+            os.close(inward)
+            os.close(outward)
         self._await(self.spec.start_seconds)
 
     def submit(
@@ -163,9 +163,7 @@ class Host:
             return
         self._kill()
         self._process.wait()
-        for descriptor in (self._to_host, self._from_host):
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
+        self._close_pipes()
         self._process = None
 
     def close(self) -> None:
@@ -174,14 +172,34 @@ class Host:
         self._output.close()
         self._memory_file.close()
 
+    def _environment(self) -> dict[str, str]:
+        """The host's environment: its own module path, and one thread per native library."""
+        paths = [*self.spec.paths, str(Path(__file__).resolve().parent.parent)]
+        if self.spec.interpreter == sys.executable:
+            # what the user's own interpreter finds; another version must not see its packages
+            paths += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        environment |= dict.fromkeys(_ONE_THREAD, "1")
+        environment["TOKENIZERS_PARALLELISM"] = "false"
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        return environment
+
+    def _close_pipes(self) -> None:
+        for descriptor in (self._to_host, self._from_host):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
     def _await(self, limit: float) -> None:
         self._began = time.monotonic()
         self._cpu_began = self._cpu()
         self._limit = limit
 
     def _watch(self) -> Ended | None:
-        """End the host if it is over a limit."""
+        """End the host if it is over a limit, or gone."""
         assert self._process is not None
+        # A child of the engine may hold the pipe open: then no end of file tells of the death.
+        if self._process.poll() is not None and not _readable([self._from_host], 0):
+            return self._post_mortem()
         resident = self._resident()
         if resident > self.spec.memory:
             return self._end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
@@ -198,6 +216,12 @@ class Host:
         return outcome
 
     def _kill(self) -> None:
+        """End the process and its children, unless that was seen to before."""
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._kill_group()
+
+    def _kill_group(self) -> None:
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -209,6 +233,7 @@ class Host:
             code = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             return self._end(Crashed("closed its pipe and went on running"))
+        self._kill_group()  # at once: later the number may belong to another process
         if code < 0:
             name = _signal_name(-code)
             self.ended = Crashed(f"died of {name}", signal=name)
@@ -253,6 +278,8 @@ def gather(hosts: Sequence[Host]) -> list[wire.Message | Ended]:
                 continue
             if host.ended is not None:
                 answers[index] = host.ended
+            elif not host.running:
+                answers[index] = Crashed("the host is not running")
             else:
                 waiting[host._from_host] = index  # noqa: SLF001 - same module
         ready = _readable(list(waiting), tick) if waiting else []

@@ -117,12 +117,19 @@ class Panel:
         return self._ask({i: ({"do": "check"}, {}) for i in range(len(self))}, 120.0)
 
     def compile(self, schema: str, engines: Iterable[int] | None = None) -> dict[int, Outcome]:
-        """Compile a schema in every engine at once; restarts the hosts that are down."""
+        """Compile a schema in every engine at once; restarts the hosts that are down.
+
+        What an engine printed before, about another schema or while it started, is dropped: it
+        would be told of this one.
+        """
         self._schema = schema
+        engines = self._all(engines)
+        self._drop_output(engines)
         outcomes: dict[int, Outcome] = dict(self.open(engines))
+        self._drop_output(index for index in engines if index not in outcomes)
         asks: dict[int, Ask] = {
             index: ({"do": "compile", "schema": schema}, {})
-            for index in self._all(engines)
+            for index in engines
             if index not in outcomes
         }
         for index, answer in self._ask(asks, self.limits.compile).items():
@@ -181,6 +188,10 @@ class Panel:
                 return None
             case failure:
                 return failure
+
+    def _drop_output(self, engines: Iterable[int]) -> None:
+        for index in engines:
+            self._hosts[index].output()
 
     def _all(self, engines: Iterable[int] | None) -> list[int]:
         return list(range(len(self)) if engines is None else engines)

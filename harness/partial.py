@@ -34,7 +34,7 @@ class Frame(NamedTuple):
 
     is_object: bool
     members: tuple[tuple[str, Any], ...] = ()
-    """The finished members of an object; values that are containers are `CONTAINER`."""
+    """The finished members of an object, each value as `kept` keeps it."""
     size: int = 0
     """The number of finished items of an array."""
     key: str | None = None
@@ -104,13 +104,25 @@ def path_of(frames: Frames) -> tuple[str | int, ...]:
     return tuple(frame.slot for frame in frames[:-1] if frame.slot is not None)
 
 
+def kept(value: Any) -> Any:
+    """A stand-in for a member's value that is hashable and the same only for the same JSON."""
+    if isinstance(value, bool):
+        return (value,)  # Python's True equals 1
+    return CONTAINER if isinstance(value, list | dict) else value
+
+
+def unkept(stand_in: Any) -> Any:
+    """The value that `kept` was given, or `CONTAINER`."""
+    return stand_in[0] if isinstance(stand_in, tuple) else stand_in
+
+
 def with_value(frames: Frames, value: Any) -> Frames:
-    """The frames once `value` is written at the slot of the innermost."""
+    """The frames once `value`, or `CONTAINER`, is written at the slot of the innermost."""
     if not frames:
         return ()
     top = frames[-1]
     if top.is_object:
-        top = Frame(True, (*top.members, (top.key or "", value)))
+        top = Frame(True, (*top.members, (top.key or "", kept(value))))
     else:
         top = top._replace(size=top.size + 1)
     return (*frames[:-1], top)

@@ -31,6 +31,8 @@ from harness.vocabulary_readers import open_vocabulary
 REPLAYABLE = ("false_acceptance", "false_rejection", "contested")
 """Kinds of verdicts that may have a completion; an unresolved one proves nothing to repeat."""
 
+_VERDICT = ("case", "walk", "position", "token", "engine", "kind", "accepter")
+
 _EXPECTED = {
     "false_acceptance": rulings.INVALID,
     "false_rejection": rulings.VALID,
@@ -260,8 +262,13 @@ def _witness(
     completion = completions[verdict["case"], verdict["completion"]]
     whole = (*before, verdict["token"], *completion)
     text = b"".join(vocabulary.tokens[t] for t in whole if t not in vocabulary.eos_ids)
-    names = ("case", "walk", "position", "token", "engine", "kind", "accepter")
-    return Witness(row, *(verdict[name] for name in names), before, completion, text)
+    return Witness(
+        number=row,
+        before=before,
+        completion=completion,
+        text=text,
+        **{name: verdict[name] for name in _VERDICT},
+    )
 
 
 def _paths(run: RunDirectory, wanted: set[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:

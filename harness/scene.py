@@ -7,7 +7,7 @@ resolvers' business.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -212,6 +212,34 @@ class Scene:
         """The errors that the validators name in a completed token."""
         return self._judge.errors(self.text(column, number))
 
+    def unconfirmed(self, needed: Iterable[tuple[int, int]]) -> list[int]:
+        """The engines (by row) whose masks forbid a completion that they were found to allow.
+
+        Args:
+            needed: Rows and columns whose completions verdicts rest on. One column of each
+                engine and completion is looked at again, every mask on the way included.
+        """
+        exemplars: dict[int, dict[int, int]] = {}
+        for row, column in needed:
+            number = int(self.findings.completion[row, column])
+            exemplars.setdefault(row, {}).setdefault(number, column)
+        asks: dict[int, Ask] = {}
+        for row, columns in exemplars.items():
+            completions = [self.findings.completions[number].tokens for number in columns]
+            tokens = self.findings.tokens[list(columns.values())]
+            continuations = wire.Ragged.of_ints(completions).arrays("continuations")
+            asks[row] = ({"do": "confirm"}, {"tokens": tokens, **continuations})
+        answers = self._ask(asks)
+        for row in asks.keys() - answers.keys():
+            self.disown(row, FAILED[self.failures[self.findings.engines[row]].word])
+        return [row for row, answer in answers.items() if not answer.arrays["allowed"].all()]
+
+    def disown(self, row: int, status: Status) -> None:
+        """Withdraw everything that rests on completions of one engine."""
+        proven = np.isin(self.findings.status[row], _WITNESSED)
+        self.findings.status[row, proven] = status
+        self.findings.completion[row, proven] = -1
+
     def conclude(self, ended: Mapping[tuple[int, int], Status]) -> None:
         """Settle what is still undecided: false acceptances need both validators' word."""
         left = self.findings.accepts & (self.findings.status == Status.NOT_ASKED)
@@ -301,6 +329,8 @@ class Scene:
         verdicts = self._judge.screen([self.text(*pair) for pair in new])
         self._screened.update(zip(new, verdicts.tolist(), strict=True))
 
+
+_WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
 
 _CONFIRMED = (rulings.VALID, rulings.CONTESTED, rulings.UNDECIDED)
 """What the fast validator's word is not enough for, even to go on to the next attempt."""

@@ -269,3 +269,12 @@ def test_aimed_continuations_make_whole_documents(name, token, data):
         for end in context.aimed(token, tried, errors):
             assert end != tried
             json.loads(consumed.encode() + token + end, object_pairs_hook=unique)
+
+
+def test_forgetting_changes_no_answer(monkeypatch):
+    schema, reference, _, _ = REACHABLE["another branch by its name"]
+    remembering, forgetful = (Continuations(schema, reference.encode()) for _ in range(2))
+    expected = [remembering.at(k).group(TOKENS)[1] for k in range(len(reference))]
+    monkeypatch.setattr("harness.endings._MAX_HELD_BYTES", 0)
+    monkeypatch.setattr("harness.heads._MAX_HELD", 0)
+    assert [forgetful.at(k).group(TOKENS)[1] for k in range(len(reference))] == expected
