@@ -152,9 +152,9 @@ class Endings:
         telling, names = len(ways) > 1, self._known_names(outer, ways)
         out = []
         for at, (name, value) in enumerate(frame.members):
-            known = _may_matter(name, names)
-            kept = value if telling and known else CONTAINER
-            out.append((name if known else f"\x00{at}", kept))
+            tells = telling and (names is None or name in names)
+            plain = name if _may_matter(name, names) else f"\x00{at}"
+            out.append((plain, value if tells else CONTAINER))
         key = frame.key
         if key is not None and not _may_matter(key, names):
             key = f"\x00{len(out)}"

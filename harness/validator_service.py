@@ -7,6 +7,8 @@ is named about one text).
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from harness import wire
@@ -14,6 +16,8 @@ from harness.judge import VERDICTS
 from harness.validate import Outcome, Unjudgeable, Validators
 
 _NUMBER = {verdict: number for number, verdict in enumerate(VERDICTS)}
+
+_INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 class ValidatorService:
@@ -81,7 +85,7 @@ class ValidatorService:
 def pointer_parts(pointer: str) -> list[str | int]:
     """The parts of a JSON Pointer (RFC 6901); what can be an index becomes a number."""
     parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
-    return [int(part) if part.isdecimal() and part.isascii() else part for part in parts]
+    return [int(part) if _INDEX.fullmatch(part) else part for part in parts]
 
 
 def _first_error(outcome: Outcome) -> tuple[str, str, str]:

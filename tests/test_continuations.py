@@ -278,3 +278,11 @@ def test_forgetting_changes_no_answer(monkeypatch):
     monkeypatch.setattr("harness.endings._MAX_HELD_BYTES", 0)
     monkeypatch.setattr("harness.heads._MAX_HELD", 0)
     assert [forgetful.at(k).group(TOKENS)[1] for k in range(len(reference))] == expected
+
+
+def test_true_and_one_are_told_apart():
+    context = maker("another branch by its name").at(len('{"kind": "circle", "radius": '))
+    fresh = Continuations(SHAPES, REACHABLE["another branch by its name"][1].encode())
+    expected = fresh.at(len('{"kind": "circle", "radius": ')).candidates(b"tr")
+    context.candidates(b"1")
+    assert context.candidates(b"tr") == expected

@@ -363,8 +363,8 @@ class TestEnds:
         assert gone_soon(pid)
 
     def test_many_starts_leak_no_descriptors(self, host):
-        before = len(os.listdir("/proc/self/fd"))
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
         for _ in range(3):
             host.request({"do": "leave"})
             host.start()
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before

@@ -1,0 +1,238 @@
+"""What is right at every position of a walk on miniatures, by enumeration: the languages are finite.
+
+A `Trial` is a case, a vocabulary and a panel of miniatures, drawn at random by `trials`. For each
+engine and each token behind a written text `Trial.endings` lists every whole text that the engine
+can finish through the token; `is_valid` says by plain comparison of values which of them are
+valid. Nothing here uses the harness's own resolvers or validators.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from hypothesis import strategies as st
+
+from harness.case_run import Rules
+from harness.cases import Case
+from harness.resolve import Effort, RolloutResolver, SharedResolver
+from harness.tables import Rows
+from harness.vocabulary import Vocabulary, byte_vocabulary
+from tests import miniatures
+from tests.inprocess import case, default_options, records, run_case
+
+LONGER = [
+    *(b'"a', b"ab", b'ab"', b'"ab"', b'b"', b", ", b"[1", b"1]", b"12", b"20", b"tr", b"rue"),
+    *(b"true", b"null", b"\xc3\xa9", b"\xc3\xa9\"", b'"\xc3', b"a\xc3", b'{"a"', b'": ', b"}", b"ab"),
+]
+SCALARS = [None, True, False, 0, 1, 12, 120, 1.5, "", "a", "ab", "aé", "é", 'a"', "\\"]
+VALUES = [*SCALARS, [], [1], [1, 12], {}, {"a": 1}, {"a": 1, "b": 12}]
+SPELLINGS = [
+    *("1.0", "12e0", "1 ", " 1", "[1 ]", '{"b": 12, "a": 1}', '"\\u0061"', '"\\u0061b"', "[ ]"),
+    *("tru", '"a', "[1", "[1,]", "01", "13", '"abc"', '"é"a', "truefalse", "[1, 12, 120]"),
+]
+"""Texts beside the plain ones: other spellings of the values, things that are no JSON, neighbours."""
+
+TAILS = ["", "1", "12]", ', 1]', "]", '"', 'b"', 'é"', '"]', ".0", "0", "e0", " ", ' ]', ": 1}", "}"]
+"""What may follow the beginning of a right text."""
+
+LIARS = [
+    miniatures.AcceptsExtra,
+    miniatures.ForbidsOne,
+    miniatures.ForgetsMaxItems,
+    miniatures.MaskLies,
+    miniatures.ConsumeLies,
+]
+BARRED = (miniatures.ForbidsOne, miniatures.MaskLies, miniatures.ConsumeLies)
+"""Engines that can get stuck: nothing is certain about how their continuations end."""
+
+RESOLVERS = {"shared": SharedResolver(Effort()), "rollout": RolloutResolver(Effort())}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0 and not true."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    return bool(type(one) is type(other) or isinstance(one, int | float)) and one == other
+
+
+def is_valid(schema: dict[str, Any], text: bytes) -> bool:
+    """Whether `text` is JSON and its value is allowed by a schema of the miniatures' kind."""
+    try:
+        value = json.loads(text.decode())
+    except ValueError:
+        return False
+    return _allowed(schema, value)
+
+
+def _allowed(schema: dict[str, Any], value: Any) -> bool:
+    if "enum" in schema:
+        return any(same(value, one) for one in schema["enum"])
+    if "const" in schema:
+        return same(value, schema["const"])
+    if schema["type"] == "array":
+        fits = isinstance(value, list) and len(value) <= schema["maxItems"]
+        fits = fits and len(value) >= schema.get("minItems", 0)
+        return fits and all(_allowed(schema["items"], one) for one in value)
+    return isinstance(value, bool) if schema["type"] == "boolean" else value is None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One case on a panel of miniatures.
+
+    Attributes:
+        schema: With the annotations that tell the liars where to lie.
+        value: The reference.
+        longer: Ordinary tokens beside the single bytes.
+        engines: The panel.
+    """
+
+    schema: dict[str, Any]
+    value: Any
+    longer: tuple[bytes, ...]
+    engines: tuple[type[miniatures.Enumerator], ...]
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return byte_vocabulary(self.longer, [b"<pad>"])
+
+    @cached_property
+    def case(self) -> Case:
+        return case(self.schema, self.value)
+
+    @cached_property
+    def languages(self) -> list[miniatures.Language]:
+        kinds = [kind(self.vocabulary, default_options(kind)) for kind in self.engines]
+        return [engine.language(self.schema) for engine in kinds]
+
+    def run(self, resolver: str = "shared", rules: Rules = Rules(cap=None)) -> Rows:  # noqa: B008
+        return run_case(self.engines, self.case, self.vocabulary, rules, RESOLVERS[resolver])
+
+    def shows(self, engine: int, written: bytes, token: int) -> bool:
+        """Whether the engine's mask behind `written` has the token."""
+        language, text = self.languages[engine], self._bytes(token)
+        barred = (written, text) in language.forbidden and token != self.vocabulary.eos
+        if barred and self.engines[engine] is not miniatures.ConsumeLies:
+            return False
+        if token == self.vocabulary.eos:
+            return written in language.texts
+        return any(whole.startswith(written + text) for whole in language.texts)
+
+    def endings(self, engine: int, written: bytes, token: int) -> set[bytes]:
+        """Every whole text that the engine can finish through `token`, which it shows."""
+        language, text = self.languages[engine], self._bytes(token)
+        if (written, text) in language.forbidden and token != self.vocabulary.eos:
+            return set()
+        if token == self.vocabulary.eos:
+            return {written}
+        begun = written + text
+        return {one for one in language.texts if one.startswith(begun) and self._leads(language, begun, one)}
+
+    def _leads(self, language: miniatures.Language, begun: bytes, whole: bytes) -> bool:
+        """Whether there is a way from `begun` to the end of `whole` past what is forbidden."""
+        reached = {len(begun)}
+        for at in range(len(begun), len(whole)):
+            if at in reached:
+                steps = (self._bytes(token) for token in self.vocabulary.starts(whole, at))
+                reached |= {at + len(s) for s in steps if (whole[:at], s) not in language.forbidden}
+        return len(whole) in reached
+
+    def _bytes(self, token: int) -> bytes:
+        return b"" if token == self.vocabulary.eos else self.vocabulary.tokens[token]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One disputed token as the masks have it.
+
+    Attributes:
+        place: Position and token.
+        written: The text before it.
+        accepters, rejecters: Engines, by number.
+    """
+
+    place: tuple[int, int]
+    written: bytes
+    accepters: tuple[int, ...]
+    rejecters: tuple[int, ...]
+
+    @property
+    def token(self) -> int:
+        return self.place[1]
+
+
+def splits(trial: Trial, rows: Rows) -> Iterator[Split]:
+    """Every disputed token of the positions that were walked, from the languages alone."""
+    everyone = range(len(trial.engines))
+    reference = trial.case.valid[0].text
+    tokens = [*range(256), trial.vocabulary.eos, *range(257, trial.vocabulary.size - 1)]
+    for position in records(rows, "positions"):
+        written = reference[: position["offset"]]
+        for token in tokens:
+            accepters = tuple(e for e in everyone if trial.shows(e, written, token))
+            rejecters = tuple(e for e in everyone if e not in accepters)
+            if accepters and rejecters:
+                yield Split((position["position"], token), written, accepters, rejecters)
+
+
+def verdicts_at(rows: Rows) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    """The verdicts by position and token."""
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for verdict in records(rows, "verdicts"):
+        found.setdefault((verdict["position"], verdict["token"]), []).append(verdict)
+    return found
+
+
+def _leaf() -> st.SearchStrategy[dict[str, Any]]:
+    some = st.lists(st.sampled_from(VALUES), min_size=1, max_size=5)
+    return st.one_of(
+        some.map(lambda values: {"enum": _distinct(values)}),
+        st.sampled_from(VALUES).map(lambda value: {"const": value}),
+        st.sampled_from([{"type": "boolean"}, {"type": "null"}]),
+    )
+
+
+def _distinct(values: Sequence[Any]) -> list[Any]:
+    return [value for at, value in enumerate(values) if not any(map(same, values[:at], [value] * at))]
+
+
+def _array(items: dict[str, Any], least: int, more: int) -> dict[str, Any]:
+    if "enum" in items:
+        items = {"enum": items["enum"][:2]}
+    return {"type": "array", "items": items, "minItems": least, "maxItems": least + more}
+
+
+@st.composite
+def trials(draw: st.DrawFn, engines: Sequence[type] = (), most: int = 3) -> Trial:
+    """A schema, its annotations, a reference, a vocabulary and up to `most` engines."""
+    arrays = st.builds(_array, _leaf(), st.integers(0, 1), st.integers(0, 1))
+    schema = draw(st.one_of(_leaf(), arrays))
+    values = miniatures.values_of(schema)
+    plain = sorted(text.decode() for text in miniatures.texts_of(values))
+    written = [json.dumps(value, ensure_ascii=False) for value in VALUES]
+    turned = st.builds(_turned, st.sampled_from(plain), st.integers(0, 8), st.sampled_from(TAILS))
+    extra = st.sampled_from([*written, *SPELLINGS]) | turned
+    schema |= {"x-extra": draw(st.lists(extra, max_size=4))}
+    longer = draw(st.lists(st.sampled_from(LONGER), max_size=8))
+    barred = st.builds(_part, st.sampled_from(plain), st.integers(0, 4), st.integers(1, 3))
+    schema |= {"x-forbidden": draw(st.lists(barred, max_size=3))}
+    known = [miniatures.Enumerator, *(engines or LIARS)]
+    panel = draw(st.lists(st.sampled_from(known), min_size=2, max_size=most, unique=True))
+    return Trial(schema, draw(st.sampled_from(values)), tuple(longer), tuple(panel))
+
+
+def _turned(text: str, at: int, tail: str) -> str:
+    return text[:at] + tail
+
+
+def _part(text: str, at: int, length: int) -> list[str]:
+    at = min(at, len(text) - 1)
+    return [text[:at], text[at : at + length]]

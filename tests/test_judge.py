@@ -1,0 +1,201 @@
+"""The judge decides what both validators prove, and survives what ends them."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import numpy as np
+import pytest
+
+from harness.judge import CHUNK, CONTESTED, INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
+from harness.outcomes import Crashed, OutOfMemory
+from harness.validator_service import ValidatorService, pointer_parts
+from tests.inprocess import Died, InProcessJudge
+
+MEMORY = 2 << 30
+COLOUR = json.dumps({"properties": {"a/b": {"items": {"enum": ["red", 1]}}}, "maxProperties": 2})
+EXPLODING = json.dumps({"type": "string", "pattern": "^(a+)+$"})
+BOMB = b'"' + b"a" * 40 + b'!"'
+
+
+@pytest.fixture(scope="module")
+def shared_judge():
+    judge = Judge(MEMORY, seconds=1.0)
+    yield judge
+    judge.close()
+
+
+@pytest.fixture(params=["in a host", "in process"])
+def judge(request):
+    if request.param == "in a host":
+        return request.getfixturevalue("shared_judge")
+    return InProcessJudge()
+
+
+class TestRulings:
+    def test_of_many_texts_come_in_their_order(self, judge):
+        assert judge.open(COLOUR) is None
+        texts = [
+            b"{}",
+            b'{"a/b": ["red", 1, "blue"]}',
+            b'{"x": 1, "x": 2}',
+            b'{"a/b": ["red"',
+            b'{"x": 1e999}',
+            b'{"a": 1, "b": 2, "c": 3}',
+        ]
+        assert judge.judge(texts) == [
+            Ruling(VALID, ""),
+            Ruling(INVALID, "", "enum", "/properties/a~1b/items/enum", "/a~1b/2"),
+            Ruling(CONTESTED, "duplicate_keys"),
+            Ruling(INVALID, "not_json", "json"),
+            Ruling(UNDECIDED, "number_range"),
+            Ruling(INVALID, "", "maxProperties", "/maxProperties", ""),
+        ]
+
+    def test_screening_tells_the_same_apart(self, judge):
+        assert judge.open(COLOUR) is None
+        verdicts = judge.screen([b"{}", b'{"a/b": [2]}', b'{"x": 1, "x": 2}', b"nul", b"[1e999]"])
+        assert verdicts.tolist() == [VALID, INVALID, CONTESTED, INVALID, UNDECIDED]
+        assert verdicts.dtype == np.int8
+
+    def test_of_no_texts_are_none(self, judge):
+        assert judge.open(COLOUR) is None
+        assert judge.judge([]) == []
+        assert judge.screen([]).shape == (0,)
+
+    def test_of_more_texts_than_one_request_takes(self, judge):
+        assert judge.open('{"type": "integer", "multipleOf": 3}') is None
+        texts = [b"%d" % number for number in range(CHUNK + 10)]
+        expected = [INVALID if number % 3 else VALID for number in range(CHUNK + 10)]
+        assert [ruling.verdict for ruling in judge.judge(texts)] == expected
+        assert judge.screen(texts).tolist() == expected
+
+    def test_errors_name_keyword_and_both_places(self, judge):
+        assert judge.open(COLOUR) is None
+        faults = judge.errors(b'{"a/b": ["red", "blue"]}')
+        enum = ("enum", ("a/b", 1), ("properties", "a/b", "items", "enum"))
+        assert set(faults) == {enum}
+        assert judge.errors(b"{}") == []
+
+    def test_another_schema_takes_the_place_of_the_first(self, judge):
+        judge.open('{"const": 1}')
+        assert judge.judge([b"1"])[0].verdict == VALID
+        judge.open('{"const": 2}')
+        assert judge.judge([b"1"])[0].verdict == INVALID
+
+
+class TestUnjudgeable:
+    @pytest.mark.parametrize(
+        ("schema", "reason"),
+        [
+            ("{", "not_json"),
+            ('{"type": "colour"}', "both_refuse"),
+            ('{"$schema": "urn:unknown"}', "unknown_draft"),
+            ('{"$ref": "#/nowhere"}', "unresolved_reference"),
+        ],
+    )
+    def test_a_schema_without_validators(self, judge, schema, reason):
+        problem = judge.open(schema)
+        assert isinstance(problem, Unjudgeable)
+        assert problem.reason == reason
+        assert problem.message
+        assert judge.open("{}") is None, "the next schema is judged"
+        assert judge.judge([b"1"])[0].verdict == VALID
+
+    @pytest.mark.parametrize("keyword", ["$ref", "$schema", "$id"])
+    def test_nothing_is_fetched(self, shared_judge, keyword):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            address = f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"
+            schema = {keyword: address}
+            problem = shared_judge.open(json.dumps(schema))
+            rulings = shared_judge.judge([b"1"]) if problem is None else []
+            with pytest.raises(BlockingIOError):
+                server.accept()
+        if keyword == "$id":
+            assert rulings == [Ruling(VALID, "")]
+        else:
+            assert isinstance(problem, Unjudgeable)
+
+
+def test_an_exploding_pattern_leaves_its_texts_undecided_and_the_judge_usable():
+    judge = Judge(MEMORY, seconds=0.3)
+    try:
+        assert judge.open(EXPLODING) is None
+        assert judge.judge([b'"aa"'])[0].verdict == VALID
+        died = Ruling(UNDECIDED, "validator_died")
+        assert judge.judge([b'"aa"', BOMB]) == [died, died]
+        assert judge.judge([b'"aa"', b'"b"', b"1"]) == [
+            Ruling(VALID, ""),
+            Ruling(INVALID, "", "pattern", "/pattern", ""),
+            Ruling(INVALID, "", "type", "/type", ""),
+        ]
+        assert judge.errors(BOMB) == []
+        assert judge.open("{}") is None
+        assert judge.judge([BOMB])[0].verdict == VALID
+    finally:
+        judge.close()
+
+
+class Brittle(ValidatorService):
+    """Dies of every text and every schema in which there is a bomb."""
+
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+
+    def handle(self, message):
+        if b"bomb" in message.arrays.get("texts.values", np.zeros(0, np.uint8)).tobytes():
+            raise Died(Crashed("died of SIGSEGV", signal="SIGSEGV"))
+        if "bomb" in message.head.get("schema", ""):
+            raise Died(OutOfMemory("over the memory limit"))
+        return super().handle(message)
+
+
+class TestDeaths:
+    @pytest.fixture
+    def judge(self, monkeypatch):
+        monkeypatch.setattr(Brittle, "made", 0)
+        return InProcessJudge(Brittle)
+
+    def test_only_the_request_with_the_text_is_undecided(self, judge):
+        judge.open('{"type": "string"}')
+        texts = [b'"a"'] * CHUNK + [b'"bomb"'] + [b'"b"'] * CHUNK
+        verdicts = [ruling.verdict for ruling in judge.judge(texts)]
+        assert verdicts == [VALID] * CHUNK + [UNDECIDED] * CHUNK + [VALID]
+        assert judge.screen(texts).tolist() == verdicts
+
+    def test_after_three_deaths_the_rest_of_the_case_is_not_asked(self, judge):
+        judge.open("{}")
+        for _ in range(3):
+            assert judge.judge([b'"a"'])[0].verdict == VALID
+            assert judge.judge([b'"bomb"']) == [Ruling(UNDECIDED, "validator_died")]
+        started = Brittle.made
+        assert judge.judge([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
+        assert judge.screen([b'"a"']).tolist() == [UNDECIDED]
+        assert judge.errors(b'"a"') == []
+        assert Brittle.made == started
+        assert judge.open('{"type": "null"}') is None, "the next case has patience anew"
+        assert judge.judge([b'"a"'])[0].verdict == INVALID
+
+    def test_a_schema_that_ends_the_validators_is_unjudgeable(self, judge):
+        assert judge.open('{"title": "bomb"}') == Unjudgeable(
+            "validators_out_of_memory", "over the memory limit"
+        )
+        assert judge.open("{}") is None
+
+
+@pytest.mark.parametrize(
+    ("pointer", "parts"),
+    [
+        ("", []),
+        ("/a/0/b", ["a", 0, "b"]),
+        ("/", [""]),
+        ("/a~1b/m~0n/~01", ["a/b", "m~n", "~1"]),
+        ("/01/-1/٣/1e2", ["01", "-1", "٣", "1e2"]),
+    ],
+)
+def test_pointers_in_parts(pointer, parts):
+    assert pointer_parts(pointer) == parts
