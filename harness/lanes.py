@@ -21,6 +21,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from harness import wire
 from harness.case_run import CaseRun, Rules
 from harness.cases import Case
@@ -100,7 +102,9 @@ class Lane:
             raise UsageError(
                 f"engine {name!r} cannot be asked for its vocabulary: {answer.message}"
             )
-        info = self.panel.infos[index]
+        info, asked = self.panel.infos[index], self.panel.specs[index].version
+        if asked is not None and Version(asked) != Version(info["version"]):
+            raise UsageError(f"engine {name!r} started as version {info['version']}")
         if info["sha256"] != self.vocabulary.sha256 or info["words"] != self.vocabulary.words:
             raise UsageError(f"engine {name!r} loaded another vocabulary")
         wrong = answer.head["wrong"]

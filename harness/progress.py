@@ -46,7 +46,8 @@ class RunProgress:
                 "cases", total=self.total, completed=self.done, note="starting the engines"
             )
         else:
-            _say(f"{self.total} cases; starting the engines")
+            plural = "" if self.total == 1 else "s"
+            _say(f"{self.total} case{plural}; starting the engines")
         return self
 
     def __exit__(

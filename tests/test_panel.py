@@ -1,0 +1,277 @@
+"""The panel asks all engines at once and tells what became of each, whatever the others do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from harness import wire
+from harness.engines import EngineSpec
+from harness.outcomes import (
+    Compiled,
+    Crashed,
+    MaskLies,
+    OutOfMemory,
+    Refused,
+    TimedOut,
+)
+from harness.panel import Limits, Panel, Stepped
+from harness.protocol import token_ids
+from tests import miniatures
+from tests.inprocess import Died, InProcessPanel, default_options, names_of
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc")
+
+QUICK = Limits(compile=0.4, mask=0.4, resolve=2.0, memory=300 << 20)
+SCHEMA = json.dumps({"enum": [12, 123, 45]})
+
+
+@pytest.fixture
+def panel_of(vocabulary, vocabulary_file):
+    """A real panel of miniatures; its hosts end with the test."""
+    panels = []
+
+    def make(*kinds, limits=QUICK):
+        specs = [
+            EngineSpec(name, f"tests.miniatures:{kind.__name__}", default_options(kind))
+            for name, kind in zip(names_of(kinds), kinds, strict=True)
+        ]
+        panels.append(Panel(specs, str(vocabulary_file), vocabulary.words, limits))
+        return panels[-1]
+
+    yield make
+    for panel in panels:
+        panel.close()
+
+
+@pytest.fixture(params=["in hosts", "in process"])
+def panel(request, panel_of, vocabulary):
+    """The same panel of three with and without processes: what it says must not differ."""
+    kinds = (miniatures.Enumerator, miniatures.ForbidsOne, miniatures.ConsumeLies)
+    if request.param == "in hosts":
+        return panel_of(*kinds, limits=Limits())
+    return InProcessPanel(kinds, vocabulary)
+
+
+def allowed(panel, engine, vocabulary):
+    """The tokens of the engine's last mask, as bytes."""
+    return {vocabulary.tokens[one] for one in token_ids(panel.mask(engine), vocabulary.size)}
+
+
+def walk(panel, engines, tokens):
+    """The engines' answers to the last of several steps."""
+    answers = panel.masks(engines)
+    for token in tokens:
+        answers = panel.step(engines, token)
+    return answers
+
+
+class TestCompiling:
+    @linux
+    def test_every_way_to_fail_is_told_apart_and_survived(self, panel_of):
+        outcomes = {
+            miniatures.Enumerator: None,
+            miniatures.RefusesAll: Refused("this engine refuses every schema"),
+            miniatures.CrashesOnCompile: Crashed("died of SIGSEGV", signal="SIGSEGV"),
+            miniatures.ExitsOnCompile: Crashed("left with exit code 3"),
+            miniatures.HangsOnCompile: TimedOut("over the limit of 0.4 s"),
+            miniatures.SleepsOnCompile: TimedOut("over the limit of 0.4 s"),
+            miniatures.EatsMemory: OutOfMemory("over the memory limit of 300 MiB"),
+            miniatures.RaisesOnCompile: Crashed("RuntimeError: a miniature raised on purpose"),
+        }
+        panel = panel_of(*outcomes)
+        found = panel.compile(json.dumps({"const": 1, "x-crash": True}))
+        assert list(found) == list(range(len(outcomes)))
+        assert isinstance(found.pop(0), Compiled)
+        assert list(found.values()) == list(outcomes.values())[1:]
+
+        again = panel.compile(json.dumps({"const": 1}))
+        refused = again.pop(1)
+        assert refused == outcomes[miniatures.RefusesAll]
+        assert all(isinstance(one, Compiled) for one in again.values())
+
+    @linux
+    def test_an_engine_that_cannot_be_made(self, panel_of, vocabulary_file, vocabulary):
+        options = default_options(miniatures.Enumerator)
+        specs = [
+            EngineSpec("good", "tests.miniatures:Enumerator", options),
+            EngineSpec("gone", "tests.miniatures:Nothing", options),
+            EngineSpec("bad", "tests.miniatures:Enumerator", {}),
+        ]
+        panel = Panel(specs, str(vocabulary_file), vocabulary.words, QUICK)
+        for _ in range(2):
+            failed = panel.open()
+            assert sorted(failed) == [1, 2]
+            assert "Nothing" in failed[1].message
+            assert failed[2] == Crashed("KeyError: 'compact'")
+        outcomes = panel.compile(SCHEMA)
+        assert [type(one) for one in outcomes.values()] == [Compiled, Crashed, Crashed]
+        panel.close()
+
+    def test_of_some_engines_alone(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        assert list(panel.compile('{"const": 9}', [1])) == [1]
+        panel.masks([0, 1])
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        assert allowed(panel, 1, vocabulary) == {b"9"}
+
+    def test_what_the_engines_say_of_themselves(self, panel_of):
+        panel = panel_of(miniatures.Enumerator, miniatures.ForbidsOne)
+        assert panel.open() == {}
+        assert [info["name"] for info in panel.infos] == ["Enumerator", "ForbidsOne"]
+        assert panel.infos[0]["options"] == {"compact": True}
+        assert panel.infos[0]["sha256"] == panel.infos[1]["sha256"]
+
+
+class TestWalking:
+    def test_masks_and_steps(self, panel, vocabulary):
+        panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))
+        answers = panel.masks([0, 1])
+        assert list(answers) == [0, 1]
+        assert all(isinstance(one, Stepped) for one in answers.values())
+        assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"1", b"12", b"4"}
+        panel.step([0, 1], ord("1"))
+        assert allowed(panel, 0, vocabulary) == {b"2", b"23"}
+        assert allowed(panel, 1, vocabulary) == {b"2"}
+
+    def test_those_not_asked_stay_where_they_are(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], [])
+        panel.step([1], ord("4"))
+        panel.masks([0, 1])
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        assert allowed(panel, 1, vocabulary) == {b"5"}
+
+    def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
+        panel.compile(json.dumps({"const": 12, "x-forbidden": [["1", "2"]]}))
+        answers = walk(panel, [0, 2], b"12")
+        assert isinstance(answers[0], Stepped)
+        assert answers[2] == MaskLies("refused to consume a token that its mask allows")
+
+    def test_back_at_the_start_for_another_walk(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], b"12")
+        assert panel.recover_start(0) is None
+        panel.masks([0, 1])
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        assert allowed(panel, 1, vocabulary) == {b"3", b"<eos>"}
+
+    def test_an_exception_in_a_mask_is_a_crash_that_leaves_the_others_alone(self, vocabulary):
+        panel = InProcessPanel([miniatures.RaisesOnMask, miniatures.Enumerator], vocabulary)
+        panel.compile(json.dumps({"const": 12, "x-crash": 1}))
+        answers = walk(panel, [0, 1], b"1")
+        assert answers[0] == Crashed("RuntimeError: a miniature raised on purpose")
+        assert isinstance(answers[1], Stepped)
+        assert allowed(panel, 1, vocabulary) == {b"2"}
+
+
+class TestRecovering:
+    @linux
+    def test_an_engine_that_was_killed_is_brought_back_to_the_same_mask(self, panel_of, vocabulary):
+        panel = panel_of(miniatures.Enumerator, miniatures.Enumerator, limits=Limits())
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], b"12")
+        before = panel.mask(0).copy()
+        os.kill(panel._hosts[0]._process.pid, signal.SIGKILL)
+        answers = panel.ask({0: ({"do": "mask"}, {}), 1: ({"do": "mask"}, {})})
+        assert answers[0] == Crashed("died of SIGKILL", signal="SIGKILL")
+        assert isinstance(answers[1], wire.Message)
+        panel.mask(0)[:] = 0
+        assert panel.recover(0, tuple(b"12")) is None
+        panel.masks([0, 1])
+        assert np.array_equal(panel.mask(0), before)
+        panel.step([0, 1], ord("3"))
+        assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"<eos>"}
+
+    @linux
+    def test_an_engine_that_hangs_in_a_mask(self, panel_of, vocabulary):
+        panel = panel_of(miniatures.HangsOnMask, miniatures.CrashesOnMask)
+        panel.compile(json.dumps({"const": 12, "x-crash": 1}))
+        answers = walk(panel, [0, 1], b"1")
+        assert answers[0] == TimedOut("over the limit of 0.4 s")
+        assert answers[1] == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        assert panel.recover_start(0) is None
+        assert list(panel.masks([0])) == [0]
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12"}
+
+    def test_an_engine_that_fails_at_every_start_is_not_brought_back(self, vocabulary):
+        class DiesTheSecondTime(miniatures.Enumerator):
+            compiled = 0
+
+            def matcher(self, schema):
+                type(self).compiled += 1
+                if type(self).compiled > 1:
+                    raise Died(Crashed("died of SIGABRT", signal="SIGABRT"))
+                return super().matcher(schema)
+
+        panel = InProcessPanel([DiesTheSecondTime, miniatures.Enumerator], vocabulary)
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], b"1")
+        assert panel.recover(0, tuple(b"1")) == Crashed("died of SIGABRT", signal="SIGABRT")
+        assert isinstance(panel.step([1], ord("2"))[1], Stepped)
+
+    def test_an_engine_that_goes_another_way_the_second_time(self, vocabulary):
+        class Fickle(miniatures.Enumerator):
+            compiled = 0
+
+            def language(self, schema):
+                type(self).compiled += 1
+                return super().language(schema if type(self).compiled == 1 else {"const": 9})
+
+        panel = InProcessPanel([Fickle], vocabulary)
+        panel.compile(SCHEMA)
+        walk(panel, [0], b"1")
+        assert panel.recover(0, tuple(b"1")) == MaskLies(
+            "refused a token on a second way through the same text"
+        )
+
+    def test_an_engine_that_refuses_the_second_time(self, vocabulary):
+        class Capricious(miniatures.Enumerator):
+            compiled = 0
+
+            def compile(self, schema):
+                type(self).compiled += 1
+                return super().compile(schema if type(self).compiled == 1 else "true")
+
+        panel = InProcessPanel([Capricious], vocabulary)
+        panel.compile(SCHEMA)
+        assert isinstance(panel.recover(0, ()), Refused)
+
+
+@linux
+class TestOutput:
+    def test_is_kept_by_engine_and_by_case(self, panel_of, capfd):
+        panel = panel_of(miniatures.Chatty, miniatures.Enumerator)
+        panel.compile(SCHEMA)
+        said = panel.output(0)
+        for stream in ("stdout", "stderr", "descriptor 1"):
+            assert f"chatty: compile on {stream}" in said
+        assert "warning: mask on descriptor 2" in said, "the first mask belongs to compilation"
+        assert panel.output(1) == ""
+        panel.masks([0, 1])
+        assert "compile" not in (later := panel.output(0))
+        assert "chatty: mask on stdout" in later
+        assert capfd.readouterr() == ("", "")
+
+    def test_does_not_depend_on_the_case_before(self, panel_of):
+        panel = panel_of(miniatures.Chatty)
+        panel.compile(SCHEMA)
+        first = panel.output(0)
+        for _ in range(3):
+            walk(panel, [0], b"12")
+            panel.compile(SCHEMA)
+            assert panel.output(0) == first
+
+
+@linux
+def test_the_engines_are_asked_which_bytes_they_hold(panel_of, vocabulary):
+    panel = panel_of(miniatures.Enumerator, miniatures.AllowsEverything)
+    panel.open()
+    ordinary = int((~vocabulary.special).sum())
+    for answer in panel.check().values():
+        assert answer.head == {"asked": ordinary, "of": ordinary, "wrong": [], "on_purpose": False}
