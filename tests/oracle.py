@@ -39,14 +39,25 @@ SPELLINGS = [
 TAILS = ["", "1", "12]", ', 1]', "]", '"', 'b"', 'é"', '"]', ".0", "0", "e0", " ", ' ]', ": 1}", "}"]
 """What may follow the beginning of a right text."""
 
+
+class ForbidsAndAccepts(miniatures.ForbidsOne, miniatures.AcceptsExtra):
+    """Lies both ways, and can get stuck behind a token of its own mask."""
+
+
 LIARS = [
+    ForbidsAndAccepts,
     miniatures.AcceptsExtra,
     miniatures.ForbidsOne,
     miniatures.ForgetsMaxItems,
     miniatures.MaskLies,
     miniatures.ConsumeLies,
 ]
-BARRED = (miniatures.ForbidsOne, miniatures.MaskLies, miniatures.ConsumeLies)
+BARRED = (
+    ForbidsAndAccepts,
+    miniatures.ForbidsOne,
+    miniatures.MaskLies,
+    miniatures.ConsumeLies,
+)
 """Engines that can get stuck: nothing is certain about how their continuations end."""
 
 RESOLVERS = {"shared": SharedResolver(Effort()), "rollout": RolloutResolver(Effort())}

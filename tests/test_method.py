@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings
 
-from harness.case_run import Rules
+from harness.case_run import MAX_FAILURES, Rules
 from harness.protocol import allows
 from harness.tables import SCHEMAS, Rows
 from harness.validate import Validators
+from harness.vocabulary import Vocabulary, byte_vocabulary
 from tests import miniatures
 from tests.inprocess import UNCAPPED, case, default_options, make_run, records, run_case
 from tests.miniatures import (
@@ -27,8 +27,18 @@ from tests.miniatures import (
     NeverEnds,
     RaisesOnMask,
 )
-from tests.oracle import BARRED, RESOLVERS, Trial, is_valid, splits, trials, verdicts_at
+from tests.oracle import (
+    BARRED,
+    RESOLVERS,
+    ForbidsAndAccepts,
+    Trial,
+    is_valid,
+    splits,
+    trials,
+    verdicts_at,
+)
 
+PROOFS = {"false_rejection": True, "false_acceptance": False}
 CLOCKS = ("timings", "costs")
 
 
@@ -41,9 +51,49 @@ def kinds(rows: Rows) -> set[tuple[str, str]]:
     return {(verdict["engine"], verdict["kind"]) for verdict in records(rows, "verdicts")}
 
 
+def assert_witnesses_replay(trial: Trial, rows: Rows) -> None:
+    """Lead fresh matchers through every witness, mask by mask, and ask both validators."""
+    makers = {kind.__name__: kind for kind in trial.engines}
+    validators = Validators(trial.case.schema)
+    path = [position["token"] for position in records(rows, "positions")]
+    completions = {one["completion"]: one for one in records(rows, "completions")}
+    for verdict in records(rows, "verdicts"):
+        if verdict["kind"] not in PROOFS:
+            continue
+        before = path[: verdict["position"]]
+        completion = completions[verdict["completion"]]["tokens"]
+        whole = [*before, verdict["token"], *completion]
+        assert allowed(trial, makers[verdict["accepter"]], whole) == len(whole)
+        assert whole[-1] in trial.vocabulary.eos_ids
+        text = b"".join(trial.vocabulary.tokens[token] for token in whole[:-1])
+        assert opinions(validators, text) == {PROOFS[verdict["kind"]]}
+        if verdict["kind"] == "false_rejection":
+            forbidden = [*before, verdict["token"]]
+            assert allowed(trial, makers[verdict["engine"]], forbidden) == len(before)
+        else:
+            assert verdict["engine"] == verdict["accepter"]
+
+
+def allowed(trial: Trial, kind: type, tokens: list[int]) -> int:
+    """How many of `tokens` a fresh matcher shows in its masks and consumes, from the start."""
+    matcher = kind(trial.vocabulary, default_options(kind)).compile(trial.case.schema)
+    mask = np.zeros(trial.vocabulary.words, dtype=np.uint32)
+    for count, token in enumerate(tokens):
+        matcher.mask(mask)
+        if not allows(mask, token) or not matcher.consume(token):
+            return count
+    return len(tokens)
+
+
+def opinions(validators: Validators, text: bytes) -> set[bool | None]:
+    """What the two validators say; a text that is no JSON is invalid by that alone."""
+    outcome = validators.judge(text)
+    return {False} if outcome.reason == "not_json" else {one.valid for one in outcome.opinions}
+
+
 class TestAgainstTheOracle:
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=150)
+    @settings(max_examples=80)
     @given(trial=trials())
     def test_no_verdict_is_false(self, resolver, trial):
         names = [kind.__name__ for kind in trial.engines]
@@ -68,7 +118,7 @@ class TestAgainstTheOracle:
                     )
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=150)
+    @settings(max_examples=80)
     @given(trial=trials())
     def test_what_can_be_found_is_found(self, resolver, trial):
         names = [kind.__name__ for kind in trial.engines]
@@ -95,7 +145,226 @@ class TestAgainstTheOracle:
         assert not found, "verdicts about tokens that are not in dispute"
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
+    @settings(max_examples=40)
     @given(trial=trials())
     def test_every_witness_replays(self, resolver, trial):
         assert_witnesses_replay(trial, trial.run(resolver))
+
+
+class TestHonestEngines:
+    @settings(max_examples=60)
+    @given(trial=trials())
+    def test_are_never_accused_where_the_liars_lie_with_invalid_texts(self, trial):
+        extra = [one for one in trial.schema["x-extra"] if not is_valid(trial.schema, one.encode())]
+        engines = tuple(dict.fromkeys([Enumerator, *trial.engines]))
+        trial = replace(trial, schema={**trial.schema, "x-extra": extra}, engines=engines)
+        for resolver in RESOLVERS:
+            accused = {engine for engine, _ in kinds(trial.run(resolver))}
+            assert "Enumerator" not in accused
+
+    def test_have_no_disputes_with_each_other(self):
+        rows = run_case([Enumerator, Enumerator], case({"enum": [1, 12, "é"]}, "é"))
+        assert rows.count("positions") > 3
+        assert not rows.count("disputes")
+
+    def test_are_accused_of_the_spellings_that_they_forbid(self):
+        rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["1.0"]}, 1))
+        assert kinds(rows) == {("Enumerator", "false_rejection")}
+        (completion,) = records(rows, "completions")
+        assert completion["text"] == b"0"
+
+
+class ForbidsEnd(Enumerator):
+    """Does not let the text end behind ``1``."""
+
+    class Matcher(miniatures.LanguageMatcher):
+        def allowed(self, language):
+            mask = super().allowed(language)
+            return mask & ~self.vocabulary.eos_mask if self.written == b"1" else mask
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+class TestTheEndOfGeneration:
+    @pytest.mark.parametrize("reference", [1, 12])
+    def test_forbidden_where_a_valid_text_is_whole(self, reference):
+        rows = run_case([Enumerator, ForbidsEnd], case({"enum": [1, 12]}, reference))
+        (verdict,) = records(rows, "verdicts")
+        assert (verdict["engine"], verdict["kind"]) == ("ForbidsEnd", "false_rejection")
+        assert (verdict["position"], verdict["token"]) == (1, 256)
+        (completion,) = records(rows, "completions")
+        assert (completion["text"], completion["tokens"]) == (b"", [])
+
+    def test_allowed_too_early(self):
+        rows = run_case([Enumerator, AcceptsExtra], case({"const": 12, "x-extra": ["1"]}, 12))
+        (verdict,) = records(rows, "verdicts")
+        assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "false_acceptance")
+        assert (verdict["position"], verdict["token"]) == (1, 256)
+
+    def test_every_id_that_ends_generation_is_judged(self):
+        tokens = [*(bytes([value]) for value in range(256)), b"<eos>", b"<stop>"]
+        vocabulary = Vocabulary.from_tokens("two ends", tokens, [256, 257], [256, 257])
+        rows = run_case([Enumerator, ForbidsEnd], case({"const": 1}, 1), vocabulary)
+        assert [verdict["token"] for verdict in records(rows, "verdicts")] == [256, 257]
+        assert kinds(rows) == {("ForbidsEnd", "false_rejection")}
+
+
+class TestWhatProvesNothing:
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    def test_what_never_ends_is_unresolved(self, resolver):
+        endless = case({"const": "ab", "x-open": ['"a']}, "ab")
+        rows = run_case([Enumerator, NeverEnds], endless, resolver=RESOLVERS[resolver])
+        verdicts = records(rows, "verdicts")
+        assert kinds(rows) == {("NeverEnds", "unresolved")}
+        assert {one["reason"] for one in verdicts} <= {"too_long", "given_up"}
+        assert {one["completion"] for one in verdicts} == {-1}
+
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    def test_what_the_specification_leaves_open_is_contested(self, resolver):
+        twice = case({"enum": [{"a": 1}], "x-extra": ['{"a": 1, "a": 1}']}, {"a": 1})
+        rows = run_case([Enumerator, AcceptsExtra], twice, resolver=RESOLVERS[resolver])
+        assert kinds(rows) == {("AcceptsExtra", "contested")}
+        assert {one["reason"] for one in records(rows, "verdicts")} == {"duplicate_keys"}
+
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    def test_a_dead_end_is_unresolved(self, resolver):
+        stuck = case({"const": 1, "x-extra": ["20"], "x-forbidden": [["2", "0"]]}, 1)
+        panel = [Enumerator, ForbidsAndAccepts]
+        rows = run_case(panel, stuck, resolver=RESOLVERS[resolver])
+        (verdict,) = records(rows, "verdicts")
+        assert (verdict["engine"], verdict["kind"]) == ("ForbidsAndAccepts", "unresolved")
+        assert verdict["reason"] == "dead_end"
+
+
+class CrashesBehindExtra(AcceptsExtra, CrashesOnMask):
+    """Allows the extra texts, and crashes on the way to their end."""
+
+    fail = miniatures.crash
+
+
+LIE = {"enum": ["ab", "cd"], "x-extra": ['"ax"', '"abx"', "7"], "x-crash": 2}
+
+
+def proofs(rows: Rows, *engines: type) -> list[tuple[int, int, str, str]]:
+    """Position, token, engine and kind of the verdicts about some engines."""
+    names = {kind.__name__ for kind in engines}
+    found = [
+        (one["position"], one["token"], one["engine"], one["kind"])
+        for one in records(rows, "verdicts")
+        if one["engine"] in names
+    ]
+    return sorted(found)
+
+
+class TestTheFailureOfOneEngine:
+    @pytest.mark.parametrize("failing", [CrashesOnMask, HangsOnMask, RaisesOnMask])
+    def test_in_a_walk_is_its_own(self, failing):
+        alone = run_case([Enumerator, AcceptsExtra], case(LIE, "ab"))
+        rules = replace(UNCAPPED, panel="survivors")
+        rows = run_case([failing, Enumerator, AcceptsExtra], case(LIE, "ab"), rules=rules)
+        others = (Enumerator, AcceptsExtra)
+        assert proofs(rows, *others) == proofs(alone, *others) != []
+        assert failures(rows) == [(failing.__name__, "walk", 2)]
+        assert [one["judged"] for one in records(rows, "positions")] == [7, 7, 6, 6, 6]
+
+    def test_in_a_walk_stops_it_for_all_under_the_common_rule(self):
+        rows = run_case([CrashesOnMask, Enumerator, AcceptsExtra], case(LIE, "ab"))
+        assert rows.count("positions") == 2
+        assert {one["position"] for one in records(rows, "verdicts")} <= {0, 1}
+        assert {engine for engine, _ in kinds(rows)} == {"AcceptsExtra"}
+
+    def test_at_compilation_leaves_the_others_to_be_judged(self):
+        crash = case({**LIE, "x-crash": 0}, "ab")
+        rules = replace(UNCAPPED, panel="survivors")
+        rows = run_case([Enumerator, CrashesOnCompile, AcceptsExtra], crash, rules=rules)
+        others = (Enumerator, AcceptsExtra)
+        assert proofs(rows, *others) == proofs(run_case(others, crash), *others) != []
+        assert failures(rows) == [("CrashesOnCompile", "compile", -1)]
+
+    def test_while_resolving_leaves_its_own_tokens_open_and_the_walk_goes_on(self):
+        schema = {"const": 7, "x-extra": ["1234"], "x-crash": 3}
+        rows = run_case([Enumerator, CrashesBehindExtra, AcceptsExtra], case(schema, 7))
+        assert kinds(rows) == {
+            ("CrashesBehindExtra", "unresolved"),
+            ("AcceptsExtra", "false_acceptance"),
+        }
+        assert failures(rows) == [("CrashesBehindExtra", "resolve", 0)]
+        assert [one["judged"] for one in records(rows, "positions")] == [7, 7]
+
+    def test_again_and_again_ends_its_part_in_the_case_and_not_in_the_next(self):
+        extras = ["91234", "79123", "77912", "77791", "77779"]
+        schema = {"const": 77777, "x-extra": extras, "x-crash": 6}
+        short = {"const": 7, "x-extra": ["8"]}
+        run = make_run([Enumerator, CrashesBehindExtra])
+        longer = [extra + "0" * 9 for extra in extras]
+        first = run.run(case({**schema, "x-extra": longer}, 77777, name="first"))
+        assert len(failures(first)) == MAX_FAILURES == first.count("positions")
+        second = run.run(case(short, 7, name="second"))
+        assert kinds(second) == {("CrashesBehindExtra", "false_acceptance")}
+
+
+def failures(rows: Rows) -> list[tuple[str, str, int]]:
+    """Engine, stage and position of everything that is no compilation."""
+    return [
+        (one["engine"], one["stage"], one["position"])
+        for one in records(rows, "engines")
+        if one["outcome"] != "compiled"
+    ]
+
+
+class TestTheSameEveryTime:
+    CASES = [
+        case(LIE, "ab", name="lies"),
+        case({**LIE, "x-crash": 1}, "cd", name="crashes early"),
+        case({"enum": [1, 12], "x-extra": ["1.0", "13"], "x-crash": 0}, 12, name="crashes at once"),
+        case({"type": "string"}, "ab", name="refused"),
+        case({"const": 1}, 2, name="reference is not valid"),
+        case({"enum": [1, 2]}, name="no reference"),
+        case({"const": "é", "x-extra": ['"é!"']}, "é", name="plain"),
+    ]
+    ENGINES = [Enumerator, AcceptsExtra, CrashesOnMask]
+    SURVIVORS = replace(UNCAPPED, panel="survivors")
+
+    def test_whatever_the_order_of_the_cases(self):
+        expected = {
+            one.id: outcome(run_case(self.ENGINES, one, rules=self.SURVIVORS)) for one in self.CASES
+        }
+        for order in itertools.islice(itertools.permutations(self.CASES), 0, None, 401):
+            run = make_run(self.ENGINES, rules=self.SURVIVORS)
+            assert {one.id: outcome(run.run(one)) for one in order} == expected
+
+    @settings(max_examples=40)
+    @given(trial=trials())
+    def test_whatever_is_resolved_the_same_text_is_walked(self, trial):
+        def walked(resolver: str, cap: int | None, panel: str = "common") -> list[int]:
+            rows = trial.run(resolver, Rules(cap=cap, panel=panel))
+            return [one["token"] for one in records(rows, "positions") if one["token"] >= 0]
+
+        expected = walked("shared", None)
+        assert walked("rollout", None) == walked("rollout", 1) == walked("shared", 1) == expected
+        assert walked("shared", 1, "survivors")[: len(expected)] == expected
+
+    @settings(max_examples=40)
+    @given(trial=trials())
+    def test_a_cap_takes_verdicts_away_and_changes_none(self, trial):
+        def found(cap: int | None) -> set[tuple[Any, ...]]:
+            rows = trial.run("rollout", Rules(cap=cap))
+            names = ("position", "token", "engine", "kind", "reason")
+            return {tuple(one[name] for name in names) for one in records(rows, "verdicts")}
+
+        assert found(1) <= found(2) <= found(None)
+
+    def test_another_seed_walks_another_way(self):
+        one = case({"const": "abababab"}, "abababab")
+        tokens = {
+            tuple(row["token"] for row in records(self.seeded(one, seed), "positions"))
+            for seed in range(4)
+        }
+        assert len(tokens) == 4
+
+    @staticmethod
+    def seeded(one, seed):
+        vocabulary = byte_vocabulary([b"ab", b"aba", b"ba"])
+        return run_case([Enumerator, Enumerator], one, vocabulary, Rules(seed=seed))
