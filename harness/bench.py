@@ -19,6 +19,7 @@ from harness import __version__
 from harness.case_run import Rules, reference_problem
 from harness.cases import Case, Selected, open_cases, select, styled
 from harness.engines import EngineSpec, parse_specs
+from harness.environments import provide_all
 from harness.errors import InputError
 from harness.judge import INVALID, Judge
 from harness.lanes import CaseDone, LaneSettings, default_lanes, run_lanes, save_vocabulary
@@ -60,6 +61,7 @@ def bench(request: BenchRequest) -> RunDirectory:
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
     specs = parse_specs(request.engines)
+    specs = provide_all(specs)
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
     selected = _selected(request)
     if selected.source.own:

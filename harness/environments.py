@@ -43,7 +43,7 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import InvalidVersion, Version
 
 from harness.engines import EngineSpec, adapter_class
@@ -157,7 +157,8 @@ class _Wanted:
         parent.append(str(sysconfig.get_config_var("SOABI")))
         digest = hashlib.sha256("\n".join(parent).encode()).hexdigest()[:8]
         python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        return f"{canonicalize_name(self.distribution)}-{self.version}-{python}-{digest}"
+        name, version = canonicalize_name(self.distribution), canonicalize_version(self.version)
+        return f"{name}-{version}-{python}-{digest}"
 
     def is_in(self, paths: Sequence[str] | None) -> bool:
         """Whether this version is the one that `paths` have, None for this process's own."""

@@ -18,6 +18,7 @@ from harness import judge as rulings
 from harness import wire
 from harness.case_run import Rules
 from harness.engines import parse_specs
+from harness.environments import provide_all
 from harness.errors import UsageError
 from harness.judge import Judge, Unjudgeable
 from harness.lanes import Lane, LaneSettings, save_vocabulary
@@ -160,7 +161,7 @@ def replay(
     vocabulary = open_vocabulary(identity["vocabulary"]["spec"], identity["vocabulary"]["eos"])
     if vocabulary.sha256 != identity["vocabulary"]["sha256"]:
         raise UsageError(f"the vocabulary is not the one that {run.path} was made with")
-    specs = parse_specs(list(identity["engines"]))
+    specs = provide_all(parse_specs(list(identity["engines"])))
     with save_vocabulary(vocabulary) as directory:
         limits = Limits(**identity["limits"])
         settings = LaneSettings(tuple(specs), str(Path(directory) / "vocabulary"), limits, Rules())

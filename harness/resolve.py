@@ -140,7 +140,11 @@ class SharedResolver:
             ended |= endings
             scene.weigh(found)
             tally.note(found)
-            fresh = list(dict.fromkeys(one.number for one in found))
+            # The empty completion of an end of generation would end another token without its end.
+            completions = scene.findings.completions
+            fresh = list(
+                dict.fromkeys(one.number for one in found if completions[one.number].tokens)
+            )
             if fresh:
                 list_of = np.zeros(len(situation), dtype=np.int32)
                 self._try(scene, list_of, [fresh], len(fresh))

@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -29,6 +30,10 @@ MANIFEST = "run.json"
 FORMAT = 1
 _PARTS = "parts"
 _SUMS = "part.json"
+_PART = re.compile(r"[0-9]{6,}")
+_LOCK = ".lock"
+_BATCH = 1_000_000
+"""Rows that are joined at a time."""
 
 
 class RunDirectory:
@@ -50,19 +55,25 @@ class RunDirectory:
         Raises:
             RunDirectoryError: A part was cut or altered.
         """
-        found = set()
-        for part in sorted((self.path / _PARTS).glob("[0-9]*")):
-            _verify_part(part)
-            found.add(int(part.name))
-        return found
+        parts = self._stored()
+        for part in parts.values():
+            for name in SCHEMAS:
+                _verified(part, name)
+        return set(parts)
 
     def write_case(self, ordinal: int, rows: Rows) -> None:
-        """Store the rows of one case.
+        """Store the rows of one case; one that is there already stays as it is.
+
+        A lane may die between storing a case and saying so: then the case is run again, to the
+        same rows.
 
         Raises:
             RunDirectoryError: It cannot be written.
         """
         parts = self.path / _PARTS
+        target = parts / f"{ordinal:06d}"
+        if target.exists():
+            return
         temporary = parts / f".{ordinal:06d}-{os.getpid()}"
         with _writing(self.path):
             shutil.rmtree(temporary, ignore_errors=True)
@@ -73,7 +84,7 @@ class RunDirectory:
                 pq.write_table(rows.table(name), file, compression="zstd")
                 sums[file.name] = sha256_of(file)
             (temporary / _SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
-            temporary.rename(parts / f"{ordinal:06d}")
+            temporary.rename(target)
 
     def finish(self, extra: Mapping[str, Any]) -> None:
         """Join the parts into one file per table and close the run.
@@ -81,13 +92,14 @@ class RunDirectory:
         Args:
             extra: What goes into the manifest beside the tables' checksums.
         """
-        parts = sorted((self.path / _PARTS).glob("[0-9]*"))
+        parts = self._stored().values()
         tables = {}
         with _writing(self.path):
             for name in SCHEMAS:
                 target = self.path / f"{name}.parquet"
                 temporary = target.with_suffix(".tmp")
-                rows = _join([part / target.name for part in parts], temporary, SCHEMAS[name])
+                files = [_verified(part, name) for part in parts]
+                rows = _join(files, temporary, SCHEMAS[name])
                 temporary.rename(target)
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
@@ -104,10 +116,16 @@ class RunDirectory:
             file = self.path / f"{name}.parquet"
             _verify(file, self.manifest["tables"].get(name, {}).get("sha256", ""))
             return _read(file)
-        files = [part / f"{name}.parquet" for part in sorted((self.path / _PARTS).glob("[0-9]*"))]
+        files = [_verified(part, name) for part in self._stored().values()]
         if not files:
             return SCHEMAS[name].empty_table()
         return pa.concat_tables([_read(file) for file in files]).unify_dictionaries()
+
+    def _stored(self) -> dict[int, Path]:
+        """The directories of the cases that are there, by ordinal, ascending."""
+        found = (self.path / _PARTS).glob("[0-9]*")
+        parts = {int(part.name): part for part in found if _PART.fullmatch(part.name)}
+        return dict(sorted(parts.items()))
 
     def lock(self) -> None:
         """Be the only one to write here, until the process ends.
@@ -116,13 +134,20 @@ class RunDirectory:
             RunDirectoryError: Another process writes here.
         """
         with _writing(self.path):
-            self._lock = (self.path / ".lock").open("w")
+            self._lock = (self.path / _LOCK).open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            self.release()
             raise RunDirectoryError(
                 f"another process writes to {self.path}", "wait for it, or choose another --out"
             ) from error
+
+    def release(self) -> None:
+        """Let others write here again."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
 
     def sweep_up(self) -> None:
         """Remove what an interrupted run left half-written."""
@@ -147,24 +172,30 @@ def create_or_resume(
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
     """
-    if (path / MANIFEST).exists():
-        run = RunDirectory(path, _read_manifest(path))
-        _refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
-    else:
-        if path.exists() and not path.is_dir():
-            raise RunDirectoryError(f"{path} is no directory", "choose another --out")
-        if path.is_dir() and any(path.iterdir()):
-            raise RunDirectoryError(
-                f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
-            )
-        with _writing(path):
-            (path / _PARTS).mkdir(parents=True, exist_ok=True)
-            manifest = {"format": FORMAT, "identity": identity, **notes}
-            _write_manifest(path, manifest)
-        run = RunDirectory(path, manifest)
-    run.lock()
+    with _writing(path):
+        _refuse_foreign(path)
+        path.mkdir(parents=True, exist_ok=True)
+    run = RunDirectory(path, {})
+    run.lock()  # before anything is read or written: two runs may begin at once
+    try:
+        _begin(run, identity, notes)
+    except BaseException:
+        run.release()
+        raise
     run.sweep_up()
     return run
+
+
+def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
+    path = run.path
+    if (path / MANIFEST).exists():
+        run.manifest = _read_manifest(path)
+        _refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
+        return
+    run.manifest = {"format": FORMAT, "identity": identity, **notes}
+    with _writing(path):
+        (path / _PARTS).mkdir(exist_ok=True)
+        _write_manifest(path, run.manifest)
 
 
 def open_run(path: Path) -> RunDirectory:
@@ -173,7 +204,11 @@ def open_run(path: Path) -> RunDirectory:
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
     """
-    if not (path / MANIFEST).is_file():
+    try:
+        there = (path / MANIFEST).is_file()
+    except OSError:  # a name that is too long, a directory that may not be looked into
+        there = False
+    if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
     return RunDirectory(path, _read_manifest(path))
 
@@ -195,22 +230,23 @@ def _join(files: list[Path], target: Path, schema: pa.Schema) -> int:
             batch.append(table)
             size += table.num_rows
             rows += table.num_rows
-            if size >= 1_000_000 or index == len(files) - 1:
+            if size >= _BATCH or index == len(files) - 1:
                 writer.write_table(pa.concat_tables(batch).unify_dictionaries().cast(schema))
                 batch, size = [], 0
     return rows
 
 
-def _verify_part(part: Path) -> None:
+def _verified(part: Path, name: str) -> Path:
+    """The file of one table in a part, its checksum as it was written."""
+    file = part / f"{name}.parquet"
     try:
-        sums = json.loads((part / _SUMS).read_text("utf-8"))
-        complete = set(sums) == {f"{name}.parquet" for name in SCHEMAS}
-    except (OSError, ValueError):
-        sums, complete = {}, False
-    if not complete:
-        raise RunDirectoryError(f"{part} was cut or altered: its {_SUMS} is not whole", _AGAIN)
-    for name, expected in sums.items():
-        _verify(part / name, expected)
+        expected = json.loads((part / _SUMS).read_text("utf-8"))[file.name]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunDirectoryError(
+            f"{part} was cut or altered: its {_SUMS} is not whole", _AGAIN
+        ) from error
+    _verify(file, expected)
+    return file
 
 
 def _verify(file: Path, expected: str) -> None:
@@ -230,9 +266,22 @@ def _read(file: Path) -> pa.Table:
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
 
 
+def _refuse_foreign(path: Path) -> None:
+    """Refuse a path that cannot become a run directory; what was begun and left can."""
+    if (path / MANIFEST).exists() or not path.exists():
+        return
+    if not path.is_dir():
+        raise RunDirectoryError(f"{path} is no directory", "choose another --out")
+    foreign = {file.name for file in path.iterdir()} - {_LOCK, _PARTS, f"{MANIFEST}.tmp"}
+    if foreign or any((path / _PARTS).glob("*")):
+        raise RunDirectoryError(
+            f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
+        )
+
+
 def _refuse_other(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     different = sorted(
-        key for key in stored.keys() | wanted.keys() if stored.get(key) != wanted.get(key)
+        key for key in stored.keys() | wanted.keys() if not _same(stored.get(key), wanted.get(key))
     )
     if different:
         key = different[0]
@@ -241,6 +290,13 @@ def _refuse_other(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, An
             f" ({key}: {_short(stored.get(key))} there, {_short(wanted.get(key))} now)",
             "choose another --out, or repeat the options of that run",
         )
+
+
+def _same(stored: object, wanted: object) -> bool:
+    """Whether two parts of an identity are equal; the order of engines is part of a run."""
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        return list(stored.items()) == list(wanted.items())
+    return stored == wanted
 
 
 def _short(value: object) -> str:

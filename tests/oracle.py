@@ -26,7 +26,18 @@ from tests.inprocess import case, default_options, records, run_case
 
 LONGER = [
     *(b'"a', b"ab", b'ab"', b'"ab"', b'b"', b", ", b"[1", b"1]", b"12", b"20", b"tr", b"rue"),
-    *(b"true", b"null", b"\xc3\xa9", b"\xc3\xa9\"", b'"\xc3', b"a\xc3", b'{"a"', b'": ', b"}", b"ab"),
+    *(
+        b"true",
+        b"null",
+        b"\xc3\xa9",
+        b'\xc3\xa9"',
+        b'"\xc3',
+        b"a\xc3",
+        b'{"a"',
+        b'": ',
+        b"}",
+        b"ab",
+    ),
 ]
 SCALARS = [None, True, False, 0, 1, 12, 120, 1.5, "", "a", "ab", "aé", "é", 'a"', "\\"]
 VALUES = [*SCALARS, [], [1], [1, 12], {}, {"a": 1}, {"a": 1, "b": 12}]
@@ -36,7 +47,24 @@ SPELLINGS = [
 ]
 """Texts beside the plain ones: other spellings of the values, things that are no JSON, neighbours."""
 
-TAILS = ["", "1", "12]", ', 1]', "]", '"', 'b"', 'é"', '"]', ".0", "0", "e0", " ", ' ]', ": 1}", "}"]
+TAILS = [
+    "",
+    "1",
+    "12]",
+    ", 1]",
+    "]",
+    '"',
+    'b"',
+    'é"',
+    '"]',
+    ".0",
+    "0",
+    "e0",
+    " ",
+    " ]",
+    ": 1}",
+    "}",
+]
 """What may follow the beginning of a right text."""
 
 
@@ -145,7 +173,11 @@ class Trial:
         if token == self.vocabulary.eos:
             return {written}
         begun = written + text
-        return {one for one in language.texts if one.startswith(begun) and self._leads(language, begun, one)}
+        return {
+            one
+            for one in language.texts
+            if one.startswith(begun) and self._leads(language, begun, one)
+        }
 
     def _leads(self, language: miniatures.Language, begun: bytes, whole: bytes) -> bool:
         """Whether there is a way from `begun` to the end of `whole` past what is forbidden."""
@@ -212,7 +244,9 @@ def _leaf() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _distinct(values: Sequence[Any]) -> list[Any]:
-    return [value for at, value in enumerate(values) if not any(map(same, values[:at], [value] * at))]
+    return [
+        value for at, value in enumerate(values) if not any(map(same, values[:at], [value] * at))
+    ]
 
 
 def _array(items: dict[str, Any], least: int, more: int) -> dict[str, Any]:

@@ -142,7 +142,9 @@ class TestWalking:
     def test_a_step_writes_the_next_mask(self):
         service = standing(miniatures.Enumerator, SCHEMA)
         ask(service, "mask")
-        assert set(token_ids(service.shared, VOCABULARY.size)) == set(ids('"', '"a', "[", "1", "12"))
+        assert set(token_ids(service.shared, VOCABULARY.size)) == set(
+            ids('"', '"a', "[", "1", "12")
+        )
         head = ask(service, "step", token=ids("12")[0]).head
         assert head.keys() == {"mask_ns", "consume_ns"}
         assert set(token_ids(service.shared, VOCABULARY.size)) == set(ids("3", "<eos>"))
@@ -170,7 +172,13 @@ class TestWalking:
 
 
 class TestProving:
-    ENDS = ids("<eos>"), ids("3", "<eos>"), ids("2", "3", "<eos>"), ids("23"), ids("b", '"', "<eos>")
+    ENDS = (
+        ids("<eos>"),
+        ids("3", "<eos>"),
+        ids("2", "3", "<eos>"),
+        ids("23"),
+        ids("b", '"', "<eos>"),
+    )
 
     def test_the_first_continuation_that_is_allowed(self):
         service = standing(miniatures.Enumerator, SCHEMA)
@@ -239,12 +247,19 @@ class TestProving:
 
 
 def token_ids_of(texts):
-    return {token for text in texts for at in range(len(text)) for token in VOCABULARY.starts(text.encode(), at)}
+    return {
+        token
+        for text in texts
+        for at in range(len(text))
+        for token in VOCABULARY.starts(text.encode(), at)
+    }
 
 
 def tails_of(texts):
     return [
-        [*VOCABULARY.encode_greedy(text.encode()[at:]), EOS] for text in texts for at in range(len(text))
+        [*VOCABULARY.encode_greedy(text.encode()[at:]), EOS]
+        for text in texts
+        for at in range(len(text))
     ]
 
 
@@ -275,7 +290,10 @@ class TestConfirming:
     def test_finds_out_a_mask_that_forbids_what_is_consumed(self):
         schema = {"const": 12, "x-forbidden": [["1", "2"]]}
         service = standing(miniatures.MaskLies, schema)
-        assert confirm(service, [ord("1"), ids("12")[0]], [self.GOOD, ids("<eos>")]) == [False, True]
+        assert confirm(service, [ord("1"), ids("12")[0]], [self.GOOD, ids("<eos>")]) == [
+            False,
+            True,
+        ]
 
     def test_the_faster_way_is_believed_until_it_is_found_out(self):
         service = standing(Hasty, SCHEMA)

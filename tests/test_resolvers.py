@@ -1,0 +1,89 @@
+"""The two resolvers on the same walks: sharing completions loses no proof and makes no false one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from harness.case_run import CaseRun, Rules
+from harness.cases import open_cases
+from harness.engines import parse_spec
+from harness.lanes import Lane, LaneSettings, save_vocabulary
+from harness.panel import Limits
+from harness.tables import Rows
+from harness.vocabulary_readers import open_vocabulary
+from tests.oracle import RESOLVERS, trials, verdicts_at
+
+Entry = tuple[int, int, str]
+"""Position, token, engine."""
+
+
+def entries(rows: Rows, kind: str) -> set[Entry]:
+    return {
+        (*place, one["engine"])
+        for place, verdicts in verdicts_at(rows).items()
+        for one in verdicts
+        if one["kind"] == kind
+    }
+
+
+def tokens(found: set[Entry]) -> set[tuple[int, int]]:
+    return {(position, token) for position, token, _ in found}
+
+
+def assert_sharing_is_sound(rollout: Rows, shared: Rows) -> None:
+    """What one resolver proves, the other does not contradict."""
+    assert rollout.columns["positions"] == shared.columns["positions"]
+    assert rollout.columns["disputes"] == shared.columns["disputes"]
+    convicted = entries(shared, "false_acceptance")
+    cleared = tokens(entries(shared, "false_rejection"))
+    assert not tokens(entries(rollout, "false_rejection")) & tokens(convicted)
+    assert entries(rollout, "false_rejection") <= entries(shared, "false_rejection")
+    for position, token, engine in entries(rollout, "false_acceptance"):
+        assert (position, token, engine) in convicted or (position, token) in cleared
+
+
+def assert_sharing_resolves_more(rollout: Rows, shared: Rows) -> None:
+    """Fewer tokens stay open, and none that the other resolver could resolve."""
+    left = tokens(entries(shared, "unresolved"))
+    assert left <= tokens(entries(rollout, "unresolved"))
+
+
+@settings(max_examples=150)
+@given(trial=trials())
+def test_on_miniatures(trial):
+    rollout, shared = trial.run("rollout"), trial.run("shared")
+    assert_sharing_is_sound(rollout, shared)
+    assert_sharing_resolves_more(rollout, shared)
+
+
+@pytest.fixture(scope="module")
+def runs() -> Iterator[dict[str, CaseRun]]:
+    """Both resolvers on one panel of real engines."""
+    rules = Rules(cap=40)
+    specs = (parse_spec("xgrammar"), parse_spec("llguidance"))
+    with save_vocabulary(open_vocabulary()) as directory:
+        path = str(Path(directory) / "vocabulary")
+        lane = Lane(LaneSettings(specs, path, Limits(compile=60), rules))
+        try:
+            lane.open()
+            tools = (lane.panel, lane.judge, lane.vocabulary)
+            yield {name: CaseRun(*tools, resolver, rules) for name, resolver in RESOLVERS.items()}
+        finally:
+            lane.close()
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    "name", ["assertions/required-undeclared", "order/as-declared", "text/delete-and-c1"]
+)
+def test_on_real_engines(runs, name):
+    (case,) = open_cases("embedded").read([name])
+    rollout, shared = (runs[resolver].run(case) for resolver in ("rollout", "shared"))
+    assert shared.columns["cases"]["status"] == ["walked"]
+    assert shared.count("verdicts"), "nothing to compare"
+    assert_sharing_is_sound(rollout, shared)
+    assert_sharing_resolves_more(rollout, shared)
