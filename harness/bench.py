@@ -26,6 +26,7 @@ from harness.lanes import CaseDone, LaneSettings, default_lanes, run_lanes, save
 from harness.panel import Limits
 from harness.progress import RunProgress
 from harness.resolve import Effort
+from harness.slow_schemas import default_directory
 from harness.store import RunDirectory, create_or_resume
 from harness.vocabulary import Vocabulary
 from harness.vocabulary_readers import open_vocabulary
@@ -98,6 +99,7 @@ class _Bench:
                 self.request.rules,
                 self.request.resolver,
                 self.request.effort,
+                str(default_directory()),
             )
             lanes = 1 if finished else self._lanes()
             with RunProgress(len(self.selected)) as self.progress:

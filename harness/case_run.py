@@ -19,10 +19,17 @@ from harness.outcomes import Compiled, Failure, MaskLies
 from harness.panel import Panel, Stepped
 from harness.places import place_of
 from harness.resolve import Resolver
+from harness.rollout import keyed_index
 from harness.scene import Scene
 from harness.tables import Rows
 from harness.vocabulary import Vocabulary
 from harness.walk import Position, WalkKey, accepters, choose, choose_for_most, path_tokens, stack
+
+ALWAYS_AUDITED = 16
+"""At the first so many positions of a walk the completions are looked at again, mask by mask."""
+
+AUDITED = 8
+"""Behind them, at one position in so many, drawn by the position's key."""
 
 MAX_FAILURES = 3
 """An engine whose host failed this often within one case takes no further part in it."""
@@ -66,14 +73,33 @@ class CaseRun:
         self.rules = rules
 
     def run(self, case: Case) -> Rows:
-        """All rows of one case."""
-        return _Run(self, case).rows()
+        """All rows of one case.
+
+        Where an engine turns out to consume what its masks forbid, the case is run again from
+        the start with every mask of that engine looked at.
+        """
+        distrusted: dict[int, _MaskLies] = {}
+        while True:
+            try:
+                return _Run(self, case, distrusted).rows()
+            except _MaskLies as found:
+                distrusted[found.engine] = found
+
+
+class _MaskLies(Exception):
+    """An engine consumes what its own mask forbids."""
+
+    def __init__(self, engine: int, walk: int, position: int) -> None:
+        super().__init__(engine, walk, position)
+        self.engine = engine
+        self.walk = walk
+        self.position = position
 
 
 class _Run:
     """The state of one case."""
 
-    def __init__(self, tools: CaseRun, case: Case) -> None:
+    def __init__(self, tools: CaseRun, case: Case, distrusted: Mapping[int, _MaskLies]) -> None:
         self.tools = tools
         self.case = case
         self.notes = CaseNotes(
@@ -84,15 +110,18 @@ class _Run:
             tools.resolver.one_clears_all,
         )
         self.lost: set[int] = set()
-        self.lied: set[int] = set()
+        self.distrusted = distrusted
         self.failures: dict[int, int] = {}
 
     def rows(self) -> Rows:
         """Run the case and return what there is to store."""
         tools, case = self.tools, self.case
         with self.notes.cost("compile"):
-            outcomes = tools.panel.compile(case.schema)
+            outcomes = tools.panel.compile(case.schema, distrusted=self.distrusted)
         self.notes.outcomes(outcomes)
+        for engine, found in self.distrusted.items():
+            lie = MaskLies("consumes what its own mask forbids")
+            self.notes.failure(engine, lie, "resolve", found.walk, found.position)
         with self.notes.cost("references"):
             references, problem = self._references()
         judged = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
@@ -223,28 +252,26 @@ class _Run:
         return scene.failures
 
     def _resolved(self, walk: int, position: Position, drawn: Tokens, context: Context) -> Scene:
-        """The scene with its findings, their completions looked at again mask by mask.
+        """The scene with its findings.
 
-        Engines have faster ways to consume a text than one mask after the other. Where such a
-        way allows what the masks do not, it is given up for this schema and all is done again.
+        Engines have faster ways to consume a text than one mask after the other. At some
+        positions the completions are looked at again, every mask on the way included.
+
+        Raises:
+            _MaskLies: An engine's faster way allowed what its masks do not.
         """
         tools = self.tools
-        while True:
-            scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
-            tools.resolver.resolve(scene, context)
-            rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
-            again = False
-            for row in scene.unconfirmed(rests_on):
-                engine = scene.findings.engines[row]
-                message = "consumes what its own mask forbids"
-                self.notes.failure(engine, MaskLies(message), "resolve", walk, position.number)
-                if engine in self.lied:
-                    scene.disown(row, Status.MASK_LIES)
-                else:
-                    again = True
-                self.lied.add(engine)
-            if not again:
-                return scene
+        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
+        tools.resolver.resolve(scene, context)
+        if position.number >= ALWAYS_AUDITED and keyed_index(f"{position.key}/audit", AUDITED):
+            return scene
+        rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
+        for row in scene.unconfirmed(rests_on):
+            engine = scene.findings.engines[row]
+            if engine not in self.distrusted:
+                raise _MaskLies(engine, walk, position.number)
+            scene.disown(row, Status.MASK_LIES)
+        return scene
 
     def _recovered(
         self,

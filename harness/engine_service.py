@@ -107,7 +107,7 @@ class EngineService:
     def compile(self, message: wire.Message) -> wire.Message:
         """Compile a schema and stand at its start; the first mask belongs to the time."""
         self.start = self.here = None
-        self._strict = False
+        self._strict = bool(message.head.get("strict"))
         began = time.process_time()
         try:
             start = self.engine.compile(message.head["schema"])
@@ -157,7 +157,7 @@ class EngineService:
         ``members`` (a list is continuation numbers). Out: ``choice`` (n,) int32, a rank in the
         token's list, `NO_CONTINUATION`, or `LIES` where the engine refuses a token of its own
         mask. Where the engine has a faster way than mask and consume in turn, that way decides,
-        until `confirm` has found it to differ from the masks of this schema.
+        unless the schema was compiled as ``strict``.
         """
         arrays = message.arrays
         continuations = wire.Ragged.from_arrays(arrays, "continuations").ints()
@@ -214,8 +214,7 @@ class EngineService:
         """Whether each token's completion is allowed when every mask on the way is looked at.
 
         Arrays in: ``tokens`` (n,) int32, ragged ``continuations``, one for each. Out:
-        ``allowed`` (n,) bool. One that is not makes `prove` look at every mask from then on,
-        until the next schema.
+        ``allowed`` (n,) bool.
         """
         continuations = wire.Ragged.from_arrays(message.arrays, "continuations").ints()
         allowed = np.zeros(len(continuations), dtype=np.bool_)
@@ -224,7 +223,6 @@ class EngineService:
             allowed[index] = trial is not None and follow_by_mask(
                 trial, tokens, self.vocabulary.words
             ) == len(tokens)
-        self._strict = self._strict or not allowed.all()
         return wire.Message({}, {"allowed": allowed})
 
     def replay(self, message: wire.Message) -> wire.Message:

@@ -57,7 +57,8 @@ class EngineSpec:
 def known_engines() -> dict[str, str]:
     """Every engine that can be named, with its ``module:Class``; built-in ones and plug-ins."""
     found = {
-        point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINTS)
+        point.name: f"{point.module}:{point.attr}"
+        for point in importlib.metadata.entry_points(group=ENTRY_POINTS)
     }
     return dict(sorted({**found, **BUILT_IN}.items()))
 
@@ -126,6 +127,12 @@ def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:
             f"engine {reference!r}: module {module_name!r} cannot be imported: {error}",
             "give it as package.module:Class, importable from here",
         ) from error
+    except Exception as error:
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(
+            f"engine {reference!r}: importing {module_name!r} raised {message}",
+            f"python -c 'import {module_name}' shows where",
+        ) from error
     adapter = getattr(module, attribute, None)
     if adapter is None:
         names = [name for name in vars(module) if not name.startswith("_")]
@@ -151,6 +158,7 @@ def _given_options(text: str, rest: str, known: Mapping[str, Option]) -> dict[st
     for group in re.findall(r"\[([^\[\]]*)\]", rest):
         for item in filter(None, (part.strip() for part in group.split(","))):
             key, equals, value = item.partition("=")
+            key = key.strip()
             if not equals:
                 raise UsageError(
                     f"engine spec {text!r}: option {item!r} has no value", f"write {item}=value"
@@ -159,6 +167,8 @@ def _given_options(text: str, rest: str, known: Mapping[str, Option]) -> dict[st
                 raise UsageError(
                     f"engine spec {text!r}: unknown option {key!r}", nearest(key, known)
                 )
+            if key in given:
+                raise UsageError(f"engine spec {text!r} sets {key!r} twice", "keep one")
             given[key] = _value(text, key, value, known[key])
     return given
 

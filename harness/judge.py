@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from harness import wire
 from harness.hosts import Host, HostSpec
 
 VERDICTS = ("valid", "invalid", "contested", "undecided")
 VALID, INVALID, CONTESTED, UNDECIDED = range(4)
+
+DOUBTFUL = -1
+"""In answers to ``weigh``: the fast validator alone says invalid."""
 
 CHUNK = 2048
 """Texts per request."""
@@ -68,21 +68,23 @@ class Judge:
         self._schema, self._deaths = schema, 0
         return self._open()
 
-    def screen(self, texts: Sequence[bytes]) -> npt.NDArray[np.int8]:
-        """Verdicts by the fast validator alone, shape ``(len(texts),)``.
+    def weigh(self, texts: Sequence[bytes]) -> list[Ruling | None]:
+        """What both validators say of each text; None where it is doubtful.
 
-        They decide what to try next and prove nothing.
+        A text is doubtful when the fast validator alone already calls it invalid: that decides
+        what to try next, and proves nothing.
         """
-        return np.concatenate(
-            [np.zeros(0, dtype=np.int8)]
-            + [self._screen(texts[at : at + CHUNK]) for at in range(0, len(texts), CHUNK)]
-        )
+        rulings: list[Ruling | None] = []
+        for at in range(0, len(texts), CHUNK):
+            rulings += self._ruled("weigh", texts[at : at + CHUNK])
+        return rulings
 
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
         """What both validators say of each text."""
-        rulings = []
+        rulings: list[Ruling] = []
         for at in range(0, len(texts), CHUNK):
-            rulings += self._judge(texts[at : at + CHUNK])
+            ruled = self._ruled("judge", texts[at : at + CHUNK])
+            rulings += [one for one in ruled if one is not None]
         return rulings
 
     def errors(self, text: bytes) -> list[Fault]:
@@ -99,18 +101,15 @@ class Judge:
         """End the host."""
         self._host.close()
 
-    def _screen(self, texts: Sequence[bytes]) -> npt.NDArray[np.int8]:
-        answer = self._ask("screen", texts)
-        if answer is None:
-            return np.full(len(texts), UNDECIDED, dtype=np.int8)
-        return answer.arrays["verdicts"].astype(np.int8)
-
-    def _judge(self, texts: Sequence[bytes]) -> list[Ruling]:
-        answer = self._ask("judge", texts)
+    def _ruled(self, what: str, texts: Sequence[bytes]) -> list[Ruling | None]:
+        answer = self._ask(what, texts)
         if answer is None:
             return [Ruling(UNDECIDED, "validator_died")] * len(texts)
         kinds = [Ruling(*kind) for kind in answer.head["kinds"]]
-        return [kinds[number] for number in answer.arrays["rulings"].tolist()]
+        return [
+            None if number == DOUBTFUL else kinds[number]
+            for number in answer.arrays["rulings"].tolist()
+        ]
 
     def _open(self) -> Unjudgeable | None:
         if not self._host.running and (ended := self._host.start()) is not None:

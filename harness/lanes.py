@@ -7,12 +7,14 @@ that takes its lane down three times is stored as that and left.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing
 import multiprocessing.connection
 import os
 import signal
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +34,7 @@ from harness.judge import Judge
 from harness.outcomes import Failure
 from harness.panel import Limits, Panel
 from harness.resolve import RESOLVERS, Effort
+from harness.slow_schemas import SlowSchemas
 from harness.store import RunDirectory
 from harness.tables import Rows
 from harness.vocabulary import Vocabulary
@@ -50,6 +53,8 @@ class LaneSettings:
     rules: Rules
     resolver: str = "shared"
     effort: Effort = field(default_factory=Effort)
+    slow_schemas: str | None = None
+    """Directory of what is remembered of slow compilations; None remembers nothing."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,11 @@ class Lane:
     def __init__(self, settings: LaneSettings) -> None:
         self.vocabulary = Vocabulary.load(settings.vocabulary_path)
         self.panel = Panel(
-            settings.specs, settings.vocabulary_path, self.vocabulary.words, settings.limits
+            settings.specs,
+            settings.vocabulary_path,
+            self.vocabulary.words,
+            settings.limits,
+            _remembered(settings, self.vocabulary),
         )
         self.judge = Judge(settings.limits.memory)
         resolver = RESOLVERS[settings.resolver](settings.effort)
@@ -201,7 +210,8 @@ class _Dispatch:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_lane_main, args=(theirs, self.settings), daemon=False)
-        process.start()
+        with _deaf_to_interrupts():
+            process.start()
         theirs.close()
         return _Worker(process, ours)
 
@@ -226,12 +236,12 @@ class _Dispatch:
     def _give(self, worker: _Worker) -> None:
         assert self.run_directory is not None
         worker.job = self.again.pop() if self.again else next(self.jobs, None)
-        if worker.job is None:
-            worker.connection.send(None)
+        job = None if worker.job is None else (self.run_directory.path, worker.job)
+        with contextlib.suppress(OSError):  # a lane that died meanwhile is heard of as one that did
+            worker.connection.send(job)
+        if job is None:
             self.workers.remove(worker)
             worker.process.join()
-        else:
-            worker.connection.send((self.run_directory.path, worker.job))
 
     def _replace(self, worker: _Worker) -> None:
         """A lane died: give its case to a new one, or record it when it happens again and again."""
@@ -254,6 +264,22 @@ class _Dispatch:
         self.workers.append(self._start())
 
 
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Have processes that are started meanwhile ignore Ctrl-C from their first moment on.
+
+    A terminal sends it to all of them; one that is still importing would die with a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can, and only it is interrupted
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _lane_main(connection: Connection, settings: LaneSettings) -> None:
     """A lane process: serve cases until told to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides what Ctrl-C means
@@ -270,6 +296,13 @@ def _lane_main(connection: Connection, settings: LaneSettings) -> None:
         pass
     finally:
         lane.close()
+
+
+def _remembered(settings: LaneSettings, vocabulary: Vocabulary) -> SlowSchemas | None:
+    if settings.slow_schemas is None:
+        return None
+    limit = settings.limits.compile
+    return SlowSchemas(Path(settings.slow_schemas), limit, vocabulary.sha256)
 
 
 def _failed(case: Case, status: str, message: str) -> Rows:

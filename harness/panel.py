@@ -6,7 +6,7 @@ host back to the same position. Every failure is told as an outcome of that engi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from harness.outcomes import (
     TimedOut,
 )
 from harness.protocol import Mask
+from harness.slow_schemas import SlowSchemas
 
 Ask = tuple[Mapping[str, object], Mapping[str, wire.Array]]
 Answer = wire.Message | Failure
@@ -50,16 +51,33 @@ class Stepped:
 
 
 class Panel:
-    """All engines of a run, numbered as the run lists them."""
+    """All engines of a run, numbered as the run lists them.
+
+    Args:
+        specs: The engines.
+        vocabulary_path: A saved vocabulary.
+        words: Words of its masks.
+        limits: What a request may cost.
+        slow: What is remembered of slow compilations; None remembers nothing.
+    """
+
+    _slow: SlowSchemas | None = None
 
     def __init__(
-        self, specs: Sequence[EngineSpec], vocabulary_path: str, words: int, limits: Limits
+        self,
+        specs: Sequence[EngineSpec],
+        vocabulary_path: str,
+        words: int,
+        limits: Limits,
+        slow: SlowSchemas | None = None,
     ) -> None:
+        self._slow = slow
         self.specs = tuple(specs)
         self.limits = limits
         self.infos: list[dict[str, Any]] = [{} for _ in specs]
         self._vocabulary_path = vocabulary_path
         self._schema = ""
+        self._strict: set[int] = set()
         self._opened = [False] * len(specs)
         self._hosts = [
             Host(
@@ -116,25 +134,55 @@ class Panel:
         """Ask every engine which bytes it holds for the vocabulary's tokens."""
         return self._ask({i: ({"do": "check"}, {}) for i in range(len(self))}, 120.0)
 
-    def compile(self, schema: str, engines: Iterable[int] | None = None) -> dict[int, Outcome]:
+    def compile(
+        self,
+        schema: str,
+        engines: Iterable[int] | None = None,
+        distrusted: Collection[int] | None = None,
+    ) -> dict[int, Outcome]:
         """Compile a schema in every engine at once; restarts the hosts that are down.
 
-        What an engine printed before, about another schema or while it started, is dropped: it
-        would be told of this one.
+        Args:
+            schema: Its JSON text.
+            engines: Only these engines; None means all.
+            distrusted: Engines of which every mask is looked at while resolving; None leaves
+                them as they are.
         """
         self._schema = schema
+        if distrusted is not None:
+            self._strict = set(distrusted)
         engines = self._all(engines)
         self._drop_output(engines)
         outcomes: dict[int, Outcome] = dict(self.open(engines))
         self._drop_output(index for index in engines if index not in outcomes)
+        recalled = {
+            index: self._slow.recall(self.infos[index], schema)
+            for index in engines
+            if index not in outcomes and self._slow is not None
+        }
+        timed_out = TimedOut(f"over the limit of {self.limits.compile:g} s")
+        outcomes |= {index: timed_out for index, one in recalled.items() if one == "timed_out"}
         asks: dict[int, Ask] = {
-            index: ({"do": "compile", "schema": schema}, {})
+            index: ({"do": "compile", "schema": schema, "strict": index in self._strict}, {})
             for index in engines
             if index not in outcomes
         }
-        for index, answer in self._ask(asks, self.limits.compile).items():
+        limits = {
+            index: self.limits.compile if self._slow is None else self._slow.limit(recalled[index])
+            for index in asks
+        }
+        for index, answer in self._ask(asks, limits).items():
             outcomes[index] = self._compiled(answer)
+            self._remember(index, schema, outcomes[index])
         return dict(sorted(outcomes.items()))
+
+    def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
+        match outcome:
+            case TimedOut() if self._slow is not None:
+                self._slow.keep(self.infos[index], schema, "timed_out", self.limits.compile)
+            case Compiled() if self._slow is not None:
+                seconds = outcome.compile_seconds + outcome.first_mask_seconds
+                self._slow.keep(self.infos[index], schema, "compiled", seconds)
 
     def masks(self, engines: Sequence[int]) -> dict[int, Stepped | Failure]:
         """Have the engines write their masks of the present position; see `mask`."""
@@ -199,9 +247,12 @@ class Panel:
     def _up(self, index: int) -> bool:
         return self._hosts[index].running and self._opened[index]
 
-    def _ask(self, asks: Mapping[int, Ask], limit: float) -> dict[int, Answer]:
+    def _ask(
+        self, asks: Mapping[int, Ask], limit: float | Mapping[int, float]
+    ) -> dict[int, Answer]:
         for index, (head, arrays) in asks.items():
-            self._hosts[index].submit(head, arrays, limit)
+            seconds = limit[index] if isinstance(limit, Mapping) else limit
+            self._hosts[index].submit(head, arrays, seconds)
         answers = gather([self._hosts[index] for index in asks])
         for index in asks:
             if not self._hosts[index].running:

@@ -7,6 +7,7 @@ with its members or the number of its items. It is a value: to try some bytes is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, Self
 
@@ -139,10 +140,17 @@ def settled(cursor: Cursor) -> Cursor:
 
 def feed(cursor: Cursor, data: bytes) -> Cursor | None:
     """The cursor behind `data`; None when no JSON text goes on so."""
-    for _, here in trace(cursor, data):
-        if here is None:
-            return None
-        cursor = here
+    at = 0
+    while at < len(data):
+        if cursor.mode in _BETWEEN and (end := space_end(data, at)) > at:
+            cursor = Cursor(cursor.state, cursor.frames, b"", spaced=True)
+        else:
+            end = _piece_end(cursor, data, at)
+            here = _behind(cursor, data[at:end])
+            if here is None:
+                return None
+            cursor = here
+        at = end
     return cursor
 
 
@@ -153,14 +161,30 @@ def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
     """
     at = 0
     while at < len(data):
-        end = at + 1
-        if cursor.mode.in_string and not cursor.state.part:
-            end = max(end, plain_end(data, at))
+        end = _piece_end(cursor, data, at)
         here = _behind(cursor, data[at:end])
         yield end, here
         if here is None:
             return
         cursor, at = here, end
+
+
+def _piece_end(cursor: Cursor, data: bytes, at: int) -> int:
+    if cursor.mode.in_string and not cursor.state.part:
+        return max(at + 1, plain_end(data, at))
+    return at + 1
+
+
+def space_end(data: bytes, at: int) -> int:
+    """Where the whitespace that begins at `at` ends."""
+    found = _SPACE.match(data, at)
+    return at if found is None else found.end()
+
+
+_SPACE = re.compile(rb"[ \t\n\r]+")
+_BETWEEN = frozenset(
+    mode for mode in Mode if not mode.in_string and not mode.in_number and mode is not Mode.LITERAL
+)
 
 
 def _behind(cursor: Cursor, piece: bytes) -> Cursor | None:

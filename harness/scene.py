@@ -79,7 +79,7 @@ class Scene:
         self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[Status, int, Evidence]] = {}
-        self._screened: dict[tuple[int, int], int] = {}
+        self._weighed: dict[tuple[int, int], rulings.Ruling | None] = {}
         self._confirmed: dict[tuple[int, int], rulings.Ruling] = {}
 
     def undecided(self) -> npt.NDArray[np.bool_]:
@@ -183,18 +183,15 @@ class Scene:
 
     def weigh(self, tried: Sequence[Tried]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        self._screen(tried)
-        promising = [one for one in tried if self._screened[one.column, one.number] in _CONFIRMED]
-        self.confirm([(one.column, one.number) for one in promising])
+        self._weigh(tried)
         for one in tried:
             entry = (one.row, one.column)
-            if self._screened[one.column, one.number] == rulings.INVALID:
+            ruling = self._weighed[one.column, one.number]
+            if ruling is None or ruling.verdict == rulings.INVALID:
                 if self.first_invalid[entry] < 0:
                     self.first_invalid[entry] = one.number
                 self.tries[entry] += 1
-                continue
-            ruling = self._confirmed[one.column, one.number]
-            if ruling.verdict == rulings.VALID:
+            elif ruling.verdict == rulings.VALID:
                 self.findings.status[entry] = Status.VALID
                 self.findings.completion[entry] = one.number
                 self.cleared[one.column] = True
@@ -323,17 +320,15 @@ class Scene:
         )
         return self.number(text, "rollout", tuple(taken))
 
-    def _screen(self, tried: Sequence[Tried]) -> None:
-        new = list(dict.fromkeys((one.column, one.number) for one in tried))
-        new = [pair for pair in new if pair not in self._screened]
-        verdicts = self._judge.screen([self.text(*pair) for pair in new])
-        self._screened.update(zip(new, verdicts.tolist(), strict=True))
+    def _weigh(self, tried: Sequence[Tried]) -> None:
+        """Have the validators look at completed tokens, each distinct one once."""
+        pairs = dict.fromkeys((one.column, one.number) for one in tried)
+        new = [pair for pair in pairs if pair not in self._weighed]
+        answers = self._judge.weigh([self.text(*pair) for pair in new])
+        self._weighed.update(zip(new, answers, strict=True))
 
 
 _WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
-
-_CONFIRMED = (rulings.VALID, rulings.CONTESTED, rulings.UNDECIDED)
-"""What the fast validator's word is not enough for, even to go on to the next attempt."""
 
 
 def _question_left(ruling: rulings.Ruling, number: int) -> tuple[Status, int, Evidence]:

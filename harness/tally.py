@@ -40,9 +40,10 @@ class Estimate:
 def summary(run: RunDirectory) -> dict[str, Any]:
     """The summary of a run as one JSON object.
 
-    Keys: ``engines`` (per engine ``version``, ``options``, ``compile``, ``judged``,
-    ``false_acceptances``, ``false_rejections``, ``unresolved``, ``contested``, ``failures``,
-    ``why``), and for the run ``cases``, ``walked``, ``set_aside``, ``not_compared``,
+    Keys: ``engines`` (per engine ``version``, ``options``, ``packages``, ``tokens_asked``,
+    ``tokens_with_other_bytes``, ``compile``, ``judged``, ``false_acceptances``,
+    ``false_rejections``, ``unresolved``, ``contested``, ``contested_by``, ``failures``, ``why``),
+    and for the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``harness_errors``,
     ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``seconds``, ``finished``.
     """
     cases = run.table("cases")

@@ -201,6 +201,13 @@ class Validators:
             self._quick[key] = _ask(self._fast, value)[0]
         return self._quick[key]
 
+    def weigh(self, text: bytes, *, explain: bool = False) -> Outcome | None:
+        """As `judge`; None where jsonschema-rs alone already calls `text` invalid.
+
+        None is an opinion and no proof: it says that another text is worth trying first.
+        """
+        return None if self.quick(text) is False else self.judge(text, explain=explain)
+
     def judge(self, text: bytes, *, explain: bool = False) -> Outcome:
         """What both validators say of `text`, a JSON text in UTF-8.
 

@@ -1,19 +1,23 @@
 """The service inside the validators' host: both validators for one schema at a time.
 
-Commands: ``open`` (build both for a schema), ``screen`` (the fast validator's word, to decide
-what to try next), ``judge`` (both, with the keyword of the first error) and ``errors`` (all that
-is named about one text).
+Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
+error), ``weigh`` (the same, but short where the fast one alone already says invalid) and
+``errors`` (all that is named about one text).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
 from harness import wire
-from harness.judge import VERDICTS
+from harness.judge import DOUBTFUL, VERDICTS
 from harness.validate import Outcome, Unjudgeable, Validators
+
+Ruled = tuple[int, str, str, str, str]
+"""The fields of a `harness.judge.Ruling`."""
 
 _NUMBER = {verdict: number for number, verdict in enumerate(VERDICTS)}
 
@@ -29,7 +33,7 @@ class ValidatorService:
         """Answer one command."""
         commands = {
             "open": self.open,
-            "screen": self.screen,
+            "weigh": self.weigh,
             "judge": self.judge,
             "errors": self.errors,
         }
@@ -43,18 +47,13 @@ class ValidatorService:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})
 
-    def screen(self, message: wire.Message) -> wire.Message:
-        """One verdict per text; both validators are asked where the fast one cannot say."""
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-        verdicts = np.array([self._screened(text) for text in texts], dtype=np.int8)
-        return wire.Message({}, {"verdicts": verdicts})
+    def weigh(self, message: wire.Message) -> wire.Message:
+        """As `judge`, but `DOUBTFUL` where the fast validator alone already says invalid."""
+        return _answer(message, self.validators.weigh)
 
     def judge(self, message: wire.Message) -> wire.Message:
         """What both say, as numbers into a list of distinct rulings."""
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-        kinds: dict[tuple[int, str, str, str, str], int] = {}
-        rulings = [kinds.setdefault(self._ruling(text), len(kinds)) for text in texts]
-        return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(rulings, dtype=np.int32)})
+        return _answer(message, self.validators.judge)
 
     def errors(self, message: wire.Message) -> wire.Message:
         """The errors that the validators name: keyword, instance path, schema path."""
@@ -67,19 +66,24 @@ class ValidatorService:
         ]
         return wire.Message({"errors": found})
 
-    def _screened(self, text: bytes) -> int:
-        quick = self.validators.quick(text)
-        if quick is None:
-            return _NUMBER[self.validators.judge(text).verdict]
-        return _NUMBER["valid" if quick else "invalid"]
 
-    def _ruling(self, text: bytes) -> tuple[int, str, str, str, str]:
-        outcome = self.validators.judge(text, explain=True)
-        keyword = schema_pointer = instance_pointer = ""
-        if outcome.verdict == "invalid":
-            keyword, schema_pointer, instance_pointer = _first_error(outcome)
-        verdict = _NUMBER[outcome.verdict]
-        return verdict, outcome.reason, keyword, schema_pointer, instance_pointer
+def _answer(message: wire.Message, rule: Callable[..., Outcome | None]) -> wire.Message:
+    """Rulings on the message's texts, as numbers into a list of distinct ones."""
+    texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
+    kinds: dict[Ruled, int] = {}
+    rulings = []
+    for text in texts:
+        outcome = rule(text, explain=True)
+        if outcome is None:
+            rulings.append(DOUBTFUL)
+        else:
+            rulings.append(kinds.setdefault(_ruled(outcome), len(kinds)))
+    return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(rulings, dtype=np.int32)})
+
+
+def _ruled(outcome: Outcome) -> Ruled:
+    where = _first_error(outcome) if outcome.verdict == "invalid" else ("", "", "")
+    return _NUMBER[outcome.verdict], outcome.reason, *where
 
 
 def pointer_parts(pointer: str) -> list[str | int]:

@@ -124,6 +124,7 @@ class InProcessPanel(Panel):
         self.limits = Limits()
         self.infos = [{} for _ in kinds]
         self._schema = ""
+        self._strict = set()
         self._opened = [False] * len(kinds)
         self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 

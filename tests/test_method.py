@@ -351,7 +351,7 @@ class TestTheSameEveryTime:
         case({"const": 1}, 2, name="reference is not valid"),
         case({"enum": [1, 2]}, name="no reference"),
         case({"const": "é", "x-extra": ['"é!"']}, "é", name="plain"),
-    ]
+    )
     ENGINES = (Enumerator, AcceptsExtra, CrashesOnMask)
     SURVIVORS = replace(UNCAPPED, panel="survivors")
 

@@ -127,6 +127,42 @@ class TestCompiling:
         assert panel.infos[0]["sha256"] == panel.infos[1]["sha256"]
 
 
+class TestDistrust:
+    """An engine whose faster way was found to differ from its masks is held to the masks."""
+
+    def proven(self, panel):
+        """Whether the engine is believed to go on with 9 behind 1, which its mask forbids."""
+        arrays = {
+            "tokens": np.array([ord("1")], dtype=np.int32),
+            "lists": np.zeros(1, dtype=np.int32),
+            "starts": np.zeros(1, dtype=np.int32),
+            **wire.Ragged.of_ints([[ord("9")]]).arrays("continuations"),
+            **wire.Ragged.of_ints([[0]]).arrays("members"),
+        }
+        return panel.ask({0: ({"do": "prove"}, arrays)})[0].arrays["choice"].tolist() == [0]
+
+    def test_lasts_for_the_case_and_through_a_restart(self, vocabulary):
+        class Hasty(miniatures.Enumerator):
+            class Matcher(miniatures.LanguageMatcher):
+                def follow(self, tokens):
+                    return len(tokens)
+
+            def matcher(self, schema):
+                language = self.language(schema)
+                return self.Matcher(self.vocabulary, language, language)
+
+        panel = InProcessPanel([Hasty], vocabulary)
+        panel.compile(SCHEMA, distrusted=())
+        assert self.proven(panel)
+        panel.compile(SCHEMA, distrusted=[0])
+        assert not self.proven(panel)
+        panel._hosts[0].stop()
+        assert panel.recover(0, ()) is None
+        assert not self.proven(panel)
+        panel.compile(SCHEMA, distrusted=())
+        assert self.proven(panel)
+
+
 class TestWalking:
     def test_masks_and_steps(self, panel, vocabulary):
         panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -124,7 +125,10 @@ class TestOptions:
 
 
 class TestSwitches:
-    PRESETS = {"spec": {"strict": False, "lazy": True}, "shipped": {"strict": True, "lazy": True}}
+    PRESETS: ClassVar = {
+        "spec": {"strict": False, "lazy": True},
+        "shipped": {"strict": True, "lazy": True},
+    }
 
     @pytest.mark.parametrize(
         ("config", "strict", "lazy", "settled"),

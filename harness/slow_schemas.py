@@ -1,0 +1,88 @@
+"""Slow schemas: what a time limit decided once is remembered, so that a second run says the same.
+
+How long a compilation takes on a shared machine varies by a factor of two and more, processor
+time included. A schema that needs about as long as the limit would compile in one run and time
+out in the next, and two runs of the same cases would not give the same verdicts. So the outcome of
+every compilation that came near the limit is kept, by engine, version, options, vocabulary, schema
+and limit. One that timed out is not tried again; one that compiled is given more time. Removing the
+directory forgets everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+VARIABLE = "MASKCOURT_SLOW_SCHEMAS"
+"""Environment variable that names the directory."""
+
+NEAR = 0.2
+"""A compilation that used less than this share of the limit is too far from it to be kept."""
+
+PATIENCE = 5.0
+"""A schema that compiled within the limit before may take this many times the limit."""
+
+Memory = Literal["timed_out", "compiled"]
+
+
+def default_directory() -> Path:
+    """Where outcomes are kept: `VARIABLE`, else under the user's cache directory."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "maskcourt" / "slow-schemas"
+
+
+class SlowSchemas:
+    """What is remembered under one limit, and one vocabulary.
+
+    Args:
+        directory: Where it is kept; one small file per outcome.
+        limit: Seconds of processor time for a compilation.
+        vocabulary: The vocabulary's SHA-256.
+    """
+
+    def __init__(self, directory: Path, limit: float, vocabulary: str) -> None:
+        self._directory = directory
+        self._limit = limit
+        self._vocabulary = vocabulary
+
+    def recall(self, engine: Mapping[str, Any], schema: str) -> Memory | None:
+        """What became of this schema before; None when it is not known or was far from the limit.
+
+        Args:
+            engine: What the engine says it is: name, version, options, packages.
+            schema: The schema's JSON text.
+        """
+        try:
+            found = self._file(engine, schema).read_text("utf-8").strip()
+        except OSError:
+            return None
+        return found if found in ("timed_out", "compiled") else None  # type: ignore[return-value]
+
+    def limit(self, memory: Memory | None) -> float:
+        """Seconds that a compilation may take."""
+        return self._limit * PATIENCE if memory == "compiled" else self._limit
+
+    def keep(self, engine: Mapping[str, Any], schema: str, outcome: Memory, seconds: float) -> None:
+        """Remember an outcome, unless it was far from the limit or cannot be written."""
+        if outcome == "compiled" and seconds < self._limit * NEAR:
+            return
+        file = self._file(engine, schema)
+        temporary = file.with_name(f".{file.name}-{os.getpid()}")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(outcome + "\n", "utf-8")
+            temporary.rename(file)
+        except OSError:
+            return  # forgetting costs a repetition and nothing else
+
+    def _file(self, engine: Mapping[str, Any], schema: str) -> Path:
+        names = ("name", "version", "options", "packages")
+        key = [{name: engine[name] for name in names}, self._vocabulary, self._limit, schema]
+        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+        return self._directory / digest[:2] / digest[2:]

@@ -1,0 +1,111 @@
+"""The command line as a user has it: in a process of its own, watched from outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMAND = [sys.executable, "-c", "from harness.cli import main; main()"]
+PATIENCE = 120
+"""Seconds after which something that should have happened is taken to never happen."""
+
+
+def maskcourt(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; its output as text."""
+    command = [*COMMAND, *map(str, arguments)]
+    settings = {"cwd": ROOT, "capture_output": True, "text": True, "timeout": PATIENCE, **options}
+    return subprocess.run(command, check=False, **settings)
+
+
+@contextmanager
+def begun(
+    arguments: Iterable[object], log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A command that has started, in a session of its own, as at a terminal.
+
+    What it prints goes to `log`. What is left of it at the end is killed.
+    """
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, arguments)],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env={**os.environ, **(environment or {})},
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(condition: Callable[[], object], process: subprocess.Popen[bytes] | None = None) -> None:
+    """Wait until something is so; `process` must not end before that."""
+    last = time.monotonic() + PATIENCE
+    while not condition():
+        assert process is None or process.poll() is None, "the command ended too early"
+        assert time.monotonic() < last, "this should have happened by now"
+        time.sleep(0.01)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that were started by a process and are still there."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        fields = _fields(stat)
+        if fields and int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes below a process, at any depth."""
+    below = children(pid)
+    return below + [deeper for one in below for deeper in descendants(one)]
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process is no more, or only waits to be reaped."""
+    fields = _fields(Path(f"/proc/{pid}/stat"))
+    return not fields or fields[0] == "Z"
+
+
+def until_quiet(pid: int) -> None:
+    """Wait until a process seems to have nothing more to do."""
+    seen: list[list[str]] = []
+    until(lambda: seen.append(_fields(Path(f"/proc/{pid}/stat"))) or len(seen) > 20 < _alike(seen))
+
+
+def _alike(seen: list[list[str]]) -> int:
+    """How many of the last looks saw the same."""
+    return next((n for n, one in enumerate(reversed(seen)) if one != seen[-1]), len(seen))
+
+
+def lanes(pid: int) -> list[int]:
+    """The lane processes of a run."""
+    return [one for one in children(pid) if b"spawn_main" in _command_line(one)]
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _fields(stat: Path) -> list[str]:
+    """State, parent and so on, out of a ``stat`` file of /proc; none when the process is gone."""
+    try:
+        return stat.read_text("utf-8", "replace").rpartition(")")[2].split()
+    except OSError:
+        return []
