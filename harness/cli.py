@@ -8,6 +8,7 @@ the caller asked to fail on, 130 when interrupted, 0 else.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -48,15 +49,31 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
         if isinstance(value, int):
             return value
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", str(value), re.IGNORECASE)
-        if match is None:
+        size = int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " ")) if match else 0
+        if not size:
             self.fail(f"{value!r} is no size; write 512M or 4G", param, ctx)
-        return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
+        return size
+
+
+class _Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A positive, finite number of seconds."""
+
+    name = "SECONDS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0.0
+        if not 0 < seconds < math.inf:  # nan is not either
+            self.fail(f"{value!r} is no positive number of seconds", param, ctx)
+        return seconds
 
 
 _SHOWN = 50
 """Up to so many replayed verdicts are listed one by one; of more, those that differ."""
 
-_SECONDS = click.FloatRange(min=0, min_open=True)
+_SECONDS = _Seconds()
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -373,7 +390,7 @@ def _print_json(value: Mapping[str, Any]) -> None:
 def main() -> NoReturn:
     """Entry point of the console script."""
     debug = "--debug" in sys.argv or os.environ.get("MASKCOURT_DEBUG") == "1"
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     try:
         cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
     except click.exceptions.Abort:
@@ -388,7 +405,8 @@ def main() -> NoReturn:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        _fail(f"{error.strerror or error}: {error.filename}", UsageError.exit_code, debug=debug)
+        where = f": {error.filename}" if error.filename else ""
+        _fail(f"{error.strerror or error}{where}", UsageError.exit_code, debug=debug)
     sys.exit(0)
 
 
