@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import itertools
@@ -267,16 +268,23 @@ def _commit() -> str | None:
 
 def _note_session(run: RunDirectory, lanes: int) -> None:
     with (run.path / "sessions.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
+        # a line of its own, also where the one before was cut
+        stream.write("\n" + json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
 
 
 def _seconds(run: RunDirectory) -> float:
     """Wall time of all sessions; one that was interrupted lasted until its last stored case."""
-    lines = (run.path / "sessions.jsonl").read_text("utf-8").splitlines()
-    starts = [float(json.loads(line)["began"]) for line in lines]
+    starts = list(_starts((run.path / "sessions.jsonl").read_text("utf-8", "replace")))
     stored = sorted(file.stat().st_mtime for file in run.path.glob("parts/*/part.json"))
     total = time.time() - starts[-1]
     for began, end in itertools.pairwise(starts):
         last = max((moment for moment in stored if began <= moment < end), default=began)
         total += last - began
     return total
+
+
+def _starts(sessions: str) -> Iterator[float]:
+    """When each session began; lines that were cut or altered say nothing."""
+    for line in sessions.splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            yield float(json.loads(line)["began"])
