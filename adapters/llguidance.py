@@ -16,8 +16,9 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -43,6 +44,7 @@ _PRESETS = {
     "shipped": {"forced": True, "unicode_escapes": False},
 }
 _PROBE = 3
+_KEPT = 4096
 """Most continuations are refused within so many tokens; they need not be converted as a whole."""
 _UNICODE_ESCAPES = "json_allow_general_unicode_escapes"
 
@@ -148,9 +150,26 @@ class _Ids:
     """By id, 1 where it is special, end of sequence included."""
     eos: int
     eos_ids: tuple[int, ...]
+    _asked: dict[tuple[int, ...], list[int]] = field(default_factory=dict, compare=False)
 
     def ordinary(self, token: int) -> bool:
         return 0 <= token < len(self.special) and not self.special[token]
+
+    def asked(self, tokens: Sequence[int]) -> list[int]:
+        """What the library is asked about `tokens`: up to the first id that it never allows.
+
+        The end of sequence is the last of it. Kept, since the same tokens are asked about often.
+        """
+        key = tuple(tokens)
+        found = self._asked.get(key)
+        if found is None:
+            found = list(takewhile(self.ordinary, key))
+            if len(found) < len(key) and key[len(found)] in self.eos_ids:
+                found.append(self.eos)
+            if len(self._asked) >= _KEPT:
+                self._asked.clear()
+            self._asked[key] = found
+        return found
 
 
 class LLGuidanceMatcher:
@@ -203,21 +222,14 @@ class LLGuidanceMatcher:
         """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does."""
         if self._ended:
             return 0
-        taken = self._validated(tokens[:_PROBE])
-        return taken if taken < _PROBE else self._validated(tokens)
+        asked = self._ids.asked(tokens)
+        if asked[:1] == [self._ids.eos]:
+            return int(self.native.is_accepting())
+        taken = self._validated(asked[:_PROBE])
+        return taken if taken < _PROBE or len(asked) == _PROBE else self._validated(asked)
 
-    def _validated(self, tokens: Sequence[int]) -> int:
-        """As `follow`; takes time for every one of `tokens`, accepted or not."""
-        asked: list[int] = []
-        for token in tokens:
-            if token in self._ids.eos_ids:
-                if not asked:
-                    return int(self.native.is_accepting())
-                asked.append(self._ids.eos)
-                break
-            if not self._ids.ordinary(token):
-                break
-            asked.append(token)
+    def _validated(self, asked: list[int]) -> int:
+        """How many leading ids the library validates; takes time for each, accepted or not."""
         taken: int = self.native.validate_tokens(asked)
         self._raise_error()
         return taken

@@ -13,10 +13,10 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -126,6 +126,22 @@ class XGrammarEngine:
         return {name: value for name, value in settings.items() if name in known}
 
 
+_KEPT = 4096
+
+
+class _Plan(NamedTuple):
+    """How to follow some tokens: the first, then ordinary ones as one text, then the end."""
+
+    first: int
+    """The kind of the first token."""
+    rest: tuple[int, ...]
+    """The ordinary tokens behind it."""
+    text: bytes
+    """Their bytes."""
+    end: int | None
+    """The end-of-sequence id behind them, if that is what stands there."""
+
+
 @dataclass(frozen=True)
 class _Ids:
     """Which ids the library may allow at all, as a mask and by id."""
@@ -134,6 +150,26 @@ class _Ids:
     kinds: bytes
     """By id: `_IMPOSSIBLE`, `_ORDINARY` or `_END`."""
     texts: Sequence[bytes]
+    _plans: dict[tuple[int, ...], _Plan] = field(default_factory=dict, compare=False)
+
+    def plan(self, tokens: Sequence[int]) -> _Plan:
+        """How to follow `tokens`. Kept, since the same tokens are asked about often."""
+        key = tuple(tokens)
+        found = self._plans.get(key)
+        if found is None:
+            rest = tuple(takewhile(lambda token: self.kind(token) == _ORDINARY, key[1:]))
+            behind = key[len(rest) + 1 : len(rest) + 2]
+            end = behind[0] if behind and self.kind(behind[0]) == _END else None
+            text = b"".join([self.texts[token] for token in rest])
+            found = _Plan(self.kind(key[0]), rest, text, end)
+            if len(self._plans) >= _KEPT:
+                self._plans.clear()
+            self._plans[key] = found
+        return found
+
+    def kind(self, token: int) -> int:
+        """The kind of an id: the library complains in print when asked about an impossible one."""
+        return self.kinds[token] if 0 <= token < len(self.kinds) else _IMPOSSIBLE
 
     @classmethod
     def of(cls, vocabulary: Vocabulary, taken_for_special: Iterable[int]) -> _Ids:
@@ -166,7 +202,7 @@ class XGrammarMatcher:
 
     def consume(self, token: int) -> bool:
         """See `harness.protocol.Matcher.consume`."""
-        kind = _IMPOSSIBLE if self._ended else self._kind(token)
+        kind = _IMPOSSIBLE if self._ended else self._ids.kind(token)
         if not kind or not self.native.accept_token(token):
             return False
         self._ended = kind == _END
@@ -178,38 +214,32 @@ class XGrammarMatcher:
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`; accepts, then rolls back."""
-        if self._ended or not tokens or not self._kind(tokens[0]):
+        if self._ended or not tokens:
             return 0
+        plan = self._ids.plan(tokens)
         accept = self.native.accept_token
-        if not accept(tokens[0]):  # by far the most frequent answer
+        if not plan.first or not accept(tokens[0]):  # by far the most frequent answer
             return 0
-        if self._kind(tokens[0]) == _END:
+        if plan.first == _END:
             self.native.rollback(1)
             return 1
-        rest = tuple(takewhile(lambda token: self._kind(token) == _ORDINARY, tokens[1:]))
-        taken, steps = self._accept_all(rest)
+        taken, steps = self._accept_all(plan)
         taken, steps = taken + 1, steps + 1
-        if taken == len(rest) + 1 < len(tokens) and self._kind(tokens[taken]) == _END:
-            ended = accept(tokens[taken])
+        if taken == len(plan.rest) + 1 and plan.end is not None:
+            ended = accept(plan.end)
             taken, steps = taken + ended, steps + ended
         self.native.rollback(steps)
         return taken
 
-    def _accept_all(self, tokens: Sequence[int]) -> tuple[int, int]:
-        """How many ordinary `tokens` were accepted, and in how many steps of a rollback.
+    def _accept_all(self, plan: _Plan) -> tuple[int, int]:
+        """How many tokens of the rest were accepted, and in how many steps of a rollback.
 
         The text as a whole takes a third of the time, but tells no more than yes or no.
         """
-        texts = self._ids.texts
-        if tokens and self.native.accept_string(b"".join([texts[token] for token in tokens])):
-            return len(tokens), 1
-        accepted = sum(1 for _ in takewhile(self.native.accept_token, tokens))
+        if plan.rest and self.native.accept_string(plan.text):
+            return len(plan.rest), 1
+        accepted = sum(1 for _ in takewhile(self.native.accept_token, plan.rest))
         return accepted, accepted
-
-    def _kind(self, token: int) -> int:
-        """The kind in `_Ids`: the library prints a complaint when asked about an impossible id."""
-        kinds = self._ids.kinds
-        return kinds[token] if 0 <= token < len(kinds) else _IMPOSSIBLE
 
     def _copied_with(self, native: Any) -> Self:
         twin = copy(self)

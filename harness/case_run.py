@@ -19,17 +19,10 @@ from harness.outcomes import Compiled, Failure, MaskLies
 from harness.panel import Panel, Stepped
 from harness.places import place_of
 from harness.resolve import Resolver
-from harness.rollout import keyed_index
 from harness.scene import Scene
 from harness.tables import Rows
 from harness.vocabulary import Vocabulary
 from harness.walk import Position, WalkKey, accepters, choose, choose_for_most, path_tokens, stack
-
-ALWAYS_AUDITED = 16
-"""At the first so many positions of a walk the completions are looked at again, mask by mask."""
-
-AUDITED = 8
-"""Behind them, at one position in so many, drawn by the position's key."""
 
 MAX_FAILURES = 3
 """An engine whose host failed this often within one case takes no further part in it."""
@@ -111,6 +104,7 @@ class _Run:
         )
         self.lost: set[int] = set()
         self.distrusted = distrusted
+        self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
         self.failures: dict[int, int] = {}
 
     def rows(self) -> Rows:
@@ -254,8 +248,8 @@ class _Run:
     def _resolved(self, walk: int, position: Position, drawn: Tokens, context: Context) -> Scene:
         """The scene with its findings.
 
-        Engines have faster ways to consume a text than one mask after the other. At some
-        positions the completions are looked at again, every mask on the way included.
+        Engines have faster ways to consume a text than one mask after the other. Each distinct
+        completion that a verdict of the case rests on is looked at again, mask by mask.
 
         Raises:
             _MaskLies: An engine's faster way allowed what its masks do not.
@@ -263,10 +257,8 @@ class _Run:
         tools = self.tools
         scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
         tools.resolver.resolve(scene, context)
-        if position.number >= ALWAYS_AUDITED and keyed_index(f"{position.key}/audit", AUDITED):
-            return scene
         rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
-        for row in scene.unconfirmed(rests_on):
+        for row in scene.unconfirmed(rests_on, self.confirmed):
             engine = scene.findings.engines[row]
             if engine not in self.distrusted:
                 raise _MaskLies(engine, walk, position.number)

@@ -331,7 +331,7 @@ def engines(as_json: bool) -> None:
         options = row["options"]
         table.add_row(
             name,
-            row["installed"] or "not installed",
+            row["installed"] or row.get("problem", "not installed"),
             "\n".join(options),
             "\n".join(json.dumps(one["default"]) for one in options.values()),
             "\n".join(one["help"] for one in options.values()),

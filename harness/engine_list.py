@@ -6,13 +6,24 @@ import importlib.metadata
 from typing import Any
 
 from harness.engines import adapter_class, known_engines
+from harness.errors import UsageError
 
 
 def listed_engines() -> dict[str, dict[str, Any]]:
     """Per engine: its adapter, the installed version (None if there is none) and its options."""
     found: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
-        adapter = adapter_class(reference)
+        try:
+            adapter = adapter_class(reference)
+        except UsageError as problem:  # a broken plug-in must not hide the other engines
+            found[name] = {
+                "adapter": reference,
+                "distribution": None,
+                "installed": None,
+                "problem": str(problem),
+                "options": {},
+            }
+            continue
         found[name] = {
             "adapter": reference,
             "distribution": adapter.DISTRIBUTION,

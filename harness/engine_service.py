@@ -162,7 +162,8 @@ class EngineService:
         arrays = message.arrays
         continuations = wire.Ragged.from_arrays(arrays, "continuations").ints()
         members = wire.Ragged.from_arrays(arrays, "members").ints()
-        lists = [[continuations[number] for number in one] for one in members]
+        tuples = [tuple(one) for one in continuations]
+        lists = [[tuples[number] for number in one] for one in members]
         questions = zip(
             arrays["tokens"].tolist(),
             arrays["lists"].tolist(),
@@ -242,7 +243,7 @@ class EngineService:
         trial = self.here.clone()
         return trial if trial.consume(token) else None
 
-    def _first_allowed(self, trial: Matcher, lists: Sequence[list[int]], start: int) -> int:
+    def _first_allowed(self, trial: Matcher, lists: Sequence[Sequence[int]], start: int) -> int:
         quick = isinstance(trial, FollowingMatcher) and not self._strict
         follow: Any = trial.follow if quick else None  # type: ignore[attr-defined]
         for rank in range(start, len(lists)):

@@ -25,6 +25,9 @@ ENTRY_POINTS = "maskcourt.engines"
 
 DEFAULT = ("xgrammar", "llguidance", "outlines")
 
+MAX_ENGINES = 32
+"""Tables hold sets of engines as bits of 32-bit numbers."""
+
 Value = bool | int | str
 
 _SPEC = re.compile(
@@ -105,6 +108,8 @@ def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
         if spec.name in seen:
             raise UsageError(f"engine {spec.name!r} is named twice", "name each engine once")
         seen.add(spec.name)
+    if len(specs) > MAX_ENGINES:
+        raise UsageError(f"{len(specs)} engines are named", f"at most {MAX_ENGINES} at a time")
     if not specs:
         raise UsageError("no engine is named", "for example: --engines xgrammar,llguidance")
     return specs

@@ -181,6 +181,7 @@ class Host:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         environment |= dict.fromkeys(_ONE_THREAD, "1")
         environment["TOKENIZERS_PARALLELISM"] = "false"
+        environment["PYTHONHASHSEED"] = "0"  # an engine in Python may go by the order of a set
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         return environment
 

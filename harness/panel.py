@@ -172,7 +172,8 @@ class Panel:
             for index in asks
         }
         for index, answer in self._ask(asks, limits).items():
-            outcomes[index] = self._compiled(answer)
+            outcome = self._compiled(answer)
+            outcomes[index] = timed_out if isinstance(outcome, TimedOut) else outcome
             self._remember(index, schema, outcomes[index])
         return dict(sorted(outcomes.items()))
 

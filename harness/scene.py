@@ -209,27 +209,38 @@ class Scene:
         """The errors that the validators name in a completed token."""
         return self._judge.errors(self.text(column, number))
 
-    def unconfirmed(self, needed: Iterable[tuple[int, int]]) -> list[int]:
+    def unconfirmed(
+        self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
+    ) -> list[int]:
         """The engines (by row) whose masks forbid a completion that they were found to allow.
 
         Args:
-            needed: Rows and columns whose completions verdicts rest on. One column of each
-                engine and completion is looked at again, every mask on the way included.
+            needed: Rows and columns whose completions verdicts rest on. Of each engine and
+                completion one column is looked at again, every mask on the way included.
+            known: Engines and completions that were looked at before; those that prove to be
+                allowed are added.
         """
-        exemplars: dict[int, dict[int, int]] = {}
+        exemplars: dict[int, dict[tuple[int, ...], int]] = {}
         for row, column in needed:
-            number = int(self.findings.completion[row, column])
-            exemplars.setdefault(row, {}).setdefault(number, column)
+            tokens = self.findings.completions[self.findings.completion[row, column]].tokens
+            if (self.findings.engines[row], tokens) not in known:
+                exemplars.setdefault(row, {}).setdefault(tokens, column)
         asks: dict[int, Ask] = {}
         for row, columns in exemplars.items():
-            completions = [self.findings.completions[number].tokens for number in columns]
-            tokens = self.findings.tokens[list(columns.values())]
-            continuations = wire.Ragged.of_ints(completions).arrays("continuations")
-            asks[row] = ({"do": "confirm"}, {"tokens": tokens, **continuations})
+            disputed = self.findings.tokens[list(columns.values())]
+            continuations = wire.Ragged.of_ints(list(columns)).arrays("continuations")
+            asks[row] = ({"do": "confirm"}, {"tokens": disputed, **continuations})
         answers = self._ask(asks)
         for row in asks.keys() - answers.keys():
             self.disown(row, FAILED[self.failures[self.findings.engines[row]].word])
-        return [row for row, answer in answers.items() if not answer.arrays["allowed"].all()]
+        lying = []
+        for row, answer in answers.items():
+            allowed = answer.arrays["allowed"].tolist()
+            proven = zip(exemplars[row], allowed, strict=True)
+            known.update((self.findings.engines[row], tokens) for tokens, one in proven if one)
+            if not all(allowed):
+                lying.append(row)
+        return lying
 
     def disown(self, row: int, status: Status) -> None:
         """Withdraw everything that rests on completions of one engine."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -78,6 +79,13 @@ def is_gone(pid: int) -> bool:
     """Whether a process is no more, or only waits to be reaped."""
     fields = _fields(Path(f"/proc/{pid}/stat"))
     return not fields or fields[0] == "Z"
+
+
+def ignores_interrupts(pid: int) -> bool:
+    """Whether Ctrl-C at the terminal does nothing to a process, not even while it starts."""
+    status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
+    (ignored,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
+    return bool(int(ignored, 16) >> (signal.SIGINT - 1) & 1)
 
 
 def until_quiet(pid: int) -> None:

@@ -14,7 +14,16 @@ import pytest
 
 from harness.tally import summary
 from harness.vocabulary import byte_vocabulary
-from tests.command import begun, descendants, is_gone, lanes, maskcourt, until, until_quiet
+from tests.command import (
+    begun,
+    descendants,
+    ignores_interrupts,
+    is_gone,
+    lanes,
+    maskcourt,
+    until,
+    until_quiet,
+)
 
 ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:ForbidsOne"
 CASES = 7
@@ -117,7 +126,7 @@ class TestKilled:
         out, log = tmp_path / "run", tmp_path / "log"
         moments = [
             lambda: log.stat().st_size > 0,
-            lambda: (out / "run.json").exists(),
+            (out / "run.json").exists,
             lambda: bench.waiting(2) == 1,
             lambda: parts(out) == ["000000", "000001"],
         ]
@@ -211,6 +220,7 @@ class TestInterrupted:
         with begun(bench.arguments(out, lanes=2), log, {"TMPDIR": str(scratch)}) as process:
             if moment == "starting":
                 until(lambda: len(lanes(process.pid)) == 2, process)
+                assert all(map(ignores_interrupts, lanes(process.pid)))
             else:
                 until(lambda: parts(out) == stored, process)
             below = descendants(process.pid)

@@ -125,6 +125,14 @@ class TestDrawing:
             assert census == len(ids & always)
             assert len(sample) == max(cap, census)
 
+    def test_a_sample_is_the_same_on_every_machine(self):
+        sample, census = drawn(range(1000), 8, (5,), "0/case/0/3/0,1")
+        assert (sample, census) == ({5, 151, 394, 416, 765, 790, 906, 926}, 1)
+
+    def test_as_many_as_the_cap_are_no_sample(self):
+        assert drawn(range(8), 8, (5,)) == (set(range(8)), 8)
+        assert drawn(range(9), 8, (5,))[1] == 1
+
     @given(IDS, st.integers(1, 30), st.text(max_size=5))
     def test_the_same_key_draws_the_same(self, ids, cap, key):
         assert drawn(ids, cap, (), key) == drawn(ids, cap, (), key)

@@ -345,7 +345,7 @@ class TestDamagedParts:
         damage(run / "parts/000001/verdicts.parquet")
         assert "parts/000001" in refusal("tally", run)
 
-    @pytest.mark.parametrize("name", ["verdicts.parquet", "costs.parquet", "part.json"])
+    @pytest.mark.parametrize("name", ["verdicts.parquet", "part.json"])
     def test_are_not_gone_on_with(self, own, unfinished, tmp_path, name):
         run = shutil.copytree(unfinished, tmp_path / "run")
         cut(run / "parts/000001" / name)

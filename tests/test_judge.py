@@ -53,6 +53,11 @@ class TestRulings:
             Ruling(INVALID, "", "maxProperties", "/maxProperties", ""),
         ]
 
+    def test_the_first_error_is_the_one_that_jsonschema_names_first(self, judge):
+        """The other validator names ``type`` first."""
+        assert judge.open('{"minimum": 5, "type": "string"}') is None
+        assert judge.judge([b"1"]) == [Ruling(INVALID, "", "minimum", "/minimum", "")]
+
     def test_weighing_says_the_same_but_for_what_is_doubtful(self, judge):
         assert judge.open(COLOUR) is None
         texts = [b"{}", b'{"a/b": [2]}', b'{"x": 1, "x": 2}', b"nul", b"[1e999]"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,51 @@ class ForbidsEnd(Enumerator):
         return self.Matcher(self.vocabulary, language, language)
 
 
+class AllowsOnlyExtra(AcceptsExtra):
+    """Allows the texts of ``x-extra`` and no others."""
+
+    def language(self, schema):
+        return miniatures.Language(frozenset(text.encode() for text in schema["x-extra"]))
+
+
+class TestWhoIsCharged:
+    SCHEMA = MappingProxyType(
+        {"enum": [12, 20], "x-extra": ["13", "20"], "x-forbidden": [["", "1"]]}
+    )
+    """Behind 1, one engine goes on to what is valid, one to what is not; one forbids it."""
+
+    def test_what_one_engine_finishes_clears_the_token_for_all(self):
+        engines = [Enumerator, AllowsOnlyExtra, ForbidsOne]
+        rows = run_case(engines, case(dict(self.SCHEMA), 20))
+        assert kinds(rows) == {("ForbidsOne", "false_rejection")}
+
+    def test_in_the_original_procedure_each_answers_for_its_own_completion(self):
+        engines = [Enumerator, AllowsOnlyExtra, ForbidsOne]
+        rows = run_case(engines, case(dict(self.SCHEMA), 20), resolver=RESOLVERS["rollout"])
+        assert kinds(rows) == {
+            ("ForbidsOne", "false_rejection"),
+            ("AllowsOnlyExtra", "false_acceptance"),
+        }
+
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    def test_every_token_of_a_large_dispute_is_resolved(self, resolver):
+        engines = [Enumerator, miniatures.AllowsEverything]
+        rows = run_case(engines, case({"const": True}, True), resolver=RESOLVERS[resolver])
+        disputed = [one["disputed_tokens"] for one in records(rows, "positions")]
+        assert all(tokens > 250 for tokens in disputed)
+        assert rows.count("verdicts") == sum(disputed)
+        assert {kind for _, kind in kinds(rows)} == {"false_acceptance", "false_rejection"}
+
+    def test_of_a_large_dispute_just_the_right_tokens_are_cleared(self):
+        rows = run_case([Enumerator, miniatures.AllowsEverything], case({"const": True}, True))
+        cleared = {
+            one["token"]
+            for one in records(rows, "verdicts")
+            if (one["position"], one["kind"]) == (0, "false_rejection")
+        }
+        assert cleared == set(b" \t\r\n")
+
+
 class EndsEarly(Enumerator):
     """Allows the end before anything is written, and not behind ``12``."""
 
@@ -331,6 +377,31 @@ class TestTheFailureOfOneEngine:
         assert len(failures(first)) == MAX_FAILURES == first.count("positions")
         second = run.run(case(short, 7, name="second"))
         assert kinds(second) == {("CrashesBehindExtra", "false_acceptance")}
+
+
+class TestSeveralWalks:
+    RULES = replace(UNCAPPED, walks=2, panel="survivors")
+
+    def test_go_through_the_valid_instances_with_proofs_of_their_own(self):
+        rows = run_case([Enumerator, AcceptsExtra], case(LIE, "ab", "cd"), rules=self.RULES)
+        walked = {}
+        for one in records(rows, "positions"):
+            walked.setdefault(one["walk"], []).append(one["offset"])
+        assert {walk: offsets[-1] for walk, offsets in walked.items()} == {0: 4, 1: 4}
+        accused = {(one["walk"], one["position"]) for one in records(rows, "verdicts")}
+        assert accused == {(0, 0), (0, 2), (0, 3), (1, 0)}
+
+    def test_an_engine_that_failed_in_one_takes_no_part_in_the_next(self):
+        engines = [CrashesOnMask, Enumerator, AcceptsExtra]
+        rows = run_case(engines, case(LIE, "ab", "cd"), rules=self.RULES)
+        judged = {(one["walk"], one["judged"]) for one in records(rows, "positions")}
+        assert judged == {(0, 7), (0, 6), (1, 6)}
+        assert failures(rows) == [("CrashesOnMask", "walk", 2)]
+
+    def test_end_with_it_under_the_common_rule(self):
+        rules = replace(self.RULES, panel="common")
+        rows = run_case([CrashesOnMask, Enumerator], case(LIE, "ab", "cd"), rules=rules)
+        assert {one["walk"] for one in records(rows, "positions")} == {0}
 
 
 def failures(rows: Rows) -> list[tuple[str, str, int]]:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -110,9 +109,8 @@ class TestCases:
         assert run.table("verdicts").schema == SCHEMAS["verdicts"]
 
     def test_nothing_is_there_at_first(self, begun):
-        run = begun()
-        assert run.done() == set()
-        assert run.table("cases").schema == SCHEMAS["cases"]
+        assert begun().done() == set()
+        assert begun().table("cases").schema == SCHEMAS["cases"]
 
     def test_a_case_that_is_there_already_stays_as_it_is(self, begun):
         """The lane that stored it died before it could say so."""
@@ -372,19 +370,13 @@ class TestIdentity:
 
 
 class TestPaths:
-    def test_missing_directories_are_made(self, begun, tmp_path):
-        assert begun(path=tmp_path / "a" / "b" / "run").done() == set()
+    @pytest.mark.parametrize("path", ["a/b/run", "."])
+    def test_missing_directories_are_made_and_empty_ones_will_do(self, begun, tmp_path, path):
+        assert begun(path=tmp_path / path).done() == set()
 
-    def test_an_empty_directory_will_do(self, begun, tmp_path):
-        (tmp_path / "run").mkdir()
-        assert begun().done() == set()
-
-    @pytest.mark.parametrize("left", ["parts", ".lock", "run.json.tmp"])
-    def test_what_a_run_that_died_at_once_left_will_do(self, begun, tmp_path, left):
-        (tmp_path / "run").mkdir()
-        if left == "parts":
-            (tmp_path / "run" / left).mkdir()
-        else:
+    def test_what_a_run_that_died_at_once_left_will_do(self, begun, tmp_path):
+        (tmp_path / "run" / "parts").mkdir(parents=True)
+        for left in (".lock", "run.json.tmp"):
             (tmp_path / "run" / left).write_text("half")
         assert begun().done() == set()
         assert not (tmp_path / "run" / "run.json.tmp").exists()
@@ -506,4 +498,3 @@ def test_reading_needs_no_lock_and_writes_nothing(begun, tmp_path):
     assert copy.table("cases").num_rows == 3
     assert sorted(file.name for file in run.path.iterdir()) == before
     assert not (tmp_path / "copy" / ".lock").exists()
-    assert isinstance(copy.table("cases"), pa.Table)

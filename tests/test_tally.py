@@ -409,6 +409,15 @@ class TestEstimates:
             widths.append(found.high - found.low)
         assert widths == sorted(widths, reverse=True)
 
+    def test_know_that_half_of_all_tokens_say_more_than_as_many_of_a_million(self):
+        """Samples without replacement: the width shrinks by the root of what is left over."""
+
+        def width(tokens):
+            found = estimated([(tokens, 50, 0)], [(0, 10)])
+            return (found.high - found.low) / tokens
+
+        assert width(100) == pytest.approx(width(1_000_000) * (50 / 99) ** 0.5, rel=1e-3)
+
     @pytest.mark.parametrize(
         ("sizes", "shares", "cap"),
         [
