@@ -43,8 +43,8 @@ _PRESETS = {
 _IMPOSSIBLE, _ORDINARY, _END = 0, 1, 2
 
 
-_CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ")
-"""The time of day in front of the library's messages: no part of what it says of a schema."""
+_CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
+"""The time of day in the library's messages: no part of what it says of a schema."""
 
 
 class XGrammarEngine:
@@ -99,7 +99,8 @@ class XGrammarEngine:
         except RuntimeError as error:
             if "bad_alloc" in str(error):
                 raise MemoryError(str(error)) from error
-            raise Refused(_CLOCK.sub("", str(error).strip())) from error
+            message = _CLOCK.sub("", str(error).strip())
+            raise Refused(message or type(error).__name__) from error
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
             return XGrammarMatcher(matcher(grammar), self._ids)

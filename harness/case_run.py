@@ -14,7 +14,7 @@ from harness.continuations import Context, Continuations
 from harness.dispute import Tokens, find_disputes
 from harness.findings import Status, witnessed
 from harness.jsontext import START, advance
-from harness.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
+from harness.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
 from harness.outcomes import Compiled, Failure, MaskLies
 from harness.panel import Panel, Stepped
 from harness.places import place_of
@@ -311,4 +311,6 @@ def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
         what = f"{ruling.keyword or ruling.reason} at {ruling.instance_pointer or 'its root'}"
         message = f"the reference {shown} is not valid under its schema: {what}"
         return "reference_invalid", message
+    if ruling.verdict == UNDECIDED:
+        return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
     return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"

@@ -136,8 +136,8 @@ def _print_open(engines: Mapping[str, Any], console: Console) -> None:
 
 def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
     lines = [
-        f"{summary['cases']:,} cases, {summary['walked']:,} walked, {summary['positions']:,}"
-        f" positions, {summary['disputed_tokens']:,} disputed tokens"
+        f"{_plural(summary['cases'], 'case')}, {summary['walked']:,} walked,"
+        f" {summary['positions']:,} positions, {summary['disputed_tokens']:,} disputed tokens"
         f" ({summary['resolved_tokens']:,} resolved)"
         + (f", {summary['seconds']:,.0f} s" if summary["seconds"] is not None else "")
     ]

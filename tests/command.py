@@ -31,7 +31,8 @@ def begun(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A command that has started, in a session of its own, as at a terminal.
 
-    What it prints goes to `log`. What is left of it at the end is killed.
+    What it prints goes to `log`, its temporary files beside it. What is left of it at the end is
+    killed.
     """
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -41,7 +42,7 @@ def begun(
             stdout=output,
             stderr=output,
             start_new_session=True,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, "TMPDIR": str(log.parent), **(environment or {})},
         )
     try:
         yield process

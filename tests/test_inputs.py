@@ -323,18 +323,19 @@ class TestDamagedRuns:
                 assert (run / file.name).read_bytes() == file.read_bytes()
 
 
-class TestDamagedParts:
-    @pytest.fixture(scope="class")
-    def unfinished(self, own, tmp_path_factory):
-        """A run that stopped for want of space, two of its cases stored."""
-        root = tmp_path_factory.mktemp("unfinished")
-        noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(6000))
-        big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
-        write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
-        arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run")
-        assert maskcourt(*arguments, preexec_fn=little_space).returncode == 2
-        return root / "run"
+@pytest.fixture(scope="module")
+def unfinished(own, tmp_path_factory):
+    """A run that stopped for want of space, two of its cases stored."""
+    root = tmp_path_factory.mktemp("unfinished")
+    noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(6000))
+    big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
+    write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
+    arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run")
+    assert maskcourt(*arguments, preexec_fn=little_space).returncode == 2
+    return root / "run"
 
+
+class TestDamagedParts:
     def again(self, own: Path, unfinished: Path, run: Path) -> object:
         data = ("--cases", unfinished.parent / "own.jsonl")
         return maskcourt(*request(own, *data, "--out", run))

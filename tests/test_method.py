@@ -39,6 +39,9 @@ from tests.oracle import (
     verdicts_at,
 )
 
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
 PROOFS = {"false_rejection": True, "false_acceptance": False}
 CLOCKS = ("timings", "costs")
 

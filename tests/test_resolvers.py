@@ -17,6 +17,9 @@ from harness.tables import Rows
 from harness.vocabulary_readers import open_vocabulary
 from tests.oracle import RESOLVERS, trials, verdicts_at
 
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
 Entry = tuple[int, int, str]
 """Position, token, engine."""
 
