@@ -270,12 +270,18 @@ class Pattern:
         return [chr(point) for point in points]
 
 
+MAX_GROUPS = 200
+"""Expressions with more groups than this have no automaton here."""
+
+
 @lru_cache(maxsize=1024)
 def pattern(expression: str) -> Pattern | None:
     r"""The automaton for an ECMA 262 expression, as far as `re` reads it; None when it cannot.
 
     ``\d`` and ``\w`` are ASCII, as in ECMA 262.
     """
+    if expression.count("(") > MAX_GROUPS:
+        return None  # whether the parser's recursion ends well must not depend on who set its limit
     expression = re.sub(r"\(\?<(?![=!])", "(?P<", expression)
     try:
         with warnings.catch_warnings():
