@@ -69,7 +69,7 @@ def _failure(error: BaseException) -> wire.Message:
     )
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     """Ask the kernel to end this process when its coordinator dies, even in native code."""
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -79,7 +79,7 @@ def _die_with_parent() -> None:
 
 def main() -> None:
     """Entry point of the process."""
-    _die_with_parent()
+    die_with_parent()
     inward, outward, reference = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     try:
         service = load(reference)()

@@ -8,7 +8,6 @@ that takes its lane down three times is stored as that and left.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -30,6 +29,7 @@ from harness.case_run import CaseRun, Rules
 from harness.cases import Case
 from harness.engines import EngineSpec
 from harness.errors import MaskcourtError, UsageError
+from harness.host_worker import die_with_parent
 from harness.judge import Judge
 from harness.outcomes import Failure
 from harness.panel import Limits, Panel
@@ -283,7 +283,7 @@ def _deaf_to_interrupts() -> Iterator[None]:
 def _lane_main(connection: Connection, settings: LaneSettings) -> None:
     """A lane process: serve cases until told to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides what Ctrl-C means
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    die_with_parent()
     lane = Lane(settings)
     try:
         connection.send(lane.open())
