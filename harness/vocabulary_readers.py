@@ -314,10 +314,15 @@ _GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\
 def _rank_pattern(
     tokenizer: Mapping[str, Any], vocab: Mapping[str, int], table: _Table
 ) -> str | None:
-    """The pre-tokeniser's pattern where BPE by ids gives what the tokenizer gives, else None."""
+    """The pre-tokeniser's pattern where BPE by ids gives what the tokenizer gives, else None.
+
+    A text in Unicode's normal form C is meant: most of these tokenizers normalise to it first.
+    """
     *before, last = _parts(tokenizer.get("pre_tokenizer"), "pretokenizers") or [{"type": None}]
     if last["type"] != "ByteLevel" or last.get("add_prefix_space"):
         return None
+    if (tokenizer.get("normalizer") or {"type": "NFC"})["type"] != "NFC":
+        return None  # what is encoded is another text
     if not _ids_are_ranks(vocab, tokenizer["model"], table.ordinary.keys()):
         return None
     if not before:

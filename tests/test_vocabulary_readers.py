@@ -191,6 +191,11 @@ class TestPattern:
         parts = {"pre_tokenizer": SPLIT_THEN_BYTES, "added_tokens": tokens}
         assert self.pattern(write, **parts) is None
 
+    @pytest.mark.parametrize(("normalizer", "same"), [("NFC", True), ("Lowercase", False)])
+    def test_a_normalizer_that_encodes_another_text(self, write, normalizer, same):
+        parts = byte_level(pre_tokenizer=SPLIT_THEN_BYTES) | {"normalizer": {"type": normalizer}}
+        assert (open_vocabulary(write(parts), "<|end|>").pattern is not None) is same
+
     @pytest.mark.parametrize(
         "pre_tokenizer",
         [
