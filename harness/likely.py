@@ -165,7 +165,7 @@ class Likely:
             passing = sum(self.fits(part, value, depth) for part in parts)
             if parts and (passing == 0 or (keyword == "oneOf" and passing > 1)):
                 return False
-        if "not" in schema and not schema["not"]:
+        if schema.get("not") is True or schema.get("not") == {}:
             return False
         if "if" in schema:
             branch = "then" if self.fits(schema["if"], value, depth) else "else"
