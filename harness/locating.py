@@ -1,0 +1,71 @@
+"""Locating: whether an invalid completion fails at the disputed token or somewhere behind it.
+
+A false acceptance is *located* where the part of the text that fails lies at the disputed token in
+every attempt. Only the first error that a validator names is looked at; where that does not settle
+it the error counts as being elsewhere, so that what is called located is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.judge import Ruling
+from harness.locate import at_fault, memoisable, skeleton
+from harness.validator_service import pointer_parts
+
+MAX_SEARCHES = 512
+"""Texts per position that are looked at; what is left over is not called located."""
+
+Key = tuple[int, bytes, str, str, str]
+
+
+class Locating:
+    """The search for the failing part, for the texts of one position.
+
+    Many tokens share a completion and differ in nothing that matters for the place of an error:
+    then one text stands for all of them (see `harness.locate.skeleton`).
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._known: dict[Key, bool] = {}
+        self._searches = 0
+
+    def at_token(
+        self,
+        text: Callable[[], bytes],
+        number: int,
+        start: int,
+        token: bytes,
+        ruling: Ruling,
+        end_of_text: bool,
+    ) -> bool:
+        """Whether the error of an invalid completed text lies at its disputed token.
+
+        Args:
+            text: Gives the whole text.
+            number: The completion's number at this position.
+            start: Where the token begins.
+            token: Its bytes; none at the end of generation.
+            ruling: What is said of the text.
+            end_of_text: Whether the token ends generation.
+        """
+        keyword = "json" if ruling.reason == "not_json" else ruling.keyword
+        if not keyword:
+            return False
+        shape = skeleton(token) if memoisable(keyword) else token
+        key = (number, shape, keyword, ruling.instance_pointer, ruling.schema_pointer)
+        if key not in self._known:
+            if self._searches >= MAX_SEARCHES:
+                return False
+            self._searches += 1
+            fault = (
+                keyword,
+                tuple(pointer_parts(ruling.instance_pointer)),
+                tuple(pointer_parts(ruling.schema_pointer)),
+            )
+            whole = text()
+            begin = len(whole) if end_of_text else start
+            self._known[key] = at_fault(whole, begin, begin + len(token), fault, self._schema)
+        return self._known[key]

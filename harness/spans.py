@@ -1,0 +1,224 @@
+"""Where the values, members and items of a JSON text lie, found as they are asked for.
+
+A node is looked into only when its members or items are wanted, one compiled pattern a member;
+what is nested below is skipped by a map of the brackets. Texts must be JSON (RFC 8259); offsets
+count bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+Part = tuple[int, int]
+"""A span of bytes, begin and end; empty, at the end of the text, for the end of the text itself."""
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_SPACE = rb"[ \t\n\r]*+"
+_SIMPLE = rb"(" + _STRING + rb'|[^\s"{\[\]},:]++)?+' + _SPACE
+_MEMBER = re.compile(
+    _SPACE + rb"(?:(" + _STRING + rb")" + _SPACE + rb":" + _SPACE + rb")?+" + _SIMPLE, re.DOTALL
+)
+# Group 1 of an item never takes part: keys and items are read by the same loop.
+_ITEM = re.compile(_SPACE + rb"(\Z)?" + _SIMPLE, re.DOTALL)
+_BLANK = re.compile(_SPACE)
+_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
+_OPENING: Final = b"{["
+_UNREAD: Final = object()
+_CHARACTER = re.compile(
+    rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[\xc0-\xff][\x80-\xbf]*+|.", re.DOTALL
+)
+_KINDS: Final = {
+    b'"': "string",
+    b"{": "object",
+    b"[": "array",
+    b"t": "true",
+    b"f": "false",
+    b"n": "null",
+}
+
+
+class Node:
+    """One value of a text.
+
+    Attributes:
+        text: The whole text.
+        start: Where the value begins.
+        end: Where it ends, exclusive.
+        kind: ``string``, ``number``, ``object``, ``array``, ``true``, ``false`` or ``null``.
+    """
+
+    __slots__ = ("_closers", "_items", "_members", "_value", "end", "kind", "start", "text")
+
+    def __init__(self, text: bytes, start: int, end: int, closers: dict[int, int]) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
+        self.kind = _KINDS.get(text[start : start + 1], "number")
+        self._closers = closers
+        self._value: Any = _UNREAD
+        self._members: tuple[Member, ...] | None = None
+        self._items: tuple[Item, ...] | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """The text of the value."""
+        return self.text[self.start : self.end]
+
+    @property
+    def value(self) -> Any:
+        """The value itself."""
+        if self._value is _UNREAD:
+            self._value = _name(self.raw) if self.kind == "string" else json.loads(self.raw)
+        return self._value
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of an object, in their order."""
+        if self._members is None:
+            self._members = tuple(
+                Member(_name(self.text[key[0] : key[1]]), self._at(key), self._at(value), comma)
+                for key, value, comma in self._scanned()
+            )
+        return self._members
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items of an array."""
+        if self._items is None:
+            self._items = tuple(Item(self._at(value), comma) for _, value, comma in self._scanned())
+        return self._items
+
+    @property
+    def names(self) -> set[str]:
+        """The names of the members of an object; empty for every other value."""
+        if self.kind != "object":
+            return set()
+        return {_name(self.text[key[0] : key[1]]) for key, _, _ in self._scanned()}
+
+    def child(self, key: str | int) -> Node | None:
+        """The value of the member or the item `key`; None where there is none."""
+        if self.kind == "object":
+            name = str(key)
+            for (start, end), value, _ in self._scanned():
+                if _name(self.text[start:end]) == name:
+                    return self._at(value)
+        elif self.kind == "array" and isinstance(key, int):
+            for index, (_, value, _) in enumerate(self._scanned()):
+                if index == key:
+                    return self._at(value)
+        return None
+
+    @property
+    def last(self) -> Part:
+        """The bytes that complete the value.
+
+        The closing quote or bracket; for a number, which nothing closes, the byte behind it, or
+        the end of the text; a literal is complete with its first byte and is named as a whole.
+        """
+        if self.kind == "number":
+            return self.end, min(self.end + 1, len(self.text))
+        if self.kind in ("string", "object", "array"):
+            return self.end - 1, self.end
+        return self.start, self.end
+
+    @property
+    def first(self) -> Part:
+        """The bytes that tell the kind of the value: an opening bracket, or the whole scalar."""
+        if self.kind in ("object", "array"):
+            return self.start, self.start + 1
+        return self.start, self.end
+
+    def _at(self, span: Part) -> Node:
+        return Node(self.text, *span, self._closers)
+
+    def _scanned(self) -> Iterator[tuple[Part, Part, int]]:
+        """The spans of each key (of an array none) and value, and the offset of the comma before.
+
+        No name is read and no node is made: most are only passed on the way to one of them.
+        """
+        text, closers, comma = self.text, self._closers, -1
+        step = (_MEMBER if self.kind == "object" else _ITEM).match
+        last, at = self.end - 1, self.start + 1
+        while (match := step(text, at)) is not None:
+            key, value, at = match.span(1), match.span(2), match.end()
+            if value[0] < 0:
+                if text[at] not in _OPENING:
+                    return  # the container is empty
+                if not closers:
+                    closers.update(_closers(text))
+                value = at, closers[at]
+                blank = _BLANK.match(text, value[1])
+                assert blank is not None
+                at = blank.end()
+            yield key, value, comma
+            if at >= last:
+                return
+            comma, at = at, at + 1
+
+
+class Member(NamedTuple):
+    """One member of an object; `comma` is the offset of the comma before it, -1 for the first."""
+
+    name: str
+    key: Node
+    value: Node
+    comma: int
+
+    @property
+    def begin(self) -> Part:
+        """The byte from which on there is such a member: its comma, or the first one's quote."""
+        return _begin(self.comma, self.key)
+
+
+class Item(NamedTuple):
+    """One item of an array; `comma` is the offset of the comma before it, -1 for the first."""
+
+    value: Node
+    comma: int
+
+    @property
+    def begin(self) -> Part:
+        """The byte from which on there is such an item: its comma, or the first one's first."""
+        return _begin(self.comma, self.value)
+
+
+def _begin(comma: int, node: Node) -> Part:
+    at = node.start if comma < 0 else comma
+    return at, at + 1
+
+
+def root_of(text: bytes) -> Node:
+    """The value of `text`, which must be JSON."""
+    blank = _BLANK.match(text)
+    assert blank is not None
+    return Node(text, blank.end(), len(text.rstrip(b" \t\n\r")), {})
+
+
+def characters(node: Node) -> list[Part]:
+    """The span of every character of a string, in the order of `node.value`.
+
+    Only strings without halves of surrogate pairs have one span for each character.
+    """
+    found = _CHARACTER.finditer(node.text, node.start + 1, node.end - 1)
+    return [match.span() for match in found]
+
+
+def _name(raw: bytes) -> str:
+    """The characters of a string, given with its quotes."""
+    return str(json.loads(raw)) if b"\\" in raw else raw[1:-1].decode()
+
+
+def _closers(text: bytes) -> dict[int, int]:
+    """For the offset of every opening bracket the offset behind the closing one."""
+    found: dict[int, int] = {}
+    pending: list[int] = []
+    for match in _TO_BRACKET.finditer(text):
+        at = match.end()
+        if text[at - 1] in _OPENING:
+            pending.append(at - 1)
+        else:
+            found[pending.pop()] = at
+    return found
