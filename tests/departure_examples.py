@@ -1,0 +1,427 @@
+"""Verdicts that entries of the catalogue of departures fit, and verdicts that they nearly fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+RESERVED = b"<|im_end|>"
+
+XGRAMMAR = {"config": "spec", "strict_mode": "auto", "any_order": "auto", "any_whitespace": "auto"}
+LLGUIDANCE = {"config": "spec", "forced": "auto", "unicode_escapes": "auto", "lenient": False}
+OUTLINES = {"config": "spec", "whitespace": ""}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One verdict: what was written, the token, and what the schema says there."""
+
+    before: str = ""
+    token: bytes = b""
+    schema: Any = field(default_factory=dict)
+    rest: str = ""
+    """How the reference goes on behind `before`."""
+    kind: str = "false_rejection"
+    keyword: str = ""
+    pointer: str = ""
+    allowed: int = 2
+    output: str = ""
+
+    @property
+    def written(self):
+        """The bytes of `before`; a lone surrogate U+DC80 to U+DCFF stands for a single byte."""
+        return self.before.encode("utf-8", "surrogateescape")
+
+
+def rejected(before, token, schema=None, **more):
+    return Verdict(before, token, {} if schema is None else schema, **more)
+
+
+def accepted(keyword, pointer, schema, **more):
+    return Verdict(
+        "", b"x", schema, kind="false_acceptance", keyword=keyword, pointer=pointer, **more
+    )
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What an entry fits, and what it nearly fits."""
+
+    fits: list[Verdict]
+    misses: list[Verdict]
+    options: dict[str, Any]
+    other_options: dict[str, Any] | None = None
+    """Options of the engine for which the entry is not meant."""
+    version: str = ""
+    instances: bool = True
+    """Whether instances can be evidence of it, too."""
+
+
+A_B = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
+EMAIL = {"type": "string", "format": "email"}
+URI = {"type": "string", "format": "uri"}
+DATE = {"type": "string", "format": "date"}
+TREE = {
+    "$ref": "#/$defs/t",
+    "$defs": {"t": {"type": "object", "properties": {"t": {"$ref": "#/$defs/t"}}}},
+}
+ALL_OF = {"allOf": [{"type": "string"}, {"$ref": "#/$defs/d"}], "$defs": {"d": {"minLength": 2}}}
+ONE_ALL_OF = {"allOf": [{"minLength": 2}]}
+ANCHOR = {"$ref": "#here", "$defs": {"d": {"$anchor": "here", "type": "string"}}, "maximum": 3}
+LOOKAHEAD = {"type": "string", "pattern": "^(?=a)b"}
+STAMP = "[12:00:00] xgrammar/cpp/some_file.cc:12: Warning: "
+ONGOING = STAMP + "Support for allOf with multiple options is still ongoing\n"
+OVERLAP = STAMP + (
+    "oneOf with overlapping or non-provably-disjoint branches cannot be represented exactly; "
+    "falling back to anyOf semantics\n"
+)
+NO_MULTIPLE = STAMP + "multipleOf is not supported for type:number; ignoring multipleOf\n"
+NO_RANGE = STAMP + "range + multipleOf combination not yet supported; ignoring multipleOf\n"
+NO_LENGTH = " combined with minLength/maxLength is not supported; ignoring minLength/maxLength\n"
+NO_AHEAD = STAMP + "Lookahead assertion is not supported and is ignored in regex: "
+NO_ANCHOR = STAMP + "Anchor '^' in the middle of regex is ignored: "
+OLD_ANCHOR = (
+    STAMP + "'^' should be at the start of the regex, but found in the middle. It is ignored.\n"
+)
+NO_URI = STAMP + "URI should either be '#' or start with '#/' but got #here\n"
+LENIENT = "llguidance: warning: "
+
+ORDER = [
+    rejected('{"a": 1, "b": 2, "', b"c", {"properties": {"c": {}, "b": {}}}),
+    rejected('{"', b"b", A_B),
+    rejected("{", b'"b"', A_B),
+    rejected('{"b": 1', b',"a', {"properties": {"a": {}, "b": {}}}),
+]
+ORDER_MISSES = [
+    rejected('{"', b"a", A_B),
+    rejected('{"a": 1, "', b"b", A_B),
+    rejected('{"a": 1, "', b"zz", A_B),
+    replace(rejected('{"', b"b", A_B), kind="dead_end"),
+]
+EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B)]
+CLOSED = [rejected('{"a": 1, "', b"zz", A_B), rejected('{"a": 1', b',"zz', A_B)]
+CLOSED_MISSES = [
+    rejected('{"a": 1, "', b"zz", {**A_B, "additionalProperties": True}),
+    rejected('{"a": 1, "', b"b", A_B),
+    rejected('["', b"zz", {"items": A_B}),
+]
+LEAP = [
+    Verdict('"2023-02-2', b"9", DATE, '8"', "false_acceptance", "format", "/format"),
+    Verdict('"', b"2023-02-29", DATE, "", "false_acceptance", "format", "/format"),
+]
+LEAP_MISSES = [
+    Verdict('"2023-04-3', b"1", DATE, '0"', "false_acceptance", "format", "/format"),
+    Verdict('"2023-12-2', b"9", DATE, '8"', "false_acceptance", "format", "/format"),
+    Verdict('"1-02-2', b"9", {"pattern": "x"}, "", "false_acceptance", "pattern", "/pattern"),
+]
+
+EXAMPLES = {
+    "xgrammar-strict-mode": Examples(
+        [*CLOSED, *EXTRA_EARLY],
+        CLOSED_MISSES,
+        {**XGRAMMAR, "config": "shipped"},
+        {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
+    ),
+    "xgrammar-property-order": Examples(
+        [*ORDER, *EXTRA_EARLY], ORDER_MISSES, XGRAMMAR, {**XGRAMMAR, "any_order": "true"}
+    ),
+    "xgrammar-any-order": Examples(
+        [
+            accepted("required", "/required", A_B),
+            Verdict('{"a": 1, "', b'a"', A_B, kind="false_acceptance", keyword="x"),
+        ],
+        [accepted("type", "/type", A_B), rejected('{"', b"a", A_B)],
+        {**XGRAMMAR, "any_order": "true"},
+        XGRAMMAR,
+    ),
+    "xgrammar-fixed-layout": Examples(
+        [
+            rejected("[1,", b"\n"),
+            rejected("[1", b",2"),
+            rejected("[", b" 1"),
+            rejected("[1", b" ]"),
+            rejected('["a', b'"\n'),
+            rejected("[1, ", b" 2"),
+            rejected("1", b"\n"),
+        ],
+        [rejected("[1", b", 2"), rejected('["a', b"\\n  "), rejected("[1,", b" 2")],
+        {**XGRAMMAR, "any_whitespace": "false"},
+        XGRAMMAR,
+    ),
+    "xgrammar-one-spelling": Examples(
+        [rejected('"a', b"\\/", {"const": "a/"}), rejected('"', b"\\u0061", {"enum": ["a"]})],
+        [rejected('"', b"a", {"const": "a"}), rejected('"', b"\\/", {"type": "string"})],
+        XGRAMMAR,
+    ),
+    "xgrammar-warns-all-of": Examples(
+        [
+            accepted("type", "/allOf/0/type", ALL_OF, output=ONGOING),
+            accepted("minLength", "/$defs/d/minLength", ALL_OF, output=ONGOING),
+        ],
+        [
+            accepted("type", "/allOf/0/type", ALL_OF),
+            accepted("minLength", "/allOf/0/minLength", ONE_ALL_OF, output=ONGOING),
+            accepted("type", "/type", {**ALL_OF, "type": "string"}, output=ONGOING),
+            accepted(
+                "minLength",
+                "/$defs/d/minLength",
+                {**ALL_OF, "properties": {"p": {"$ref": "#/$defs/d"}}},
+                output=ONGOING,
+            ),
+        ],
+        XGRAMMAR,
+    ),
+    "xgrammar-warns-one-of": Examples(
+        [accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}, output=OVERLAP)],
+        [
+            accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}),
+            accepted("anyOf", "/anyOf", {"anyOf": [False]}, output=OVERLAP),
+        ],
+        XGRAMMAR,
+    ),
+    "xgrammar-warns-multiple-of": Examples(
+        [
+            accepted(
+                "multipleOf", "/multipleOf", {"type": "number", "multipleOf": 2}, output=NO_MULTIPLE
+            ),
+            accepted(
+                "multipleOf",
+                "/multipleOf",
+                {"type": "integer", "multipleOf": 2, "minimum": 1},
+                output=NO_RANGE,
+            ),
+        ],
+        [
+            accepted(
+                "multipleOf",
+                "/multipleOf",
+                {"type": "integer", "multipleOf": 2},
+                output=NO_MULTIPLE,
+            ),
+            accepted(
+                "multipleOf", "/multipleOf", {"type": "integer", "multipleOf": 2}, output=NO_RANGE
+            ),
+            accepted("minimum", "/minimum", {"type": "number", "minimum": 2}, output=NO_MULTIPLE),
+        ],
+        XGRAMMAR,
+    ),
+    "xgrammar-warns-length": Examples(
+        [
+            accepted(
+                "minLength",
+                "/minLength",
+                {"pattern": "a", "minLength": 2},
+                output=STAMP + "pattern" + NO_LENGTH,
+            ),
+            accepted(
+                "maxLength",
+                "/maxLength",
+                {"format": "date", "maxLength": 2},
+                output=STAMP + "format" + NO_LENGTH,
+            ),
+        ],
+        [
+            accepted(
+                "minLength", "/minLength", {"minLength": 2}, output=STAMP + "pattern" + NO_LENGTH
+            ),
+            accepted(
+                "minLength",
+                "/minLength",
+                {"format": "date", "minLength": 2},
+                output=STAMP + "pattern" + NO_LENGTH,
+            ),
+            accepted(
+                "pattern",
+                "/pattern",
+                {"pattern": "a", "minLength": 2},
+                output=STAMP + "pattern" + NO_LENGTH,
+            ),
+        ],
+        XGRAMMAR,
+    ),
+    "xgrammar-warns-pattern": Examples(
+        [
+            accepted("pattern", "/pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
+            accepted("pattern", "/pattern", {"pattern": "a^b"}, output=f"{NO_ANCHOR}a^b\n"),
+            accepted("pattern", "/pattern", {"pattern": "a^b"}, output=OLD_ANCHOR),
+        ],
+        [
+            accepted("pattern", "/pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)bc\n"),
+            accepted("pattern", "/pattern", {"pattern": "^a[^b]$"}, output=OLD_ANCHOR),
+            accepted("type", "/type", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
+        ],
+        XGRAMMAR,
+    ),
+    "xgrammar-warns-reference": Examples(
+        [accepted("type", "/$defs/d/type", ANCHOR, output=NO_URI)],
+        [
+            accepted("maximum", "/maximum", ANCHOR, output=NO_URI),
+            accepted("type", "/$defs/d/type", ANCHOR),
+        ],
+        XGRAMMAR,
+    ),
+    "llguidance-reserved-tokens": Examples(
+        [rejected('"', RESERVED)],
+        [rejected('"', b"<|im"), Verdict('"', RESERVED, kind="false_acceptance")],
+        LLGUIDANCE,
+    ),
+    "llguidance-forced-tokens": Examples(
+        [rejected('{"', b"na", rest='name": 1}', allowed=1)],
+        [
+            rejected('{"', b"na", rest='name": 1}', allowed=2),
+            rejected('{"', b"no", rest='name": 1}', allowed=1),
+            rejected('{"', b'name": 2', rest='name": 1}', allowed=1),
+        ],
+        {**LLGUIDANCE, "config": "shipped"},
+        LLGUIDANCE,
+        instances=False,
+    ),
+    "llguidance-property-order": Examples([*ORDER, *EXTRA_EARLY], ORDER_MISSES, LLGUIDANCE),
+    "llguidance-outer-whitespace": Examples(
+        [
+            rejected("", b"\n"),
+            rejected("", b" {"),
+            rejected("{}", b"\n"),
+            rejected('{"a": [1', b"]}\n"),
+            rejected("1", b" "),
+        ],
+        [rejected("{", b" "), rejected('{"a": [1', b"]\n"), rejected('["', b" \n")],
+        LLGUIDANCE,
+    ),
+    "llguidance-solidus-escape": Examples(
+        [rejected('"', b"a\\/"), rejected('"\\', b"/b")],
+        [rejected('"', b"\\n"), rejected('"\\', b"\\/"), rejected('"', b"\\\\/")],
+        LLGUIDANCE,
+    ),
+    "llguidance-unicode-escapes": Examples(
+        [
+            rejected('"', b"\\u00e9"),
+            rejected('"\\', b"u2"),
+            rejected('"\\u', b"2"),
+            rejected('"\\u0', b"0e"),
+            rejected('"\\u00', b"41"),
+        ],
+        [
+            rejected('"', b"\\u001f"),
+            rejected('"', b"\\u"),
+            rejected('"\\u00', b"7f"),
+            rejected('"\\\\', b"u2"),
+        ],
+        {**LLGUIDANCE, "config": "shipped"},
+        LLGUIDANCE,
+    ),
+    "llguidance-email": Examples(
+        [
+            rejected('"', b'\\"', EMAIL),
+            rejected("", b'"\\"', EMAIL),
+            rejected('"a@[', b"IPv6", EMAIL),
+            rejected('"', b"a@[I", EMAIL),
+        ],
+        [
+            rejected('"', b"a@", EMAIL),
+            rejected('"a@[', b"12", EMAIL),
+            rejected('"', b'\\"', {"type": "string"}),
+            rejected('"a', b'\\"', EMAIL),
+        ],
+        LLGUIDANCE,
+    ),
+    "llguidance-uri-ipv6": Examples(
+        [rejected('"http://[::', b"1", URI), rejected('"http://u@[', b"f", URI)],
+        [
+            rejected('"http://', b"1", URI),
+            rejected('"http://[::1]/', b"1", URI),
+            rejected('"http://[::', b"1", {"format": "email"}),
+        ],
+        LLGUIDANCE,
+    ),
+    "llguidance-leap-years": Examples(LEAP, LEAP_MISSES, LLGUIDANCE),
+    "llguidance-ascii-classes": Examples(
+        [rejected('"', "é".encode(), {"pattern": r"^\w+$"})],
+        [
+            rejected('"', b"aa", {"pattern": r"^\w+$"}),
+            rejected('"', "é".encode(), {"pattern": "^é$"}),
+        ],
+        LLGUIDANCE,
+    ),
+    "llguidance-integer-spelling": Examples(
+        [
+            rejected("1", b".0", {"type": "integer"}),
+            rejected("", b"1.", {"type": ["integer", "null"], "minimum": 0}),
+            rejected("1", b"e", {"type": "integer"}),
+        ],
+        [rejected("1", b".0", {"type": "number"}), rejected("1", b"0", {"type": "integer"})],
+        LLGUIDANCE,
+    ),
+    "llguidance-repeated-keys": Examples(
+        [Verdict('{"a": 1, "', b'a"', kind="false_acceptance", keyword="x")],
+        [Verdict('{"a": 1, "', b'b"', kind="false_acceptance", keyword="x")],
+        LLGUIDANCE,
+    ),
+    "llguidance-warns-lenient": Examples(
+        [
+            accepted(
+                "uniqueItems",
+                "/uniqueItems",
+                {"uniqueItems": True},
+                output=LENIENT + 'Unimplemented keys: ["not", "uniqueItems"]\n',
+            ),
+            accepted(
+                "oneOf",
+                "/oneOf",
+                {"oneOf": [{}, {}]},
+                output=LENIENT + "oneOf not fully supported, falling back to anyOf.\n",
+            ),
+            accepted(
+                "format", "/format", {"format": "iri"}, output=LENIENT + "Unknown format: iri\n"
+            ),
+        ],
+        [
+            accepted(
+                "uniqueItems",
+                "/uniqueItems",
+                {"uniqueItems": True},
+                output=LENIENT + 'Unimplemented keys: ["not"]\n',
+            ),
+            accepted(
+                "format", "/format", {"format": "date"}, output=LENIENT + "Unknown format: iri\n"
+            ),
+            accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}),
+        ],
+        {**LLGUIDANCE, "lenient": True},
+        LLGUIDANCE,
+    ),
+    "outlines-whitespace": Examples(
+        [
+            rejected("[1,", b"\n"),
+            rejected("[1", b",  2"),
+            rejected("[ ", b" 1"),
+            rejected('["a', b'",\t'),
+        ],
+        [rejected("[1,", b" 2"), rejected("[1", b" ]"), rejected('["a', b"  b")],
+        OUTLINES,
+        {**OUTLINES, "whitespace": r"[\n ]*"},
+    ),
+    "outlines-unicode-escapes": Examples(
+        [rejected('"', b"\\u"), rejected('"a', b"b\\u00"), rejected('"\\', b"u0")],
+        [rejected('"', b"\\n"), rejected('"\\\\', b"u0"), rejected('"', b"\\\\u0")],
+        OUTLINES,
+    ),
+    "outlines-control-characters": Examples(
+        [rejected('"', b"a\x7f"), rejected('"\udcc2', b"\x85b")],
+        [rejected('"', "é".encode()), rejected('"', b"\xc2")],
+        OUTLINES,
+    ),
+    "outlines-exponent-sign": Examples(
+        [rejected("1", b"e5"), rejected("1.5E", b"3"), rejected("", b"1e9")],
+        [rejected("1", b"e+5"), rejected("1", b"e"), rejected("1e+", b"5")],
+        OUTLINES,
+    ),
+    "outlines-property-order": Examples(ORDER, ORDER_MISSES, OUTLINES),
+    "outlines-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, OUTLINES),
+    "outlines-recursion-depth": Examples(
+        [rejected('{"t":{"t":{"t":{"', b"t", TREE)],
+        [rejected('{"t":{"t":{"', b"t", TREE), rejected('{"t":{"t":{"t":{"', b"u", TREE)],
+        OUTLINES,
+    ),
+    "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
+}
