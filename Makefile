@@ -6,8 +6,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # Options for the run, e.g. make bench BENCH="--cases mine.jsonl --cap none". The default gives up
-# on a schema after 20 s: outlines needs minutes for some of the embedded ones.
-BENCH  ?= --compile-timeout 20
+# on a schema after 10 s: outlines needs minutes for some of the embedded ones.
+BENCH  ?= --compile-timeout 10
 
 .DEFAULT_GOAL := help
 .PHONY: help install bench test check data vocabulary clean

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+
 from harness.cases import Case
 from harness.dispute import Dispute
-from harness.findings import Findings
-from harness.findings import verdicts as proven
 from harness.outcomes import Compiled, Crashed, Failure, Outcome
 from harness.panel import Stepped
 from harness.tables import Rows
@@ -23,8 +23,6 @@ class CaseNotes:
         case: The case.
         names: The engines' names, in the order of the run.
         output: Gives what an engine printed since it was last asked.
-        eos_ids: The end-of-sequence ids.
-        one_clears_all: The resolver's rule; see `harness.findings.verdicts`.
     """
 
     def __init__(
@@ -32,16 +30,11 @@ class CaseNotes:
         case: Case,
         names: Sequence[str],
         output: Callable[[int], str],
-        eos_ids: Sequence[int],
-        one_clears_all: bool,
     ) -> None:
         self.rows = Rows()
         self._case = case
         self._names = names
         self._output = output
-        self._eos_ids = eos_ids
-        self._one_clears_all = one_clears_all
-        self._completions = 0
         self._disputed = 0
         self._costs: dict[tuple[str, str], float] = {}
 
@@ -91,6 +84,7 @@ class CaseNotes:
         position: Position,
         disputes: Sequence[Dispute],
         token: int | None,
+        canonical: int,
         place: str,
     ) -> None:
         """One position, and the disputes at it."""
@@ -102,10 +96,14 @@ class CaseNotes:
             **where,
             offset=position.offset,
             token=-1 if token is None else token,
+            canonical=canonical,
             place=place,
             judged=_as_set(position.engines),
             disputed_tokens=total,
         )
+        allowed = np.unpackbits(position.masks.view(np.uint8), axis=1).sum(axis=1)
+        for engine, count in zip(position.engines, allowed.tolist(), strict=True):
+            self.rows.add("masks", **where, engine=self._names[engine], allowed=count)
         for number, dispute in enumerate(disputes):
             self.rows.add(
                 "disputes",
@@ -117,54 +115,6 @@ class CaseNotes:
                 drawn=len(dispute.drawn),
                 census=dispute.census,
             )
-
-    def verdicts(
-        self, walk: int, position: Position, disputes: Sequence[Dispute], findings: Findings
-    ) -> None:
-        """What was proven at one position, and the completions that prove it."""
-        of_token = {
-            token: number
-            for number, dispute in enumerate(disputes)
-            for token in dispute.drawn.tolist()
-        }
-        by_right = _by_right(disputes, position, self._eos_ids)
-        stored: dict[int, int] = {}
-        for verdict in proven(findings, one_clears_all=self._one_clears_all):
-            self.rows.add(
-                "verdicts",
-                case=self._case.id,
-                walk=walk,
-                position=position.number,
-                dispute=of_token[verdict.token],
-                token=verdict.token,
-                by_right=verdict.token in by_right,
-                engine=self._names[verdict.engine],
-                kind=verdict.kind,
-                reason=verdict.reason,
-                accepter=self._names[verdict.accepter] if verdict.accepter >= 0 else "",
-                completion=self._stored(findings, verdict.completion, stored),
-                keyword=verdict.evidence.keyword,
-                schema_pointer=verdict.evidence.schema_pointer,
-                instance_pointer=verdict.evidence.instance_pointer,
-            )
-
-    def _stored(self, findings: Findings, number: int, stored: dict[int, int]) -> int:
-        """The case-wide number of a completion, stored at its first use."""
-        if number < 0:
-            return -1
-        if number not in stored:
-            stored[number] = self._completions
-            self._completions += 1
-            completion = findings.completions[number]
-            self.rows.add(
-                "completions",
-                case=self._case.id,
-                completion=stored[number],
-                origin=completion.origin,
-                text=completion.text,
-                tokens=list(completion.tokens),
-            )
-        return stored[number]
 
     def finish(
         self,
@@ -205,15 +155,3 @@ class CaseNotes:
 
 def _as_set(engines: Sequence[int]) -> int:
     return sum(1 << engine for engine in engines)
-
-
-def _by_right(
-    disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
-) -> frozenset[int]:
-    """The drawn tokens that were not sampled: all of an uncapped dispute, else its census."""
-    always = {*position.path, *eos_ids}
-    out: set[int] = set()
-    for dispute in disputes:
-        whole = len(dispute.drawn) == len(dispute.tokens)
-        out.update(token for token in dispute.drawn.tolist() if whole or token in always)
-    return frozenset(out)

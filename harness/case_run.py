@@ -1,28 +1,37 @@
-"""One case from schema to rows: compile, walk, dispute, resolve, and note everything."""
+"""One case from schema to rows: compile, walk, dispute, resolve, feed instances, note it all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from harness import strict_json
+from harness import strict_json, wire
+from harness.attribution import Attribution
+from harness.canonical import Canonical
 from harness.case_notes import CaseNotes
 from harness.cases import Case, styled
 from harness.continuations import Context, Continuations
 from harness.dispute import Tokens, find_disputes
 from harness.findings import Status, witnessed
+from harness.flaws import Probes, wrong_ends
+from harness.instances import prepare, question
 from harness.jsontext import START, advance
 from harness.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
 from harness.outcomes import Compiled, Failure, MaskLies
 from harness.panel import Panel, Stepped
 from harness.places import place_of
+from harness.probe import from_arrays
 from harness.resolve import Resolver
-from harness.scene import Scene
+from harness.scene import Lie, Scene
 from harness.tables import Rows
+from harness.verdict_notes import VerdictNotes
 from harness.vocabulary import Vocabulary
 from harness.walk import Position, WalkKey, accepters, choose, choose_for_most, path_tokens, stack
+
+_NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
 
 MAX_FAILURES = 3
 """An engine whose host failed this often within one case takes no further part in it."""
@@ -42,7 +51,7 @@ class Rules:
     """
 
     seed: int = 0
-    cap: int | None = 200
+    cap: int | None = 100
     panel: str = "common"
     walks: int = 1
     style: str = "default"
@@ -64,6 +73,12 @@ class CaseRun:
         self.vocabulary = vocabulary
         self.resolver = resolver
         self.rules = rules
+        self.canonical = Canonical.of(vocabulary)
+
+    def canonical_starts(self, text: bytes) -> Mapping[int, int]:
+        """Where the canonical tokens of a text start, and which they are; the end included."""
+        known = self.canonical.starts(text) if self.canonical is not None else {}
+        return {**known, len(text): self.vocabulary.eos} if known else {}
 
     def run(self, case: Case) -> Rows:
         """All rows of one case.
@@ -82,11 +97,12 @@ class CaseRun:
 class _MaskLies(Exception):
     """An engine consumes what its own mask forbids."""
 
-    def __init__(self, engine: int, walk: int, position: int) -> None:
-        super().__init__(engine, walk, position)
+    def __init__(self, engine: int, walk: int, position: int, lie: Lie) -> None:
+        super().__init__(engine, walk, position, lie)
         self.engine = engine
         self.walk = walk
         self.position = position
+        self.lie = lie
 
 
 class _Run:
@@ -99,13 +115,14 @@ class _Run:
             case,
             [spec.name for spec in tools.panel.specs],
             tools.panel.output,
-            tools.vocabulary.eos_ids,
-            tools.resolver.one_clears_all,
         )
+        self.proofs: VerdictNotes | None = None
         self.lost: set[int] = set()
         self.distrusted = distrusted
         self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
         self.failures: dict[int, int] = {}
+        self.probes = Probes(tools.vocabulary)
+        self.schema: Any = None
 
     def rows(self) -> Rows:
         """Run the case and return what there is to store."""
@@ -118,7 +135,8 @@ class _Run:
             self.notes.failure(engine, lie, "resolve", found.walk, found.position)
         with self.notes.cost("references"):
             references, problem = self._references()
-        judged = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
+        compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
+        judged = list(compiled)
         status, reason, message = "walked", "", ""
         if problem is not None:
             status, (reason, message) = "set_aside", problem
@@ -127,16 +145,21 @@ class _Run:
         else:
             for walk, reference in enumerate(references):
                 self._walk(walk, reference, judged)
+        if self.proofs is not None:
+            with self.notes.cost("instances"):
+                self._instances(compiled, self.proofs)
         self.notes.finish(status, reason, message, references, judged)
         return self.notes.rows
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
         """The texts to walk, or why the case is set aside."""
-        if not self.case.valid:
-            return [], ("no_reference", "the case has no valid instance")
         problem = self.tools.judge.open(self.case.schema)
         if isinstance(problem, Unjudgeable):
             return [], (problem.reason, problem.message)
+        self.schema = strict_json.parse(self.case.schema)
+        self.proofs = self._proofs()
+        if not self.case.valid:
+            return [], ("no_reference", "the case has no valid instance")
         rules = self.tools.rules
         texts = [
             styled(self.case.valid[walk % len(self.case.valid)], rules.style)
@@ -159,7 +182,8 @@ class _Run:
         """Walk one reference, resolving the disputes on the way."""
         tools = self.tools
         key = WalkKey(tools.rules.seed, self.case.id, walk)
-        continuations = Continuations(strict_json.parse(self.case.schema), reference)
+        continuations = Continuations(self.schema, reference)
+        canonical = tools.canonical_starts(reference)
         engines = tuple(index for index in judged if index not in self.lost)
         consumed: tuple[int, ...] = ()
         offset = 0
@@ -177,7 +201,8 @@ class _Run:
             )
             token, stay = self._next(position)
             self.notes.timings(walk, position, steps)
-            failed = self._dispute(walk, position, continuations, token)
+            here = canonical.get(offset, -1)
+            failed = self._dispute(walk, position, continuations, token, here)
             if position.at_end or token is None:
                 return
             stay = self._recovered(walk, position, stay, failed)
@@ -218,9 +243,14 @@ class _Run:
         return token, accepters(position, token)
 
     def _dispute(
-        self, walk: int, position: Position, continuations: Continuations, token: int | None
+        self,
+        walk: int,
+        position: Position,
+        continuations: Continuations,
+        token: int | None,
+        canonical: int,
     ) -> Mapping[int, Failure]:
-        """Find and resolve the disputes of one position, and note them."""
+        """Find and resolve the disputes of one position, look for other flaws, note all of it."""
         tools = self.tools
         disputes = find_disputes(
             position.masks,
@@ -230,23 +260,32 @@ class _Run:
             (*position.path, *tools.vocabulary.eos_ids),
             position.key,
         )
-        context = continuations.at(position.offset)
         state = advance(START, position.text)
         assert state is not None, "a reference is JSON"
         place = place_of(state, at_end=position.at_end)
-        self.notes.position(walk, position, disputes, token, place)
-        if not disputes:
+        self.notes.position(walk, position, disputes, token, canonical, place)
+        assert self.proofs is not None, "a case that cannot be judged is not walked"
+        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
+        probe = self.probes.due(state, position.engines) if walk == 0 else ""
+        if not disputes and not flaws and not probe:
             return {}
-        drawn = np.sort(np.concatenate([dispute.drawn for dispute in disputes]))
-        with self.notes.cost("resolve"):
-            scene = self._resolved(walk, position, drawn, context)
-        self.notes.verdicts(walk, position, disputes, scene.findings)
+        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
+        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
+        if disputes:
+            with self.notes.cost("resolve"):
+                self._resolve(walk, scene, continuations.at(position.offset))
+        with self.notes.cost("probe"):
+            if probe:
+                self.probes.unfinishable(scene, probe)
+            self.probes.dead_ends(scene)
+        scene.findings.flaws += flaws
+        self.proofs.verdicts(walk, position, disputes, scene.findings)
         for engine, failure in scene.failures.items():
             self._failed(engine, failure, "resolve", walk, position.number)
         return scene.failures
 
-    def _resolved(self, walk: int, position: Position, drawn: Tokens, context: Context) -> Scene:
-        """The scene with its findings.
+    def _resolve(self, walk: int, scene: Scene, context: Context) -> None:
+        """Fill the scene's findings.
 
         Engines have faster ways to consume a text than one mask after the other. Each distinct
         completion that a verdict of the case rests on is looked at again, mask by mask.
@@ -255,15 +294,48 @@ class _Run:
             _MaskLies: An engine's faster way allowed what its masks do not.
         """
         tools = self.tools
-        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary)
         tools.resolver.resolve(scene, context)
         rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
-        for row in scene.unconfirmed(rests_on, self.confirmed):
-            engine = scene.findings.engines[row]
+        number = scene.position.number
+        for lie in scene.unconfirmed(rests_on, self.confirmed):
+            engine = scene.findings.engines[lie.row]
             if engine not in self.distrusted:
-                raise _MaskLies(engine, walk, position.number)
-            scene.disown(row, Status.MASK_LIES)
-        return scene
+                raise _MaskLies(engine, walk, number, lie)
+            scene.disown(lie.row, Status.MASK_LIES)
+        for found in self.distrusted.values():
+            if (found.walk, found.position) == (walk, number) and found.lie.consumes:
+                scene.lied(found.lie)
+
+    def _proofs(self) -> VerdictNotes:
+        tools = self.tools
+        return VerdictNotes(
+            self.notes.rows,
+            self.case,
+            [spec.name for spec in tools.panel.specs],
+            tools.vocabulary,
+            tools.resolver.one_clears_all,
+            Attribution(self.schema),
+        )
+
+    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> None:
+        """Feed the case's instances to every engine that compiled its schema."""
+        tools = self.tools
+        fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
+        if not fed:
+            return
+        proofs.instances(fed)
+        up = []
+        for engine in compiled:
+            failure = tools.panel.recover_start(engine)
+            if failure is None:
+                up.append(engine)
+            else:
+                self._failed(engine, failure, "instances", -1, -1)
+        for engine, answer in tools.panel.ask({engine: question(fed) for engine in up}).items():
+            if isinstance(answer, wire.Message):
+                proofs.instance_verdicts(engine, fed, from_arrays(answer.arrays))
+            else:
+                self._failed(engine, answer, "instances", -1, -1)
 
     def _recovered(
         self,

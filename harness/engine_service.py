@@ -3,8 +3,10 @@
 Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
 ``compile``, ``goto`` (replay consumed tokens), ``mask``, ``step`` (consume, then mask),
 ``prove`` (which continuation of a list each disputed token is allowed to take to the end),
-``confirm`` (the same for one completion each, mask by mask), ``roll_out`` and ``replay`` (whole
-texts from the start, mask by mask). The mask is written to memory shared with the coordinator.
+``confirm`` (the same for one completion each, mask by mask), ``roll_out``, ``exhaust`` (whether
+any completion exists within a limit), ``lengthen`` (how often one token may follow itself) and
+``replay`` (whole texts from the start, mask by mask). The mask is written to memory shared with
+the coordinator.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 
 from harness import wire
 from harness.host_worker import load
+from harness.probe import arrays_of, probe
 from harness.protocol import (
     Engine,
     FollowingMatcher,
@@ -26,7 +29,7 @@ from harness.protocol import (
     Refused,
     follow_by_mask,
 )
-from harness.rollout import ENDINGS, Preferences, roll_out
+from harness.rollout import ENDINGS, Preferences, exhausted, roll_out
 from harness.vocabulary import Vocabulary
 
 NO_CONTINUATION = -1
@@ -60,7 +63,10 @@ class EngineService:
             "prove": self.prove,
             "roll_out": self.roll_out,
             "confirm": self.confirm,
+            "exhaust": self.exhaust,
+            "lengthen": self.lengthen,
             "replay": self.replay,
+            "probe": self.probe,
         }
         return commands[message.head["do"]](message)
 
@@ -212,19 +218,57 @@ class EngineService:
         )
 
     def confirm(self, message: wire.Message) -> wire.Message:
-        """Whether each token's completion is allowed when every mask on the way is looked at.
+        """How far each token's completion is allowed when every mask on the way is looked at.
 
         Arrays in: ``tokens`` (n,) int32, ragged ``continuations``, one for each. Out:
-        ``allowed`` (n,) bool.
+        ``reached`` (n,) int32, the tokens of the continuation up to the first that the mask
+        forbids, that one included (0 where the first token itself is refused, one more than there
+        are where all are allowed); ``consumes`` (n,) bool, whether the engine nevertheless
+        consumes that one.
         """
         continuations = wire.Ragged.from_arrays(message.arrays, "continuations").ints()
-        allowed = np.zeros(len(continuations), dtype=np.bool_)
+        reached = np.zeros(len(continuations), dtype=np.int32)
+        consumes = np.zeros(len(continuations), dtype=np.bool_)
         for index, token in enumerate(message.arrays["tokens"].tolist()):
             trial, tokens = self._after(token), continuations[index]
-            allowed[index] = trial is not None and follow_by_mask(
-                trial, tokens, self.vocabulary.words
-            ) == len(tokens)
-        return wire.Message({}, {"allowed": allowed})
+            if trial is None:
+                continue
+            count = follow_by_mask(trial, tokens, self.vocabulary.words)
+            reached[index] = count + 1
+            if count < len(tokens):
+                taken = all(trial.consume(one) for one in tokens[:count])
+                consumes[index] = taken and trial.consume(tokens[count])
+        return wire.Message({}, {"reached": reached, "consumes": consumes})
+
+    def exhaust(self, message: wire.Message) -> wire.Message:
+        """Whether all ways behind each of ``tokens`` are known to miss the end of generation.
+
+        ``limit`` (header) is the longest way, ``budget`` the number of masks looked at for one
+        token before the answer is that nothing is known. Out: ``closed`` (n,) bool.
+        """
+        limit, budget = message.head["limit"], message.head["budget"]
+        tokens = message.arrays["tokens"].tolist()
+        closed = [
+            trial is not None
+            and exhausted(
+                trial, self.vocabulary.eos_ids, self.vocabulary.size, limit=limit, budget=budget
+            )
+            for trial in map(self._after, tokens)
+        ]
+        return wire.Message({}, {"closed": np.array(closed, dtype=np.bool_)})
+
+    def lengthen(self, message: wire.Message) -> wire.Message:
+        """How often each of ``tokens`` may follow itself here, ``limit`` (header) at most.
+
+        The mask is looked at before every token. Out: ``times`` (n,) int32.
+        """
+        assert self.here is not None
+        limit, words = message.head["limit"], self.vocabulary.words
+        times = [
+            follow_by_mask(self.here, (token,) * limit, words)
+            for token in message.arrays["tokens"].tolist()
+        ]
+        return wire.Message({}, {"times": np.array(times, dtype=np.int32)})
 
     def replay(self, message: wire.Message) -> wire.Message:
         """From the start, how many of each list of ``texts`` (ragged) the engine allows.
@@ -236,6 +280,16 @@ class EngineService:
         words = self.vocabulary.words
         allowed = [follow_by_mask(self.start, tokens, words) for tokens in texts]
         return wire.Message({}, {"allowed": np.array(allowed, dtype=np.int32)})
+
+    def probe(self, message: wire.Message) -> wire.Message:
+        """From the start, how far each of ``texts`` (ragged) gets, and what holds there.
+
+        Out: the arrays of `harness.probe.arrays_of`.
+        """
+        assert self.start is not None
+        texts = wire.Ragged.from_arrays(message.arrays, "texts").ints()
+        eos = self.vocabulary.eos_mask
+        return wire.Message({}, arrays_of(probe(self.start, tokens, eos) for tokens in texts))
 
     def _after(self, token: int) -> Matcher | None:
         """A clone that consumed `token`; None when the engine refuses it."""

@@ -6,7 +6,7 @@ engine allows is valid. Which engine that proves wrong is decided here and nowhe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -69,12 +69,44 @@ class Completion:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Why a completion is what it is: a contested reason, or the error that names a keyword."""
+    """What the validators say of a completion.
+
+    Attributes:
+        reason: Why it is contested or undecided, or ``not_json``; empty otherwise.
+        keyword: What the first error is about.
+        schema_pointer: Where that keyword stands in the schema.
+        instance_pointer: What it is said of.
+        jsonschema: ``valid``, ``invalid`` or empty.
+        jsonschema_rs: Likewise.
+    """
 
     reason: str = ""
     keyword: str = ""
     schema_pointer: str = ""
     instance_pointer: str = ""
+    jsonschema: str = ""
+    jsonschema_rs: str = ""
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """An engine's error of another kind than a false acceptance or rejection.
+
+    Attributes:
+        row: The engine.
+        token: The token behind the position's text.
+        kind: ``dead_end``, ``mask_lies``, ``unfinishable``, ``never_stops``, ``stops_too_early``.
+        completion: What the engine was led through behind the token; -1 for nothing.
+        reason: What sets it apart from others of its kind; mostly empty.
+        accepter: The engine (by row) that has a valid completion, -1 where none is needed.
+    """
+
+    row: int
+    token: int
+    kind: str
+    completion: int = -1
+    reason: str = ""
+    accepter: int = -1
 
 
 @dataclass
@@ -84,20 +116,26 @@ class Findings:
     Attributes:
         engines: The engines judged at the position, shape ``(e,)``.
         tokens: The tokens that were resolved, ascending, shape ``(n,)`` int32.
+        ends: Which of them end generation, shape ``(n,)`` bool.
         accepts: Which engine accepts which token, shape ``(e, n)`` bool.
         status: `Status` values, shape ``(e, n)`` int8.
         completion: Index into `completions`, -1 for none, shape ``(e, n)`` int32.
+        elsewhere: Whether an invalid completion fails at another place than the token, ``(e, n)``.
         completions: What the entries refer to.
         evidence: What the validators said, by (row, column); absent means nothing to say.
+        flaws: Errors of other kinds.
     """
 
     engines: tuple[int, ...]
     tokens: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.bool_]
     accepts: npt.NDArray[np.bool_]
     status: npt.NDArray[np.int8]
     completion: npt.NDArray[np.int32]
+    elsewhere: npt.NDArray[np.bool_]
     completions: list[Completion] = field(default_factory=list)
     evidence: dict[tuple[int, int], Evidence] = field(default_factory=dict)
+    flaws: list[Flaw] = field(default_factory=list)
 
     @classmethod
     def empty(
@@ -105,104 +143,115 @@ class Findings:
         engines: Sequence[int],
         tokens: npt.NDArray[np.int32],
         accepts: npt.NDArray[np.bool_],
+        eos_ids: Sequence[int] = (),
     ) -> Findings:
         """Nothing known yet."""
         shape = accepts.shape
         return cls(
             tuple(engines),
             tokens,
+            np.isin(tokens, np.asarray(eos_ids, dtype=np.int32)),
             accepts,
             np.zeros(shape, dtype=np.int8),
             np.full(shape, -1, dtype=np.int32),
+            np.zeros(shape, dtype=np.bool_),
         )
 
 
+KINDS = (
+    "",
+    "false_acceptance",
+    "false_rejection",
+    "contested",
+    "unresolved",
+    "never_stops",
+    "stops_too_early",
+)
+"""What `Verdicts.kind` refers to. `Flaw.kind` has further ones."""
+_NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY = range(len(KINDS))
+
+
 @dataclass(frozen=True)
-class Verdict:
-    """What a completion proves about one engine and one disputed token.
+class Verdicts:
+    """What completions prove about engines and disputed tokens, by token, then by engine.
 
     Attributes:
-        token: The disputed token.
-        engine: The engine that the verdict is about.
-        kind: ``false_acceptance``, ``false_rejection``, ``contested`` or ``unresolved``.
-        reason: Why it is contested or unresolved, empty otherwise.
-        accepter: The engine that allowed the completion, -1 without one.
-        completion: Index into the findings' completions, -1 without one.
-        evidence: The keyword and pointers of a false acceptance.
+        row: The engine that a verdict is about, shape ``(v,)``.
+        column: The disputed token, shape ``(v,)``.
+        kind: Index into `KINDS`, shape ``(v,)``.
+        accepter: The engine (by row) that allowed the completion, -1 without one, ``(v,)``.
+        completion: Index into the findings' completions, -1 without one, ``(v,)``.
     """
 
-    token: int
-    engine: int
-    kind: str
-    reason: str
-    accepter: int
-    completion: int
-    evidence: Evidence
+    row: npt.NDArray[np.int64]
+    column: npt.NDArray[np.int64]
+    kind: npt.NDArray[np.int8]
+    accepter: npt.NDArray[np.int64]
+    completion: npt.NDArray[np.int32]
 
 
-def verdicts(findings: Findings, *, one_clears_all: bool) -> Iterator[Verdict]:
-    """The verdicts that `findings` prove, by token, then by engine.
+def verdicts(findings: Findings, *, one_clears_all: bool) -> Verdicts:
+    """The verdicts that `findings` prove.
 
     A valid completion through a token proves every engine wrong that rejects the token. With
     `one_clears_all` it also clears the token for every other engine that accepts it: an invalid
     completion of theirs then proves an error behind the token, which is not charged to it.
     Without (the original procedure), each accepting engine answers for its own completion.
+
+    Tokens about which an engine has an error of another kind are not unresolved for it. At a
+    token that ends generation a rejection is called ``never_stops``, and an acceptance
+    behind what is no complete JSON value ``stops_too_early``.
     """
-    for column in range(len(findings.tokens)):
-        status = findings.status[:, column]
-        valid = np.flatnonzero(status == Status.VALID)
-        if len(valid):
-            yield from _rejections(findings, column, int(valid[0]))
-            if one_clears_all:
-                continue
-        for row in np.flatnonzero(findings.accepts[:, column]).tolist():
-            if (verdict := _of_accepter(findings, row, column)) is not None:
-                yield verdict
+    status, accepts = findings.status, findings.accepts
+    valid = status == Status.VALID
+    cleared = valid.any(axis=0)
+    first = valid.argmax(axis=0)
+    open_ = accepts & ~cleared[None, :] if one_clears_all else accepts
+    kind = np.zeros(status.shape, dtype=np.int8)
+    kind[open_ & (status == Status.INVALID)] = _ACCEPTED
+    kind[open_ & (status == Status.CONTESTED)] = _CONTESTED
+    kind[open_ & (status > Status.CONTESTED) & ~_flawed(findings)] = _UNRESOLVED
+    kind[~accepts & cleared[None, :]] = _REJECTED
+    _name_ends(findings, kind)
+    column, row = np.nonzero(kind.T)
+    of = kind[row, column]
+    rejected = (of == _REJECTED) | (of == _NEVER_STOPS)
+    accepter = np.where(rejected, first[column], row)
+    completion = findings.completion[accepter, column]
+    return Verdicts(row, column, of, np.where(completion >= 0, accepter, -1), completion)
 
 
 def witnessed(findings: Findings, *, one_clears_all: bool) -> list[tuple[int, int]]:
     """The entries (row and column) whose completions the verdicts rest on."""
-    rows = {engine: row for row, engine in enumerate(findings.engines)}
-    columns = {token: column for column, token in enumerate(findings.tokens.tolist())}
-    return [
-        (rows[verdict.accepter], columns[verdict.token])
-        for verdict in verdicts(findings, one_clears_all=one_clears_all)
-        if verdict.completion >= 0
-    ]
+    found = verdicts(findings, one_clears_all=one_clears_all)
+    proven = found.completion >= 0
+    return list(zip(found.accepter[proven].tolist(), found.column[proven].tolist(), strict=True))
 
 
-def _rejections(findings: Findings, column: int, witness: int) -> Iterator[Verdict]:
-    for row in np.flatnonzero(~findings.accepts[:, column]).tolist():
-        yield Verdict(
-            int(findings.tokens[column]),
-            findings.engines[row],
-            "false_rejection",
-            "",
-            findings.engines[witness],
-            int(findings.completion[witness, column]),
-            Evidence(),
-        )
+def reason_of(findings: Findings, row: int, column: int) -> str:
+    """Why an entry is contested or unresolved."""
+    status = Status(int(findings.status[row, column]))
+    if status is Status.CONTESTED:
+        return findings.evidence.get((row, column), Evidence()).reason
+    return status.name.lower()
 
 
-def _of_accepter(findings: Findings, row: int, column: int) -> Verdict | None:
-    match Status(int(findings.status[row, column])):
-        case Status.VALID | Status.NOT_ASKED:
-            return None
-        case Status.INVALID:
-            kind, reason = "false_acceptance", ""
-        case Status.CONTESTED:
-            kind = "contested"
-            reason = findings.evidence.get((row, column), Evidence()).reason
-        case other:
-            kind, reason = "unresolved", other.name.lower()
-    engine = findings.engines[row]
-    completion = int(findings.completion[row, column])
-    return Verdict(
-        int(findings.tokens[column]),
-        engine,
-        kind,
-        reason,
-        engine if completion >= 0 else -1,
-        completion,
-        findings.evidence.get((row, column), Evidence()),
-    )
+def _flawed(findings: Findings) -> npt.NDArray[np.bool_]:
+    """Entries for which one of `Findings.flaws` says what is wrong, shape ``(e, n)``."""
+    flawed = np.zeros(findings.status.shape, dtype=np.bool_)
+    for flaw in findings.flaws:
+        if flaw.kind in ("dead_end", "mask_lies"):
+            flawed[flaw.row, findings.tokens == flaw.token] = True
+    return flawed
+
+
+def _name_ends(findings: Findings, kind: npt.NDArray[np.int8]) -> None:
+    """Give errors at the end of generation names of their own."""
+    for column in np.flatnonzero(findings.ends).tolist():
+        for row in range(len(kind)):
+            if kind[row, column] == _REJECTED:
+                kind[row, column] = _NEVER_STOPS
+            elif kind[row, column] == _ACCEPTED:
+                evidence = findings.evidence.get((row, column), Evidence())
+                if evidence.reason == "not_json":
+                    kind[row, column] = _TOO_EARLY

@@ -1,15 +1,15 @@
 """The scene of one position: ask engines for completions, texts to the validators, note findings.
 
 A scene knows how to *prove* (does this engine allow this continuation to the end?), *roll out*
-and *weigh* (is the completed text valid?). In which order to do that, and when to stop, is the
-resolvers' business.
+and *weigh* (is the completed text valid, and where does it fail?). In which order to do that, and
+when to stop, is the resolvers' business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ import numpy.typing as npt
 from harness import judge as rulings
 from harness import wire
 from harness.engine_service import LIES, NO_CONTINUATION
-from harness.findings import ENDED, FAILED, Completion, Evidence, Findings, Status
+from harness.findings import ENDED, FAILED, Completion, Evidence, Findings, Flaw, Status
 from harness.judge import Judge
+from harness.locating import Locating
 from harness.outcomes import Failure
 from harness.panel import Ask, Panel
 from harness.rollout import ENDINGS
@@ -40,6 +41,23 @@ class Tried:
     number: int
 
 
+@dataclass(frozen=True)
+class Lie:
+    """An engine was found to consume what its mask forbids.
+
+    Attributes:
+        row: The engine.
+        token: The disputed token.
+        tokens: The tokens behind it, the last of which the mask forbids.
+        consumes: Whether the engine consumes that one by itself, as it did in a longer text.
+    """
+
+    row: int
+    token: int
+    tokens: tuple[int, ...]
+    consumes: bool
+
+
 class Scene:
     """The state of resolving one position.
 
@@ -59,13 +77,16 @@ class Scene:
         panel: Panel,
         judge: Judge,
         vocabulary: Vocabulary,
+        schema: Any,
     ) -> None:
         self.position = position
         self.vocabulary = vocabulary
         self._panel = panel
         self._judge = judge
         accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
-        self.findings = Findings.empty(position.engines, tokens, accepts.astype(np.bool_))
+        self.findings = Findings.empty(
+            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids
+        )
         shape = accepts.shape
         self.alive = np.ones(shape[0], dtype=np.bool_)
         self.first_invalid = np.full(shape, -1, dtype=np.int32)
@@ -79,7 +100,8 @@ class Scene:
         self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[Status, int, Evidence]] = {}
-        self._weighed: dict[tuple[int, int], rulings.Ruling | None] = {}
+        self._weighed: dict[tuple[int, int], rulings.Ruling] = {}
+        self._locating = Locating(schema)
         self._confirmed: dict[tuple[int, int], rulings.Ruling] = {}
 
     def undecided(self) -> npt.NDArray[np.bool_]:
@@ -144,6 +166,9 @@ class Scene:
                 asked = part[row]
                 lied = asked[choice == LIES]
                 self.findings.status[row, lied] = Status.MASK_LIES
+                self.findings.flaws += [
+                    Flaw(row, token, "mask_lies") for token in self.findings.tokens[lied].tolist()
+                ]
                 rank[row, asked] = np.where(
                     choice == NO_CONTINUATION, lengths[list_of[asked]], choice + 1
                 )
@@ -177,6 +202,7 @@ class Scene:
                 for column, ending, one in zip(part[row].tolist(), endings, taken, strict=True):
                     if (status := ENDED.get(ENDINGS[ending])) is not None:
                         ended[row, column] = status
+                        self._flawed(row, column, status, one)
                     else:
                         found.append(Tried(row, column, self._rolled(one)))
         return sorted(found, key=lambda one: (one.row, one.column)), ended
@@ -187,10 +213,11 @@ class Scene:
         for one in tried:
             entry = (one.row, one.column)
             ruling = self._weighed[one.column, one.number]
-            if ruling is None or ruling.verdict == rulings.INVALID:
+            if ruling.verdict in (rulings.INVALID, rulings.SUSPECT):
                 if self.first_invalid[entry] < 0:
                     self.first_invalid[entry] = one.number
                 self.tries[entry] += 1
+                self._locate(one, ruling)
             elif ruling.verdict == rulings.VALID:
                 self.findings.status[entry] = Status.VALID
                 self.findings.completion[entry] = one.number
@@ -211,8 +238,8 @@ class Scene:
 
     def unconfirmed(
         self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
-    ) -> list[int]:
-        """The engines (by row) whose masks forbid a completion that they were found to allow.
+    ) -> list[Lie]:
+        """Where masks forbid a completion that the engine was found to allow; one per engine.
 
         Args:
             needed: Rows and columns whose completions verdicts rest on. Of each engine and
@@ -233,14 +260,77 @@ class Scene:
         answers = self._ask(asks)
         for row in asks.keys() - answers.keys():
             self.disown(row, FAILED[self.failures[self.findings.engines[row]].word])
-        lying = []
+        lies = []
         for row, answer in answers.items():
-            allowed = answer.arrays["allowed"].tolist()
-            proven = zip(exemplars[row], allowed, strict=True)
-            known.update((self.findings.engines[row], tokens) for tokens, one in proven if one)
-            if not all(allowed):
-                lying.append(row)
-        return lying
+            columns = exemplars[row]
+            reached = answer.arrays["reached"].tolist()
+            lengths = [len(tokens) for tokens in columns]
+            whole = [count > length for count, length in zip(reached, lengths, strict=True)]
+            engine = self.findings.engines[row]
+            known.update(
+                (engine, tokens) for tokens, one in zip(columns, whole, strict=True) if one
+            )
+            if not all(whole):
+                at = whole.index(False)
+                tokens, column = list(columns.items())[at]
+                token = int(self.findings.tokens[column])
+                consumes = bool(answer.arrays["consumes"][at])
+                lies.append(Lie(row, token, tokens[: reached[at]], consumes))
+        return lies
+
+    def lengthen(
+        self, rows: Sequence[int], tokens: Sequence[int], limit: int
+    ) -> dict[int, list[int]]:
+        """How often each of `tokens` may follow itself behind the text, per row that answers."""
+        asks: dict[int, Ask] = {
+            row: (
+                {"do": "lengthen", "limit": limit},
+                {"tokens": np.array(tokens, dtype=np.int32)},
+            )
+            for row in rows
+            if self.alive[row]
+        }
+        return {row: one.arrays["times"].tolist() for row, one in self._ask(asks).items()}
+
+    def repeated(self, token: int, times: int) -> int:
+        """The number of a completion that is one token again and again, without an end."""
+        return self.number(self.vocabulary.tokens[token] * times, "probe", (token,) * times)
+
+    def hunt(self, columns: Mapping[int, Columns], limit: int, budget: int) -> None:
+        """Look for dead ends behind tokens that another engine completes validly.
+
+        Roll-outs find empty masks; where one merely takes too long, all ways are gone if they
+        are few.
+        """
+        _, ended = self.roll_out(columns, limit)
+        open_: dict[int, list[int]] = {}
+        for (row, column), status in ended.items():
+            if status == Status.TOO_LONG:
+                open_.setdefault(row, []).append(column)
+        head = {"do": "exhaust", "limit": limit, "budget": budget}
+        tokens = self.findings.tokens
+        asks: dict[int, Ask] = {
+            row: (head, {"tokens": tokens[one]}) for row, one in open_.items() if self.alive[row]
+        }
+        for row, answer in self._ask(asks).items():
+            for column in np.array(open_[row])[answer.arrays["closed"]].tolist():
+                valid = self.findings.status[:, column] == Status.VALID
+                accepter = int(np.flatnonzero(valid)[0])
+                number = int(self.findings.completion[accepter, column])
+                self.findings.flaws.append(
+                    Flaw(
+                        row,
+                        int(tokens[column]),
+                        "dead_end",
+                        number,
+                        "no_end_within_limit",
+                        accepter,
+                    )
+                )
+
+    def lied(self, lie: Lie) -> None:
+        """Note that an engine consumes what its mask forbids."""
+        self._flawed_by(lie.row, lie.token, "mask_lies", lie.tokens)
 
     def disown(self, row: int, status: Status) -> None:
         """Withdraw everything that rests on completions of one engine."""
@@ -263,10 +353,11 @@ class Scene:
             elif entry in self._open_question:
                 status, number, evidence = self._open_question[entry]
             else:
-                status, evidence = self._reason(entry, ended), Evidence()
+                status, evidence = self._reason(entry, ended), _NOTHING
             self.findings.status[entry] = status
             self.findings.completion[entry] = number
-            self.findings.evidence[entry] = evidence
+            if evidence != _NOTHING:
+                self.findings.evidence[entry] = evidence
 
     def _contest_reserved(self) -> None:
         """Reserved tokens other than the end have no bytes in the output that all agree on.
@@ -279,6 +370,26 @@ class Scene:
         for row, column in np.argwhere(self.findings.accepts & reserved[None, :]).tolist():
             self.findings.status[row, column] = Status.CONTESTED
             self.findings.evidence[row, column] = Evidence("reserved_token")
+
+    def _locate(self, one: Tried, ruling: rulings.Ruling) -> None:
+        """Note where an invalid completion fails elsewhere than at the disputed token."""
+        start = self.position.offset
+        token = self.bytes[one.column]
+        end_of_text = bool(self.findings.ends[one.column])
+        at_token = self._locating.at_token(
+            lambda: self.text(one.column, one.number), one.number, start, token, ruling, end_of_text
+        )
+        self.findings.elsewhere[one.row, one.column] |= not at_token
+
+    def _flawed(self, row: int, column: int, status: Status, taken: Sequence[int]) -> None:
+        """Note a roll-out that proves an error of its own kind."""
+        if status not in (Status.DEAD_END, Status.MASK_LIES):
+            return
+        self._flawed_by(row, int(self.findings.tokens[column]), status.name.lower(), taken)
+
+    def _flawed_by(self, row: int, token: int, kind: str, taken: Sequence[int]) -> None:
+        number = self._rolled(taken) if taken else -1
+        self.findings.flaws.append(Flaw(row, token, kind, number))
 
     def _reason(self, entry: tuple[int, int], ended: Mapping[tuple[int, int], Status]) -> Status:
         if entry in ended:
@@ -335,23 +446,31 @@ class Scene:
         """Have the validators look at completed tokens, each distinct one once."""
         pairs = dict.fromkeys((one.column, one.number) for one in tried)
         new = [pair for pair in pairs if pair not in self._weighed]
-        answers = self._judge.weigh([self.text(*pair) for pair in new])
+        answers = self._judge.weigh_faults([self.text(*pair) for pair in new])
         self._weighed.update(zip(new, answers, strict=True))
 
 
 _WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
+_NOTHING = Evidence()
 
 
 def _question_left(ruling: rulings.Ruling, number: int) -> tuple[Status, int, Evidence]:
-    evidence = Evidence(
-        ruling.reason, ruling.keyword, ruling.schema_pointer, ruling.instance_pointer
-    )
+    """What an entry is left with where no completion was valid."""
+    reason = ruling.reason
     match ruling.verdict:
         case rulings.INVALID:
-            return Status.INVALID, number, evidence
+            status = Status.INVALID
         case rulings.UNDECIDED:
-            return Status.UNDECIDED, number, evidence
+            status = Status.UNDECIDED
         case _:
             # valid in the end where the fast validator said invalid: the two differ
-            reason = ruling.reason or "validators_differ"
-            return Status.CONTESTED, number, Evidence(reason)
+            status, reason = Status.CONTESTED, reason or "validators_differ"
+    evidence = Evidence(
+        reason,
+        ruling.keyword,
+        ruling.schema_pointer,
+        ruling.instance_pointer,
+        ruling.jsonschema,
+        ruling.jsonschema_rs,
+    )
+    return status, number, evidence

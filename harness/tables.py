@@ -3,6 +3,13 @@
 Engines are stored by name. `judged`, `accepters` and `rejecters` are sets of engines as bit
 masks in the order of the run's engine list. Everything but `timings` and `costs` is the same in
 every run with the same seed, engines and cases.
+
+`verdicts` is what walks prove, `instance_verdicts` what the cases' own instances prove. In both,
+`keyword` and the pointers say what a false acceptance breaks, and for a false rejection what was in
+force at the place; `category` is the kind of token, `detail` what else a rule of the catalogue of
+departures may ask for (`harness.attribution`); `located` says of a false acceptance whether the
+error lies at the token itself (`harness.locate`); `jsonschema` and `jsonschema_rs` are ``valid``,
+``invalid`` or empty.
 """
 
 from __future__ import annotations
@@ -16,6 +23,17 @@ import pyarrow as pa
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
 _PLACE = [("case", _NAME), ("walk", pa.int32()), ("position", pa.int32())]
+
+_WHY = [
+    ("keyword", _NAME),
+    ("schema_pointer", _NAME),
+    ("instance_pointer", _NAME),
+    ("category", _NAME),
+    ("detail", _NAME),
+    ("located", pa.bool_()),
+    ("jsonschema", _NAME),
+    ("jsonschema_rs", _NAME),
+]
 
 SCHEMAS: Mapping[str, pa.Schema] = {
     "cases": pa.schema(
@@ -51,6 +69,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             *_PLACE,
             ("offset", pa.int32()),
             ("token", pa.int32()),
+            ("canonical", pa.int32()),
             ("place", _NAME),
             ("judged", pa.uint32()),
             ("disputed_tokens", pa.int32()),
@@ -87,11 +106,35 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("reason", _NAME),
             ("accepter", _NAME),
             ("completion", pa.int32()),
-            ("keyword", _NAME),
-            ("schema_pointer", _NAME),
-            ("instance_pointer", _NAME),
+            *_WHY,
         ]
     ),
+    "instances": pa.schema(
+        [
+            ("case", _NAME),
+            ("instance", pa.int32()),
+            ("label", _NAME),
+            ("text", pa.binary()),
+            ("tokens", pa.list_(pa.int32())),
+            ("canonical", pa.bool_()),
+            ("verdict", _NAME),
+            ("reason", _NAME),
+        ]
+    ),
+    "instance_verdicts": pa.schema(
+        [
+            ("case", _NAME),
+            ("instance", pa.int32()),
+            ("engine", _NAME),
+            ("kind", _NAME),
+            ("reason", _NAME),
+            ("consumed", pa.int32()),
+            ("token", pa.int32()),
+            ("place", _NAME),
+            *_WHY,
+        ]
+    ),
+    "masks": pa.schema([*_PLACE, ("engine", _NAME), ("allowed", pa.int32())]),
     "timings": pa.schema(
         [*_PLACE, ("engine", _NAME), ("mask_ns", pa.int64()), ("consume_ns", pa.int64())]
     ),

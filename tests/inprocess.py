@@ -210,10 +210,12 @@ def dying(outcome: Ended) -> Callable[[], None]:
     return die
 
 
-def case(schema: Any, *valid: Any, name: str = "case", family: str = "family") -> Case:
-    """A case of the id `name`, with the JSON values `valid` as its valid instances."""
-    instances = tuple(Instance.of(value) for value in valid)
-    return Case(name, family, json.dumps(schema), instances, (), f"{name}.json")
+def case(
+    schema: Any, *valid: Any, invalid: Sequence[Any] = (), name: str = "case", family: str = "family"
+) -> Case:
+    """A case of the id `name`, with the JSON values `valid` and `invalid` as its instances."""
+    right, wrong = (tuple(Instance.of(value) for value in values) for values in (valid, invalid))
+    return Case(name, family, json.dumps(schema), right, wrong, f"{name}.json")
 
 
 def make_run(

@@ -1,0 +1,108 @@
+"""Flaws: errors of other kinds than a false acceptance or rejection, and the search for them.
+
+- ``never_stops``: the end of generation is forbidden behind a complete valid value. Where another
+  engine allows it that is a dispute; where all forbid it the reference itself is the witness.
+- ``stops_too_early``: the end is allowed before a complete value.
+- ``dead_end``: a mask is empty though the end is not allowed; or no completion exists within the
+  limit where another engine has a valid one.
+- ``mask_lies``: what the mask says of a token and what consuming it says differ.
+- ``unfinishable``: the same white space or digit may follow itself up to the limit. RFC 8259 lets
+  both be as long as one likes, but a model that falls into it never ends.
+
+Roll-outs find dead ends and lies by the way (`harness.scene`). The searches here are bounded: a
+few probes per case and engine, all chosen by the walk alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from harness.findings import Flaw, Status
+from harness.jsontext import Mode, State
+from harness.protocol import allows
+from harness.rollout import LIMIT
+from harness.scene import Scene
+from harness.vocabulary import Vocabulary
+from harness.walk import Position
+
+HUNTS = 4
+"""Tokens per case and engine whose completions are looked for though another engine has one."""
+
+BUDGET = 3 * LIMIT
+"""Masks looked at before it stays open whether a token has a completion."""
+
+
+def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list[Flaw]:
+    """What all engines get wrong together about the end of generation; `state` is the text's.
+
+    Where they differ about it the end is a disputed token like any other.
+    """
+    allowed = [[allows(mask, eos) for eos in eos_ids] for mask in position.masks]
+    rows = range(len(allowed))
+    if position.at_end and not any(map(any, allowed)):
+        return [Flaw(row, eos_ids[0], "never_stops") for row in rows]
+    if not state.can_end and all(one[0] for one in allowed):
+        return [Flaw(row, eos_ids[0], "stops_too_early", accepter=row) for row in rows]
+    return []
+
+
+_BETWEEN = (Mode.VALUE, Mode.KEY, Mode.COLON, Mode.AFTER)
+
+
+class Probes:
+    """Which probes of a case are still to be made."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._tokens = {
+            "whitespace": _single(vocabulary, (b" ", b"\n", b"\t")),
+            "digits": _single(vocabulary, (b"1", b"0")),
+        }
+        self._asked: set[tuple[int, str]] = set()
+        self._hunted: dict[int, int] = {}
+
+    def due(self, state: State, engines: Sequence[int]) -> str:
+        """The sort of probe to make behind a text in `state`; empty where there is none."""
+        sort = ""
+        if state.mode in _BETWEEN and state.stack:
+            sort = "whitespace"
+        elif state.mode is Mode.INT:
+            sort = "digits"
+        return sort if sort and any((engine, sort) not in self._asked for engine in engines) else ""
+
+    def unfinishable(self, scene: Scene, sort: str) -> None:
+        """Look for engines that let one token follow itself for ever; once per case and sort."""
+        engines = scene.findings.engines
+        rows = [row for row, engine in enumerate(engines) if (engine, sort) not in self._asked]
+        self._asked |= {(engines[row], sort) for row in rows}
+        for row, times in scene.lengthen(rows, self._tokens[sort], LIMIT).items():
+            for token, count in zip(self._tokens[sort], times, strict=True):
+                if count >= LIMIT:
+                    number = scene.repeated(token, LIMIT - 1)
+                    scene.findings.flaws.append(Flaw(row, token, "unfinishable", number, sort))
+                    break
+
+    def dead_ends(self, scene: Scene) -> None:
+        """Look at a few tokens that one engine completes validly and another never did."""
+        findings = scene.findings
+        never = findings.accepts & (findings.status == Status.NOT_ASKED)
+        never &= scene.cleared[None, :] & ~findings.ends[None, :] & scene.alive[:, None]
+        columns = {}
+        for row, engine in enumerate(findings.engines):
+            left = HUNTS - self._hunted.get(engine, 0)
+            chosen = np.flatnonzero(never[row] & (scene.tries[row] == 0))[: min(left, 1)]
+            if len(chosen):
+                self._hunted[engine] = self._hunted.get(engine, 0) + len(chosen)
+                columns[row] = chosen
+        if columns:
+            scene.hunt(columns, LIMIT, BUDGET)
+
+
+def _single(vocabulary: Vocabulary, texts: Sequence[bytes]) -> tuple[int, ...]:
+    """The first ordinary token for each of `texts` that has one."""
+    found = []
+    for text in texts:
+        ids = [token for token in vocabulary.ids_of(text) if not vocabulary.special[token]]
+        found += ids[:1]
+    return tuple(found)

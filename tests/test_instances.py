@@ -1,0 +1,117 @@
+"""Instances as evidence: what a case's own instances prove about each engine beside the walks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.cases import Case, Instance
+from harness.vocabulary import byte_vocabulary
+from tests.inprocess import case, records, run_case
+from tests.miniatures import (
+    AcceptsExtra,
+    ConsumeLies,
+    CrashesOnMask,
+    Enumerator,
+    ForbidsOne,
+    RefusesAll,
+)
+from tests.test_method import ForbidsEnd
+
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
+BYTES = replace(byte_vocabulary(), pattern=r"(?s:.)")
+"""Each byte is a token, and these are the canonical tokens of every text."""
+
+
+def proven(engines, one, vocabulary=BYTES):
+    """The instance verdicts as (instance, engine, kind, consumed)."""
+    rows = run_case(engines, one, vocabulary)
+    return [
+        (row["instance"], row["engine"], row["kind"], row["consumed"])
+        for row in records(rows, "instance_verdicts")
+    ]
+
+
+def test_an_honest_engine_is_accused_of_nothing():
+    one = case({"enum": [1, 12]}, 1, 12, invalid=[2, 120])
+    assert proven([Enumerator], one) == []
+
+
+def test_an_invalid_instance_that_is_accepted_to_its_end_is_a_false_acceptance():
+    one = case({"enum": [1, 12], "x-extra": ["120"]}, 1, invalid=[2, 120])
+    rows = run_case([AcceptsExtra], one, BYTES)
+    (verdict,) = records(rows, "instance_verdicts")
+    assert (verdict["instance"], verdict["kind"]) == (2, "false_acceptance")
+    assert (verdict["keyword"], verdict["schema_pointer"]) == ("enum", "/enum")
+    assert verdict["jsonschema"] == verdict["jsonschema_rs"] == "invalid"
+
+
+def test_a_valid_instance_that_is_refused_is_a_false_rejection_where_it_was_refused():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 1, 12)
+    rows = run_case([ForbidsOne], one, BYTES)
+    (verdict,) = records(rows, "instance_verdicts")
+    assert (verdict["instance"], verdict["kind"]) == (1, "false_rejection")
+    assert (verdict["consumed"], verdict["token"]) == (1, ord("2"))
+    assert (verdict["keyword"], verdict["category"]) == ("enum", "number")
+
+
+def test_no_false_rejection_without_the_canonical_tokens():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 1, 12)
+    rows = run_case([ForbidsOne], one, byte_vocabulary())
+    (verdict,) = records(rows, "instance_verdicts")
+    assert (verdict["kind"], verdict["reason"]) == ("unresolved", "unusual_tokenisation")
+
+
+def test_an_end_that_is_forbidden_behind_a_valid_instance():
+    assert proven([ForbidsEnd], case({"enum": [12]}, 12)) == [(0, "ForbidsEnd", "never_stops", 2)]
+
+
+def test_an_instance_that_is_accepted_although_it_is_not_finished():
+    broken = Case(
+        "case",
+        "family",
+        '{"enum": [[1]], "x-extra": ["[1"]}',
+        (Instance.of([1]),),
+        (Instance(b"[1", verbatim=True),),
+        "case.json",
+    )
+    assert proven([AcceptsExtra], broken) == [(1, "AcceptsExtra", "stops_too_early", 3)]
+
+
+def test_a_mask_that_lies_on_the_way():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
+    assert proven([ConsumeLies], one) == [(0, "ConsumeLies", "mask_lies", 1)]
+
+
+def test_what_the_validators_leave_open_convicts_nobody():
+    twice = Instance(b'{"a": 1, "a": 1}', verbatim=True)
+    schema = '{"enum": [{"a": 1}], "x-extra": ["{\\"a\\": 1, \\"a\\": 1}"]}'
+    one = Case("case", "family", schema, (Instance.of({"a": 1}),), (twice,), "case.json")
+    rows = run_case([AcceptsExtra, Enumerator], one, BYTES)
+    found = [(row["kind"], row["reason"]) for row in records(rows, "instance_verdicts")]
+    assert found == [("contested", "duplicate_keys")] * 2
+
+
+def test_every_engine_that_compiled_is_fed_though_there_is_nothing_to_compare():
+    one = case({"enum": [1], "x-extra": ["2"]}, 1, invalid=[2])
+    rows = run_case([RefusesAll, AcceptsExtra], one, BYTES)
+    assert records(rows, "cases")[0]["status"] == "not_compared"
+    assert [row["engine"] for row in records(rows, "instance_verdicts")] == ["AcceptsExtra"]
+
+
+def test_invalid_instances_count_without_any_valid_one():
+    one = case({"enum": [1], "x-extra": ["2"]}, invalid=[2])
+    rows = run_case([AcceptsExtra], one, BYTES)
+    assert records(rows, "cases")[0]["reason"] == "no_reference"
+    assert [row["kind"] for row in records(rows, "instance_verdicts")] == ["false_acceptance"]
+
+
+def test_an_engine_that_fails_over_an_instance_is_noted_and_not_blamed():
+    one = case({"enum": [1, 12], "x-crash": 1}, 12)
+    rows = run_case([CrashesOnMask, Enumerator], one, BYTES)
+    assert records(rows, "instance_verdicts") == []
+    stages = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
+    assert stages[-1] == "instances"
