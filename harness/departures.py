@@ -72,6 +72,9 @@ _SOURCE = re.compile(r"https://[^\s/]+\.[^\s/]+/\S+")
 _TOO_LITTLE = frozenset({"kind", "evidence"})
 """Conditions that do not make a rule by themselves: they only repeat the verdict."""
 
+ANY: Final = "*"
+"""Stands for every engine: of what the specification itself leaves to them."""
+
 Option = str | bool | int
 
 
@@ -82,7 +85,7 @@ class Departure:
     Attributes:
         id: Its name in tables.
         class_: ``departure`` or ``warned``.
-        engine: The distribution whose version counts, such as ``outlines-core``.
+        engine: The distribution whose version counts, such as ``outlines-core``, or `ANY`.
         versions: The versions that it is about.
         options: Sets of options of which the engine must have one; empty for any.
         from_: What is departed from: document and section.
@@ -103,7 +106,8 @@ class Departure:
 
     def concerns(self, described: Mapping[str, Any]) -> bool:
         """Whether it is about an engine, as a run's manifest describes it."""
-        version = described.get("packages", {}).get(self.engine)
+        packages = described.get("packages", {})
+        version = described.get("version") if self.engine == ANY else packages.get(self.engine)
         if version is None or not self.versions.contains(version, prereleases=True):
             return False
         has = described.get("options", {})

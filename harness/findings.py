@@ -210,7 +210,7 @@ def verdicts(findings: Findings, *, one_clears_all: bool) -> Verdicts:
     kind = np.zeros(status.shape, dtype=np.int8)
     kind[open_ & (status == Status.INVALID)] = _ACCEPTED
     kind[open_ & (status == Status.CONTESTED)] = _CONTESTED
-    kind[open_ & (status > Status.CONTESTED) & ~_flawed(findings)] = _UNRESOLVED
+    kind[open_ & (status > Status.CONTESTED) & ~flawed(findings)] = _UNRESOLVED
     kind[~accepts & cleared[None, :]] = _REJECTED
     _name_ends(findings, kind)
     column, row = np.nonzero(kind.T)
@@ -236,8 +236,8 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
     return status.name.lower()
 
 
-def _flawed(findings: Findings) -> npt.NDArray[np.bool_]:
-    """Entries for which one of `Findings.flaws` says what is wrong, shape ``(e, n)``."""
+def flawed(findings: Findings) -> npt.NDArray[np.bool_]:
+    """Entries that led to a dead end or a lie by `Findings.flaws`, shape ``(e, n)``."""
     flawed = np.zeros(findings.status.shape, dtype=np.bool_)
     for flaw in findings.flaws:
         if flaw.kind in ("dead_end", "mask_lies"):

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.findings import Flaw, Status
+from harness.findings import Flaw, Status, flawed
 from harness.jsontext import Mode, State
 from harness.protocol import allows
 from harness.rollout import LIMIT
@@ -88,6 +88,7 @@ class Probes:
         findings = scene.findings
         never = findings.accepts & (findings.status == Status.NOT_ASKED)
         never &= scene.cleared[None, :] & ~findings.ends[None, :] & scene.alive[:, None]
+        never &= ~flawed(findings)
         columns = {}
         for row, engine in enumerate(findings.engines):
             left = HUNTS - self._hunted.get(engine, 0)

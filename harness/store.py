@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +27,7 @@ from harness.errors import RunDirectoryError
 from harness.tables import SCHEMAS, Rows
 
 MANIFEST = "run.json"
-FORMAT = 1
+FORMAT = 2
 _PARTS = "parts"
 _SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")
@@ -106,8 +106,12 @@ class RunDirectory:
             _write_manifest(self.path, self.manifest)
             shutil.rmtree(self.path / _PARTS)
 
-    def table(self, name: str) -> pa.Table:
-        """A whole table, of a finished run or of the cases that are there so far.
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """A table, of a finished run or of the cases that are there so far.
+
+        Args:
+            name: Its name in `harness.tables.SCHEMAS`.
+            columns: Those to read, in this order; None reads all.
 
         Raises:
             RunDirectoryError: A file is missing, cut or altered.
@@ -115,11 +119,12 @@ class RunDirectory:
         if self.finished:
             file = self.path / f"{name}.parquet"
             _verify(file, self.manifest["tables"].get(name, {}).get("sha256", ""))
-            return _read(file)
+            return _read(file, columns)
         files = [_verified(part, name) for part in self._stored().values()]
         if not files:
-            return SCHEMAS[name].empty_table()
-        return pa.concat_tables([_read(file) for file in files]).unify_dictionaries()
+            empty = SCHEMAS[name].empty_table()
+            return empty if columns is None else empty.select(list(columns))
+        return pa.concat_tables([_read(file, columns) for file in files]).unify_dictionaries()
 
     def _stored(self) -> dict[int, Path]:
         """The directories of the cases that are there, by ordinal, ascending."""
@@ -256,9 +261,10 @@ def _verify(file: Path, expected: str) -> None:
         raise RunDirectoryError(f"{file} was cut or altered: its checksum differs", _AGAIN)
 
 
-def _read(file: Path) -> pa.Table:
+def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    names = None if columns is None else list(columns)
     try:
-        return pq.read_table(file, memory_map=False)
+        return pq.read_table(file, columns=names, memory_map=False)
     except (OSError, pa.ArrowException) as error:
         raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
 

@@ -1,202 +1,171 @@
-"""The tally: the counts that a report shows, computed from the tables of a run and nothing else.
-
-Proven counts are counts. Where a cap left disputed tokens unresolved, an estimate for all of
-them stands apart: per dispute the sampled share is scaled to the dispute's size, tokens that are
-always resolved count as they are, and the interval is the normal one for sampling without
-replacement, with one success and one failure added (Agresti and Coull, 1998) so that a sample
-without any finding is not taken for certainty.
-"""
+"""The tally: the summary that a report shows, computed from a run's tables and nothing else."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from math import sqrt
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from harness.counts import (
+    CLASSES,
+    ERRORS,
+    INSTANCE,
+    WALK,
+    Classify,
+    Counts,
+    Stored,
+    by_catalogue,
+)
+from harness.estimates import Disputes
+from harness.how_bad import judged_positions, per_million, share_with_bug
+from harness.instance_counts import Instances
 from harness.outcomes import COMPILE_WORDS
+from harness.severity import SEVERITIES
 from harness.store import RunDirectory
 
 KINDS = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
+OTHER_KINDS = tuple(kind for kind in ERRORS if kind not in KINDS.values())
 
-_PLACE = ["case", "walk", "position"]
-_Z95 = 1.959963984540054
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """An estimated number of tokens with its 95% interval."""
-
-    tokens: float
-    low: float
-    high: float
+_BUG: Mapping[str, object] = {"class": "bug"}
+_WALK_COLUMNS = (
+    *("engine", "kind", "class", "severity", "located", "reason", "keyword", "place"),
+    *("by_right", "dispute"),
+)
 
 
-def summary(run: RunDirectory) -> dict[str, Any]:
+def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, Any]:
     """The summary of a run as one JSON object.
 
-    Keys: ``engines`` (per engine ``version``, ``options``, ``packages``, ``tokens_asked``,
-    ``tokens_with_other_bytes``, ``compile``, ``judged``, ``false_acceptances``,
-    ``false_rejections``, ``unresolved``, ``contested``, ``contested_by``, ``failures``, ``why``),
-    and for the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``harness_errors``,
-    ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``seconds``, ``finished``.
+    Args:
+        run: The run, finished or not.
+        classify: Gives verdicts their classes; the catalogue of departures does.
+
+    Returns:
+        For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``harness_errors``,
+        ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped`` (whether some were left
+        out: counts are then of those that were resolved), ``seconds``, ``finished``; and
+        ``engines``, per engine:
+
+        - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
+        - ``share_with_bug`` and ``per_million``: see `harness.how_bad`;
+        - ``compile``, ``judged``, ``failures``;
+        - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
+          ``cases``; ``located`` of the former: tokens at which the error itself lies;
+          ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
+          (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
+          ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
+        - ``instances``: see `harness.instance_counts`.
     """
-    cases = run.table("cases")
-    verdicts = _plain(run.table("verdicts"))
-    disputes = _plain(run.table("disputes"))
-    engine_rows = _plain(run.table("engines")).select(["case", "engine", "stage", "outcome"])
-    described = run.manifest["identity"]["engines"]
-    positions = _plain(run.table("positions")).select(["case", "judged"])
-    capped = bool(pc.any(pc.less(disputes["drawn"], disputes["tokens"])).as_py())
-    engines = {
-        name: {
-            **described[name],
-            "compile": _compile_counts(engine_rows, name),
-            "judged": _judged(positions, index),
-            **{key: _counts(verdicts, name, kind) for key, kind in KINDS.items()},
-            "unresolved": _reasons(verdicts, name, "unresolved"),
-            "contested": sum(_reasons(verdicts, name, "contested").values()),
-            "contested_by": _reasons(verdicts, name, "contested"),
-            "failures": _failures(engine_rows, name),
-            "why": _why(verdicts, positions_of(run), name),
-        }
-        for index, name in enumerate(described)
-    }
-    if capped:
-        for index, (name, one) in enumerate(engines.items()):
-            for key, kind in KINDS.items():
-                value = estimate(verdicts, _concerning(disputes, index, kind), name, kind)
-                one[key]["estimate"] = _rounded(value)
+    stored = Stored(run, classify)
+    walk = stored.fold(WALK, _WALK_COLUMNS)
+    instance = stored.fold(INSTANCE, ("engine", "kind", "class"))
+    disputes = Disputes(stored)
+    engines = _Engines(stored, walk, instance, disputes)
+    cases = run.table("cases", ["case", "status", "reason"])
     status = cases.group_by(["status", "reason"]).aggregate([("case", "count")]).to_pylist()
     return {
-        "engines": engines,
+        "engines": {name: engines.one(index) for index, name in enumerate(stored.engines)},
         "cases": cases.num_rows,
         "walked": _with_status(status, "walked"),
         "set_aside": _by_reason(status, "set_aside"),
         "not_compared": _by_reason(status, "not_compared"),
         "harness_errors": _with_status(status, "harness_error", "lane_died"),
-        "positions": positions.num_rows,
-        "disputed_tokens": pc.sum(disputes["tokens"]).as_py() or 0,
-        "resolved_tokens": pc.sum(disputes["drawn"]).as_py() or 0,
+        "positions": len(stored.positions.case),
+        "disputed_tokens": disputes.tokens,
+        "resolved_tokens": disputes.resolved,
+        "capped": disputes.capped,
         "seconds": run.manifest.get("seconds"),
         "finished": run.finished,
     }
 
 
-def positions_of(run: RunDirectory) -> pa.Table:
-    """Where each position stands in the text, to say what kind of place an error is at."""
-    return _plain(run.table("positions")).select([*_PLACE, "place"])
+class _Engines:
+    """The part of a summary that is about single engines."""
+
+    def __init__(self, stored: Stored, walk: Counts, instance: Counts, disputes: Disputes) -> None:
+        self.stored = stored
+        self.walk = walk
+        self.instance = instance
+        self.instances = Instances(stored)
+        self.disputes = disputes
+        self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
+        rows = stored.run.table("engines", ["engine", "stage", "outcome"])
+        self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
+
+    def one(self, index: int) -> dict[str, Any]:
+        """Everything about one engine."""
+        stored, name = self.stored, self.stored.engines[index]
+        mine, on_instances = (one.where(engine=name) for one in (self.walk, self.instance))
+        kinds = {kind: mine.where(kind=kind) for kind in ERRORS}
+        bugs = {kind: one.where(**_BUG) for kind, one in kinds.items()}
+        both = [one.where(kind=ERRORS, **_BUG) for one in (mine, on_instances)]
+        positions = judged_positions(stored, index)
+        contested = _reasons(mine, "contested")
+        return {
+            **stored.run.manifest["identity"]["engines"][name],
+            "share_with_bug": share_with_bug(stored, index, self.instances, both),
+            "per_million": per_million(stored, index, both[0]),
+            "compile": self._compile_counts(name),
+            "judged": {
+                "cases": int(np.count_nonzero(positions)),
+                "positions": int(positions.sum()),
+            },
+            **{key: self._counts(kinds[kind], index, kind) for key, kind in KINDS.items()},
+            "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
+            "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
+            "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
+            "instances": self.instances.counts(index, on_instances),
+            "unresolved": _reasons(mine, "unresolved"),
+            "contested": sum(contested.values()),
+            "contested_by": contested,
+            "failures": self._failures(name),
+            "why": {
+                "false_acceptances": _why(bugs["false_acceptance"], "keyword"),
+                "false_rejections": _why(bugs["false_rejection"], "place"),
+            },
+        }
+
+    def _counts(self, mine: Counts, index: int, kind: str) -> dict[str, Any]:
+        """The counts of one of the two main kinds."""
+        counts: dict[str, Any] = mine.total()
+        if kind == "false_acceptance":
+            counts["located"] = int(mine.where(located=True).tokens.sum())
+        if self.dispute_rows is not None:
+            rows = self.dispute_rows[mine.rows]
+            counts["estimate"] = self.disputes.estimate(mine, rows, index, kind)
+        return counts
+
+    def _compile_counts(self, name: str) -> dict[str, int]:
+        found = {row["outcome"]: row["count_all"] for row in self._rows(name, at_compile=True)}
+        return {word: found.get(word, 0) for word in COMPILE_WORDS}
+
+    def _failures(self, name: str) -> dict[str, int]:
+        """What ended the engine's part after compilation, by stage and outcome."""
+        counted: Counter[str] = Counter()
+        for row in self._rows(name, at_compile=False):
+            counted[f"{row['stage']}_{row['outcome']}"] += row["count_all"]
+        return dict(sorted(counted.items()))
+
+    def _rows(self, name: str, *, at_compile: bool) -> list[dict[str, Any]]:
+        return [
+            row
+            for row in self.engine_rows.to_pylist()
+            if row["engine"] == name and (row["stage"] == "compile") is at_compile
+        ]
 
 
-def estimate(verdicts: pa.Table, disputes: pa.Table, engine: str, kind: str) -> Estimate:
-    """How many verdicts of one kind resolving every disputed token would give.
-
-    `disputes` are those that can give the engine such a verdict.
-    """
-    mine = verdicts.filter(
-        pc.and_(pc.equal(verdicts["engine"], engine), pc.equal(verdicts["kind"], kind))
-    )
-    key = [*_PLACE, "dispute"]
-    certain = pc.sum(pc.cast(mine["by_right"], pa.int64())).as_py() or 0
-    sampled = mine.filter(pc.invert(mine["by_right"]))
-    hits = sampled.group_by(key).aggregate([("token", "count")])
-    joined = disputes.join(hits, keys=key, join_type="left outer")
-    found = np.nan_to_num(joined["token_count"].to_numpy().astype(np.float64))
-    rest = (joined["tokens"].to_numpy() - joined["census"].to_numpy()).astype(np.float64)
-    drawn = (joined["drawn"].to_numpy() - joined["census"].to_numpy()).astype(np.float64)
-    open_ = drawn < rest
-    found, rest, drawn = found[open_], rest[open_], drawn[open_]
-    share = np.divide(found, drawn, out=np.zeros_like(found), where=drawn > 0)
-    shrunk = (found + 1) / (drawn + 2)
-    correction = (rest - drawn) / np.maximum(rest - 1, 1)
-    variance = float(np.sum(rest**2 * correction * shrunk * (1 - shrunk) / np.maximum(drawn, 1)))
-    # rows by right of capped disputes and all rows of whole ones are counted, not scaled
-    value = certain + float(np.sum(rest * share))
-    proven = mine.num_rows
-    ceiling = proven + float(np.sum(rest - drawn))
-    half = _Z95 * sqrt(variance)
-    return Estimate(value, max(proven, value - half), min(ceiling, value + half))
+def _reasons(mine: Counts, kind: str) -> dict[str, int]:
+    rows = mine.where(kind=kind).grouped(["reason"])
+    return dict(sorted((row["reason"], row["tokens"]) for row in rows))
 
 
-def _concerning(disputes: pa.Table, index: int, kind: str) -> pa.Table:
-    """The disputes in which the engine is among those that `kind` is a verdict about."""
-    side = disputes["accepters" if kind == "false_acceptance" else "rejecters"]
-    bit = pc.bit_wise_and(side, pa.scalar(1 << index, pa.uint32()))
-    return disputes.filter(pc.not_equal(bit, pa.scalar(0, pa.uint32())))
-
-
-def _compile_counts(engine_rows: pa.Table, name: str) -> dict[str, int]:
-    rows = engine_rows.filter(
-        pc.and_(pc.equal(engine_rows["engine"], name), pc.equal(engine_rows["stage"], "compile"))
-    )
-    counted = Counter(rows["outcome"].to_pylist())
-    return {word: counted.get(word, 0) for word in COMPILE_WORDS}
-
-
-def _failures(engine_rows: pa.Table, name: str) -> dict[str, int]:
-    """What ended the engine's part after compilation, by stage and outcome."""
-    rows = engine_rows.filter(
-        pc.and_(
-            pc.equal(engine_rows["engine"], name), pc.not_equal(engine_rows["stage"], "compile")
-        )
-    )
-    counted = Counter(
-        f"{row['stage']}_{row['outcome']}" for row in rows.select(["stage", "outcome"]).to_pylist()
-    )
-    return dict(sorted(counted.items()))
-
-
-def _judged(positions: pa.Table, index: int) -> dict[str, int]:
-    bit = pc.bit_wise_and(positions["judged"], pa.scalar(1 << index, pa.uint32()))
-    mine = positions.filter(pc.not_equal(bit, pa.scalar(0, pa.uint32())))
-    return {"cases": pc.count_distinct(mine["case"]).as_py(), "positions": mine.num_rows}
-
-
-def _counts(verdicts: pa.Table, name: str, kind: str) -> dict[str, Any]:
-    mine = verdicts.filter(
-        pc.and_(pc.equal(verdicts["engine"], name), pc.equal(verdicts["kind"], kind))
-    )
-    return {
-        "tokens": mine.num_rows,
-        "positions": mine.group_by(_PLACE).aggregate([]).num_rows,
-        "cases": pc.count_distinct(mine["case"]).as_py(),
-    }
-
-
-def _reasons(verdicts: pa.Table, name: str, kind: str) -> dict[str, int]:
-    mine = verdicts.filter(
-        pc.and_(pc.equal(verdicts["engine"], name), pc.equal(verdicts["kind"], kind))
-    )
-    return dict(sorted(Counter(mine["reason"].to_pylist()).items()))
-
-
-def _why(verdicts: pa.Table, places: pa.Table, name: str) -> dict[str, list[dict[str, Any]]]:
-    """What stands behind an engine's errors, the most frequent first.
-
-    False acceptances by the keyword that the validators name, false rejections by the place in
-    the text.
-    """
-    mine = verdicts.filter(pc.equal(verdicts["engine"], name))
-    accepted = mine.filter(pc.equal(mine["kind"], "false_acceptance"))
-    rejected = mine.filter(pc.equal(mine["kind"], "false_rejection")).join(places, keys=_PLACE)
-    return {
-        "false_acceptances": _grouped(accepted, "keyword"),
-        "false_rejections": _grouped(rejected, "place"),
-    }
-
-
-def _grouped(rows: pa.Table, column: str) -> list[dict[str, Any]]:
-    grouped = rows.group_by(column).aggregate([("token", "count"), ("case", "count_distinct")])
-    found = [
-        {column: row[column], "tokens": row["token_count"], "cases": row["case_count_distinct"]}
-        for row in grouped.to_pylist()
-    ]
-    return sorted(found, key=lambda row: (-row["tokens"], row[column]))
+def _why(mine: Counts, column: str) -> list[dict[str, Any]]:
+    """What stands behind an engine's bugs, the most frequent first."""
+    names = (column, "tokens", "cases")
+    return [{name: row[name] for name in names} for row in mine.grouped([column])]
 
 
 def _with_status(rows: Iterable[Mapping[str, Any]], *status: str) -> int:
@@ -207,12 +176,8 @@ def _by_reason(rows: Iterable[Mapping[str, Any]], status: str) -> dict[str, int]
     return dict(sorted((r["reason"], r["case_count"]) for r in rows if r["status"] == status))
 
 
-def _rounded(value: Estimate) -> dict[str, int]:
-    return {"tokens": round(value.tokens), "low": round(value.low), "high": round(value.high)}
-
-
 def _plain(table: pa.Table) -> pa.Table:
-    """Dictionary columns as plain strings: joins and filters then need no special cases."""
+    """Dictionary columns as plain strings: grouping then needs no special cases."""
     fields = [
         pa.field(one.name, one.type.value_type) if pa.types.is_dictionary(one.type) else one
         for one in table.schema

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from harness.attribution import Attribution, Force
 from harness.cases import Case
 from harness.dispute import Dispute
-from harness.findings import KINDS, Evidence, Findings, reason_of
+from harness.findings import KINDS, Evidence, Findings, Flaw, reason_of
 from harness.findings import verdicts as proven
 from harness.instances import Fed, InstanceVerdict, conclude
 from harness.jsontext import START, advance
@@ -141,7 +141,7 @@ class VerdictNotes:
                     None if word != "false_acceptance" else not findings.elsewhere[row, column],
                 )
             )
-        for flaw in findings.flaws:
+        for flaw in _distinct(findings.flaws):
             itself = flaw.row if flaw.completion >= 0 else -1
             accepter = flaw.accepter if flaw.accepter >= 0 else itself
             number = of_token.get(flaw.token, -1)
@@ -247,6 +247,14 @@ class VerdictNotes:
                 tokens=list(completion.tokens),
             )
         return stored[number]
+
+
+def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
+    """The first of each kind by engine and token: several completions may show the same error."""
+    first: dict[tuple[int, int, str], Flaw] = {}
+    for flaw in flaws:
+        first.setdefault((flaw.row, flaw.token, flaw.kind), flaw)
+    return first.values()
 
 
 def _by_right(

@@ -115,7 +115,17 @@ LEAP_MISSES = [
     Verdict('"1-02-2', b"9", {"pattern": "x"}, "", "false_acceptance", "pattern", "/pattern"),
 ]
 
+ENDLESS = [
+    Verdict('{"a":', b" ", A_B, " 1}", kind="unfinishable"),
+    Verdict('{"a": 1', b"1", A_B, "}", kind="unfinishable"),
+]
+
 EXAMPLES = {
+    "text-without-end": Examples(
+        ENDLESS,
+        [Verdict('{"a": "', b"a", {}, '"}', kind="unfinishable"), rejected('{"a":', b" ")],
+        {},
+    ),
     "xgrammar-strict-mode": Examples(
         [*CLOSED, *EXTRA_EARLY],
         CLOSED_MISSES,

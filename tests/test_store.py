@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -253,6 +254,25 @@ class TestFinishing:
         run = begun()
         assert run.finished
         assert not (run.path / "parts").exists()
+
+
+class TestReading:
+    @pytest.mark.parametrize("finish", [True, False])
+    def test_only_some_columns_in_the_order_asked_for(self, begun, finish):
+        run = full(begun)
+        if finish:
+            run.finish({})
+        found = run.table("engines", ["outcome", "case"])
+        assert found.column_names == ["outcome", "case"]
+        assert found == run.table("engines").select(["outcome", "case"])
+
+    @pytest.mark.parametrize("finish", [True, False])
+    def test_only_some_columns_of_a_run_without_cases(self, begun, finish):
+        run = begun()
+        if finish:
+            run.finish({})
+        found = run.table("verdicts", ["token", "case"])
+        assert found.schema == pa.schema([SCHEMAS["verdicts"].field(n) for n in ("token", "case")])
 
 
 class TestDamage:

@@ -3,131 +3,28 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from harness.store import create_or_resume, open_run
-from harness.tables import Rows
-from harness.tally import Estimate, estimate, summary
+from harness import tally
+from harness.counts import ERRORS
+from tests import books
+from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
 
-ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
 A, B, C = 1, 2, 4
-
-
-class Book:
-    """Writes the rows of one case, everything that a test does not name being the same."""
-
-    def __init__(self, name, status="walked", reason=""):
-        self.name = name
-        self.rows = Rows()
-        self.rows.add(
-            "cases",
-            case=name,
-            family="family",
-            status=status,
-            reason=reason,
-            message="",
-            schema="{}",
-            references=[],
-            judged=7,
-            walks=1,
-            positions=0,
-            disputed_tokens=0,
-        )
-
-    def engine(self, engine, outcome, stage="compile"):
-        self.rows.add(
-            "engines",
-            case=self.name,
-            engine=engine,
-            stage=stage,
-            walk=-1,
-            position=-1,
-            outcome=outcome,
-            signal="",
-            message="",
-            output="",
-        )
-        return self
-
-    def compiled(self, *outcomes):
-        for engine, outcome in zip(ENGINES, outcomes, strict=True):
-            self.engine(engine, outcome)
-        return self
-
-    def position(self, number, place="start of value", judged=A | B | C, walk=0):
-        self.rows.add(
-            "positions",
-            case=self.name,
-            walk=walk,
-            position=number,
-            offset=number,
-            token=1,
-            place=place,
-            judged=judged,
-            disputed_tokens=0,
-        )
-        return self
-
-    def dispute(self, position, accepters, rejecters, tokens, drawn=None, census=None, number=0):
-        self.rows.add(
-            "disputes",
-            case=self.name,
-            walk=0,
-            position=position,
-            dispute=number,
-            accepters=accepters,
-            rejecters=rejecters,
-            tokens=tokens,
-            drawn=tokens if drawn is None else drawn,
-            census=tokens if census is None else census,
-        )
-        return self
-
-    def verdicts(
-        self, position, engine, kind, count=1, by_right=True, walk=0, number=0, first=0, **more
-    ):
-        for token in range(first, first + count):
-            row = {"reason": "", "keyword": "", **more}
-            self.rows.add(
-                "verdicts",
-                case=self.name,
-                walk=walk,
-                position=position,
-                dispute=number,
-                token=token,
-                by_right=by_right,
-                engine=engine,
-                kind=kind,
-                accepter="",
-                completion=-1,
-                schema_pointer="",
-                instance_pointer="",
-                **row,
-            )
-        return self
 
 
 @pytest.fixture
 def stored(tmp_path):
-    """Stores books as a run, finished or not, and gives it back as a reader finds it."""
+    """Stores books as a run."""
+    return partial(books.store, tmp_path / "run")
 
-    def store(*books, finish=True, engines=ENGINES):
-        run = create_or_resume(tmp_path / "run", {"engines": engines}, {})
-        for ordinal, book in enumerate(books):
-            run.write_case(ordinal, book.rows)
-        if finish:
-            run.finish({"seconds": 2.5})
-        run.release()
-        return open_run(tmp_path / "run")
 
-    return store
+def summary(run, classify=all_bugs):
+    return tally.summary(run, classify)
 
 
 def by_hand():
@@ -178,6 +75,14 @@ def counts(tokens, positions, cases):
     return {"tokens": tokens, "positions": positions, "cases": cases}
 
 
+NEW = ("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances")
+
+
+def old(engine):
+    """What a summary says of an engine without what the tests further below are about."""
+    return {key: value for key, value in engine.items() if key not in NEW}
+
+
 class TestSummary:
     def test_of_the_run(self, stored):
         found = summary(stored(*by_hand()))
@@ -192,17 +97,18 @@ class TestSummary:
             "positions": 5,
             "disputed_tokens": 14,
             "resolved_tokens": 14,
+            "capped": False,
             "seconds": 2.5,
             "finished": True,
         }
 
     def test_of_the_first_engine(self, stored):
-        assert summary(stored(*by_hand()))["engines"]["a"] == {
+        assert old(summary(stored(*by_hand()))["engines"]["a"]) == {
             "version": "1.0",
             "options": {"x": True},
             "compile": compile_counts(4, 0, 1, 0, 0),
             "judged": {"cases": 2, "positions": 5},
-            "false_acceptances": counts(5, 3, 2),
+            "false_acceptances": {**counts(5, 3, 2), "located": 0},
             "false_rejections": counts(0, 0, 0),
             "unresolved": {"crashed": 1, "too_long": 1},
             "contested": 0,
@@ -218,11 +124,11 @@ class TestSummary:
         }
 
     def test_of_the_second_engine(self, stored):
-        assert summary(stored(*by_hand()))["engines"]["b"] == {
+        assert old(summary(stored(*by_hand()))["engines"]["b"]) == {
             "version": "2",
             "compile": compile_counts(4, 0, 0, 0, 1),
             "judged": {"cases": 2, "positions": 5},
-            "false_acceptances": counts(1, 1, 1),
+            "false_acceptances": {**counts(1, 1, 1), "located": 0},
             "false_rejections": counts(3, 1, 1),
             "unresolved": {},
             "contested": 1,
@@ -248,13 +154,13 @@ class TestSummary:
         first, second, *_ = by_hand()
         found = summary(stored(first, second, finish=False))
         assert (found["cases"], found["finished"], found["seconds"]) == (2, False, None)
-        assert found["engines"]["a"]["false_acceptances"] == counts(5, 3, 2)
+        assert found["engines"]["a"]["false_acceptances"] == {**counts(5, 3, 2), "located": 0}
 
     @pytest.mark.parametrize("finish", [True, False])
     def test_of_nothing(self, stored, finish):
         found = summary(stored(finish=finish))
         assert (found["cases"], found["positions"], found["disputed_tokens"]) == (0, 0, 0)
-        assert found["engines"]["a"]["false_acceptances"] == counts(0, 0, 0)
+        assert found["engines"]["a"]["false_acceptances"] == {**counts(0, 0, 0), "located": 0}
         assert "estimate" not in found["engines"]["a"]["false_acceptances"]
 
     def test_is_json(self, stored):
@@ -328,123 +234,239 @@ class TestCappedRuns:
             assert "estimate" not in engine["false_rejections"]
 
 
-def tables(disputes, hits):
-    """Tables for `estimate`: disputes as (tokens, drawn, census); hits as (by right, sampled)."""
-    place = {
-        "case": pa.array(["case"] * len(disputes), pa.string()),
-        "walk": pa.array([0] * len(disputes), pa.int32()),
-        "position": pa.array(range(len(disputes)), pa.int32()),
-        "dispute": pa.array([0] * len(disputes), pa.int32()),
-    }
-    columns = [pa.array([one[at] for one in disputes], pa.int32()) for at in range(3)]
-    drawn = dict(zip(("tokens", "drawn", "census"), columns, strict=True))
-    rows = [
-        (number, right)
-        for number, (certain, sampled) in enumerate(hits)
-        for right, count in ((True, certain), (False, sampled))
-        for _ in range(count)
-    ]
-    verdicts = {
-        "case": pa.array(["case"] * len(rows), pa.string()),
-        "walk": pa.array([0] * len(rows), pa.int32()),
-        "position": pa.array([number for number, _ in rows], pa.int32()),
-        "dispute": pa.array([0] * len(rows), pa.int32()),
-        "token": pa.array(range(len(rows)), pa.int32()),
-        "by_right": pa.array([right for _, right in rows], pa.bool_()),
-        "engine": pa.array(["a"] * len(rows), pa.string()),
-        "kind": pa.array(["false_rejection"] * len(rows), pa.string()),
-    }
-    return pa.table(verdicts), pa.table({**place, **drawn})
+class TestClasses:
+    """Bugs beside what the engine warned of and what it declares."""
+
+    def book(self):
+        return (
+            Book("case")
+            .compiled("compiled", "compiled", "compiled")
+            .position(0, "inside string")
+            .verdicts(0, "a", "false_acceptance", 4, keyword="enum")
+            .verdicts(0, "a", "false_acceptance", 2, first=4, keyword="format", detail="said")
+            .verdicts(0, "a", "false_rejection", 3, first=6, detail="declared")
+            .verdicts(0, "a", "contested", 1, first=9, detail="declared")
+        )
+
+    def found(self, stored):
+        classify = classes({"said": ("warned", "x-warns"), "declared": ("departure", "x-order")})
+        return summary(stored(self.book()), classify)["engines"]
+
+    def test_are_counted_side_by_side(self, stored):
+        found = self.found(stored)["a"]
+        assert found["false_acceptances"]["tokens"] == 6, "all that is proven"
+        assert found["by_class"]["false_acceptance"] == {"bug": 4, "warned": 2, "departure": 0}
+        assert found["by_class"]["false_rejection"] == {"bug": 0, "warned": 0, "departure": 3}
+
+    def test_only_bugs_make_a_schema_bad(self, stored):
+        shares = self.found(stored)["a"]["share_with_bug"]
+        assert {name: share["cases"] for name, share in shares.items()} == {
+            "any": 1,
+            "false_acceptance": 1,
+            "false_rejection": 0,
+            "other": 0,
+        }
+
+    def test_only_bugs_are_explained(self, stored):
+        assert self.found(stored)["a"]["why"] == {
+            "false_acceptances": [{"keyword": "enum", "tokens": 4, "cases": 1}],
+            "false_rejections": [],
+        }
+
+    def test_of_an_engine_without_errors_are_all_nought(self, stored):
+        found = self.found(stored)["b"]
+        assert set(found["by_class"]) == set(ERRORS)
+        assert not any(sum(one.values()) for one in found["by_class"].values())
 
 
-def estimated(disputes, hits):
-    return estimate(*tables(disputes, hits), "a", "false_rejection")
+class TestOtherKinds:
+    def test_are_counted_under_their_own_names(self, stored):
+        book = Book("case").position(0).position(1)
+        book.verdicts(0, "a", "never_stops").verdicts(1, "a", "mask_lies", 2, number=-1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["other_kinds"] == {
+            "never_stops": counts(1, 1, 1),
+            "stops_too_early": counts(0, 0, 0),
+            "dead_end": counts(0, 0, 0),
+            "mask_lies": counts(2, 1, 1),
+            "unfinishable": counts(0, 0, 0),
+        }
+        assert found["false_rejections"] == counts(0, 0, 0)
+        assert found["share_with_bug"]["other"]["cases"] == 1
+
+    def test_wrong_bits_count_as_decisions_but_what_lies_behind_a_token_does_not(self, stored):
+        book = Book("case").position(0)
+        book.verdicts(0, "a", "never_stops").verdicts(0, "a", "dead_end", number=-1)
+        found = summary(stored(book, vocabulary={"size": 100}))["engines"]["a"]
+        assert found["per_million"]["any"]["bugs"] == 1
+
+    def test_at_a_position_that_was_never_walked_are_counted_too(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "false_rejection")
+        book.verdicts(1, "a", "mask_lies", number=-1).verdicts(2, "a", "mask_lies", number=-1)
+        found = summary(stored(book))["engines"]["a"]["other_kinds"]["mask_lies"]
+        assert found == counts(2, 2, 1)
 
 
-@st.composite
-def resolved(draw):
-    """Disputes and how many of their resolved tokens were found wrong."""
-    disputes, hits = [], []
-    for _ in range(draw(st.integers(0, 6))):
-        tokens = draw(st.integers(1, 200))
-        whole = draw(st.booleans())
-        drawn = tokens if whole else draw(st.integers(0, tokens))
-        whole = drawn == tokens
-        census = tokens if whole else draw(st.integers(0, drawn))
-        disputes.append((tokens, drawn, census))
-        sampled = draw(st.integers(0, drawn - census))
-        hits.append((draw(st.integers(0, census)), sampled))
-    return disputes, hits
+class TestLocated:
+    def test_are_the_false_acceptances_whose_error_lies_at_the_token(self, stored):
+        book = Book("case").position(0)
+        book.verdicts(0, "a", "false_acceptance", 2, located=True)
+        book.verdicts(0, "a", "false_acceptance", 3, first=2, located=False)
+        book.verdicts(0, "a", "false_rejection", 1, first=5, located=None)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["false_acceptances"] == {**counts(5, 1, 1), "located": 2}
+        assert "located" not in found["false_rejections"]
 
 
-class TestEstimates:
-    def test_of_no_disputes(self):
-        assert estimated([], []) == Estimate(0, 0, 0)
+class TestSeverity:
+    def test_counts_bugs_of_each_kind(self, stored):
+        """Of 10 ids the first two are common; id 7 is what the reference has there."""
+        book = Book("case").position(0, canonical=7)
+        book.verdicts(0, "a", "false_rejection", 4, first=6)
+        book.verdicts(0, "a", "false_acceptance", 4)
+        book.verdicts(0, "a", "false_acceptance", 1, first=9, category="end")
+        book.verdicts(0, "a", "false_acceptance", 1, first=5, detail="declared")
+        classify = classes({"declared": ("departure", "x")})
+        run = stored(book, vocabulary={"size": 10})
+        found = summary(run, classify)["engines"]["a"]["severity"]
+        words = ("on_path", "common", "rare", "unranked")
+        assert found["false_rejection"] == dict(zip(words, (1, 0, 3, 0), strict=True))
+        assert found["false_acceptance"] == dict(zip(words, (0, 3, 2, 0), strict=True))
 
-    def test_are_exact_where_nothing_was_capped(self):
-        assert estimated([(5, 5, 5), (9, 9, 9)], [(3, 0), (9, 0)]) == Estimate(12, 12, 12)
+    def test_needs_the_size_of_the_vocabulary(self, stored):
+        book = Book("case").position(0, canonical=1).verdicts(0, "a", "false_rejection", 3)
+        found = summary(stored(book))["engines"]["a"]["severity"]["false_rejection"]
+        assert (found["on_path"], found["unranked"]) == (1, 2)
 
-    def test_of_other_engines_and_kinds_are_apart(self):
-        verdicts, disputes = tables([(100, 10, 0)], [(0, 5)])
-        assert estimate(verdicts, disputes, "b", "false_rejection").tokens == 0
-        assert estimate(verdicts, disputes, "a", "false_acceptance").tokens == 0
-        assert estimate(verdicts, disputes, "a", "false_rejection").tokens == 50
 
-    @settings(max_examples=60)
-    @given(resolved())
-    def test_lie_between_what_is_proven_and_what_is_possible(self, situation):
-        disputes, hits = situation
-        found = estimated(disputes, hits)
-        proven = sum(map(sum, hits))
-        open_ = sum(tokens - drawn for tokens, drawn, _ in disputes)
-        assert proven <= found.low <= found.high <= proven + open_
-        assert found.low <= found.tokens + 1e-9
-        assert found.tokens <= found.high + 1e-9
+class TestHowBad:
+    def books(self):
+        """Ten cases of two positions each; engine a errs in four of them."""
+        found = []
+        for number in range(10):
+            book = Book(f"case {number}").compiled("compiled", "compiled", "compiled")
+            book.position(0).position(1, judged=A | B)
+            if number < 3:
+                book.verdicts(1, "a", "false_acceptance", 5)
+            if number in (2, 3):
+                book.verdicts(0, "a", "false_rejection", 1, first=5)
+            found.append(book)
+        return found
 
-    def test_get_narrower_with_the_sample(self):
-        widths = []
-        for drawn in (10, 50, 250, 900):
-            found = estimated([(1000, drawn, 0)], [(0, drawn // 5)])
-            assert found.tokens == 200
-            widths.append(found.high - found.low)
-        assert widths == sorted(widths, reverse=True)
+    def test_the_share_of_schemas_with_a_bug(self, stored):
+        found = summary(stored(*self.books()))["engines"]["a"]["share_with_bug"]
+        assert {name: (one["cases"], one["of"], one["value"]) for name, one in found.items()} == {
+            "any": (4, 10, 0.4),
+            "false_acceptance": (3, 10, 0.3),
+            "false_rejection": (2, 10, 0.2),
+            "other": (0, 10, 0.0),
+        }
+        assert 0 < found["any"]["low"] < 0.4 < found["any"]["high"] < 1
+        assert found["any"]["interval"] == "bootstrap"
 
-    def test_know_that_half_of_all_tokens_say_more_than_as_many_of_a_million(self):
-        """Samples without replacement: the width shrinks by the root of what is left over."""
+    def test_no_bug_in_any_schema_is_no_certainty(self, stored):
+        found = summary(stored(*self.books()))["engines"]["c"]["share_with_bug"]["any"]
+        assert (found["value"], found["low"], found["high"]) == (0, 0, 0.3)
+        assert found["interval"] == "rule_of_three"
 
-        def width(tokens):
-            found = estimated([(tokens, 50, 0)], [(0, 10)])
-            return (found.high - found.low) / tokens
+    def test_bugs_per_million_mask_decisions(self, stored):
+        run = stored(*self.books(), vocabulary={"size": 50})
+        engines = summary(run)["engines"]
+        found = engines["a"]["per_million"]
+        assert (found["any"]["bugs"], found["any"]["decisions"]) == (17, 20 * 50)
+        assert found["any"]["value"] == 17_000
+        assert found["false_acceptance"]["value"] == 15_000
+        assert found["any"]["low"] < 17_000 < found["any"]["high"]
+        assert engines["c"]["per_million"]["any"]["decisions"] == 10 * 50, "judged at one of two"
 
-        assert width(100) == pytest.approx(width(1_000_000) * (50 / 99) ** 0.5, rel=1e-3)
+    def test_a_vocabulary_of_unknown_size_gives_no_rate(self, stored):
+        found = summary(stored(*self.books()))["engines"]["a"]["per_million"]["any"]
+        assert (found["bugs"], found["decisions"], found["value"]) == (17, None, None)
 
-    @pytest.mark.parametrize(
-        ("sizes", "shares", "cap"),
-        [
-            ([1000], [0.3], 50),
-            ([1000], [0.02], 50),
-            ([150_000], [0.001], 200),
-            ([150_000, 300, 40], [0.9, 0.5, 0.1], 100),
-            ([60] * 30, [0.1, 0.5, 0.95] * 10, 8),
-            ([500] * 12, [0.0, 1.0, 0.5] * 4, 20),
-            ([12, 30, 800], [0.0, 0.0, 0.0], 10),
-        ],
-        ids=["one", "rare", "very rare", "mixed", "many small", "extremes", "none wrong"],
-    )
-    def test_intervals_cover_the_truth(self, sizes, shares, cap):
-        """Seeded samples of known populations: 95% intervals hold the truth in over 92% of them."""
-        random = np.random.default_rng(20)
-        wrong = [round(size * share) for size, share in zip(sizes, shares, strict=True)]
-        disputes = [(size, min(size, cap), size if size <= cap else 0) for size in sizes]
-        covered = 0
-        trials = 400
-        for _ in range(trials):
-            hits = [
-                (many, 0)
-                if size <= cap
-                else (0, int(random.hypergeometric(many, size - many, cap)))
-                for size, many in zip(sizes, wrong, strict=True)
-            ]
-            found = estimated(disputes, hits)
-            covered += found.low <= sum(wrong) <= found.high
-        assert covered >= 0.92 * trials
+    def test_a_run_that_does_not_say_the_size_says_how_many_ids_it_compared(self, stored):
+        engines = {name: {"tokens_asked": 40} for name in "abc"}
+        found = summary(stored(*self.books(), engines=engines))["engines"]["a"]["per_million"]
+        assert found["any"]["decisions"] == 20 * 40
+
+    def test_what_the_specifications_allow_makes_no_schema_bad(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "unfinishable", number=-1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["other_kinds"]["unfinishable"] == counts(1, 1, 1)
+        assert found["share_with_bug"]["any"]["cases"] == 0
+
+    def test_bugs_that_instances_prove_count_for_schemas_too(self, stored):
+        walked = Book("walked").compiled("compiled", "compiled", "compiled").position(0)
+        walked.instance(0)
+        apart = Book("apart", "set_aside", "no_reference")
+        apart.compiled("compiled", "compiled", "refused").instance(0, "invalid")
+        apart.on_instance(0, "a", "false_acceptance")
+        engines = summary(stored(walked, apart))["engines"]
+        found = {name: one["share_with_bug"]["any"] for name, one in engines.items()}
+        assert {name: (one["cases"], one["of"]) for name, one in found.items()} == {
+            "a": (1, 2),
+            "b": (0, 2),
+            "c": (0, 1),
+        }
+
+    def test_a_run_without_cases_has_neither(self, stored):
+        found = summary(stored())["engines"]["a"]
+        assert found["share_with_bug"]["any"]["value"] is None
+        assert found["per_million"]["any"]["value"] is None
+
+
+class TestInstances:
+    def book(self):
+        """Two valid instances and two invalid ones, one that is contested, one undecided."""
+        book = Book("case").compiled("compiled", "compiled", "refused")
+        for number, verdict in enumerate(
+            ("valid", "valid", "invalid", "invalid", "contested", "undecided")
+        ):
+            book.instance(number, verdict)
+        return (
+            book.on_instance(1, "a", "false_rejection", consumed=1, token=2)
+            .on_instance(2, "a", "false_acceptance", consumed=3, keyword="enum")
+            .on_instance(3, "a", "false_acceptance", consumed=3, detail="declared")
+            .on_instance(4, "a", "contested", reason="format")
+            .on_instance(5, "a", "unresolved", reason="undecided")
+            .on_instance(0, "b", "never_stops", consumed=2, token=3)
+            .on_instance(1, "b", "unresolved", reason="unusual_tokenisation")
+        )
+
+    def found(self, stored, book=None):
+        classify = classes({"declared": ("departure", "x")})
+        engines = summary(stored(book or self.book()), classify)["engines"]
+        return {name: one["instances"] for name, one in engines.items()}
+
+    def test_are_tallied_on_their_own(self, stored):
+        found = self.found(stored)["a"]
+        assert found["false_acceptances"] == {
+            "instances": 2,
+            "cases": 1,
+            "bug": 1,
+            "warned": 0,
+            "departure": 1,
+        }
+        assert found["false_rejections"]["instances"] == 1
+        assert (found["tested_valid"], found["tested_invalid"], found["contested"]) == (2, 2, 1)
+
+    def test_other_kinds_have_their_own_names(self, stored):
+        found = self.found(stored)
+        assert found["b"]["other_kinds"]["never_stops"]["instances"] == 1
+        assert found["a"]["other_kinds"] == {}
+
+    def test_what_proves_nothing_was_not_tested(self, stored):
+        assert self.found(stored)["b"]["tested_valid"] == 1
+
+    def test_who_did_not_compile_was_not_tested(self, stored):
+        found = self.found(stored)["c"]
+        assert (found["tested_valid"], found["tested_invalid"], found["contested"]) == (0, 0, 0)
+
+    def test_who_failed_on_them_was_not_tested(self, stored):
+        found = self.found(stored, self.book().engine("b", "crashed", "instances"))
+        assert found["b"]["tested_valid"] == 0
+        assert found["a"]["tested_valid"] == 2
+
+    def test_do_not_change_the_counts_of_walks(self, stored):
+        found = summary(stored(self.book()))["engines"]["a"]
+        assert found["false_acceptances"] == {**counts(0, 0, 0), "located": 0}
+        assert found["per_million"]["any"]["bugs"] == 0

@@ -1,0 +1,55 @@
+"""Severity: how likely a generating model is to meet an error.
+
+``on_path``
+    The engine forbids the token that the tokenizer itself puts next in a valid text. Whatever
+    writes that text in the usual way is stopped.
+``common``
+    The token is among the first fifth of the vocabulary, or ends generation. Ids of a byte-level
+    BPE vocabulary are ranks: the more frequent a pair was in the tokenizer's training text, the
+    earlier it was merged (Sennrich, Haddow and Birch, ACL 2016, section 3.2). In a vocabulary of
+    150,000 these are about the 30,000 that a vocabulary of the earlier, smaller kind would have.
+``rare``
+    Any other token. Special tokens come last in such vocabularies, so that these are rare too.
+``unranked``
+    The run does not say how large its vocabulary is, or no token is at fault.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+SEVERITIES = ("on_path", "common", "rare", "unranked")
+REFUSALS = ("false_rejection", "never_stops")
+"""The kinds of verdict in which an engine forbids a token; only these can be on path."""
+COMMON_SHARE = 5
+"""One in so many tokens is common."""
+
+_ON_PATH, _COMMON, _RARE, _UNRANKED = range(len(SEVERITIES))
+
+
+def severities(
+    tokens: npt.NDArray[Any],
+    on_path: npt.NDArray[np.bool_],
+    ends: npt.NDArray[np.bool_],
+    size: int | None,
+) -> npt.NDArray[np.int8]:
+    """How severe each verdict is, as indices into `SEVERITIES`, shape ``(n,)``.
+
+    Args:
+        tokens: The token at fault, negative for none, shape ``(n,)``.
+        on_path: Whether it is the canonical next token and forbidden, shape ``(n,)``.
+        ends: Whether it ends generation, shape ``(n,)``.
+        size: How many ids the vocabulary has, None if that is not known.
+    """
+    if size is None:
+        found = np.full(len(tokens), _UNRANKED, dtype=np.int8)
+    else:
+        first_rare = -(-size // COMMON_SHARE)
+        found = np.where(tokens < first_rare, _COMMON, _RARE).astype(np.int8)
+    found[ends] = _COMMON
+    found[tokens < 0] = _UNRANKED
+    found[on_path] = _ON_PATH
+    return found

@@ -1,0 +1,175 @@
+"""Runs written by hand: the rows of cases as a test needs them, stored as a run stores them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from harness.counts import TABLES
+from harness.store import create_or_resume, open_run
+from harness.tables import Rows
+
+ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
+A, B, C = 1, 2, 4
+NOTHING_SAID = {
+    "schema_pointer": "",
+    "instance_pointer": "",
+    "category": "",
+    "detail": "",
+    "located": False,
+    "jsonschema": "",
+    "jsonschema_rs": "",
+}
+
+
+class Book:
+    """Writes the rows of one case, everything that a test does not name being the same."""
+
+    def __init__(self, name, status="walked", reason="", family="family", schema="{}"):
+        self.name = name
+        self.rows = Rows()
+        self.rows.add(
+            "cases",
+            case=name,
+            family=family,
+            status=status,
+            reason=reason,
+            message="",
+            schema=schema,
+            references=[],
+            judged=7,
+            walks=1,
+            positions=0,
+            disputed_tokens=0,
+        )
+
+    def engine(self, engine, outcome, stage="compile"):
+        self.rows.add(
+            "engines",
+            case=self.name,
+            engine=engine,
+            stage=stage,
+            walk=-1,
+            position=-1,
+            outcome=outcome,
+            signal="",
+            message="",
+            output="",
+        )
+        return self
+
+    def compiled(self, *outcomes):
+        for engine, outcome in zip(ENGINES, outcomes, strict=True):
+            self.engine(engine, outcome)
+        return self
+
+    def position(self, number, place="start of value", judged=A | B | C, walk=0, canonical=-1):
+        self.rows.add(
+            "positions",
+            case=self.name,
+            walk=walk,
+            position=number,
+            offset=number,
+            token=1,
+            canonical=canonical,
+            place=place,
+            judged=judged,
+            disputed_tokens=0,
+        )
+        return self
+
+    def dispute(self, position, accepters, rejecters, tokens, drawn=None, census=None, number=0):
+        self.rows.add(
+            "disputes",
+            case=self.name,
+            walk=0,
+            position=position,
+            dispute=number,
+            accepters=accepters,
+            rejecters=rejecters,
+            tokens=tokens,
+            drawn=tokens if drawn is None else drawn,
+            census=tokens if census is None else census,
+        )
+        return self
+
+    def instance(self, number, verdict="valid", tokens=(1, 2, 3), canonical=True, label=None):
+        self.rows.add(
+            "instances",
+            case=self.name,
+            instance=number,
+            label=label or verdict,
+            text=b"[]",
+            tokens=list(tokens),
+            canonical=canonical,
+            verdict=verdict,
+            reason="",
+        )
+        return self
+
+    def on_instance(self, number, engine, kind, consumed=0, token=-1, **more):
+        row = {**NOTHING_SAID, "reason": "", "keyword": "", "place": "", **more}
+        self.rows.add(
+            "instance_verdicts",
+            case=self.name,
+            instance=number,
+            engine=engine,
+            kind=kind,
+            consumed=consumed,
+            token=token,
+            **row,
+        )
+        return self
+
+    def verdicts(
+        self, position, engine, kind, count=1, by_right=True, walk=0, number=0, first=0, **more
+    ):
+        for token in range(first, first + count):
+            row = {**NOTHING_SAID, "reason": "", "keyword": "", **more}
+            self.rows.add(
+                "verdicts",
+                case=self.name,
+                walk=walk,
+                position=position,
+                dispute=number,
+                token=token,
+                by_right=by_right,
+                engine=engine,
+                kind=kind,
+                accepter="",
+                completion=-1,
+                **row,
+            )
+        return self
+
+
+def store(path, *books, finish=True, engines=ENGINES, vocabulary=None):
+    """A run of these books at `path`, finished or not, as a reader finds it."""
+    identity = {"engines": engines, "vocabulary": vocabulary or {}}
+    run = create_or_resume(path, identity, {})
+    for ordinal, book in enumerate(books):
+        run.write_case(ordinal, book.rows)
+    if finish:
+        run.finish({"seconds": 2.5})
+    run.release()
+    return open_run(path)
+
+
+def all_bugs(run, evidence):
+    """A catalogue without entries."""
+    return classes({})(run, evidence)
+
+
+def classes(by_detail):
+    """Classes by the verdicts' `detail`, as (class, departure); bugs for the others."""
+
+    def classify(run, evidence):
+        details = run.table(TABLES[evidence], ["detail"])["detail"].to_pylist()
+        found = [by_detail.get(detail, ("bug", "")) for detail in details]
+        return pa.table(
+            {
+                "class": pa.array([one for one, _ in found], pa.string()),
+                "departure": pa.array([one for _, one in found], pa.string()),
+            }
+        )
+
+    return classify
