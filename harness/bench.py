@@ -23,10 +23,12 @@ from harness.engines import EngineSpec, parse_specs
 from harness.environments import provide_all
 from harness.errors import InputError
 from harness.judge import INVALID, Judge
-from harness.lanes import CaseDone, LaneSettings, default_lanes, run_lanes, save_vocabulary
+from harness.lanes import CaseDone, LaneSettings, default_lanes, run_lanes
 from harness.panel import Limits
 from harness.progress import RunProgress
 from harness.resolve import Effort
+from harness.run_place import check_identity, check_place
+from harness.scratch import saved_vocabulary
 from harness.slow_schemas import default_directory
 from harness.store import RunDirectory, create_or_resume
 from harness.vocabulary import Vocabulary
@@ -62,6 +64,8 @@ def bench(request: BenchRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
+    if request.out is not None:
+        check_place(request.out)
     specs = parse_specs(request.engines)
     specs = provide_all(specs)
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
@@ -91,11 +95,13 @@ class _Bench:
     def run(self) -> RunDirectory:
         """Run the cases that are not there yet, then close the run."""
         path = self._path()
+        check_place(path)
+        check_identity(path, self._known(), self.specs)
         finished = _finished(path)
-        with save_vocabulary(self.vocabulary) as directory:
+        with saved_vocabulary(self.vocabulary) as file:
             settings = LaneSettings(
                 self.specs,
-                str(Path(directory) / "vocabulary"),
+                str(file),
                 self.request.limits,
                 self.request.rules,
                 self.request.resolver,
@@ -146,18 +152,22 @@ class _Bench:
 
     def _identity(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """What two sessions must have in common to write into one run directory."""
+        engines = {
+            spec.name: {
+                "version": info["version"],
+                "options": info["options"],
+                "packages": info["packages"],
+                "tokens_asked": info["asked"],
+                "tokens_with_other_bytes": info["other_bytes"],
+            }
+            for spec, info in zip(self.specs, infos, strict=True)
+        }
+        return {"engines": engines, **self._known()}
+
+    def _known(self) -> dict[str, Any]:
+        """What is known of the identity before the engines are started."""
         return {
             "harness": {"version": __version__, "sha256": code_hash()},
-            "engines": {
-                spec.name: {
-                    "version": info["version"],
-                    "options": info["options"],
-                    "packages": info["packages"],
-                    "tokens_asked": info["asked"],
-                    "tokens_with_other_bytes": info["other_bytes"],
-                }
-                for spec, info in zip(self.specs, infos, strict=True)
-            },
             "validators": {
                 name: importlib.metadata.version(name) for name in ("jsonschema", "jsonschema-rs")
             },
@@ -165,6 +175,7 @@ class _Bench:
                 "spec": self.request.vocabulary,
                 "eos": self.request.eos,
                 "name": self.vocabulary.name,
+                "size": self.vocabulary.size,
                 "sha256": self.vocabulary.sha256,
             },
             "data": {

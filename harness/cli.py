@@ -1,4 +1,4 @@
-"""The command line: ``maskcourt bench | engines | cases | tally | replay``.
+"""The command line: ``maskcourt bench | engines | cases | tally | replay | resolvers``.
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
@@ -7,24 +7,23 @@ the caller asked to fail on, 130 when interrupted, 0 else.
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
 import os
 import re
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from harness import __version__
+from harness.cli_lists import cases, engines
+from harness.cli_runs import KINDS, replay, resolvers, show_summary, tally
 from harness.errors import MaskcourtError, UsageError
-
-KINDS = ("false_acceptances", "false_rejections")
 
 
 class _Count(click.ParamType):  # type: ignore[type-arg]
@@ -70,13 +69,42 @@ class _Seconds(click.ParamType):  # type: ignore[type-arg]
         return seconds
 
 
-_SHOWN = 50
-"""Up to so many replayed verdicts are listed one by one; of more, those that differ."""
-
 _SECONDS = _Seconds()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _NobodyReads(Exception):
+    """What is printed goes nowhere: the other end of the pipe was closed."""
+
+
+@contextlib.contextmanager
+def _noticing_the_reader() -> Iterator[None]:
+    """Click takes a broken pipe for an error of its own and leaves with 1, which is a finding."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _NobodyReads from error
+    except SystemExit as leaving:  # so does rich
+        if isinstance(leaving.__context__, BrokenPipeError):
+            raise _NobodyReads from leaving
+        raise
+
+
+class _Commands(click.Group):
+    """The commands, out of whose output a pipe may be broken."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _noticing_the_reader():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _noticing_the_reader():
+            return super().invoke(ctx)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="maskcourt")
 @click.option("--debug", is_flag=True, help="Show a traceback with errors.")
 def cli(debug: bool) -> None:
@@ -256,135 +284,11 @@ def bench(**options: Any) -> None:
         ),
     )
     run = run_bench(request)
-    _show(run, as_json=options["as_json"], fail_on=options["fail_on"])
+    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
 
 
-@cli.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--fail-on",
-    multiple=True,
-    type=click.Choice(KINDS),
-    help="Exit with 1 when any engine has such a verdict; repeatable.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def tally(run: Path, fail_on: tuple[str, ...], as_json: bool) -> None:
-    """Print the summary of a stored run, finished or not."""
-    from harness.store import open_run
-
-    _show(open_run(run), as_json=as_json, fail_on=fail_on)
-
-
-@cli.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("verdicts", type=int, nargs=-1, metavar="[VERDICT]...")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N verdicts, by --seed.")
-@click.option("--all", "everything", is_flag=True, help="Every verdict that has a witness.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def replay(
-    run: Path,
-    verdicts: tuple[int, ...],
-    sample: int | None,
-    everything: bool,
-    seed: int,
-    as_json: bool,
-) -> None:
-    """Repeat stored verdicts from nothing; exit with 1 when any comes out differently.
-
-    VERDICT is a row of the run's table of verdicts, counted from 0.
-    """
-    from harness.replay import chosen, replayed_rows
-    from harness.replay import replay as repeat
-    from harness.store import open_run
-
-    if bool(verdicts) + (sample is not None) + everything != 1:
-        raise UsageError("say which verdicts to replay", "VERDICT numbers, --sample N, or --all")
-    stored = open_run(run)
-    results = repeat(stored, chosen(stored, verdicts, sample, seed))
-    differing = [one for one in results if not one.agrees]
-    if as_json:
-        counts = {"replayed": len(results), "differ": len(differing)}
-        _print_json({**counts, "verdicts": replayed_rows(results)})
-    else:
-        for one in results if len(results) <= _SHOWN else differing:
-            click.echo(str(one))
-        click.echo(f"{len(results) - len(differing)} agree, {len(differing)} differ")
-    if differing:
-        sys.exit(1)
-
-
-@cli.command()
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def engines(as_json: bool) -> None:
-    """List the engines that can be named, with their options."""
-    from harness.engine_list import listed_engines
-
-    rows = listed_engines()
-    if as_json:
-        _print_json({"engines": rows})
-        return
-    table = Table(show_lines=True)
-    for column in ("engine", "installed", "option", "default", "meaning"):
-        table.add_column(column, overflow="fold")
-    for name, row in rows.items():
-        options = row["options"]
-        table.add_row(
-            name,
-            row["installed"] or row.get("problem", "not installed"),
-            "\n".join(options),
-            "\n".join(json.dumps(one["default"]) for one in options.values()),
-            "\n".join(one["help"] for one in options.values()),
-        )
-    Console().print(table)
-
-
-@cli.command()
-@click.argument("spec", default="embedded")
-@click.option("--family", "families", multiple=True, help="Only this family; repeatable.")
-@click.option("--id", "pattern", metavar="GLOB", help="Only cases whose id matches.")
-@click.option("--limit", type=int, metavar="N", help="At most N cases, the first by id.")
-@click.option("--sample", type=int, metavar="N", help="N cases with a valid instance.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
-@click.option("--ids", is_flag=True, help="List every case, not only the families.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def cases(spec: str, ids: bool, as_json: bool, **choice: Any) -> None:
-    """Show what a set of cases holds, and what a selection takes of it."""
-    from harness.cases import open_cases, select
-
-    source = open_cases(spec)
-    selected = select(source, **choice, with_valid=choice["sample"] is not None)
-    families = {family: {"cases": count} for family, count in selected.families.items()}
-    if as_json:
-        found = {"name": source.name, "sha256": source.sha256, "cases": len(selected)}
-        _print_json({**found, "families": families, **({"ids": selected.ids} if ids else {})})
-        return
-    table = Table(title=f"{source.name}: {len(selected):,} of {len(source):,} cases")
-    table.add_column("family")
-    table.add_column("cases", justify="right")
-    for family, row in families.items():
-        table.add_row(family, f"{row['cases']:,}")
-    Console().print(table)
-    if ids:
-        for id_ in selected.ids:
-            click.echo(id_)
-
-
-def _show(run: Any, *, as_json: bool, fail_on: tuple[str, ...]) -> None:
-    from harness.render import print_summary
-    from harness.tally import summary
-
-    counts = summary(run)
-    if as_json:
-        _print_json({**counts, "run": str(run.path)})
-    else:
-        print_summary(counts, str(run.path), Console())
-    if any(engine[kind]["tokens"] for engine in counts["engines"].values() for kind in fail_on):
-        sys.exit(1)
-
-
-def _print_json(value: Mapping[str, Any]) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+for _command in (tally, replay, resolvers, engines, cases):
+    cli.add_command(_command)
 
 
 def main() -> NoReturn:
@@ -401,9 +305,8 @@ def main() -> NoReturn:
         _fail(error.format_message(), error.exit_code, debug=debug)
     except MaskcourtError as error:
         _fail(str(error), error.exit_code, debug=debug)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except _NobodyReads:
+        _nobody_reads()
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         _fail(f"{error.strerror or error}{where}", UsageError.exit_code, debug=debug)
@@ -415,6 +318,14 @@ def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
         traceback.print_exc()
     click.echo("maskcourt: " + " ".join(message.split()), err=True)
     sys.exit(code)
+
+
+def _nobody_reads() -> NoReturn:
+    """End quietly, as a program that SIGPIPE ends does for the shell."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):  # what is still buffered would fail again when the program ends
+        os.dup2(nowhere, descriptor)
+    sys.exit(128 + signal.SIGPIPE)
 
 
 def _interrupted() -> NoReturn:

@@ -5,8 +5,8 @@ Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as 
 ``prove`` (which continuation of a list each disputed token is allowed to take to the end),
 ``confirm`` (the same for one completion each, mask by mask), ``roll_out``, ``exhaust`` (whether
 any completion exists within a limit), ``lengthen`` (how often one token may follow itself) and
-``replay`` (whole texts from the start, mask by mask). The mask is written to memory shared with
-the coordinator.
+``probe`` (whole texts from the start, mask by mask). The mask is written to memory shared with the
+coordinator.
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ class EngineService:
             "confirm": self.confirm,
             "exhaust": self.exhaust,
             "lengthen": self.lengthen,
-            "replay": self.replay,
             "probe": self.probe,
         }
         return commands[message.head["do"]](message)
@@ -269,17 +268,6 @@ class EngineService:
             for token in message.arrays["tokens"].tolist()
         ]
         return wire.Message({}, {"times": np.array(times, dtype=np.int32)})
-
-    def replay(self, message: wire.Message) -> wire.Message:
-        """From the start, how many of each list of ``texts`` (ragged) the engine allows.
-
-        The mask is looked at before every token. Out: ``allowed`` (n,) int32.
-        """
-        assert self.start is not None
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").ints()
-        words = self.vocabulary.words
-        allowed = [follow_by_mask(self.start, tokens, words) for tokens in texts]
-        return wire.Message({}, {"allowed": np.array(allowed, dtype=np.int32)})
 
     def probe(self, message: wire.Message) -> wire.Message:
         """From the start, how far each of ``texts`` (ragged) gets, and what holds there.

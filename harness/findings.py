@@ -117,6 +117,7 @@ class Findings:
         engines: The engines judged at the position, shape ``(e,)``.
         tokens: The tokens that were resolved, ascending, shape ``(n,)`` int32.
         ends: Which of them end generation, shape ``(n,)`` bool.
+        can_end: Which engines allow any end of generation here, shape ``(e,)`` bool.
         accepts: Which engine accepts which token, shape ``(e, n)`` bool.
         status: `Status` values, shape ``(e, n)`` int8.
         completion: Index into `completions`, -1 for none, shape ``(e, n)`` int32.
@@ -129,6 +130,7 @@ class Findings:
     engines: tuple[int, ...]
     tokens: npt.NDArray[np.int32]
     ends: npt.NDArray[np.bool_]
+    can_end: npt.NDArray[np.bool_]
     accepts: npt.NDArray[np.bool_]
     status: npt.NDArray[np.int8]
     completion: npt.NDArray[np.int32]
@@ -144,13 +146,16 @@ class Findings:
         tokens: npt.NDArray[np.int32],
         accepts: npt.NDArray[np.bool_],
         eos_ids: Sequence[int] = (),
+        can_end: npt.NDArray[np.bool_] | None = None,
     ) -> Findings:
         """Nothing known yet."""
         shape = accepts.shape
+        ends = np.isin(tokens, np.asarray(eos_ids, dtype=np.int32))
         return cls(
             tuple(engines),
             tokens,
-            np.isin(tokens, np.asarray(eos_ids, dtype=np.int32)),
+            ends,
+            np.any(accepts & ends, axis=1, keepdims=True)[:, 0] if can_end is None else can_end,
             accepts,
             np.zeros(shape, dtype=np.int8),
             np.full(shape, -1, dtype=np.int32),
@@ -250,7 +255,8 @@ def _name_ends(findings: Findings, kind: npt.NDArray[np.int8]) -> None:
     for column in np.flatnonzero(findings.ends).tolist():
         for row in range(len(kind)):
             if kind[row, column] == _REJECTED:
-                kind[row, column] = _NEVER_STOPS
+                # one way to end is enough: which of several ids it is, no specification says
+                kind[row, column] = _NONE if findings.can_end[row] else _NEVER_STOPS
             elif kind[row, column] == _ACCEPTED:
                 evidence = findings.evidence.get((row, column), Evidence())
                 if evidence.reason == "not_json":

@@ -331,3 +331,23 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def print_resolvers(found: Mapping[str, Any], console: Console) -> None:
+    """What `harness.resolver_comparison.compare` found."""
+    table = _table("False acceptances of one roll-out per token, looked at again")
+    table.add_column("engine")
+    for column in ("false acceptances", "confirmed", "cleared", "open"):
+        table.add_column(column, justify="right")
+    for name, row in found["engines"].items():
+        table.add_row(Text(name), *(f"{row[key]:,}" for key in _RESOLVED))
+    console.print(table)
+    console.print(
+        "cleared: a valid completion exists, the token was right and who forbids it is wrong\n"
+        f"{found['cases']:,} cases and {found['positions']:,} positions walked alike,"
+        f" {found['cases_walked_differently']:,} cases not",
+        highlight=False,
+    )
+
+
+_RESOLVED = ("false_acceptances", "confirmed", "cleared", "open")

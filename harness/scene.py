@@ -84,8 +84,9 @@ class Scene:
         self._panel = panel
         self._judge = judge
         accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
+        can_end = np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0]
         self.findings = Findings.empty(
-            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids
+            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
         )
         shape = accepts.shape
         self.alive = np.ones(shape[0], dtype=np.bool_)

@@ -75,7 +75,7 @@ class RunDirectory:
         if target.exists():
             return
         temporary = parts / f".{ordinal:06d}-{os.getpid()}"
-        with _writing(self.path):
+        with writing(self.path):
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
             sums = {}
@@ -94,7 +94,7 @@ class RunDirectory:
         """
         parts = self._stored().values()
         tables = {}
-        with _writing(self.path):
+        with writing(self.path):
             for name in SCHEMAS:
                 target = self.path / f"{name}.parquet"
                 temporary = target.with_suffix(".tmp")
@@ -138,7 +138,7 @@ class RunDirectory:
         Raises:
             RunDirectoryError: Another process writes here.
         """
-        with _writing(self.path):
+        with writing(self.path):
             self._lock = (self.path / _LOCK).open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,8 +177,8 @@ def create_or_resume(
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
     """
-    with _writing(path):
-        _refuse_foreign(path)
+    with writing(path):
+        refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
     run = RunDirectory(path, {})
     run.lock()  # before anything is read or written: two runs may begin at once
@@ -195,10 +195,10 @@ def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, A
     path = run.path
     if (path / MANIFEST).exists():
         run.manifest = _read_manifest(path)
-        _refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
+        refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
         return
     run.manifest = {"format": FORMAT, "identity": identity, **notes}
-    with _writing(path):
+    with writing(path):
         (path / _PARTS).mkdir(exist_ok=True)
         _write_manifest(path, run.manifest)
 
@@ -272,7 +272,7 @@ def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
 
 
-def _refuse_foreign(path: Path) -> None:
+def refuse_foreign(path: Path) -> None:
     """Refuse a path that cannot become a run directory; what was begun and left can."""
     if (path / MANIFEST).exists() or not path.exists():
         return
@@ -285,7 +285,8 @@ def _refuse_foreign(path: Path) -> None:
         )
 
 
-def _refuse_other(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def refuse_other(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise RunDirectoryError where a run of another identity stands in the way."""
     different = sorted(
         key for key in stored.keys() | wanted.keys() if not _same(stored.get(key), wanted.get(key))
     )
@@ -344,7 +345,7 @@ def _seal(manifest: Mapping[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
     """Turn what the operating system refuses into one clear line."""
     try:
         yield

@@ -5,12 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
+import subprocess
 
 import pytest
 
 import harness.store
 from harness import __version__
+from harness.case_run import Rules
 from harness.cli import main
+from harness.cli_runs import GROUPINGS
 from harness.engines import BUILT_IN
 from harness.errors import UsageError
 from harness.vocabulary import byte_vocabulary
@@ -81,6 +85,30 @@ class TestTally:
         assert any(line.startswith("tests.miniatures:ForbidsOne rejects at: ") for line in lines)
         assert f"run: {run}" in lines
 
+    @pytest.mark.parametrize("by", GROUPINGS)
+    def test_by_a_column_as_json(self, call, chatty, by):
+        run, _ = chatty
+        code, printed, problems = call("tally", run, "--by", by, "--json")
+        assert (code, problems) == (0, "")
+        found = json.loads(printed)
+        assert (found["by"], found["run"]) == (by, str(run))
+        assert all(by in row or by == "cause" for row in found["rows"])
+
+    def test_by_a_column_as_text(self, call, chatty):
+        run, _ = chatty
+        code, printed, problems = call("tally", run, "--by", "keyword")
+        assert (code, problems) == (0, "")
+        assert printed.startswith("Verdicts by keyword")
+        assert printed.splitlines()[-1] == f"run: {run}"
+
+    def test_by_a_column_cannot_fail_on_what_it_does_not_count(self, call, chatty):
+        run, _ = chatty
+        code, printed, problems = call(
+            "tally", run, "--by", "keyword", "--fail-on", "false_acceptances"
+        )
+        assert (code, printed) == (2, "")
+        assert "--fail-on goes with the summary" in problems
+
     @pytest.mark.parametrize("columns", ["40", "80", "200"])
     def test_fits_the_terminal(self, call, chatty, monkeypatch, columns):
         run, _ = chatty
@@ -130,11 +158,43 @@ class TestHelp:
     def test_of_a_command_says_what_each_option_is_without_it(self, call):
         code, printed, _ = call("bench", "--help")
         assert code == 0
-        for default in ("embedded", "200", "qwen2.5", "shared", "4G"):
+        for default in ("embedded", str(Rules().cap), "qwen2.5", "shared", "4G"):
             assert f"[default: {default}" in printed
 
     def test_version(self, call):
         assert call("--version") == (0, f"maskcourt, version {__version__}\n", "")
+
+
+class TestNobodyReads:
+    """As in ``maskcourt tally run | head -1``: the other end of the pipe is closed."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["tally", "RUN"],
+            ["tally", "RUN", "--json"],
+            ["replay", "RUN", "0", "--show"],
+            ["engines"],
+            ["cases", "--ids"],
+            ["--help"],
+            ["bench", "--help"],
+            ["--version"],
+        ],
+    )
+    def test_it_ends_quietly_as_if_by_the_signal(self, chatty, arguments):
+        run, _ = chatty
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            done = maskcourt(
+                *(run if one == "RUN" else one for one in arguments),
+                capture_output=False,
+                stdout=write,
+                stderr=subprocess.PIPE,
+            )
+        finally:
+            os.close(write)
+        assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 class TestErrors:

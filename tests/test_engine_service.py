@@ -76,7 +76,8 @@ def obvious(service, token, continuations, members, start):
 def confirm(service, tokens, continuations):
     arrays = {"tokens": np.array(tokens, dtype=np.int32)}
     arrays |= wire.Ragged.of_ints(continuations).arrays("continuations")
-    return ask(service, "confirm", arrays).arrays["allowed"].tolist()
+    reached = ask(service, "confirm", arrays).arrays["reached"].tolist()
+    return [count > len(one) for count, one in zip(reached, continuations, strict=True)]
 
 
 class TestOpening:
@@ -370,8 +371,8 @@ class TestRollingOut:
         assert confirm(service, tokens.tolist(), taken) == [True] * len(tokens)
 
 
-def test_replaying_whole_texts():
+def test_probing_whole_texts():
     service = standing(miniatures.Enumerator, SCHEMA, "1")
     texts = [ids("1", "23", "<eos>"), ids("1", "9", "<eos>"), ids("1", "2"), []]
-    answer = ask(service, "replay", wire.Ragged.of_ints(texts).arrays("texts"))
+    answer = ask(service, "probe", wire.Ragged.of_ints(texts).arrays("texts"))
     assert answer.arrays["allowed"].tolist() == [3, 1, 2, 0]

@@ -220,6 +220,11 @@ class TestTheEndOfGeneration:
     def test_forbidden_behind_a_valid_value(self):
         assert self.kinds(V, None) == [(1, "never_stops")]
 
+    def test_forbidden_by_one_of_several_ids_while_another_is_allowed(self):
+        findings = findings_of(V, None, eos_ids=(TOKEN,))
+        findings.can_end[1] = True
+        assert listed(findings, one_clears_all=True) == []
+
     def test_allowed_before_the_value_is_complete(self):
         assert self.kinds(None, I, reason="not_json") == [(1, "stops_too_early")]
 

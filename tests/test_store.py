@@ -15,7 +15,7 @@ import pytest
 
 from harness import store
 from harness.errors import RunDirectoryError
-from harness.store import MANIFEST, create_or_resume, open_run, sha256_of
+from harness.store import FORMAT, MANIFEST, create_or_resume, open_run, sha256_of
 from harness.tables import SCHEMAS, Rows
 
 IDENTITY = {"engines": {"a": {"version": "1"}, "b": {"version": "2"}}, "rules": {"seed": 0}}
@@ -346,7 +346,7 @@ class TestDamage:
         monkeypatch.setattr(store, "FORMAT", 99)
         run = begun()
         monkeypatch.undo()
-        refused(lambda: open_run(run.path), "format 99", "reads 1")
+        refused(lambda: open_run(run.path), "format 99", f"reads {FORMAT}")
 
 
 class TestIdentity:

@@ -1,0 +1,142 @@
+"""Runs written by hand, for tests of replaying: every verdict is what the test says.
+
+Example:
+    >>> book = Book("one", {"enum": ["ab"], "x-extra": ['"xy"']}, "ab")
+    >>> book.verdict("false_acceptance", "AcceptsExtra", b'"', b"x", book.completion(b'y"'))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from harness import __version__
+from harness.panel import Limits
+from harness.replay import Replayed, repeat
+from harness.store import RunDirectory, create_or_resume
+from harness.tables import SCHEMAS, Rows
+from harness.vocabulary import Vocabulary, byte_vocabulary
+from harness.witness_reader import every, witnesses
+from tests.inprocess import InProcessJudge, InProcessPanel, names_of
+
+VOCABULARY = byte_vocabulary()
+EOS = VOCABULARY.eos
+
+_BLANK = {"string": "", "int": -1, "bool": False, "binary": b"", "list": []}
+
+
+def blank(table: str) -> dict[str, Any]:
+    """A row in which nothing is said."""
+    return {field.name: _value(str(field.type)) for field in SCHEMAS[table]}
+
+
+def _value(kind: str) -> Any:
+    if kind.startswith("list"):
+        return []
+    if kind.startswith("uint"):
+        return 0
+    return next(value for word, value in _BLANK.items() if word in kind)
+
+
+class Book:
+    """The rows of one case with one walk, through the text of `value`."""
+
+    def __init__(self, name: str, schema: Any, value: Any, vocabulary: Vocabulary = VOCABULARY):
+        self.name = name
+        self.rows = Rows()
+        self.vocabulary = vocabulary
+        self.text = json.dumps(value).encode()
+        self._add("cases", schema=json.dumps(schema), status="walked")
+        self.path = (*vocabulary.encode_greedy(self.text), vocabulary.eos)
+        for number, token in enumerate(self.path):
+            self._add("positions", walk=0, position=number, token=token, place="here")
+
+    def completion(self, text: bytes, *, end: bool = True) -> int:
+        """The number of a completion; without an `end` of sequence where it is said so."""
+        number = self.rows.count("completions")
+        tokens = self.vocabulary.encode_greedy(text) + [self.vocabulary.eos] * end
+        self._add("completions", completion=number, text=text, tokens=tokens)
+        return number
+
+    def verdict(
+        self,
+        kind: str,
+        engine: str,
+        before: bytes,
+        token: bytes | int,
+        completion: int = -1,
+        accepter: str = "",
+        **others: Any,
+    ) -> int:
+        """The row of a verdict about `token` behind the text `before` of the walk."""
+        number = self.rows.count("verdicts")
+        self._add(
+            "verdicts",
+            walk=0,
+            position=len(self.vocabulary.encode_greedy(before)),
+            token=token if isinstance(token, int) else self.vocabulary.ids_of(token)[0],
+            engine=engine,
+            kind=kind,
+            accepter=accepter,
+            completion=completion,
+            **others,
+        )
+        return number
+
+    def instance(self, text: bytes) -> int:
+        """The number of an instance."""
+        number = self.rows.count("instances")
+        tokens = [*self.vocabulary.encode_greedy(text), self.vocabulary.eos]
+        self._add("instances", instance=number, text=text, tokens=tokens, canonical=True)
+        return number
+
+    def instance_verdict(
+        self, kind: str, engine: str, instance: int, consumed: int, token: int = -1
+    ) -> None:
+        """A verdict about an engine that consumed so many tokens, and was then shown `token`."""
+        about = {"instance": instance, "consumed": consumed, "token": token}
+        self._add("instance_verdicts", kind=kind, engine=engine, **about)
+
+    def _add(self, table: str, **values: Any) -> None:
+        self.rows.add(table, **{**blank(table), "case": self.name, **values})
+
+
+def stored(directory: Path, books: Sequence[Book], engines: Sequence[str]) -> RunDirectory:
+    """The finished run of these cases; engines are named as in a spec."""
+    run = unfinished(directory, books, engines)
+    run.finish({"seconds": 0.0})
+    return run
+
+
+def unfinished(directory: Path, books: Sequence[Book], engines: Sequence[str]) -> RunDirectory:
+    """As `stored`, its cases not yet put together."""
+    vocabulary = books[0].vocabulary
+    vocabulary.save(directory / "vocabulary")
+    identity = {
+        "harness": {"version": __version__},
+        "engines": {one: {"packages": {"maskcourt": __version__}} for one in engines},
+        "vocabulary": {
+            "spec": str(directory / "vocabulary"),
+            "eos": None,
+            "sha256": vocabulary.sha256,
+        },
+        "limits": asdict(Limits()),
+    }
+    run = create_or_resume(directory / "run", identity, {})
+    for ordinal, book in enumerate(books):
+        run.write_case(ordinal, book.rows)
+    run.release()
+    return run
+
+
+def replayed(directory: Path, books: Sequence[Book], engines: Sequence[type]) -> list[Replayed]:
+    """All verdicts of these cases, repeated on engines in this process."""
+    run = unfinished(directory, books, names_of(engines))
+    vocabulary = books[0].vocabulary
+    panel = InProcessPanel(engines, vocabulary)
+    lane: Any = SimpleNamespace(panel=panel, judge=InProcessJudge(), vocabulary=vocabulary)
+    return list(repeat(lane, witnesses(run, every(run), vocabulary)))
