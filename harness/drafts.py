@@ -1,8 +1,8 @@
 """Which draft of JSON Schema a schema is written in, and the two validators set up for it.
 
 Both validators are told the draft; neither is left to detect it, since they detect differently.
-Repairs of a validator that is wrong by the specification live in `_REPAIRS` here and in
-`harness.formats`, and nowhere else.
+Where a validator is wrong by the specification it is repaired in one place: patterns in
+`harness.ecma`, formats in `harness.formats`, keywords of jsonschema in `_REPAIRS` here.
 
 The drafts' own identifiers: the ``$schema`` values of the metaschemas published at
 json-schema.org for draft-04, draft-06, draft-07, 2019-09 and 2020-12.
@@ -10,11 +10,11 @@ json-schema.org for draft-04, draft-06, draft-07, 2019-09 and 2020-12.
 
 from __future__ import annotations
 
-import warnings
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jsonschema
@@ -23,8 +23,13 @@ import jsonschema_rs
 from jsonschema_specifications import REGISTRY as METASCHEMAS  # type: ignore[import-untyped]
 
 from harness import ecma, formats
+from harness.respelling import Respelt, respelt
+from harness.unevaluated import unevaluated_items
 
 LATEST = "2020-12"
+
+BACKTRACK_LIMIT = 1_000_000
+"""Steps that jsonschema-rs may backtrack in one match of a pattern that needs backtracking."""
 
 _IDENTIFIERS = {
     "json-schema.org/draft-04/schema": "draft-04",
@@ -55,42 +60,53 @@ class Draft:
     rust: Any
     """The class of jsonschema-rs."""
 
-    def build_jsonschema(self, schema: object) -> Any:
-        """A validator of jsonschema.
+    def build_jsonschema(self, schema: object) -> tuple[Any, Respelt]:
+        """A validator of jsonschema, and the schema that it was made for.
 
         Raises:
             jsonschema.SchemaError: The metaschema does not accept the schema.
+            harness.ecma.PatternError: A pattern cannot be said to `re`.
         """
-        with warnings.catch_warnings():
-            # `re` warns of patterns that it may read otherwise one day.
-            warnings.simplefilter("ignore", FutureWarning)
-            self.repaired.check_schema(schema)
-        if isinstance(schema, dict):
-            # With "$schema" at the root, a reference to "#" would be followed with the unrepaired
-            # class of that name.
-            schema = {key: value for key, value in schema.items() if key != "$schema"}
-        return self.repaired(
-            schema,
+        # A schema's own texts are held to the checks of the latest draft.
+        self.repaired.check_schema(schema, format_checker=formats.checker(LATEST))
+        spelt = respelt(schema, ecma.python_spelling)
+        validator = self.repaired(
+            spelt.schema,
             # The published metaschemas; a registry that was given never retrieves anything else.
             registry=METASCHEMAS,
             format_checker=formats.checker(self.name),
         )
+        return validator, spelt
 
-    def build_jsonschema_rs(self, schema: object, pattern_options: Any) -> Any:
-        """A validator of jsonschema-rs that keeps to `pattern_options`.
+    def build_jsonschema_rs(self, schema: object, *, backtracking: bool) -> tuple[Any, Respelt]:
+        """A validator of jsonschema-rs, and the schema that it was made for.
+
+        Args:
+            schema: The schema.
+            backtracking: Use its engine for patterns that need to go back, with a limit.
 
         Raises:
             jsonschema_rs.ValidationError: The metaschema does not accept the schema, or one of its
                 references leads nowhere.
             ValueError: The schema is nested more deeply than the library takes.
+            harness.ecma.PatternError: A pattern is none of ECMA-262.
         """
-        return self.rust(
-            schema,
+        spelt = respelt(schema, partial(ecma.rust_spelling, backtracking=backtracking))
+        options = (
+            jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT)
+            if backtracking
+            else jsonschema_rs.RegexOptions()
+        )
+        validator = self.rust(
+            spelt.schema,
             validate_formats=True,
+            formats=formats.narrowed(self.name, self.rust),
+            email_options=formats.EMAIL_OPTIONS,
             offline=True,
             registry=_rust_registry(),
-            pattern_options=pattern_options,
+            pattern_options=options,
         )
+        return validator, spelt
 
 
 def draft_of(schema: object) -> Draft | None:
@@ -113,8 +129,28 @@ def draft_of(schema: object) -> Draft | None:
 @cache
 def _draft(name: str) -> Draft:
     plain, rust = _CLASSES[name]
-    repaired = jsonschema.validators.extend(plain, _REPAIRS, format_checker=plain.FORMAT_CHECKER)
+    keywords = _REPAIRS | (_REPAIRS_2019 if name == "2019-09" else {})
+    repaired = jsonschema.validators.extend(plain, keywords, format_checker=plain.FORMAT_CHECKER)
+    repaired.evolve = _evolve
     return Draft(name, repaired, rust)
+
+
+def _evolve(self: Any, **changes: Any) -> Any:
+    """`self` for another schema; one with a ``$schema`` of its own gets that draft's repairs.
+
+    jsonschema itself would take the class without them.
+    """
+    schema = changes.get("schema", self.schema)
+    made = jsonschema.Draft202012Validator.evolve(self, **changes)
+    draft = draft_of(schema) if isinstance(schema, dict) and "$schema" in schema else None
+    if draft is None or type(made) is draft.repaired:
+        return made
+    return draft.repaired(
+        schema,
+        registry=made._registry,  # noqa: SLF001 - as `evolve` does
+        format_checker=made.format_checker,
+        _resolver=made._resolver,  # noqa: SLF001
+    )
 
 
 @cache
@@ -143,38 +179,17 @@ def _fraction(number: float) -> Fraction | int:
     return number if isinstance(number, int) else Fraction(repr(number))
 
 
-def _ecma_pattern(
-    validator: Any, pattern: str, instance: Any, _schema: object
+def _additional_properties(
+    validator: Any, additional: Any, instance: Any, schema: dict[str, Any]
 ) -> Iterator[jsonschema.ValidationError]:
-    """The keyword ``pattern`` as ECMA-262 reads it; jsonschema reads it as `re` does."""
-    if validator.is_type(instance, "string") and not ecma.compiled(pattern).search(instance):
-        yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
+    """The keyword ``additionalProperties``, a pattern at a time.
 
-
-def _ecma_pattern_properties(
-    validator: Any, patterns: dict[str, Any], instance: Any, _schema: object
-) -> Iterator[jsonschema.ValidationError]:
-    """The keyword ``patternProperties`` likewise.
-
-    Not repaired: ``unevaluatedProperties`` goes by `re` in saying what patterns have covered.
+    jsonschema joins the patterns, so that references to groups lead elsewhere.
     """
     if not validator.is_type(instance, "object"):
         return
-    for pattern, schema in patterns.items():
-        search = ecma.compiled(pattern).search
-        for key, value in instance.items():
-            if search(key):
-                yield from validator.descend(value, schema, path=key, schema_path=pattern)
-
-
-def _ecma_additional_properties(
-    validator: Any, additional: Any, instance: Any, schema: dict[str, Any]
-) -> Iterator[jsonschema.ValidationError]:
-    """The keyword ``additionalProperties``, of what ``patternProperties`` so read leaves over."""
-    if not validator.is_type(instance, "object"):
-        return
     named = schema.get("properties", {})
-    patterns = [ecma.compiled(pattern) for pattern in schema.get("patternProperties", {})]
+    patterns = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
     extra = [
         key
         for key in instance
@@ -189,9 +204,5 @@ def _ecma_additional_properties(
         yield from validator.descend(instance[key], additional, path=key)
 
 
-_REPAIRS = {
-    "additionalProperties": _ecma_additional_properties,
-    "multipleOf": _exact_multiple_of,
-    "pattern": _ecma_pattern,
-    "patternProperties": _ecma_pattern_properties,
-}
+_REPAIRS = {"additionalProperties": _additional_properties, "multipleOf": _exact_multiple_of}
+_REPAIRS_2019 = {"unevaluatedItems": unevaluated_items}

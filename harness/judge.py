@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from harness import wire
 from harness.hosts import Host, HostSpec
 
-VERDICTS = ("valid", "invalid", "contested", "undecided")
-VALID, INVALID, CONTESTED, UNDECIDED = range(4)
+VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
+VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
+"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `weigh_faults`
+says it."""
 
 DOUBTFUL = -1
 """In answers to ``weigh``: the fast validator alone says invalid."""
@@ -33,8 +35,16 @@ Fault = tuple[str, tuple[str | int, ...], tuple[str | int, ...]]
 class Ruling:
     """What both validators together say of one text.
 
-    `keyword` and the pointers are those of the first error that jsonschema names, empty for a
-    valid text.
+    Attributes:
+        verdict: Its number in `VERDICTS`.
+        reason: "" where both say the same; else that of `harness.validate.Outcome`.
+        keyword: That of the first error: the one that jsonschema names of an invalid text, and
+            the one that the validator which says invalid names where the two differ. ``json`` for
+            what is no JSON, "" for a valid text.
+        schema_pointer: Where that keyword stands in the schema; a JSON Pointer.
+        instance_pointer: What the error is about in the text; a JSON Pointer.
+        jsonschema: ``valid`` or ``invalid``; "" where it was not asked or failed.
+        jsonschema_rs: Likewise.
     """
 
     verdict: int
@@ -42,6 +52,8 @@ class Ruling:
     keyword: str = ""
     schema_pointer: str = ""
     instance_pointer: str = ""
+    jsonschema: str = ""
+    jsonschema_rs: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,13 +91,16 @@ class Judge:
             rulings += self._ruled("weigh", texts[at : at + CHUNK])
         return rulings
 
+    def weigh_faults(self, texts: Sequence[bytes]) -> list[Ruling]:
+        """As `weigh`, but a doubtful text is `SUSPECT`, with the error that the fast one names.
+
+        What is no JSON is not doubtful: it is invalid, with the keyword ``json``.
+        """
+        return self._certain("weigh_faults", texts)
+
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
         """What both validators say of each text."""
-        rulings: list[Ruling] = []
-        for at in range(0, len(texts), CHUNK):
-            ruled = self._ruled("judge", texts[at : at + CHUNK])
-            rulings += [one for one in ruled if one is not None]
-        return rulings
+        return self._certain("judge", texts)
 
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
@@ -100,6 +115,14 @@ class Judge:
     def close(self) -> None:
         """End the host."""
         self._host.close()
+
+    def _certain(self, what: str, texts: Sequence[bytes]) -> list[Ruling]:
+        """The rulings of a command that leaves no text without one."""
+        rulings: list[Ruling] = []
+        for at in range(0, len(texts), CHUNK):
+            ruled = self._ruled(what, texts[at : at + CHUNK])
+            rulings += [one for one in ruled if one is not None]
+        return rulings
 
     def _ruled(self, what: str, texts: Sequence[bytes]) -> list[Ruling | None]:
         answer = self._ask(what, texts)

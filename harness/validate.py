@@ -12,13 +12,13 @@ import marshal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 import jsonschema
 import jsonschema_rs
 
 from harness import strict_json
+from harness.complaints import Complaint, FastComplaints, SlowComplaints, pointer, short
 from harness.drafts import draft_of
 from harness.errors import MaskcourtError
 from harness.precision import keeps_numbers
@@ -27,12 +27,6 @@ Verdict = Literal["valid", "invalid", "contested", "undecided"]
 
 MAX_COMPLAINTS = 16
 """Errors kept per opinion; the validators may name thousands."""
-
-MAX_MESSAGE = 200
-"""Characters kept of a message; validators quote whole instances in them."""
-
-BACKTRACK_LIMIT = 1_000_000
-"""Steps that jsonschema-rs may backtrack in one match of a pattern that needs backtracking."""
 
 MAX_KNOWN = 20_000
 """Values whose judgement is remembered: many texts differ in nothing but their white space."""
@@ -63,21 +57,6 @@ class Unjudgeable(MaskcourtError):
     def __init__(self, reason: str, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint)
         self.reason = reason
-
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """One error that a validator names.
-
-    Pointers are JSON Pointers (RFC 6901). `schema_pointer` leads to the keyword in the schema, past
-    references; `keyword` is ``false`` where the schema ``false`` itself stands in the way. For that
-    one, jsonschema points at the object or array around what is forbidden.
-    """
-
-    keyword: str
-    schema_pointer: str
-    instance_pointer: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,30 +135,32 @@ class Validators:
         if draft is None:
             raise Unjudgeable(
                 "unknown_draft",
-                f"unknown $schema {_short(repr(self._schema['$schema']))}",
+                f"unknown $schema {short(repr(self._schema['$schema']))}",
                 "drafts 04, 06, 07, 2019-09 and 2020-12 are known",
             )
         self.draft = draft.name
         refusals: dict[str, Exception] = {}
         try:
-            self._slow = draft.build_jsonschema(self._schema)
+            self._slow, spelt = draft.build_jsonschema(self._schema)
+            self._slow_complaints = SlowComplaints(spelt)
         except Exception as error:  # noqa: BLE001 - a schema must not end the run
             refusals["jsonschema"] = error
         # Without backtracking first: linear in the text, so that no limit can falsify an answer.
-        self._backtracks = False
-        try:
-            self._fast = draft.build_jsonschema_rs(self._schema, jsonschema_rs.RegexOptions())
-        except Exception:  # noqa: BLE001
-            self._backtracks = True
-            options = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT)
+        for self._backtracks in (False, True):
             try:
-                self._fast = draft.build_jsonschema_rs(self._schema, options)
+                self._fast, spelt = draft.build_jsonschema_rs(
+                    self._schema, backtracking=self._backtracks
+                )
+                self._fast_complaints = FastComplaints(spelt)
             except Exception as error:  # noqa: BLE001
                 refusals["jsonschema-rs"] = error
+            else:
+                refusals.pop("jsonschema-rs", None)
+                break
         if refusals:
             raise _refusal(refusals)
-        self._places: dict[int, str] | None = None
         self._quick: dict[bytes, bool | None] = {}
+        self._suspicions: dict[bytes, Complaint | None] = {}
         self._judged: dict[tuple[bytes, bool], Outcome] = {}
 
     def quick(self, text: bytes) -> bool | None:
@@ -201,12 +182,34 @@ class Validators:
             self._quick[key] = _ask(self._fast, value)[0]
         return self._quick[key]
 
-    def weigh(self, text: bytes, *, explain: bool = False) -> Outcome | None:
-        """As `judge`; None where jsonschema-rs alone already calls `text` invalid.
+    def suspicion(self, text: bytes) -> Complaint | None:
+        """The error that jsonschema-rs names first where it alone calls the JSON `text` invalid.
 
-        None is an opinion and no proof: it says that another text is worth trying first.
+        An opinion and no proof: it says what another text should avoid. None where `quick` does
+        not say invalid, and for what is no JSON.
         """
-        return None if self.quick(text) is False else self.judge(text, explain=explain)
+        try:
+            value = strict_json.parse(text)
+        except strict_json.JsonError:
+            return None
+        if self._backtracks or not keeps_numbers(text):
+            return None
+        key = marshal.dumps(value, _PLAIN)
+        if key not in self._suspicions:
+            _make_room(self._suspicions)
+            self._suspicions[key] = self._first_fault(value)
+        return self._suspicions[key]
+
+    def _first_fault(self, value: object) -> Complaint | None:
+        try:
+            self._fast.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return self._fast_complaints([error], 1)[0]
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
+            return None
+        return None
 
     def judge(self, text: bytes, *, explain: bool = False) -> Outcome:
         """What both validators say of `text`, a JSON text in UTF-8.
@@ -237,9 +240,15 @@ class Validators:
         slow, slow_failure = _ask(self._slow, value)
         if fast is slow and fast is not None and not (explain and not fast):
             return _AGREED[fast]
+        slow_errors: tuple[Complaint, ...] = ()
+        fast_errors: tuple[Complaint, ...] = ()
+        if explain and slow is False:
+            slow_errors = self._slow_complaints(self._slow.iter_errors(value), MAX_COMPLAINTS)
+        if explain and fast is False:
+            fast_errors = self._fast_complaints(self._fast.iter_errors(value), MAX_COMPLAINTS)
         return _compare(
-            Opinion("jsonschema", slow, self._slow_errors(value, slow, explain), slow_failure),
-            Opinion("jsonschema-rs", fast, self._fast_errors(value, fast, explain), fast_failure),
+            Opinion("jsonschema", slow, slow_errors, slow_failure),
+            Opinion("jsonschema-rs", fast, fast_errors, fast_failure),
         )
 
     def _gave_up(self, value: object) -> bool:
@@ -250,33 +259,6 @@ class Validators:
         """
         kind = jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded
         return any(isinstance(error.kind, kind) for error in self._fast.iter_errors(value))
-
-    def _slow_errors(
-        self, value: object, valid: bool | None, explain: bool
-    ) -> tuple[Complaint, ...]:
-        if valid is not False or not explain:
-            return ()
-        if self._places is None:
-            self._places = _places(self._slow.schema)
-        places = self._places
-        return _collected(_complaint(error, places) for error in self._slow.iter_errors(value))
-
-    def _fast_errors(
-        self, value: object, valid: bool | None, explain: bool
-    ) -> tuple[Complaint, ...]:
-        if valid is not False or not explain:
-            return ()
-        return _collected(map(_rust_complaint, self._fast.iter_errors(value)))
-
-
-def _collected(complaints: Iterator[Complaint]) -> tuple[Complaint, ...]:
-    """The first MAX_COMPLAINTS, or those before the validator failed in looking for more."""
-    found: list[Complaint] = []
-    try:
-        found.extend(islice(complaints, MAX_COMPLAINTS))
-    except Exception:  # noqa: BLE001 - the verdict stands on the first error alone
-        return tuple(found)
-    return tuple(found)
 
 
 def _make_room(known: dict[Any, Any]) -> None:
@@ -315,10 +297,10 @@ def _complaint_about(schema_error: Exception) -> str:
     """What a metaschema says, at the deepest place in the schema that it names."""
     match schema_error:
         case jsonschema.SchemaError():
-            return f"{_short(schema_error.message)} at {_pointer(schema_error.absolute_path)!r}"
+            return f"{short(schema_error.message)} at {pointer(schema_error.absolute_path)!r}"
         case jsonschema_rs.ValidationError():
             deepest: Any = max(_branches(schema_error), key=lambda error: len(error.instance_path))
-            return f"{_short(deepest.message)} at {_pointer(deepest.instance_path)!r}"
+            return f"{short(deepest.message)} at {pointer(deepest.instance_path)!r}"
     return _first_line(schema_error)
 
 
@@ -349,52 +331,5 @@ def _compare(slow: Opinion, fast: Opinion) -> Outcome:
     return Outcome("valid" if slow.valid else "invalid", "", opinions)
 
 
-def _complaint(error: jsonschema.ValidationError, places: dict[int, str]) -> Complaint:
-    path = [str(part) for part in error.absolute_schema_path]
-    keyword = str(error.validator or "false")
-    place = places.get(id(error.schema))
-    # The path of jsonschema leaves references out; the subschema itself is found by identity.
-    pointer = _pointer(path) if place is None else place + _pointer([keyword])
-    return Complaint(keyword, pointer, _pointer(error.absolute_path), _short(error.message))
-
-
-def _rust_complaint(error: jsonschema_rs.ValidationError) -> Complaint:
-    keyword = error.kind.name
-    if keyword == "falseSchema":
-        last = error.schema_path[-1] if error.schema_path else ""
-        keyword = str(last) if last in _MAY_BE_FALSE else "false"
-    return Complaint(
-        keyword, _pointer(error.schema_path), _pointer(error.instance_path), _short(error.message)
-    )
-
-
-_MAY_BE_FALSE = {"additionalProperties", "additionalItems", "items", "unevaluatedProperties"}
-"""Keywords whose value false jsonschema reports as themselves, jsonschema-rs as falseSchema."""
-
-
-def _places(schema: object) -> dict[int, str]:
-    """The pointer of every object in `schema`, by identity."""
-    found: dict[int, str] = {}
-    pending = [("", schema)]
-    while pending:
-        pointer, part = pending.pop()
-        if isinstance(part, dict):
-            found[id(part)] = pointer
-            pending += [(pointer + _pointer([key]), below) for key, below in part.items()]
-        elif isinstance(part, list):
-            pending += [(f"{pointer}/{index}", below) for index, below in enumerate(part)]
-    return found
-
-
-def _pointer(parts: Any) -> str:
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
-
-
-def _short(message: str) -> str:
-    """`message` without its middle: what is quoted stands in front, what is said of it behind."""
-    half = MAX_MESSAGE // 2
-    return message if len(message) <= MAX_MESSAGE else f"{message[: half - 1]}…{message[-half:]}"
-
-
 def _first_line(error: BaseException) -> str:
-    return _short(str(error).partition("\n")[0])
+    return short(str(error).partition("\n")[0])

@@ -8,7 +8,17 @@ import socket
 import numpy as np
 import pytest
 
-from harness.judge import CHUNK, CONTESTED, INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
+from harness.judge import (
+    CHUNK,
+    CONTESTED,
+    INVALID,
+    SUSPECT,
+    UNDECIDED,
+    VALID,
+    Judge,
+    Ruling,
+    Unjudgeable,
+)
 from harness.outcomes import Crashed, OutOfMemory
 from harness.validator_service import ValidatorService, pointer_parts
 from tests.inprocess import Died, InProcessJudge
@@ -17,6 +27,13 @@ MEMORY = 2 << 30
 COLOUR = json.dumps({"properties": {"a/b": {"items": {"enum": ["red", 1]}}}, "maxProperties": 2})
 EXPLODING = json.dumps({"type": "string", "pattern": "^(a+)+$"})
 BOMB = b'"' + b"a" * 40 + b'!"'
+
+
+BOTH_VALID = Ruling(VALID, "", "", "", "", "valid", "valid")
+
+
+def both_invalid(keyword: str, schema: str, instance: str) -> Ruling:
+    return Ruling(INVALID, "", keyword, schema, instance, "invalid", "invalid")
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +62,18 @@ class TestRulings:
             b'{"a": 1, "b": 2, "c": 3}',
         ]
         assert judge.judge(texts) == [
-            Ruling(VALID, ""),
-            Ruling(INVALID, "", "enum", "/properties/a~1b/items/enum", "/a~1b/2"),
+            BOTH_VALID,
+            both_invalid("enum", "/properties/a~1b/items/enum", "/a~1b/2"),
             Ruling(CONTESTED, "duplicate_keys"),
             Ruling(INVALID, "not_json", "json"),
             Ruling(UNDECIDED, "number_range"),
-            Ruling(INVALID, "", "maxProperties", "/maxProperties", ""),
+            both_invalid("maxProperties", "/maxProperties", ""),
         ]
 
     def test_the_first_error_is_the_one_that_jsonschema_names_first(self, judge):
         """The other validator names ``type`` first."""
         assert judge.open('{"minimum": 5, "type": "string"}') is None
-        assert judge.judge([b"1"]) == [Ruling(INVALID, "", "minimum", "/minimum", "")]
+        assert judge.judge([b"1"]) == [both_invalid("minimum", "/minimum", "")]
 
     def test_weighing_says_the_same_but_for_what_is_doubtful(self, judge):
         assert judge.open(COLOUR) is None
@@ -65,10 +82,41 @@ class TestRulings:
         assert [one is None for one in weighed] == [False, True, False, True, False]
         assert all(one in (None, other) for one, other in zip(weighed, judged, strict=True))
 
+    def test_where_the_validators_differ_the_error_is_of_the_one_that_says_invalid(self, judge):
+        schema = {"items": {"format": "hostname"}, "properties": {"d": {"format": "date-time"}}}
+        assert judge.open(json.dumps(schema)) is None
+        texts = [b'["a", "ab--c"]', b'{"d": "2098-12-31T23:59:60Z"}']
+        named = ("format", "/items/format", "/1"), ("format", "/properties/d/format", "/d")
+        assert judge.judge(texts) == [
+            Ruling(CONTESTED, "validators_differ", *named[0], "valid", "invalid"),
+            Ruling(CONTESTED, "validators_differ", *named[1], "invalid", "valid"),
+        ]
+
+    def test_weighing_faults_names_what_the_fast_validator_says(self, judge):
+        """Of two errors it names another one first than jsonschema does."""
+        assert judge.open('{"minimum": 5, "type": "string"}') is None
+        texts = [b"1", b'"a"', b"nul", b'{"x": 1, "x": 2}', b"[1e999]"]
+        assert judge.weigh_faults(texts) == [
+            Ruling(SUSPECT, "", "type", "/type", "", "", "invalid"),
+            *judge.judge(texts[1:]),
+        ]
+
+    def test_weighing_faults_finds_suspect_what_weighing_finds_doubtful(self, judge):
+        assert judge.open(COLOUR) is None
+        texts = [b"{}", b'{"a/b": [2]}', b'{"a/b": [2] }', b'{"x": 1, "x": 2}', b"[1e999]"]
+        suspect = [one.verdict == SUSPECT for one in judge.weigh_faults(texts)]
+        assert suspect == [one is None for one in judge.weigh(texts)]
+        assert suspect == [False, True, True, False, False]
+
+    def test_nothing_is_suspect_under_patterns_that_need_backtracking(self, judge):
+        assert judge.open('{"pattern": "^(?=a)"}') is None
+        assert judge.weigh_faults([b'"b"']) == [both_invalid("pattern", "/pattern", "")]
+
     def test_of_no_texts_are_none(self, judge):
         assert judge.open(COLOUR) is None
         assert judge.judge([]) == []
         assert judge.weigh([]) == []
+        assert judge.weigh_faults([]) == []
 
     def test_of_more_texts_than_one_request_takes(self, judge):
         assert judge.open('{"type": "integer", "multipleOf": 3}') is None
@@ -120,7 +168,7 @@ class TestUnjudgeable:
             with pytest.raises(BlockingIOError):
                 server.accept()
         if keyword == "$id":
-            assert rulings == [Ruling(VALID, "")]
+            assert rulings == [BOTH_VALID]
         else:
             assert isinstance(problem, Unjudgeable)
 
@@ -133,9 +181,9 @@ def test_an_exploding_pattern_leaves_its_texts_undecided_and_the_judge_usable():
         died = Ruling(UNDECIDED, "validator_died")
         assert judge.judge([b'"aa"', BOMB]) == [died, died]
         assert judge.judge([b'"aa"', b'"b"', b"1"]) == [
-            Ruling(VALID, ""),
-            Ruling(INVALID, "", "pattern", "/pattern", ""),
-            Ruling(INVALID, "", "type", "/type", ""),
+            BOTH_VALID,
+            both_invalid("pattern", "/pattern", ""),
+            both_invalid("type", "/type", ""),
         ]
         assert judge.errors(BOMB) == []
         assert judge.open("{}") is None
@@ -182,6 +230,7 @@ class TestDeaths:
         started = Brittle.made
         assert judge.judge([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
         assert judge.weigh([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
+        assert judge.weigh_faults([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
         assert judge.errors(b'"a"') == []
         assert Brittle.made == started
         assert judge.open('{"type": "null"}') is None, "the next case has patience anew"
