@@ -99,11 +99,20 @@ ORDER_MISSES = [
     replace(rejected('{"', b"b", A_B), kind="dead_end"),
 ]
 EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B)]
-CLOSED = [rejected('{"a": 1, "', b"zz", A_B), rejected('{"a": 1', b',"zz', A_B)]
+CLOSED = [
+    rejected('{"a": 1, "', b"zz", A_B),
+    rejected('{"a": 1, "', b"\\/", A_B),
+    rejected('{"a": 1', b',"zz', A_B),
+    rejected('{"a": ', b'"",', {"properties": {"a": {}}}),
+    rejected('{"a": "x', b'\\"","', {"properties": {"a": {}}}),
+]
 CLOSED_MISSES = [
     rejected('{"a": 1, "', b"zz", {**A_B, "additionalProperties": True}),
     rejected('{"a": 1, "', b"b", A_B),
     rejected('["', b"zz", {"items": A_B}),
+    rejected('{"a": "x', b'y"}', {"properties": {"a": {}}}),
+    rejected('["x', b'",', {"items": {"properties": {"a": {}}}}),
+    rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}),
 ]
 LEAP = [
     Verdict('"2023-02-2', b"9", DATE, '8"', "false_acceptance", "format", "/format"),
@@ -406,8 +415,13 @@ EXAMPLES = {
             rejected("[1", b",  2"),
             rejected("[ ", b" 1"),
             rejected('["a', b'",\t'),
+            rejected("[", b'"",\n'),
+            rejected('["a', b'\\"","",\n'),
         ],
-        [rejected("[1,", b" 2"), rejected("[1", b" ]"), rejected('["a', b"  b")],
+        [
+            *(rejected("[1,", b" 2"), rejected("[1", b" ]"), rejected('["a', b"  b")),
+            *(rejected("[", b'"a  b"'), rejected('["a', b'","a  b')),
+        ],
         OUTLINES,
         {**OUTLINES, "whitespace": r"[\n ]*"},
     ),
