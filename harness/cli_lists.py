@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from harness.cli_print import print_json
+from harness.cli_print import print_json, table_console
 
 
 @click.command()
@@ -34,7 +33,7 @@ def engines(as_json: bool) -> None:
             "\n".join(json.dumps(one["default"]) for one in options.values()),
             "\n".join(one["help"] for one in options.values()),
         )
-    Console().print(table)
+    table_console().print(table)
 
 
 @click.command()
@@ -62,7 +61,7 @@ def cases(spec: str, ids: bool, as_json: bool, **choice: Any) -> None:
     table.add_column("cases", justify="right")
     for family, row in families.items():
         table.add_row(family, f"{row['cases']:,}")
-    Console().print(table)
+    table_console().print(table)
     if ids:
         for id_ in selected.ids:
             click.echo(id_)

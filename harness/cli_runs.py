@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
-from harness.cli_print import print_json
+from harness.cli_print import print_json, table_console
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def tally(
     if as_json:
         print_json({**found, "run": str(stored.path)})
     else:
-        print_breakdown(found, str(stored.path), Console())
+        print_breakdown(found, str(stored.path), table_console())
 
 
 @click.command()
@@ -129,7 +128,7 @@ def resolvers(rollout: Path, shared: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        print_resolvers(found, Console())
+        print_resolvers(found, table_console())
 
 
 def show_summary(
@@ -147,6 +146,6 @@ def show_summary(
     if as_json:
         print_json({**counts, "run": str(run.path)})
     else:
-        print_summary(counts, str(run.path), Console())
+        print_summary(counts, str(run.path), table_console())
     if any(engine[kind]["tokens"] for engine in counts["engines"].values() for kind in fail_on):
         sys.exit(1)
