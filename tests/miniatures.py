@@ -14,6 +14,10 @@ in the schema tells it; validators ignore these annotations:
     `MaskLies` leaves it out of its mask.
 ``x-open``
     Texts that `NeverEnds` allows with any ASCII letters behind them, and never an end.
+``x-letters``
+    The only letters that it allows there; all where this is missing.
+``x-repeats``
+    A list ``[written, token, times]``: behind the first, `Repeats` allows the second that often.
 ``x-crash``
     Brings out the fault of those that fail altogether. For those that fail in a mask, its value
     is the number of tokens consumed before.
@@ -96,30 +100,34 @@ class Language:
     """Pairs of what is written and the token that must not come next."""
     open: frozenset[bytes] = frozenset()
     """What may be followed by letters for ever."""
+    letters: frozenset[int] = _LETTERS
+    """By which."""
 
+    @lru_cache(maxsize=1 << 14)  # noqa: B019 - few languages, asked for the same masks again
     def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
-        """The tokens that may follow `written`, end of sequence included."""
+        """The tokens that may follow `written`, end of sequence included; read-only."""
         rests = [text[len(written) :] for text in self.texts if text.startswith(written)]
         ahead = [text[len(written) :] for text in self.open if text.startswith(written)]
         ids = {token for rest in (*rests, *ahead) for token in vocabulary.starts(rest)}
-        if any(_is_lettered(written, start) for start in self.open):
-            ids |= _lettered_ids(vocabulary)
+        if any(
+            written.startswith(start) and self.letters.issuperset(written[len(start) :])
+            for start in self.open
+        ):
+            ids |= _lettered_ids(vocabulary, self.letters)
         if b"" in rests:
             ids |= set(vocabulary.eos_ids)
         for before, token in self.forbidden:
             if before == written:
                 ids -= set(vocabulary.ids_of(token))
-        return set_bits(ids, vocabulary.words)
+        mask = set_bits(ids, vocabulary.words)
+        mask.setflags(write=False)
+        return mask
 
 
-def _is_lettered(written: bytes, start: bytes) -> bool:
-    return written.startswith(start) and _LETTERS.issuperset(written[len(start) :])
-
-
-@lru_cache(maxsize=4)
-def _lettered_ids(vocabulary: Vocabulary) -> frozenset[int]:
+@lru_cache(maxsize=16)
+def _lettered_ids(vocabulary: Vocabulary, letters: frozenset[int]) -> frozenset[int]:
     ordinary = np.flatnonzero(~vocabulary.special).tolist()
-    return frozenset(one for one in ordinary if _LETTERS.issuperset(vocabulary.tokens[one]))
+    return frozenset(one for one in ordinary if letters.issuperset(vocabulary.tokens[one]))
 
 
 class LanguageMatcher:
@@ -246,7 +254,43 @@ class NeverEnds(Enumerator):
     """Goes on for ever: allows letters without end behind the texts of ``x-open``."""
 
     def language(self, schema: Schema) -> Language:
-        return replace(super().language(schema), open=_texts(schema, "x-open"))
+        letters = frozenset(schema["x-letters"].encode()) if "x-letters" in schema else _LETTERS
+        return replace(super().language(schema), open=_texts(schema, "x-open"), letters=letters)
+
+
+class Repeats(Enumerator):
+    """Goes on in one place: allows the same token again and again, as often as ``x-repeats`` says.
+
+    What is repeated changes nothing about what may be written behind it.
+    """
+
+    class Matcher(LanguageMatcher):
+        """Allows one more token behind one text, so many times."""
+
+        where = b""
+        again = -1
+        times = 0
+
+        def allowed(self, language: Language) -> Mask:
+            mask = super().allowed(language)
+            if self.ended or self.written != self.where or not self.times:
+                return mask
+            return mask | set_bits([self.again], len(mask))
+
+        def consume(self, token: int) -> bool:
+            here = self.written == self.where and token == self.again and self.times > 0
+            if not here or self.ended:
+                return super().consume(token)
+            self.times -= 1
+            return True
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        language = self.language(schema)
+        matcher = self.Matcher(self.vocabulary, language, language)
+        if "x-repeats" in schema:
+            where, token, matcher.times = schema["x-repeats"]
+            matcher.where, matcher.again = where.encode(), self.vocabulary.ids_of(token.encode())[0]
+        return matcher
 
 
 class AllowsEverything(Enumerator):

@@ -9,7 +9,7 @@ valid. Nothing here uses the harness's own resolvers or validators.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -68,6 +68,10 @@ TAILS = [
 """What may follow the beginning of a right text."""
 
 
+Complaint = tuple[str, str, str]
+"""Keyword, schema pointer, instance pointer."""
+
+
 class ForbidsAndAccepts(miniatures.ForbidsOne, miniatures.AcceptsExtra):
     """Lies both ways, and can get stuck behind a token of its own mask."""
 
@@ -88,6 +92,9 @@ BARRED = (
 )
 """Engines that can get stuck: nothing is certain about how their continuations end."""
 
+FLAWS = ("dead_end", "mask_lies", "unfinishable")
+"""Kinds of errors that need no dispute."""
+
 RESOLVERS = {"shared": SharedResolver(Effort()), "rollout": RolloutResolver(Effort())}
 
 
@@ -104,23 +111,46 @@ def same(one: Any, other: Any) -> bool:
 
 def is_valid(schema: dict[str, Any], text: bytes) -> bool:
     """Whether `text` is JSON and its value is allowed by a schema of the miniatures' kind."""
+    return not complaints(schema, text)
+
+
+def is_json(text: bytes) -> bool:
+    """Whether `text` is one whole JSON value."""
+    return ("json", "", "") not in complaints({}, text)
+
+
+def complaints(schema: dict[str, Any], text: bytes) -> set[Complaint]:
+    """All that is wrong with `text`; nothing where it is valid."""
     try:
         value = json.loads(text.decode())
     except ValueError:
-        return False
-    return _allowed(schema, value)
+        return {("json", "", "")}
+    return broken(schema, value)
 
 
-def _allowed(schema: dict[str, Any], value: Any) -> bool:
-    if "enum" in schema:
-        return any(same(value, one) for one in schema["enum"])
-    if "const" in schema:
-        return same(value, schema["const"])
-    if schema["type"] == "array":
-        fits = isinstance(value, list) and len(value) <= schema["maxItems"]
-        fits = fits and len(value) >= schema.get("minItems", 0)
-        return fits and all(_allowed(schema["items"], one) for one in value)
-    return isinstance(value, bool) if schema["type"] == "boolean" else value is None
+def broken(schema: dict[str, Any], value: Any) -> set[Complaint]:
+    """All that is wrong with a value."""
+    return set(_wrong(schema, value, "", ""))
+
+
+def _wrong(schema: dict[str, Any], value: Any, where: str, what: str) -> Iterator[Complaint]:
+    """What is wrong with the value at `what`, by the schema at `where`; both JSON Pointers."""
+    for keyword, wanted in schema.items():
+        if keyword in _RIGHT and not _RIGHT[keyword](value, wanted):
+            yield keyword, f"{where}/{keyword}", what
+    if isinstance(value, list) and "items" in schema:
+        for number, one in enumerate(value):
+            yield from _wrong(schema["items"], one, f"{where}/items", f"{what}/{number}")
+
+
+_TYPES: dict[str, type] = {"array": list, "boolean": bool, "null": type(None)}
+_RIGHT: dict[str, Callable[[Any, Any], bool]] = {
+    "enum": lambda value, values: any(same(value, one) for one in values),
+    "const": same,
+    "type": lambda value, name: isinstance(value, _TYPES[name]),
+    "minItems": lambda value, least: not isinstance(value, list) or len(value) >= least,
+    "maxItems": lambda value, most: not isinstance(value, list) or len(value) <= most,
+}
 
 
 @dataclass(frozen=True)
@@ -157,17 +187,17 @@ class Trial:
 
     def shows(self, engine: int, written: bytes, token: int) -> bool:
         """Whether the engine's mask behind `written` has the token."""
-        language, text = self.languages[engine], self._bytes(token)
+        language, text = self.languages[engine], self.bytes_of(token)
         barred = (written, text) in language.forbidden and token != self.vocabulary.eos
         if barred and self.engines[engine] is not miniatures.ConsumeLies:
             return False
         if token == self.vocabulary.eos:
             return written in language.texts
-        return any(whole.startswith(written + text) for whole in language.texts)
+        return self._goes_on(engine, written, token)
 
     def endings(self, engine: int, written: bytes, token: int) -> set[bytes]:
         """Every whole text that the engine can finish through `token`, which it shows."""
-        language, text = self.languages[engine], self._bytes(token)
+        language, text = self.languages[engine], self.bytes_of(token)
         if (written, text) in language.forbidden and token != self.vocabulary.eos:
             return set()
         if token == self.vocabulary.eos:
@@ -179,16 +209,28 @@ class Trial:
             if one.startswith(begun) and self._leads(language, begun, one)
         }
 
+    def lies(self, engine: int, written: bytes, token: int) -> bool:
+        """Whether mask and consuming differ about a token."""
+        if self.engines[engine] not in (miniatures.MaskLies, miniatures.ConsumeLies):
+            return False
+        mentioned = (written, self.bytes_of(token)) in self.languages[engine].forbidden
+        return mentioned and token != self.vocabulary.eos and self._goes_on(engine, written, token)
+
+    def _goes_on(self, engine: int, written: bytes, token: int) -> bool:
+        begun = written + self.bytes_of(token)
+        return any(whole.startswith(begun) for whole in self.languages[engine].texts)
+
     def _leads(self, language: miniatures.Language, begun: bytes, whole: bytes) -> bool:
         """Whether there is a way from `begun` to the end of `whole` past what is forbidden."""
         reached = {len(begun)}
         for at in range(len(begun), len(whole)):
             if at in reached:
-                steps = (self._bytes(token) for token in self.vocabulary.starts(whole, at))
+                steps = (self.bytes_of(token) for token in self.vocabulary.starts(whole, at))
                 reached |= {at + len(s) for s in steps if (whole[:at], s) not in language.forbidden}
         return len(whole) in reached
 
-    def _bytes(self, token: int) -> bytes:
+    def bytes_of(self, token: int) -> bytes:
+        """A token's bytes; none for the end of generation."""
         return b"" if token == self.vocabulary.eos else self.vocabulary.tokens[token]
 
 
@@ -212,26 +254,50 @@ class Split:
         return self.place[1]
 
 
+def written_at(trial: Trial, rows: Rows) -> dict[int, bytes]:
+    """The text before each position."""
+    reference = trial.case.valid[0].text
+    return {one["position"]: reference[: one["offset"]] for one in records(rows, "positions")}
+
+
 def splits(trial: Trial, rows: Rows) -> Iterator[Split]:
     """Every disputed token of the positions that were walked, from the languages alone."""
     everyone = range(len(trial.engines))
-    reference = trial.case.valid[0].text
     tokens = [*range(256), trial.vocabulary.eos, *range(257, trial.vocabulary.size - 1)]
-    for position in records(rows, "positions"):
-        written = reference[: position["offset"]]
+    for position, written in written_at(trial, rows).items():
         for token in tokens:
             accepters = tuple(e for e in everyone if trial.shows(e, written, token))
             rejecters = tuple(e for e in everyone if e not in accepters)
             if accepters and rejecters:
-                yield Split((position["position"], token), written, accepters, rejecters)
+                yield Split((position, token), written, accepters, rejecters)
 
 
-def verdicts_at(rows: Rows) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """The verdicts by position and token."""
-    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+Verdict = dict[str, Any]
+
+
+def verdicts_at(rows: Rows) -> dict[tuple[int, int], list[Verdict]]:
+    """The verdicts in disputes by position and token; errors of other kinds are not among them."""
+    found: dict[tuple[int, int], list[Verdict]] = {}
     for verdict in records(rows, "verdicts"):
-        found.setdefault((verdict["position"], verdict["token"]), []).append(verdict)
+        if verdict["kind"] not in FLAWS and verdict["dispute"] >= 0:
+            found.setdefault((verdict["position"], verdict["token"]), []).append(verdict)
     return found
+
+
+def flaws(rows: Rows) -> list[Verdict]:
+    """The verdicts on errors of other kinds, and those on which all engines agree."""
+    return [one for one in records(rows, "verdicts") if one["kind"] in FLAWS or one["dispute"] < 0]
+
+
+def acceptance_of(trial: Trial, split: Split) -> str:
+    """What a wrong acceptance of a disputed token is called."""
+    too_early = split.token == trial.vocabulary.eos and not is_json(split.written)
+    return "stops_too_early" if too_early else "false_acceptance"
+
+
+def rejection_of(trial: Trial, split: Split) -> str:
+    """What a wrong rejection of a disputed token is called."""
+    return "never_stops" if split.token == trial.vocabulary.eos else "false_rejection"
 
 
 def _leaf() -> st.SearchStrategy[dict[str, Any]]:
@@ -265,10 +331,11 @@ def trials(draw: st.DrawFn, engines: Sequence[type] = (), most: int = 3) -> Tria
     written = [json.dumps(value, ensure_ascii=False) for value in VALUES]
     turned = st.builds(_turned, st.sampled_from(plain), st.integers(0, 8), st.sampled_from(TAILS))
     extra = st.sampled_from([*written, *SPELLINGS]) | turned
-    schema |= {"x-extra": draw(st.lists(extra, max_size=4))}
+    extras = draw(st.lists(extra, max_size=4))
     longer = draw(st.lists(st.sampled_from(LONGER), max_size=8))
-    barred = st.builds(_part, st.sampled_from(plain), st.integers(0, 4), st.integers(1, 3))
-    schema |= {"x-forbidden": draw(st.lists(barred, max_size=3))}
+    barred_in = st.sampled_from([*plain, *(text for text in extras if text)])
+    barred = st.builds(_part, barred_in, st.integers(0, 4), st.integers(1, 3))
+    schema |= {"x-extra": extras, "x-forbidden": draw(st.lists(barred, max_size=3))}
     known = [miniatures.Enumerator, *(engines or LIARS)]
     panel = draw(st.lists(st.sampled_from(known), min_size=2, max_size=most, unique=True))
     return Trial(schema, draw(st.sampled_from(values)), tuple(longer), tuple(panel))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from harness.cases import Case, Instance
+from harness.cases import Case, Instance, styled
 from harness.vocabulary import byte_vocabulary
 from tests.inprocess import case, records, run_case
 from tests.miniatures import (
@@ -17,6 +20,7 @@ from tests.miniatures import (
     ForbidsOne,
     RefusesAll,
 )
+from tests.oracle import VALUES, is_valid, trials
 from tests.test_method import ForbidsEnd
 
 # The validators raise the limit for good, and hypothesis remarks on it.
@@ -33,6 +37,37 @@ def proven(engines, one, vocabulary=BYTES):
         (row["instance"], row["engine"], row["kind"], row["consumed"])
         for row in records(rows, "instance_verdicts")
     ]
+
+
+def expected(trial, engine, text):
+    """What one instance proves about an engine, by its language alone: kind and tokens before."""
+    right = is_valid(trial.schema, text)
+    for at in range(len(text) + 1):
+        token = text[at] if at < len(text) else trial.vocabulary.eos
+        if trial.lies(engine, text[:at], token) and trial.shows(engine, text[:at], token):
+            return "mask_lies", at
+        if not trial.shows(engine, text[:at], token):
+            missing = "never_stops" if at == len(text) else "false_rejection"
+            return (missing, at) if right else None
+    return None if right else ("false_acceptance", len(text) + 1)
+
+
+@settings(max_examples=80)
+@given(trials(), st.lists(st.sampled_from(VALUES), max_size=6))
+def test_all_is_proven_that_instances_can_prove_and_nothing_else(trial, values):
+    trial = replace(trial, longer=())
+    right = [one for one in values if is_valid(trial.schema, json.dumps(one).encode())]
+    wrong = [one for one in values if one not in right]
+    one = case(trial.schema, trial.value, *right, invalid=wrong)
+    vocabulary = replace(trial.vocabulary, pattern=BYTES.pattern)
+    found = set(proven(trial.engines, one, vocabulary))
+    texts = [styled(instance, "default") for instance in (*one.valid, *one.invalid)]
+    assert found == {
+        (number, kind.__name__, *verdict)
+        for number, text in enumerate(texts)
+        for engine, kind in enumerate(trial.engines)
+        if (verdict := expected(trial, engine, text)) is not None
+    }
 
 
 def test_an_honest_engine_is_accused_of_nothing():
@@ -66,7 +101,7 @@ def test_no_false_rejection_without_the_canonical_tokens():
 
 
 def test_an_end_that_is_forbidden_behind_a_valid_instance():
-    assert proven([ForbidsEnd], case({"enum": [12]}, 12)) == [(0, "ForbidsEnd", "never_stops", 2)]
+    assert proven([ForbidsEnd], case({"enum": [1]}, 1)) == [(0, "ForbidsEnd", "never_stops", 1)]
 
 
 def test_an_instance_that_is_accepted_although_it_is_not_finished():

@@ -1,0 +1,261 @@
+"""Cheap checks of the whole method, each of a few cases of which all is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.case_run import Rules
+from harness.cases import Case, Instance
+from harness.rollout import LIMIT
+from harness.tables import Rows
+from harness.validator_service import ValidatorService
+from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case
+from tests.miniatures import (
+    AcceptsExtra,
+    AllowsEverything,
+    CrashesOnMask,
+    Enumerator,
+    ForbidsOne,
+    ForgetsMaxItems,
+    NeverEnds,
+    Repeats,
+)
+from tests.oracle import ForbidsAndAccepts, Trial
+from tests.test_exact import PLANTED, WHY, assert_witnesses_replay
+from tests.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
+from tests.test_instances import BYTES, proven
+from tests.test_method import AllowsOnlyExtra, EndsEarly, ForbidsEnd, failures, kinds
+from tests.worlds import exact, told
+
+
+def check_all_is_found_and_nothing_else() -> None:
+    for name in ("forgets maxItems", "insists on one of the numbers", "forgets enum of strings"):
+        for trial in PLANTED[name].trials():
+            rows = trial.run()
+            assert told(trial, rows) == exact(trial, rows)
+
+
+def check_it_is_attributed() -> None:
+    for name in ("insists on one item less", "forgets maxItems of numbers"):
+        planted = PLANTED[name]
+        rows = [trial.run() for trial in planted.trials()]
+        verdicts = [one for some in rows for one in records(some, "verdicts")]
+        assert {tuple(one[name] for name in WHY) for one in verdicts} == planted.why
+
+
+def check_witnesses_replay() -> None:
+    schema = {"enum": [12, 20], "x-extra": ["13", "1.2e1", " 20"], "x-forbidden": [["1", "2"]]}
+    engines = (Enumerator, AcceptsExtra, ForbidsOne)
+    trial = Trial(schema, 12, (b"12",), engines)
+    rows = trial.run()
+    assert {kind for _, kind in kinds(rows)} == {"false_acceptance", "false_rejection"}
+    assert_witnesses_replay(trial, rows)
+
+
+def check_the_end_belongs_to_a_completion() -> None:
+    """Behind the blank this engine does not end, but goes on to what is no JSON."""
+    rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["1 0"]}, 1))
+    assert kinds(rows) == {("AcceptsExtra", "false_acceptance")}
+
+
+def check_one_valid_completion_clears_for_all() -> None:
+    schema = {"enum": [12, 20], "x-extra": ["13", "20"], "x-forbidden": [["", "1"]]}
+    rows = run_case([Enumerator, AllowsOnlyExtra, ForbidsOne], case(schema, 20))
+    assert kinds(rows) == {("ForbidsOne", "false_rejection")}
+
+
+def check_what_is_left_open_convicts_nobody() -> None:
+    twice = case({"enum": [{"a": 1}], "x-extra": ['{"a": 1, "a": 1}']}, {"a": 1})
+    assert kinds(run_case([Enumerator, AcceptsExtra], twice)) == {("AcceptsExtra", "contested")}
+
+
+class Contrary:
+    """A validator that says the opposite of one value, and explains nothing about it."""
+
+    def __init__(self, genuine: Any, value: Any) -> None:
+        self.genuine = genuine
+        self.value = value
+
+    def is_valid(self, value: Any) -> bool:
+        return bool(self.genuine.is_valid(value)) != (value == self.value)
+
+    def iter_errors(self, value: Any) -> list[Any]:
+        return [] if value == self.value else list(self.genuine.iter_errors(value))
+
+    def validate(self, value: Any) -> None:
+        if value != self.value:
+            self.genuine.validate(value)
+        elif self.genuine.is_valid(value):
+            self.genuine.validate(object)
+
+
+def rigged(which: str, value: Any) -> Rows:
+    """The rows of a case about 12 and 13, in which one validator errs about one value."""
+
+    class Rigged(ValidatorService):
+        def open(self, message):
+            answer = super().open(message)
+            setattr(self.validators, which, Contrary(getattr(self.validators, which), value))
+            return answer
+
+    run = make_run([Enumerator, AcceptsExtra])
+    run.judge = InProcessJudge(Rigged)
+    return run.run(case({"enum": [12], "x-extra": ["12.0", "13"]}, 12))
+
+
+def check_both_validators_are_needed() -> None:
+    honest = {("Enumerator", "false_rejection"), ("AcceptsExtra", "false_acceptance")}
+    assert kinds(rigged("_fast", "nothing")) == honest
+    for which in ("_fast", "_slow"):
+        assert kinds(rigged(which, 13)) == {
+            ("Enumerator", "false_rejection"),
+            ("AcceptsExtra", "contested"),
+        }
+
+
+def check_errors_are_located() -> None:
+    schema = {"type": "array", "items": {"enum": [1]}, "maxItems": 1, "x-extra": ["[ 1, 1]"]}
+    for engine, expected in [
+        (ForgetsMaxItems, [(2, ord(","), True)]),
+        (AcceptsExtra, [(1, ord(" "), False)]),
+    ]:
+        rows = run_case([Enumerator, engine], case(schema, [1]))
+        found = [(one["position"], one["token"], one["located"]) for one in verdicts_of(rows)]
+        assert found == expected
+    rows = run_case([Enumerator, AcceptsExtra], case({"const": 12, "x-extra": ["1"]}, 12))
+    assert [one["located"] for one in verdicts_of(rows)] == [True]
+
+
+def verdicts_of(rows: Rows) -> list[dict[str, Any]]:
+    return records(rows, "verdicts")
+
+
+def check_wrong_ends_of_all_are_known() -> None:
+    one = case({"enum": [1, 2]}, 1)
+    assert kinds(run_case([ForbidsEnd, ForbidsEnd], one)) == {
+        ("ForbidsEnd", "never_stops"),
+        ("ForbidsEnd-2", "never_stops"),
+    }
+    assert {kind for _, kind in kinds(run_case([EndsEarly] * 2, one))} == {"stops_too_early"}
+    assert kinds(run_case([Enumerator] * 2, one)) == set()
+    assert kinds(run_case([ForbidsEnd, ForbidsEnd], case({"enum": [1, 12]}, 12))) == set()
+
+
+def check_ends_have_names_of_their_own() -> None:
+    rows = run_case([Enumerator, ForbidsEnd], case({"enum": [1, 12]}, 12))
+    assert kinds(rows) == {("ForbidsEnd", "never_stops")}
+    rows = run_case([Enumerator, AcceptsExtra], case({"const": "a", "x-extra": ['"a']}, "a"))
+    assert kinds(rows) == {("AcceptsExtra", "stops_too_early")}
+
+
+def check_instances_are_fed_to_their_end() -> None:
+    assert proven([Enumerator], case({"enum": [12]}, 12, invalid=[1])) == []
+    assert proven([ForbidsEnd], case({"enum": [1]}, 1)) == [(0, "ForbidsEnd", "never_stops", 1)]
+
+
+def check_instances_are_what_the_validators_say() -> None:
+    mislabelled = Case(
+        "case", "family", '{"enum": [1, 12]}', (Instance.of(1),), (Instance.of(12),), "case.json"
+    )
+    assert proven([Enumerator], mislabelled) == []
+
+
+def check_unusual_tokens_prove_nothing() -> None:
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
+    rows = run_case([ForbidsOne], one)
+    assert [row["kind"] for row in records(rows, "instance_verdicts")] == ["unresolved"]
+    assert proven([ForbidsOne], one, BYTES) == [(0, "ForbidsOne", "false_rejection", 1)]
+
+
+def check_masks_are_looked_at() -> None:
+    hidden = {"const": 12, "x-extra": [" 12"], "x-forbidden": [[" 1", "2"]]}
+    rows = run_case([Enumerator, Follows], case(hidden, 12))
+    assert {engine for engine, _ in kinds(rows)} == {"Follows"}
+    assert ("Follows", "mask_lies") in kinds(rows)
+
+
+def check_lies_have_a_witness() -> None:
+    schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
+    rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1))
+    assert kinds(rows) == {("LiesAndAccepts", "mask_lies")}
+    assert records(rows, "completions")[0]["tokens"] == [*b"345"]
+
+
+def check_everybody_walks_along() -> None:
+    schema = {"const": "abab", "x-forbidden": [['"', "ab"], ['"ab', "a"], ['"a', "ba"]]}
+    for seed in range(3):
+        trial = Trial(schema, "abab", (b"ab", b"ba", b'"a'), (Enumerator, ForbidsOne))
+        rows = trial.run(rules=Rules(seed=seed, cap=None))
+        assert failures(rows) == []
+        assert records(rows, "positions")[-1]["offset"] == 6
+
+
+def check_a_sample_depends_on_the_tokens_alone() -> None:
+    """Another disputed token changes the sample at most by coming into it."""
+
+    def sample(extra: list[str]) -> set[tuple[int, int]]:
+        schema = {"const": 1, "x-extra": extra}
+        rows = run_case([Enumerator, AcceptsExtra], case(schema, 1), rules=Rules(cap=3))
+        return {(one["position"], one["token"]) for one in records(rows, "verdicts")}
+
+    letters = [f"1{letter}" for letter in "abcdefghijklmnopqrst"]
+    whole = sample(letters)
+    for letter in letters:
+        left_out = (1, ord(letter[1]))
+        less = sample([one for one in letters if one != letter])
+        assert whole - {left_out} <= less
+
+
+def check_a_failure_is_no_error() -> None:
+    schema = {"const": 7, "x-extra": ["1234"], "x-crash": 3}
+    rows = run_case([Enumerator, Stumbles, AcceptsExtra], case(schema, 7))
+    assert kinds(rows) == {("Stumbles", "unresolved"), ("AcceptsExtra", "false_acceptance")}
+    rules = replace(UNCAPPED, panel="survivors")
+    rows = run_case(
+        [CrashesOnMask, Enumerator], case({"const": "ab", "x-crash": 2}, "ab"), rules=rules
+    )
+    assert kinds(rows) == set()
+
+
+def check_what_never_ends_stays_open() -> None:
+    endless = case({"const": "ab", "x-open": ['"a'], "x-letters": "bc"}, "ab")
+    assert kinds(run_case([Enumerator, NeverEnds], endless)) == {("NeverEnds", "unresolved")}
+    rows = run_case(
+        [Enumerator, AcceptsExtra, NeverEnds], case({**ENDLESS, "x-letters": "bc"}, "ab")
+    )
+    assert kinds(rows) == {("Enumerator", "false_rejection")}
+
+
+def check_dead_ends_are_dead() -> None:
+    schema = {"const": 1, "x-extra": ["20"], "x-forbidden": [["2", "0"]]}
+    rows = run_case([Enumerator, ForbidsAndAccepts], case(schema, 1))
+    assert kinds(rows) == {("ForbidsAndAccepts", "dead_end")}
+    rows = run_case(
+        [Enumerator, AcceptsExtra, NeverEnds], case({**ENDLESS, "x-letters": "b"}, "ab")
+    )
+    assert ("NeverEnds", "dead_end") in kinds(rows)
+
+
+def check_what_ends_is_not_unfinishable() -> None:
+    for times, found in [(LIMIT - 1, False), (LIMIT, True)]:
+        schema = {**BLANK, "x-repeats": ["[1,", "\n", times]}
+        rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
+        assert (("Repeats", "unfinishable") in kinds(rows)) == found
+
+
+def check_every_disputed_token_is_resolved() -> None:
+    rows = run_case([Enumerator, AllowsEverything], case({"const": True}, True))
+    disputed = sum(one["disputed_tokens"] for one in records(rows, "positions"))
+    assert rows.count("verdicts") == disputed > 500
+    assert kinds(rows) == {
+        ("AllowsEverything", "false_acceptance"),
+        ("AllowsEverything", "stops_too_early"),
+        ("Enumerator", "false_rejection"),
+    }
+
+
+def check_every_error_has_one_witness() -> None:
+    schema = {"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}
+    rows = run_case([Enumerator, AcceptsExtra, LiesAndAccepts], case(schema, 12))
+    assert [one["kind"] for one in verdicts_of(rows)] == ["false_acceptance", "mask_lies"]
