@@ -15,8 +15,8 @@ from harness.case_notes import CaseNotes
 from harness.cases import Case, styled
 from harness.continuations import Context, Continuations
 from harness.dispute import Tokens, find_disputes
-from harness.findings import Status, witnessed
-from harness.flaws import Probes, wrong_ends
+from harness.findings import Findings, Status, witnessed
+from harness.flaws import Probes, wrong_ends, wrong_steps
 from harness.instances import prepare, question
 from harness.jsontext import START, advance
 from harness.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
@@ -210,6 +210,7 @@ class _Run:
                 return
             with self.notes.cost("walk"):
                 answers = tools.panel.step(stay, token)
+            self._note_steps(walk, position, token, answers)
             engines, steps = self._answered(answers, "walk", walk, position.number + 1)
             consumed = (*consumed, token)
             offset += len(tools.vocabulary.tokens[token])
@@ -266,7 +267,7 @@ class _Run:
         self.notes.position(walk, position, disputes, token, canonical, place)
         assert self.proofs is not None, "a case that cannot be judged is not walked"
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
-        probe = self.probes.due(state, position.engines) if walk == 0 else ""
+        probe = self.probes.due(state, position.engines) if walk == 0 else []
         if not disputes and not flaws and not probe:
             return {}
         drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
@@ -276,13 +277,38 @@ class _Run:
                 self._resolve(walk, scene, continuations.at(position.offset))
         with self.notes.cost("probe"):
             if probe:
-                self.probes.unfinishable(scene, probe)
+                self.probes.unfinishable(scene, state, probe)
             self.probes.dead_ends(scene)
         scene.findings.flaws += flaws
         self.proofs.verdicts(walk, position, disputes, scene.findings)
         for engine, failure in scene.failures.items():
             self._failed(engine, failure, "resolve", walk, position.number)
         return scene.failures
+
+    def _note_steps(
+        self,
+        walk: int,
+        position: Position,
+        token: int,
+        answers: Mapping[int, Stepped | Failure],
+    ) -> None:
+        """Note engines that the walk's own token shows to be wrong."""
+        refused = [engine for engine, one in answers.items() if isinstance(one, MaskLies)]
+        # behind the whole reference an empty mask is an end that is forbidden
+        whole = position.offset + len(self.tools.vocabulary.tokens[token])
+        empty = [
+            engine
+            for engine, one in answers.items()
+            if isinstance(one, Stepped)
+            and whole < len(position.reference)
+            and not self.tools.panel.mask(engine).any()
+        ]
+        if flaws := wrong_steps(position, token, refused, empty):
+            none = np.zeros((len(position.engines), 0), dtype=np.bool_)
+            findings = Findings.empty(position.engines, _NO_TOKENS, none)
+            findings.flaws += flaws
+            assert self.proofs is not None, "a case that cannot be judged is not walked"
+            self.proofs.verdicts(walk, position, (), findings)
 
     def _resolve(self, walk: int, scene: Scene, context: Context) -> None:
         """Fill the scene's findings.

@@ -15,7 +15,7 @@ few probes per case and engine, all chosen by the walk alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -48,7 +48,29 @@ def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list
     return []
 
 
-_BETWEEN = (Mode.VALUE, Mode.KEY, Mode.COLON, Mode.AFTER)
+def wrong_steps(
+    position: Position, token: int, refused: Collection[int], empty: Collection[int]
+) -> list[Flaw]:
+    """What the walk's own token shows: engines that refuse it, or that it leads nowhere.
+
+    Args:
+        position: Where the token was consumed.
+        token: A token that the masks of these engines allow.
+        refused: The engines that did not consume it.
+        empty: The engines whose next mask is empty.
+    """
+    kinds = {**dict.fromkeys(refused, "mask_lies"), **dict.fromkeys(empty, "dead_end")}
+    return [
+        Flaw(row, token, kinds[engine])
+        for row, engine in enumerate(position.engines)
+        if engine in kinds
+    ]
+
+
+_BETWEEN = frozenset(
+    {Mode.VALUE, Mode.ITEM_OR_CLOSE, Mode.KEY_OR_CLOSE, Mode.KEY, Mode.COLON, Mode.AFTER}
+)
+_DIGITS = frozenset({Mode.INT, Mode.FRAC})
 
 
 class Probes:
@@ -59,28 +81,35 @@ class Probes:
             "whitespace": _single(vocabulary, (b" ", b"\n", b"\t")),
             "digits": _single(vocabulary, (b"1", b"0")),
         }
-        self._asked: set[tuple[int, str]] = set()
+        self._asked: set[tuple[int, Mode]] = set()
+        self._found: set[tuple[int, str]] = set()
         self._hunted: dict[int, int] = {}
 
-    def due(self, state: State, engines: Sequence[int]) -> str:
-        """The sort of probe to make behind a text in `state`; empty where there is none."""
-        sort = ""
-        if state.mode in _BETWEEN and state.stack:
-            sort = "whitespace"
-        elif state.mode is Mode.INT:
-            sort = "digits"
-        return sort if sort and any((engine, sort) not in self._asked for engine in engines) else ""
+    def due(self, state: State, engines: Sequence[int]) -> list[int]:
+        """The engines to probe behind a text in `state`."""
+        sort = _sort_of(state)
+        if not sort:
+            return []
+        return [
+            engine
+            for engine in engines
+            if (engine, state.mode) not in self._asked and (engine, sort) not in self._found
+        ]
 
-    def unfinishable(self, scene: Scene, sort: str) -> None:
-        """Look for engines that let one token follow itself for ever; once per case and sort."""
-        engines = scene.findings.engines
-        rows = [row for row, engine in enumerate(engines) if (engine, sort) not in self._asked]
-        self._asked |= {(engines[row], sort) for row in rows}
+    def unfinishable(self, scene: Scene, state: State, engines: Collection[int]) -> None:
+        """Look for engines that let one token follow itself for ever.
+
+        Once per case, engine and kind of place, until one of the sort is found.
+        """
+        sort = _sort_of(state)
+        rows = [row for row, engine in enumerate(scene.findings.engines) if engine in engines]
+        self._asked |= {(engine, state.mode) for engine in engines}
         for row, times in scene.lengthen(rows, self._tokens[sort], LIMIT).items():
             for token, count in zip(self._tokens[sort], times, strict=True):
                 if count >= LIMIT:
                     number = scene.repeated(token, LIMIT - 1)
                     scene.findings.flaws.append(Flaw(row, token, "unfinishable", number, sort))
+                    self._found.add((scene.findings.engines[row], sort))
                     break
 
     def dead_ends(self, scene: Scene) -> None:
@@ -98,6 +127,13 @@ class Probes:
                 columns[row] = chosen
         if columns:
             scene.hunt(columns, LIMIT, BUDGET)
+
+
+def _sort_of(state: State) -> str:
+    """What could go on for ever behind a text in `state`; empty where nothing is looked for."""
+    if state.mode in _BETWEEN and state.stack:
+        return "whitespace"
+    return "digits" if state.mode in _DIGITS else ""
 
 
 def _single(vocabulary: Vocabulary, texts: Sequence[bytes]) -> tuple[int, ...]:

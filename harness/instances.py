@@ -74,12 +74,21 @@ def question(fed: Sequence[Fed]) -> tuple[dict[str, str], dict[str, wire.Array]]
     return {"do": "probe"}, wire.Ragged.of_ints([one.tokens for one in fed]).arrays("texts")
 
 
-def conclude(one: Fed, way: Probed) -> InstanceVerdict | None:
+def conclude(one: Fed, way: Probed) -> list[InstanceVerdict]:
     """What an instance proves about the engine that let it come so far."""
     whole = way.allowed == len(one.tokens)
     token = -1 if whole else one.tokens[way.allowed]
+    lie = InstanceVerdict("mask_lies", "", way.allowed, token)
     if not whole and not way.forbidden:
-        return InstanceVerdict("mask_lies", "", way.allowed, token)
+        return [lie]
+    found = _of_text(one, way, token)
+    verdicts = [] if found is None else [found]
+    return [*verdicts, lie] if not whole and way.taken else verdicts
+
+
+def _of_text(one: Fed, way: Probed, token: int) -> InstanceVerdict | None:
+    """What follows from the mask having led so far and no farther."""
+    whole = token < 0
     match one.ruling.verdict:
         case rulings.CONTESTED:
             return InstanceVerdict("contested", one.ruling.reason, way.allowed, token)

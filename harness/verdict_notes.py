@@ -193,7 +193,7 @@ class VerdictNotes:
     def instance_verdicts(self, engine: int, fed: Sequence[Fed], ways: Sequence[Probed]) -> None:
         """What the instances prove about one engine."""
         for number, (one, way) in enumerate(zip(fed, ways, strict=True)):
-            if (verdict := conclude(one, way)) is not None:
+            for verdict in conclude(one, way):
                 self._instance_verdict(engine, number, one, verdict)
 
     def _instance_verdict(

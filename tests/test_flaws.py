@@ -459,3 +459,38 @@ class TestTheSameWhateverElseHappens:
                 assert again.agrees, str(again)
                 kinds.add(again.witness.kind)
         assert {"dead_end", "mask_lies", "unfinishable", "false_rejection"} <= kinds
+
+
+class StopsDead(Enumerator):
+    """Allows nothing behind ``[1``."""
+
+    class Matcher(LanguageMatcher):
+        def allowed(self, language):
+            mask = super().allowed(language)
+            return mask & 0 if self.written == b"[1" else mask
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+class TestWhatTheWalkItselfShows:
+    def test_a_step_into_an_empty_mask_is_a_dead_end_though_all_stand_before_it(self):
+        rows = run_case([StopsDead, StopsDead], case({"const": [1]}, [1]))
+        found = [
+            (one["position"], one["token"], one["engine"], one["kind"], one["dispute"])
+            for one in records(rows, "verdicts")
+        ]
+        assert found == [
+            (1, ord("1"), "StopsDead", "dead_end", -1),
+            (1, ord("1"), "StopsDead-2", "dead_end", -1),
+        ]
+
+    def test_a_token_of_the_walk_that_is_shown_and_refused_is_a_lie(self):
+        one = case({"const": 12, "x-forbidden": [["1", "2"]]}, 12)
+        rows = run_case([ConsumeLies, Enumerator], one)
+        found = [
+            (row["position"], row["token"], row["engine"], row["kind"])
+            for row in records(rows, "verdicts")
+        ]
+        assert found == [(1, ord("2"), "ConsumeLies", "mask_lies")]
