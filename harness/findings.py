@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -123,7 +124,8 @@ class Findings:
         completion: Index into `completions`, -1 for none, shape ``(e, n)`` int32.
         elsewhere: Whether an invalid completion fails at another place than the token, ``(e, n)``.
         completions: What the entries refer to.
-        evidence: What the validators said, by (row, column); absent means nothing to say.
+        evidence: What the validators said: distinct pieces, of which the first says nothing.
+        said: Index into `evidence`, shape ``(e, n)`` int32.
         flaws: Errors of other kinds.
     """
 
@@ -135,8 +137,9 @@ class Findings:
     status: npt.NDArray[np.int8]
     completion: npt.NDArray[np.int32]
     elsewhere: npt.NDArray[np.bool_]
+    said: npt.NDArray[np.int32]
     completions: list[Completion] = field(default_factory=list)
-    evidence: dict[tuple[int, int], Evidence] = field(default_factory=dict)
+    evidence: list[Evidence] = field(default_factory=lambda: [Evidence()])
     flaws: list[Flaw] = field(default_factory=list)
 
     @classmethod
@@ -160,7 +163,18 @@ class Findings:
             np.zeros(shape, dtype=np.int8),
             np.full(shape, -1, dtype=np.int32),
             np.zeros(shape, dtype=np.bool_),
+            np.zeros(shape, dtype=np.int32),
         )
+
+    def explain(self, row: int, columns: npt.NDArray[Any], evidence: Evidence) -> None:
+        """Note what the validators said of entries."""
+        if evidence not in self.evidence:
+            self.evidence.append(evidence)
+        self.said[row, columns] = self.evidence.index(evidence)
+
+    def evidence_of(self, row: int, column: int) -> Evidence:
+        """What the validators said of one entry."""
+        return self.evidence[int(self.said[row, column])]
 
 
 KINDS = (
@@ -237,7 +251,7 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
     """Why an entry is contested or unresolved."""
     status = Status(int(findings.status[row, column]))
     if status is Status.CONTESTED:
-        return findings.evidence.get((row, column), Evidence()).reason
+        return findings.evidence_of(row, column).reason
     return status.name.lower()
 
 
@@ -257,7 +271,8 @@ def _name_ends(findings: Findings, kind: npt.NDArray[np.int8]) -> None:
             if kind[row, column] == _REJECTED:
                 # one way to end is enough: which of several ids it is, no specification says
                 kind[row, column] = _NONE if findings.can_end[row] else _NEVER_STOPS
-            elif kind[row, column] == _ACCEPTED:
-                evidence = findings.evidence.get((row, column), Evidence())
-                if evidence.reason == "not_json":
-                    kind[row, column] = _TOO_EARLY
+            elif (
+                kind[row, column] == _ACCEPTED
+                and findings.evidence_of(row, column).reason == "not_json"
+            ):
+                kind[row, column] = _TOO_EARLY

@@ -7,8 +7,11 @@ it the error counts as being elsewhere, so that what is called located is so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from harness.judge import Ruling
 from harness.locate import at_fault, memoisable, skeleton
@@ -18,6 +21,32 @@ MAX_SEARCHES = 512
 """Texts per position that are looked at; what is left over is not called located."""
 
 Key = tuple[int, bytes, str, str, str]
+Shape = npt.NDArray[np.int64]
+
+
+class Shapes:
+    """Which tokens of a position have the same shape, as numbers.
+
+    Args:
+        tokens: The bytes of every token.
+    """
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        self._tokens = tokens
+        self._known: npt.NDArray[np.int64] = np.full(len(tokens), -1, dtype=np.int64)
+        self._places: dict[bytes, int] = {}
+
+    def of(self, columns: npt.NDArray[np.int64], rulings: Sequence[Ruling]) -> Shape:
+        """A number for each token; equal where one text stands for both.
+
+        Under rulings about whose keyword the shape does not say enough, each token has its own.
+        """
+        safe = {ruling: memoisable(_keyword(ruling)) for ruling in set(rulings)}
+        for column in columns[self._known[columns] < 0].tolist():
+            shape = skeleton(self._tokens[column])
+            self._known[column] = self._places.setdefault(shape, len(self._places))
+        shared = np.array([safe[ruling] for ruling in rulings], dtype=np.bool_)
+        return np.where(shared, self._known[columns], -1 - columns)
 
 
 class Locating:
@@ -51,7 +80,7 @@ class Locating:
             ruling: What is said of the text.
             end_of_text: Whether the token ends generation.
         """
-        keyword = "json" if ruling.reason == "not_json" else ruling.keyword
+        keyword = _keyword(ruling)
         if not keyword:
             return False
         shape = skeleton(token) if memoisable(keyword) else token
@@ -69,3 +98,7 @@ class Locating:
             begin = len(whole) if end_of_text else start
             self._known[key] = at_fault(whole, begin, begin + len(token), fault, self._schema)
         return self._known[key]
+
+
+def _keyword(ruling: Ruling) -> str:
+    return "json" if ruling.reason == "not_json" else ruling.keyword

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from harness.continuations import Context
 from harness.findings import Status
 from harness.rollout import LIMIT
-from harness.scene import Columns, Scene, Tried
+from harness.scene import Scene, Tried
+from harness.weighing import Columns
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,8 @@ class SharedResolver:
             tally.note(found)
             # The empty completion of an end of generation would end another token without its end.
             completions = scene.findings.completions
-            fresh = list(
-                dict.fromkeys(one.number for one in found if completions[one.number].tokens)
-            )
+            numbers = [number for one in found for number in one.numbers.tolist()]
+            fresh = [number for number in dict.fromkeys(numbers) if completions[number].tokens]
             if fresh:
                 list_of = np.zeros(len(situation), dtype=np.int32)
                 self._try(scene, list_of, [fresh], len(fresh))
@@ -184,11 +184,13 @@ class _Rolls:
 
     def note(self, found: Sequence[Tried]) -> None:
         """Renew the budgets of situations in which a roll-out came to an end, or was valid."""
+        status = self._scene.findings.status
         for one in found:
-            key = int(self._situation[one.column])
-            self._spent[one.row, key, True] = 0
-            if self._scene.findings.status[one.row, one.column] == Status.VALID:
-                self._spent[one.row, key, False] = 0
+            for column in one.columns.tolist():
+                key = int(self._situation[column])
+                self._spent[one.row, key, True] = 0
+                if status[one.row, column] == Status.VALID:
+                    self._spent[one.row, key, False] = 0
 
     def _within_budget(self, row: int, columns: Columns, *, bare: bool) -> list[int]:
         chosen: list[int] = []

@@ -19,26 +19,31 @@ from harness import wire
 from harness.engine_service import LIES, NO_CONTINUATION
 from harness.findings import ENDED, FAILED, Completion, Evidence, Findings, Flaw, Status
 from harness.judge import Judge
-from harness.locating import Locating
+from harness.locating import Locating, Shapes
 from harness.outcomes import Failure
 from harness.panel import Ask, Panel
 from harness.rollout import ENDINGS
 from harness.vocabulary import Vocabulary
 from harness.walk import Position
+from harness.weighing import Columns, Weighing
 
 PROVE_CHUNK = 4096
 ROLL_CHUNK = 16
 
-Columns = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Tried:
-    """One engine's completion of one disputed token: row, column and completion number."""
+    """One engine's completions of some disputed tokens.
+
+    Attributes:
+        row: The engine.
+        columns: The tokens, none twice, shape ``(k,)``.
+        numbers: The completion of each, shape ``(k,)``.
+    """
 
     row: int
-    column: int
-    number: int
+    columns: Columns
+    numbers: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -100,10 +105,11 @@ class Scene:
         ]
         self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
-        self._open_question: dict[tuple[int, int], tuple[Status, int, Evidence]] = {}
-        self._weighed: dict[tuple[int, int], rulings.Ruling] = {}
+        self._open_question: dict[tuple[int, int], tuple[rulings.Ruling, int]] = {}
+        self._weighed = Weighing(shape[1], self._weigh)
+        self._confirmed = Weighing(shape[1], self._confirm)
         self._locating = Locating(schema)
-        self._confirmed: dict[tuple[int, int], rulings.Ruling] = {}
+        self._shapes = Shapes(self.bytes)
 
     def undecided(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing is settled about, of engines that still answer; ``(e, n)``."""
@@ -147,9 +153,10 @@ class Scene:
                 to the list's end.
 
         Returns:
-            What was found, by row, then column.
+            What was found, by row.
         """
         lengths = np.array([len(one) for one in lists], dtype=np.int32)
+        members = wire.Ragged.of_ints(lists)
         found: list[Tried] = []
         chunks = max((-(-len(one) // PROVE_CHUNK) for one in columns.values()), default=0)
         for chunk in range(chunks):
@@ -173,10 +180,11 @@ class Scene:
                 rank[row, asked] = np.where(
                     choice == NO_CONTINUATION, lengths[list_of[asked]], choice + 1
                 )
-                hits = np.flatnonzero(choice >= 0)
-                for column, which in zip(asked[hits].tolist(), choice[hits].tolist(), strict=True):
-                    found.append(Tried(row, column, lists[int(list_of[column])][which]))
-        return sorted(found, key=lambda one: (one.row, one.column))
+                hits = choice >= 0
+                columns_hit = asked[hits]
+                at = members.offsets[list_of[columns_hit]] + choice[hits]
+                found.append(Tried(row, columns_hit, members.values[at]))
+        return _by_row(found)
 
     def roll_out(
         self, columns: Mapping[int, Columns], limit: int
@@ -200,38 +208,42 @@ class Scene:
             for row, answer in self._ask(asks).items():
                 taken = wire.Ragged.from_arrays(answer.arrays, "taken").ints()
                 endings = answer.arrays["endings"].tolist()
+                numbers = {}
                 for column, ending, one in zip(part[row].tolist(), endings, taken, strict=True):
                     if (status := ENDED.get(ENDINGS[ending])) is not None:
                         ended[row, column] = status
                         self._flawed(row, column, status, one)
                     else:
-                        found.append(Tried(row, column, self._rolled(one)))
-        return sorted(found, key=lambda one: (one.row, one.column)), ended
+                        numbers[column] = self._rolled(one)
+                columns_ended = np.array(list(numbers), dtype=np.int64)
+                found.append(
+                    Tried(row, columns_ended, np.array(list(numbers.values()), dtype=np.int32))
+                )
+        return _by_row(found), ended
 
     def weigh(self, tried: Sequence[Tried]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        self._weigh(tried)
-        for one in tried:
-            entry = (one.row, one.column)
-            ruling = self._weighed[one.column, one.number]
-            if ruling.verdict in (rulings.INVALID, rulings.SUSPECT):
-                if self.first_invalid[entry] < 0:
-                    self.first_invalid[entry] = one.number
-                self.tries[entry] += 1
-                self._locate(one, ruling)
-            elif ruling.verdict == rulings.VALID:
-                self.findings.status[entry] = Status.VALID
-                self.findings.completion[entry] = one.number
-                self.cleared[one.column] = True
-            else:
-                self.tries[entry] += 1
-                self._open_question.setdefault(entry, _question_left(ruling, one.number))
+        said = self._weighed.look([(one.columns, one.numbers) for one in tried])
+        for one, which in zip(tried, said, strict=True):
+            self._note(one, which)
 
-    def confirm(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Have both validators judge completed tokens, each distinct one once."""
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._confirmed]
-        answers = self._judge.judge([self.text(*pair) for pair in new])
-        self._confirmed.update(zip(new, answers, strict=True))
+    def _note(self, one: Tried, which: npt.NDArray[np.int32]) -> None:
+        """Note what rulings say of one engine's completions."""
+        verdict = self._weighed.verdicts[which]
+        valid = verdict == rulings.VALID
+        right = one.columns[valid]
+        self.findings.status[one.row, right] = Status.VALID
+        self.findings.completion[one.row, right] = one.numbers[valid]
+        self.cleared[right] = True
+        self.tries[one.row, one.columns[~valid]] += 1
+        wrong = (verdict == rulings.INVALID) | (verdict == rulings.SUSPECT)
+        columns, numbers = one.columns[wrong], one.numbers[wrong]
+        first = self.first_invalid[one.row, columns] < 0
+        self.first_invalid[one.row, columns[first]] = numbers[first]
+        self._locate(Tried(one.row, columns, numbers), which[wrong])
+        for at in np.flatnonzero(~valid & ~wrong).tolist():
+            question = (self._weighed.rulings[which[at]], int(one.numbers[at]))
+            self._open_question.setdefault((one.row, int(one.columns[at])), question)
 
     def errors(self, column: int, number: int) -> list[rulings.Fault]:
         """The errors that the validators name in a completed token."""
@@ -343,22 +355,33 @@ class Scene:
         """Settle what is still undecided: false acceptances need both validators' word."""
         left = self.findings.accepts & (self.findings.status == Status.NOT_ASKED)
         left &= ~self.cleared[None, :]
-        entries = [(int(row), int(column)) for row, column in np.argwhere(left)]
-        numbers = {entry: int(self.first_invalid[entry]) for entry in entries}
-        self.confirm([(entry[1], number) for entry, number in numbers.items() if number >= 0])
-        for entry in entries:
-            number = numbers[entry]
-            if number >= 0:
-                ruling = self._confirmed[entry[1], number]
-                status, number, evidence = _question_left(ruling, number)
-            elif entry in self._open_question:
-                status, number, evidence = self._open_question[entry]
-            else:
-                status, evidence = self._reason(entry, ended), _NOTHING
-            self.findings.status[entry] = status
-            self.findings.completion[entry] = number
-            if evidence != _NOTHING:
-                self.findings.evidence[entry] = evidence
+        for row in range(len(left)):
+            columns = np.flatnonzero(left[row] & (self.first_invalid[row] >= 0))
+            numbers = self.first_invalid[row, columns]
+            (which,) = self._confirmed.look([(columns, numbers)])
+            for one in np.unique(which).tolist():
+                some = which == one
+                self._settle(row, columns[some], numbers[some], self._confirmed.rulings[one])
+            for column in np.flatnonzero(left[row] & (self.first_invalid[row] < 0)).tolist():
+                entry = (row, column)
+                if entry in self._open_question:
+                    ruling, number = self._open_question[entry]
+                    self._settle(row, np.array([column]), np.array([number]), ruling)
+                else:
+                    self.findings.status[entry] = self._reason(entry, ended)
+
+    def _settle(
+        self,
+        row: int,
+        columns: Columns,
+        numbers: npt.NDArray[Any],
+        ruling: rulings.Ruling,
+    ) -> None:
+        """Leave entries with completions of which the validators say the same."""
+        status, evidence = _question_left(ruling)
+        self.findings.status[row, columns] = status
+        self.findings.completion[row, columns] = numbers
+        self.findings.explain(row, columns, evidence)
 
     def _contest_reserved(self) -> None:
         """Reserved tokens other than the end have no bytes in the output that all agree on.
@@ -368,19 +391,32 @@ class Scene:
         """
         reserved = self.vocabulary.special[self.findings.tokens]
         reserved &= ~np.isin(self.findings.tokens, self.vocabulary.eos_ids)
-        for row, column in np.argwhere(self.findings.accepts & reserved[None, :]).tolist():
-            self.findings.status[row, column] = Status.CONTESTED
-            self.findings.evidence[row, column] = Evidence("reserved_token")
+        for row, one in enumerate(self.findings.accepts & reserved[None, :]):
+            columns = np.flatnonzero(one)
+            self.findings.status[row, columns] = Status.CONTESTED
+            self.findings.explain(row, columns, Evidence("reserved_token"))
 
-    def _locate(self, one: Tried, ruling: rulings.Ruling) -> None:
-        """Note where an invalid completion fails elsewhere than at the disputed token."""
-        start = self.position.offset
-        token = self.bytes[one.column]
-        end_of_text = bool(self.findings.ends[one.column])
-        at_token = self._locating.at_token(
-            lambda: self.text(one.column, one.number), one.number, start, token, ruling, end_of_text
+    def _locate(self, one: Tried, which: npt.NDArray[np.int32]) -> None:
+        """Note where invalid completions fail elsewhere than at the disputed token."""
+        if not len(which):
+            return
+        shapes = self._shapes.of(one.columns, [self._weighed.rulings[i] for i in which.tolist()])
+        alike = np.stack([one.numbers, which, shapes], axis=1)
+        _, first, inverse = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+        at_token = np.array(
+            [self._is_at_token(int(one.columns[i]), int(one.numbers[i]), which[i]) for i in first]
         )
-        self.findings.elsewhere[one.row, one.column] |= not at_token
+        self.findings.elsewhere[one.row, one.columns] |= ~at_token[inverse.ravel()]
+
+    def _is_at_token(self, column: int, number: int, which: np.int32) -> bool:
+        return self._locating.at_token(
+            lambda: self.text(column, number),
+            number,
+            self.position.offset,
+            self.bytes[column],
+            self._weighed.rulings[which],
+            bool(self.findings.ends[column]),
+        )
 
     def _flawed(self, row: int, column: int, status: Status, taken: Sequence[int]) -> None:
         """Note a roll-out that proves an error of its own kind."""
@@ -443,19 +479,49 @@ class Scene:
         )
         return self.number(text, "rollout", tuple(taken))
 
-    def _weigh(self, tried: Sequence[Tried]) -> None:
-        """Have the validators look at completed tokens, each distinct one once."""
-        pairs = dict.fromkeys((one.column, one.number) for one in tried)
-        new = [pair for pair in pairs if pair not in self._weighed]
-        answers = self._judge.weigh_faults([self.text(*pair) for pair in new])
-        self._weighed.update(zip(new, answers, strict=True))
+    def _weigh(
+        self, columns: Columns, numbers: npt.NDArray[np.int32]
+    ) -> tuple[Sequence[rulings.Ruling], npt.NDArray[np.int32]]:
+        """The fast validator, and both where it does not say invalid."""
+        return _numbered(self._judge.weigh_faults(self._texts(columns, numbers)))
+
+    def _confirm(
+        self, columns: Columns, numbers: npt.NDArray[np.int32]
+    ) -> tuple[Sequence[rulings.Ruling], npt.NDArray[np.int32]]:
+        """Both validators."""
+        return _numbered(self._judge.judge(self._texts(columns, numbers)))
+
+    def _texts(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> list[bytes]:
+        return [self.text(*pair) for pair in zip(columns.tolist(), numbers.tolist(), strict=True)]
+
+
+def _by_row(found: Sequence[Tried]) -> list[Tried]:
+    """One entry per row, its columns ascending."""
+    rows: dict[int, list[Tried]] = {}
+    for one in found:
+        rows.setdefault(one.row, []).append(one)
+    out = []
+    for row, parts in sorted(rows.items()):
+        columns = np.concatenate([part.columns for part in parts])
+        order = np.argsort(columns, kind="stable")
+        numbers = np.concatenate([part.numbers for part in parts])
+        out.append(Tried(row, columns[order], numbers[order]))
+    return out
+
+
+def _numbered(
+    said: Sequence[rulings.Ruling],
+) -> tuple[list[rulings.Ruling], npt.NDArray[np.int32]]:
+    """The distinct rulings, and which of them each is."""
+    places: dict[rulings.Ruling, int] = {}
+    which = [places.setdefault(one, len(places)) for one in said]
+    return list(places), np.array(which, dtype=np.int32)
 
 
 _WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
-_NOTHING = Evidence()
 
 
-def _question_left(ruling: rulings.Ruling, number: int) -> tuple[Status, int, Evidence]:
+def _question_left(ruling: rulings.Ruling) -> tuple[Status, Evidence]:
     """What an entry is left with where no completion was valid."""
     reason = ruling.reason
     match ruling.verdict:
@@ -474,4 +540,4 @@ def _question_left(ruling: rulings.Ruling, number: int) -> tuple[Status, int, Ev
         ruling.jsonschema,
         ruling.jsonschema_rs,
     )
-    return status, number, evidence
+    return status, evidence

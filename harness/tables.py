@@ -163,6 +163,18 @@ class Rows:
         for name, value in values.items():
             columns[name].append(value)
 
+    def extend(self, table: str, count: int, **values: Any) -> None:
+        """Append `count` rows; a column is a list of as many values, or one value for all."""
+        columns = self.columns[table]
+        if values.keys() != columns.keys():
+            odd = sorted(values.keys() ^ columns.keys())
+            raise ValueError(f"rows of table {table!r}: columns {odd} do not match")
+        for name, value in values.items():
+            many = value if isinstance(value, list) else [value] * count
+            if len(many) != count:
+                raise ValueError(f"column {name!r} of table {table!r}: {len(many)} of {count} rows")
+            columns[name].extend(many)
+
     def count(self, table: str) -> int:
         """How many rows a table has."""
         return len(next(iter(self.columns[table].values())))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from harness.attribution import Attribution, Force
 from harness.cases import Case
-from harness.dispute import Dispute
+from harness.dispute import Dispute, Tokens
 from harness.findings import KINDS, Evidence, Findings, Flaw, reason_of
 from harness.findings import verdicts as proven
 from harness.instances import Fed, InstanceVerdict, conclude
@@ -19,25 +22,28 @@ from harness.tables import Rows
 from harness.vocabulary import Vocabulary
 from harness.walk import Position
 
-_NOTHING = Evidence()
 _OPEN = ("contested", "unresolved")
 _FORCED = ("false_rejection", "never_stops")
 """Kinds whose keyword is the one in force, since no validator names one."""
 
 
-class _Line(NamedTuple):
-    """One verdict at a position; engines are rows, completions the findings' own numbers."""
+@dataclass(frozen=True)
+class _Lines:
+    """The verdicts at a position, one entry each; engines are rows, completions the findings' own.
 
-    row: int
-    token: int
-    kind: str
-    reason: str
-    accepter: int
-    completion: int
-    evidence: Evidence
-    dispute: int
-    by_right: bool
-    located: bool | None
+    `kind` and `reason` are words, `said` is an index into the findings' evidence.
+    """
+
+    row: list[int]
+    token: list[int]
+    kind: list[str]
+    reason: list[str]
+    accepter: list[int]
+    completion: list[int]
+    said: list[int]
+    dispute: list[int]
+    by_right: list[bool]
+    located: list[bool | None]
 
 
 class VerdictNotes:
@@ -75,90 +81,81 @@ class VerdictNotes:
     ) -> None:
         """What was proven at one position, and the completions that prove it."""
         lines = self._lines(position, disputes, findings)
-        if not lines:
+        if not lines.row:
             return
-        tokens = sorted({line.token for line in lines})
+        tokens = sorted(set(lines.token))
         why = dict(zip(tokens, self._why(position, tokens), strict=True))
-        stored: dict[int, int] = {}
-        for line in lines:
-            category, force = why[line.token]
-            said = line.kind in _FORCED
-            self.rows.add(
-                "verdicts",
-                case=self._case.id,
-                walk=walk,
-                position=position.number,
-                dispute=line.dispute,
-                token=line.token,
-                by_right=line.by_right,
-                engine=self._names[findings.engines[line.row]],
-                kind=line.kind,
-                reason=line.reason,
-                accepter=self._names[findings.engines[line.accepter]] if line.accepter >= 0 else "",
-                completion=self._stored(findings, line.completion, stored),
-                keyword=force.keyword if said else line.evidence.keyword,
-                schema_pointer=force.schema_pointer if said else line.evidence.schema_pointer,
-                instance_pointer=force.instance_pointer if said else line.evidence.instance_pointer,
-                category=category,
-                detail=force.detail,
-                located=line.located,
-                jsonschema=line.evidence.jsonschema,
-                jsonschema_rs=line.evidence.jsonschema_rs,
-            )
+        stored = self._stored(findings, lines.completion)
+        names = [self._names[engine] for engine in findings.engines]
+        forces = [why[token][1] for token in lines.token]
+        said = [findings.evidence[index] for index in lines.said]
+        reasons: list[Force | Evidence] = [
+            force if kind in _FORCED else evidence
+            for kind, force, evidence in zip(lines.kind, forces, said, strict=True)
+        ]
+        self.rows.extend(
+            "verdicts",
+            len(lines.row),
+            case=self._case.id,
+            walk=walk,
+            position=position.number,
+            dispute=lines.dispute,
+            token=lines.token,
+            by_right=lines.by_right,
+            engine=[names[row] for row in lines.row],
+            kind=lines.kind,
+            reason=lines.reason,
+            accepter=[names[row] if row >= 0 else "" for row in lines.accepter],
+            completion=[stored[number] for number in lines.completion],
+            keyword=[one.keyword for one in reasons],
+            schema_pointer=[one.schema_pointer for one in reasons],
+            instance_pointer=[one.instance_pointer for one in reasons],
+            category=[why[token][0] for token in lines.token],
+            detail=[force.detail for force in forces],
+            located=lines.located,
+            jsonschema=[one.jsonschema for one in said],
+            jsonschema_rs=[one.jsonschema_rs for one in said],
+        )
 
-    def _lines(
-        self, position: Position, disputes: Sequence[Dispute], findings: Findings
-    ) -> list[_Line]:
+    def _lines(self, position: Position, disputes: Sequence[Dispute], findings: Findings) -> _Lines:
         """The verdicts on disputed tokens, then the errors of other kinds."""
-        of_token = {
-            token: number
-            for number, dispute in enumerate(disputes)
-            for token in dispute.drawn.tolist()
-        }
-        by_right = _by_right(disputes, position, self._eos_ids)
+        dispute, by_right = _of_disputes(findings.tokens, disputes, position, self._eos_ids)
         found = proven(findings, one_clears_all=self._one_clears_all)
-        lines = []
-        for row, column, kind, accepter, completion in zip(
-            found.row.tolist(),
-            found.column.tolist(),
-            found.kind.tolist(),
+        row, column = found.row, found.column
+        kinds = [KINDS[kind] for kind in found.kind.tolist()]
+        elsewhere = findings.elsewhere[row, column].tolist()
+        lines = _Lines(
+            row.tolist(),
+            findings.tokens[column].tolist(),
+            kinds,
+            [
+                reason_of(findings, *entry) if kind in _OPEN else ""
+                for kind, *entry in zip(kinds, row.tolist(), column.tolist(), strict=True)
+            ],
             found.accepter.tolist(),
             found.completion.tolist(),
-            strict=True,
-        ):
-            token, word = int(findings.tokens[column]), KINDS[kind]
-            lines.append(
-                _Line(
-                    row,
-                    token,
-                    word,
-                    reason_of(findings, row, column) if word in _OPEN else "",
-                    accepter,
-                    completion,
-                    findings.evidence.get((row, column), _NOTHING),
-                    of_token[token],
-                    token in by_right,
-                    None if word != "false_acceptance" else not findings.elsewhere[row, column],
-                )
-            )
+            findings.said[row, column].tolist(),
+            dispute[column].tolist(),
+            by_right[column].tolist(),
+            [
+                not one if kind == "false_acceptance" else None
+                for kind, one in zip(kinds, elsewhere, strict=True)
+            ],
+        )
+        places = {token: at for at, token in enumerate(findings.tokens.tolist())}
         for flaw in _distinct(findings.flaws):
+            at = places.get(flaw.token, -1)
             itself = flaw.row if flaw.completion >= 0 else -1
-            accepter = flaw.accepter if flaw.accepter >= 0 else itself
-            number = of_token.get(flaw.token, -1)
-            lines.append(
-                _Line(
-                    flaw.row,
-                    flaw.token,
-                    flaw.kind,
-                    flaw.reason,
-                    accepter,
-                    flaw.completion,
-                    _NOTHING,
-                    number,
-                    number < 0 or flaw.token in by_right,
-                    None,
-                )
-            )
+            lines.row.append(flaw.row)
+            lines.token.append(flaw.token)
+            lines.kind.append(flaw.kind)
+            lines.reason.append(flaw.reason)
+            lines.accepter.append(flaw.accepter if flaw.accepter >= 0 else itself)
+            lines.completion.append(flaw.completion)
+            lines.said.append(0)
+            lines.dispute.append(int(dispute[at]) if at >= 0 else -1)
+            lines.by_right.append(at < 0 or bool(by_right[at]))
+            lines.located.append(None)
         return lines
 
     def _why(self, position: Position, tokens: Sequence[int]) -> list[tuple[str, Force]]:
@@ -230,11 +227,12 @@ class VerdictNotes:
             jsonschema_rs=ruling.jsonschema_rs,
         )
 
-    def _stored(self, findings: Findings, number: int, stored: dict[int, int]) -> int:
-        """The case-wide number of a completion, stored at its first use."""
-        if number < 0:
-            return -1
-        if number not in stored:
+    def _stored(self, findings: Findings, numbers: Sequence[int]) -> dict[int, int]:
+        """The case-wide numbers of completions, which are stored in the order of their use."""
+        stored = {-1: -1}
+        for number in dict.fromkeys(numbers):
+            if number < 0:
+                continue
             stored[number] = self._completions
             self._completions += 1
             completion = findings.completions[number]
@@ -246,7 +244,7 @@ class VerdictNotes:
                 text=completion.text,
                 tokens=list(completion.tokens),
             )
-        return stored[number]
+        return stored
 
 
 def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
@@ -257,13 +255,18 @@ def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
     return first.values()
 
 
-def _by_right(
-    disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
-) -> frozenset[int]:
-    """The drawn tokens that were not sampled: all of an uncapped dispute, else its census."""
-    always = {*position.path, *eos_ids}
-    out: set[int] = set()
-    for dispute in disputes:
-        whole = len(dispute.drawn) == len(dispute.tokens)
-        out.update(token for token in dispute.drawn.tolist() if whole or token in always)
-    return frozenset(out)
+def _of_disputes(
+    tokens: Tokens, disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The dispute of each token, and whether the token was not sampled.
+
+    Not sampled are all tokens of an uncapped dispute, else those that a sample never leaves out.
+    """
+    of_token = np.full(len(tokens), -1, dtype=np.int64)
+    by_right = np.isin(tokens, np.array([*position.path, *eos_ids], dtype=np.int32))
+    for number, dispute in enumerate(disputes):
+        at = np.searchsorted(tokens, dispute.drawn)
+        of_token[at] = number
+        if len(dispute.drawn) == len(dispute.tokens):
+            by_right[at] = True
+    return of_token, by_right

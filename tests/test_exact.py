@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.precision import keeps_numbers
 from harness.protocol import Mask, allows
 from harness.tables import Rows
 from harness.validate import Validators
@@ -414,6 +415,15 @@ class TestOneDeviation:
         assert why == planted.why
 
 
+def is_decided(text: bytes) -> bool:
+    """Whether the validators decide it: numbers that no double holds are left undecided."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return True
+    return keeps_numbers(text)
+
+
 @st.composite
 def told_engines(draw: st.DrawFn) -> Trial:
     """An honest engine that knows its world, and one that allows some texts of it."""
@@ -431,7 +441,8 @@ def told_engines(draw: st.DrawFn) -> Trial:
     right = st.sampled_from(sorted(some.valid(schema)))
     wrong = st.sampled_from(sorted(some.values.keys() - some.valid(schema)))
     junk = st.lists(st.sampled_from(some.alphabet), min_size=1, max_size=some.length).map(bytes)
-    texts = draw(st.lists(right | wrong | junk, max_size=8))
+    some_texts = st.lists((right | wrong | junk).filter(is_decided), max_size=8)
+    texts = draw(some_texts)
     value = draw(st.sampled_from(values))
     allowed = [text.decode() for text in texts] + [json.dumps(value)] * draw(st.booleans())
     schema = {**schema, "x-world": world, "x-allows": allowed}

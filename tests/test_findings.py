@@ -79,7 +79,7 @@ def findings_of(*entries, engines=None, eos_ids=()):
         if entry in (Status.VALID, Status.INVALID, Status.CONTESTED, Status.UNDECIDED):
             findings.completion[row, 0] = row
         if entry in (Status.INVALID, Status.CONTESTED):
-            findings.evidence[row, 0] = FAULT if entry is Status.INVALID else OPEN
+            findings.explain(row, np.array([0]), FAULT if entry is Status.INVALID else OPEN)
         findings.status[row, 0] = entry or 0
     return findings
 
@@ -214,7 +214,7 @@ class TestTheEndOfGeneration:
         findings = findings_of(*entries, eos_ids=(TOKEN,))
         for row, entry in enumerate(entries):
             if entry is I:
-                findings.evidence[row, 0] = Evidence(reason)
+                findings.explain(row, np.array([0]), Evidence(reason))
         return [one[1:3] for one in listed(findings, one_clears_all=True)]
 
     def test_forbidden_behind_a_valid_value(self):
