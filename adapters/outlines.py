@@ -157,6 +157,10 @@ class OutlinesMatcher:
             state = following
         return len(tokens)
 
+    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.LeadingMatcher.follow_behind`."""
+        return self.follow((token, *tokens))
+
     def _next(self, state: int, token: int) -> int | None:
         if not 0 <= token < self._size:  # the library overflows on negative ids
             return None

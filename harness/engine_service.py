@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import mmap
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from harness.probe import arrays_of, probe
 from harness.protocol import (
     Engine,
     FollowingMatcher,
+    LeadingMatcher,
     Mask,
     Matcher,
     Refused,
@@ -176,12 +177,9 @@ class EngineService:
             strict=True,
         )
         choice = np.full(len(arrays["tokens"]), NO_CONTINUATION, dtype=np.int32)
+        first_allowed = self._way()
         for index, (token, which, start) in enumerate(questions):
-            trial = self._after(token)
-            if trial is None:
-                choice[index] = LIES
-                continue
-            choice[index] = self._first_allowed(trial, lists[which], start)
+            choice[index] = first_allowed(token, lists[which], start)
         return wire.Message({}, {"choice": choice})
 
     def roll_out(self, message: wire.Message) -> wire.Message:
@@ -285,14 +283,38 @@ class EngineService:
         trial = self.here.clone()
         return trial if trial.consume(token) else None
 
-    def _first_allowed(self, trial: Matcher, lists: Sequence[Sequence[int]], start: int) -> int:
-        quick = isinstance(trial, FollowingMatcher) and not self._strict
-        follow: Any = trial.follow if quick else None  # type: ignore[attr-defined]
+    def _way(self) -> Callable[[int, Sequence[Sequence[int]], int], int]:
+        """The fastest way of the engine to find the first allowed continuation of a token."""
+        if self._strict or not isinstance(self.here, FollowingMatcher):
+            return self._first_by_mask
+        return self._first_led if isinstance(self.here, LeadingMatcher) else self._first_followed
+
+    def _first_led(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        follow_behind = self.here.follow_behind  # type: ignore[union-attr]
+        for rank in range(start, len(lists)):
+            taken = follow_behind(token, lists[rank])
+            if taken == len(lists[rank]) + 1:
+                return rank
+            if not taken:  # the token itself is refused
+                return LIES
+        untried = start >= len(lists)
+        return LIES if untried and self._after(token) is None else NO_CONTINUATION
+
+    def _first_followed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        trial: Any = self._after(token)
+        if trial is None:
+            return LIES
+        for rank in range(start, len(lists)):
+            if trial.follow(lists[rank]) == len(lists[rank]):
+                return rank
+        return NO_CONTINUATION
+
+    def _first_by_mask(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        trial = self._after(token)
+        if trial is None:
+            return LIES
         for rank in range(start, len(lists)):
             tokens = lists[rank]
-            if follow is not None:
-                if follow(tokens) == len(tokens):
-                    return rank
-            elif follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):
+            if follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):
                 return rank
         return NO_CONTINUATION

@@ -93,6 +93,14 @@ class FollowingMatcher(Matcher, Protocol):
         """
 
 
+@runtime_checkable
+class LeadingMatcher(FollowingMatcher, Protocol):
+    """A matcher that need not be copied to try the same tokens behind many others."""
+
+    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+        """As `follow` of `token` and `tokens`: the same answer, and the state is unchanged."""
+
+
 class Engine(Protocol):
     """A constrained-decoding library in one exact version and configuration.
 

@@ -18,6 +18,7 @@ import pytest
 from harness.protocol import (
     Engine,
     FollowingMatcher,
+    LeadingMatcher,
     Mask,
     Matcher,
     Refused,
@@ -158,6 +159,9 @@ class Contract:
             fast = matcher.follow(tokens)
             slow = follow_by_mask(matcher, tokens, self.vocabulary.words)
             assert fast == slow, f"follows {fast} of {tokens}, but {slow} by its masks"
+            if isinstance(matcher, LeadingMatcher) and tokens:
+                led = matcher.follow_behind(tokens[0], tokens[1:])
+                assert led == slow, f"follows {led} of {tokens} behind the first, not {slow}"
 
     def _continuations(self, mask: Mask, rest: bytes, rng: random.Random) -> Iterator[list[int]]:
         """Good and bad continuations: to the end, beyond it, with what must stop them amid."""
