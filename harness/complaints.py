@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -33,6 +34,11 @@ class Complaint:
     schema_pointer: str
     instance_pointer: str
     message: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Keyword, schema pointer and instance pointer."""
+        return self.keyword, self.schema_pointer, self.instance_pointer
 
 
 class SlowComplaints:
@@ -72,16 +78,20 @@ class FastComplaints:
         """The first `most`, or those before the validator fails in looking for more."""
         return _collected(map(self._complaint, errors), most)
 
-    def _complaint(self, error: jsonschema_rs.ValidationError) -> Complaint:
+    def place(self, error: jsonschema_rs.ValidationError) -> tuple[str, str, str]:
+        """Keyword, schema pointer and instance pointer of the complaint that `error` makes."""
         path = as_written(error.schema_path, self._written)
         keyword = error.kind.name
-        message = error.message
         if keyword == "falseSchema":
             keyword = str(path[-1]) if path and path[-1] in _MAY_BE_FALSE else "false"
-        elif keyword == "pattern":
+        return keyword, pointer(path), pointer(error.instance_path)
+
+    def _complaint(self, error: jsonschema_rs.ValidationError) -> Complaint:
+        message = error.message
+        if error.kind.name == "pattern":
             spelt = str(error.kind.value)
             message = message.replace(spelt, self._written.get(spelt, spelt))
-        return Complaint(keyword, pointer(path), pointer(error.instance_path), short(message))
+        return Complaint(*self.place(error), short(message))
 
 
 Complaints = tuple[Complaint, ...]
@@ -103,6 +113,12 @@ def as_written(path: Sequence[Any], written: Mapping[str, str]) -> list[Any]:
 
 def pointer(parts: Iterable[Any]) -> str:
     """The JSON Pointer (RFC 6901) of these parts."""
+    return _pointer(tuple(parts))
+
+
+@lru_cache(maxsize=4096)
+def _pointer(parts: tuple[Any, ...]) -> str:
+    """Kept, since thousands of texts fail in the same place."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 

@@ -6,8 +6,11 @@ not the run: the texts of that request stay undecided, and nobody is blamed for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from harness import wire
 from harness.hosts import Host, HostSpec
@@ -56,6 +59,9 @@ class Ruling:
     jsonschema_rs: str = ""
 
 
+_DIED = Ruling(UNDECIDED, "validator_died")
+
+
 @dataclass(frozen=True)
 class Unjudgeable:
     """The validators cannot be built for this schema; nothing can be proven about the case."""
@@ -98,13 +104,49 @@ class Judge:
         """
         return self._certain("weigh_faults", texts)
 
+    def weigh_many(
+        self,
+        prefix: bytes,
+        middles: Sequence[bytes],
+        suffixes: Sequence[bytes],
+        which: npt.NDArray[np.int32],
+    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
+        """What `weigh_faults` says of texts that differ in one place, many times as fast.
+
+        Args:
+            prefix: What all texts begin with.
+            middles: What stands behind it, one a text.
+            suffixes: What may stand behind that.
+            which: The suffix of each text, by its index; shape ``(len(middles),)``.
+
+        Returns:
+            The distinct rulings in no order, and which of them each text has; shape
+            ``(len(middles),)``.
+        """
+        kinds: dict[Ruling, int] = {}
+        numbers = np.zeros(len(middles), dtype=np.int32)
+        for at in range(0, len(middles), CHUNK):
+            here = slice(at, at + CHUNK)
+            used, chosen = np.unique(which[here], return_inverse=True)
+            arrays = {
+                "prefix": np.frombuffer(prefix, dtype=np.uint8),
+                **wire.Ragged.of_bytes(middles[here]).arrays("middles"),
+                **wire.Ragged.of_bytes([suffixes[one] for one in used]).arrays("suffixes"),
+                "which": chosen.astype(np.int32),
+            }
+            answer = self._ask("weigh_many", arrays)
+            found = [_DIED] if answer is None else _rulings(answer)
+            places = np.array([kinds.setdefault(one, len(kinds)) for one in found], dtype=np.int32)
+            numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
+        return list(kinds), numbers
+
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
         """What both validators say of each text."""
         return self._certain("judge", texts)
 
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
-        answer = self._ask("errors", [text])
+        answer = self._ask("errors", _as_arrays([text]))
         if answer is None:
             return []
         return [
@@ -125,10 +167,10 @@ class Judge:
         return rulings
 
     def _ruled(self, what: str, texts: Sequence[bytes]) -> list[Ruling | None]:
-        answer = self._ask(what, texts)
+        answer = self._ask(what, _as_arrays(texts))
         if answer is None:
-            return [Ruling(UNDECIDED, "validator_died")] * len(texts)
-        kinds = [Ruling(*kind) for kind in answer.head["kinds"]]
+            return [_DIED] * len(texts)
+        kinds = _rulings(answer)
         return [
             None if number == DOUBTFUL else kinds[number]
             for number in answer.arrays["rulings"].tolist()
@@ -145,16 +187,23 @@ class Judge:
             return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
         return None
 
-    def _ask(self, what: str, texts: Sequence[bytes]) -> wire.Message | None:
+    def _ask(self, what: str, arrays: Mapping[str, wire.Array]) -> wire.Message | None:
         if self._deaths >= _PATIENCE:
             return None
         if not self._host.running and self._open() is not None:
             self._deaths += 1
             return None
-        arrays = wire.Ragged.of_bytes(texts).arrays("texts")
         answer = self._host.request({"do": what}, arrays, limit=self.seconds)
         if isinstance(answer, wire.Message):
             return answer
         self._deaths += 1
         self._host.stop()
         return None
+
+
+def _as_arrays(texts: Sequence[bytes]) -> dict[str, wire.Array]:
+    return wire.Ragged.of_bytes(texts).arrays("texts")
+
+
+def _rulings(answer: wire.Message) -> list[Ruling]:
+    return [Ruling(*kind) for kind in answer.head["kinds"]]

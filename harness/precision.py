@@ -8,15 +8,16 @@ would agree on a number that the text does not hold.
 from __future__ import annotations
 
 import json
-import re
 from decimal import Decimal
 
 _EXACT_INTEGERS = 2.0**53
 """Below, a double and an integer are equal exactly when the numbers as written are."""
 
 # Up to 15 significant digits survive the way to a double and back at every magnitude that two
-# digits of exponent reach from there; what has more is looked at closely.
-_SUSPICIOUS = re.compile(rb"[0-9.]{16}|[eE][+-]?[0-9]{2}")
+# digits of exponent reach from there; what has more is looked at closely. Looking for fixed bytes
+# in a text whose digits are all one is many times faster than a regular expression.
+_DIGITS_ALIKE = bytes.maketrans(b"123456789.E-", b"0000000000e+")
+_SUSPICIOUS = (b"0" * 16, b"0e00", b"0e+00")
 
 
 def keeps_numbers(text: bytes, *, roughly: bool = False) -> bool:
@@ -31,7 +32,8 @@ def keeps_numbers(text: bytes, *, roughly: bool = False) -> bool:
         roughly: Let large doubles pass by their shortest spelling. Meant for schemas, where
             1.7976931348623157e308 stands for "any".
     """
-    if _SUSPICIOUS.search(text) is None:
+    alike = text.translate(_DIGITS_ALIKE)
+    if not any(part in alike for part in _SUSPICIOUS):
         return True
     lost = False
 

@@ -483,7 +483,11 @@ class Scene:
         self, columns: Columns, numbers: npt.NDArray[np.int32]
     ) -> tuple[Sequence[rulings.Ruling], npt.NDArray[np.int32]]:
         """The fast validator, and both where it does not say invalid."""
-        return _numbered(self._judge.weigh_faults(self._texts(columns, numbers)))
+        used = np.unique(numbers)
+        which: npt.NDArray[np.int32] = np.searchsorted(used, numbers).astype(np.int32)
+        suffixes = [self.findings.completions[number].text for number in used.tolist()]
+        middles = [self.bytes[column] for column in columns.tolist()]
+        return self._judge.weigh_many(self.position.text, middles, suffixes, which)
 
     def _confirm(
         self, columns: Columns, numbers: npt.NDArray[np.int32]

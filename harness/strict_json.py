@@ -26,6 +26,7 @@ recurses in Python. 200 leaves room for both below any caller.
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _STRING_TOKEN = re.compile(_STRING, re.DOTALL)
+_WHOLE_STRINGS = re.compile(rb'(?:[^"]++|' + _STRING + rb")*+", re.DOTALL)
 _UP_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
 _SCALAR = re.compile(
     rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + _STRING,
@@ -170,6 +171,26 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
     if not lone_surrogates:
         _check_surrogates(chars)
     return value
+
+
+def open_string(text: bytes) -> int | None:
+    """The offset of the quote that opens the string in which `text` breaks off; None if in none.
+
+    `text` is read as the beginning of a JSON text: a quote opens a string, and the next one that
+    no backslash takes closes it. Of what is no such beginning nothing is said.
+    """
+    whole = _WHOLE_STRINGS.match(text)
+    assert whole is not None
+    return whole.end() if whole.end() < len(text) else None
+
+
+def string_end(text: bytes, start: int = 0) -> int | None:
+    """The offset behind the string whose opening quote is at `start`; None if it never closes.
+
+    Only quotes and backslashes are looked at: what stands between may not be JSON.
+    """
+    token = _STRING_TOKEN.match(text, start)
+    return None if token is None else token.end()
 
 
 def raw_members(text: bytes) -> dict[str, bytes]:

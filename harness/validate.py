@@ -112,6 +112,16 @@ _AGREED = {
 }
 
 
+def unread(error: type[strict_json.JsonError], detail: str = "") -> Outcome:
+    """The outcome of a text that the strict reader refuses with this error."""
+    verdict, reason = _UNREAD[error]
+    return Outcome(verdict, reason, _UNASKED, detail)
+
+
+NOT_KEPT = Outcome("undecided", "number_precision", _UNASKED)
+"""The outcome of a text with a number that its reader does not keep."""
+
+
 class Validators:
     """Both validators for one schema.
 
@@ -121,6 +131,12 @@ class Validators:
 
     Args:
         schema: The JSON text of the schema.
+
+    Attributes:
+        draft: The name of the schema's draft.
+        backtracks: Whether jsonschema-rs must go back in patterns, so that it can reach a limit.
+        slow_complaints: Names the errors of jsonschema.
+        fast_complaints: Names the errors of jsonschema-rs.
 
     Raises:
         Unjudgeable: The schema cannot be read without doubt, is of an unknown draft, refers to
@@ -142,16 +158,16 @@ class Validators:
         refusals: dict[str, Exception] = {}
         try:
             self._slow, spelt = draft.build_jsonschema(self._schema)
-            self._slow_complaints = SlowComplaints(spelt)
+            self.slow_complaints = SlowComplaints(spelt)
         except Exception as error:  # noqa: BLE001 - a schema must not end the run
             refusals["jsonschema"] = error
         # Without backtracking first: linear in the text, so that no limit can falsify an answer.
-        for self._backtracks in (False, True):
+        for self.backtracks in (False, True):
             try:
                 self._fast, spelt = draft.build_jsonschema_rs(
-                    self._schema, backtracking=self._backtracks
+                    self._schema, backtracking=self.backtracks
                 )
-                self._fast_complaints = FastComplaints(spelt)
+                self.fast_complaints = FastComplaints(spelt)
             except Exception as error:  # noqa: BLE001
                 refusals["jsonschema-rs"] = error
             else:
@@ -162,6 +178,15 @@ class Validators:
         self._quick: dict[bytes, bool | None] = {}
         self._suspicions: dict[bytes, Complaint | None] = {}
         self._judged: dict[tuple[bytes, bool], Outcome] = {}
+
+    @property
+    def slow(self) -> Any:
+        """The validator of jsonschema."""
+        return self._slow
+
+    def says_fast(self, value: object) -> bool | None:
+        """What jsonschema-rs says of a value; None where it fails."""
+        return _ask(self._fast, value)[0]
 
     def quick(self, text: bytes) -> bool | None:
         """Whether jsonschema-rs alone calls `text` valid; None where it cannot say.
@@ -174,9 +199,11 @@ class Validators:
             value = strict_json.parse(text)
         except strict_json.JsonError as error:
             return False if type(error) is strict_json.JsonError else None
-        if self._backtracks or not keeps_numbers(text):
+        if self.backtracks or not keeps_numbers(text):
             return None
-        key = marshal.dumps(value, _PLAIN)
+        return self._is_valid(marshal.dumps(value, _PLAIN), value)
+
+    def _is_valid(self, key: bytes, value: object) -> bool | None:
         if key not in self._quick:
             _make_room(self._quick)
             self._quick[key] = _ask(self._fast, value)[0]
@@ -188,23 +215,32 @@ class Validators:
         An opinion and no proof: it says what another text should avoid. None where `quick` does
         not say invalid, and for what is no JSON.
         """
-        try:
-            value = strict_json.parse(text)
-        except strict_json.JsonError:
-            return None
-        if self._backtracks or not keeps_numbers(text):
+        value = self._read(text)
+        return None if isinstance(value, Outcome) else self._suspicion(value)
+
+    def weigh(self, text: bytes) -> Complaint | Outcome:
+        """The `suspicion` about `text`; where there is none, its `judge`, explained."""
+        value = self._read(text)
+        if isinstance(value, Outcome):
+            return value
+        return self._suspicion(value) or self.judge_value(value, explain=True)
+
+    def _suspicion(self, value: Any) -> Complaint | None:
+        if self.backtracks:
             return None
         key = marshal.dumps(value, _PLAIN)
         if key not in self._suspicions:
             _make_room(self._suspicions)
-            self._suspicions[key] = self._first_fault(value)
+            error = None if self._is_valid(key, value) is not False else self.first_error(value)
+            self._suspicions[key] = self.fast_complaints([error], 1)[0] if error else None
         return self._suspicions[key]
 
-    def _first_fault(self, value: object) -> Complaint | None:
+    def first_error(self, value: object) -> jsonschema_rs.ValidationError | None:
+        """The error that jsonschema-rs names first; None where it names none, or fails."""
         try:
             self._fast.validate(value)
         except jsonschema_rs.ValidationError as error:
-            return self._fast_complaints([error], 1)[0]
+            return error
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
@@ -218,13 +254,20 @@ class Validators:
             text: Any bytes.
             explain: Collect the errors of each validator that says invalid; slower.
         """
+        value = self._read(text)
+        return value if isinstance(value, Outcome) else self.judge_value(value, explain=explain)
+
+    @staticmethod
+    def _read(text: bytes) -> Any:
+        """The value of `text`; an `Outcome` where how it is written decides it."""
         try:
             value = strict_json.parse(text)
         except strict_json.JsonError as error:
-            verdict, reason = _UNREAD[type(error)]
-            return Outcome(verdict, reason, _UNASKED, str(error))
-        if not keeps_numbers(text):
-            return Outcome("undecided", "number_precision", _UNASKED)
+            return unread(type(error), str(error))
+        return value if keeps_numbers(text) else NOT_KEPT
+
+    def judge_value(self, value: Any, *, explain: bool) -> Outcome:
+        """What both validators say of a value that was read without doubt; see `judge`."""
         key = (marshal.dumps(value, _PLAIN), explain)
         if key not in self._judged:
             _make_room(self._judged)
@@ -233,7 +276,7 @@ class Validators:
 
     def _judge(self, value: object, *, explain: bool) -> Outcome:
         """What both validators say of a value; they never see the text that it was read from."""
-        if self._backtracks and self._gave_up(value):
+        if self.backtracks and self._gave_up(value):
             failed = Opinion("jsonschema-rs", None, failure="backtracking limit reached")
             return Outcome("undecided", "pattern_limit", (_UNASKED[0], failed))
         fast, fast_failure = _ask(self._fast, value)
@@ -243,10 +286,10 @@ class Validators:
         slow_errors: tuple[Complaint, ...] = ()
         fast_errors: tuple[Complaint, ...] = ()
         if explain and slow is False:
-            slow_errors = self._slow_complaints(self._slow.iter_errors(value), MAX_COMPLAINTS)
+            slow_errors = self.slow_complaints(self._slow.iter_errors(value), MAX_COMPLAINTS)
         if explain and fast is False:
-            fast_errors = self._fast_complaints(self._fast.iter_errors(value), MAX_COMPLAINTS)
-        return _compare(
+            fast_errors = self.fast_complaints(self._fast.iter_errors(value), MAX_COMPLAINTS)
+        return compare(
             Opinion("jsonschema", slow, slow_errors, slow_failure),
             Opinion("jsonschema-rs", fast, fast_errors, fast_failure),
         )
@@ -322,7 +365,8 @@ def _ask(validator: Any, value: object) -> tuple[bool | None, str]:
         return None, f"{type(error).__name__}: {_first_line(error)}"
 
 
-def _compare(slow: Opinion, fast: Opinion) -> Outcome:
+def compare(slow: Opinion, fast: Opinion) -> Outcome:
+    """The outcome of what jsonschema and jsonschema-rs say of one value."""
     opinions = (slow, fast)
     if slow.valid is None or fast.valid is None:
         return Outcome("undecided", "validator_error", opinions)

@@ -2,24 +2,22 @@
 
 Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
 error), ``weigh`` and ``weigh_faults`` (the same, but short where the fast one alone already says
-invalid) and ``errors`` (all that is named about one text).
+invalid), ``weigh_many`` (``weigh_faults`` for texts that differ in one place) and ``errors`` (all
+that is named about one text).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from harness import wire
-from harness.judge import DOUBTFUL, SUSPECT, VERDICTS
-from harness.validate import Opinion, Outcome, Unjudgeable, Validators
-
-Ruled = tuple[int, str, str, str, str, str, str]
-"""The fields of a `harness.judge.Ruling`."""
-
-_NUMBER = {verdict: number for number, verdict in enumerate(VERDICTS)}
+from harness.judge import DOUBTFUL
+from harness.prepared import Prepared
+from harness.ruled import Ruled, of_outcome, of_suspicion
+from harness.validate import Outcome, Unjudgeable, Validators
 
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 
@@ -28,6 +26,7 @@ class ValidatorService:
     """Answers for the schema that was opened last."""
 
     validators: Validators
+    _prepared: Prepared | None = None
 
     def handle(self, message: wire.Message) -> wire.Message:
         """Answer one command."""
@@ -35,6 +34,7 @@ class ValidatorService:
             "open": self.open,
             "weigh": self.weigh,
             "weigh_faults": self.weigh_faults,
+            "weigh_many": self.weigh_many,
             "judge": self.judge,
             "errors": self.errors,
         }
@@ -42,6 +42,7 @@ class ValidatorService:
 
     def open(self, message: wire.Message) -> wire.Message:
         """Build both validators."""
+        self._prepared = None
         try:
             self.validators = Validators(message.head["schema"])
         except Unjudgeable as problem:
@@ -56,6 +57,23 @@ class ValidatorService:
         """As `weigh`, but `SUSPECT` with the error that the fast validator names."""
         return _answer(message, self._faulted)
 
+    def weigh_many(self, message: wire.Message) -> wire.Message:
+        """As `weigh_faults`, of texts in parts.
+
+        Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
+        number of each middle's suffix).
+        """
+        if self._prepared is None:
+            self._prepared = Prepared(self.validators, self._faulted)
+        arrays = message.arrays
+        rulings = self._prepared.weigh(
+            arrays["prefix"].tobytes(),
+            wire.Ragged.from_arrays(arrays, "middles"),
+            wire.Ragged.from_arrays(arrays, "suffixes").strings(),
+            arrays["which"],
+        )
+        return _numbered(rulings)
+
     def judge(self, message: wire.Message) -> wire.Message:
         """What both say, as numbers into a list of distinct rulings."""
         return _answer(message, self._judged)
@@ -64,14 +82,11 @@ class ValidatorService:
         return None if self.validators.quick(text) is False else self._judged(text)
 
     def _faulted(self, text: bytes) -> Ruled:
-        fault = self.validators.suspicion(text)
-        if fault is None:
-            return self._judged(text)
-        where = (fault.keyword, fault.schema_pointer, fault.instance_pointer)
-        return SUSPECT, "", *where, "", "invalid"
+        said = self.validators.weigh(text)
+        return of_outcome(said) if isinstance(said, Outcome) else of_suspicion(said.place)
 
     def _judged(self, text: bytes) -> Ruled:
-        return _ruled(self.validators.judge(text, explain=True))
+        return of_outcome(self.validators.judge(text, explain=True))
 
     def errors(self, message: wire.Message) -> wire.Message:
         """The errors that the validators name: keyword, instance path, schema path."""
@@ -88,32 +103,17 @@ class ValidatorService:
 def _answer(message: wire.Message, rule: Callable[[bytes], Ruled | None]) -> wire.Message:
     """Rulings on the message's texts, as numbers into a list of distinct ones."""
     texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-    kinds: dict[Ruled, int] = {}
-    rulings = []
-    for text in texts:
-        ruled = rule(text)
-        rulings.append(DOUBTFUL if ruled is None else kinds.setdefault(ruled, len(kinds)))
-    return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(rulings, dtype=np.int32)})
+    return _numbered(map(rule, texts))
 
 
-def _ruled(outcome: Outcome) -> Ruled:
-    said = [_said(opinion) for opinion in outcome.opinions]
-    return _NUMBER[outcome.verdict], outcome.reason, *_first_error(outcome), said[0], said[1]
-
-
-def _said(opinion: Opinion) -> str:
-    return "" if opinion.valid is None else "valid" if opinion.valid else "invalid"
+def _numbered(rulings: Iterable[Ruled | None]) -> wire.Message:
+    """Rulings as numbers into a list of distinct ones; None is `DOUBTFUL`."""
+    kinds: dict[Ruled | None, int] = {None: DOUBTFUL}
+    numbers = [kinds.setdefault(one, len(kinds) - 1) for one in rulings]
+    return wire.Message({"kinds": list(kinds)[1:]}, {"rulings": np.array(numbers, dtype=np.int32)})
 
 
 def pointer_parts(pointer: str) -> list[str | int]:
     """The parts of a JSON Pointer (RFC 6901); what can be an index becomes a number."""
     parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
     return [int(part) if _INDEX.fullmatch(part) else part for part in parts]
-
-
-def _first_error(outcome: Outcome) -> tuple[str, str, str]:
-    """The first error named, jsonschema's before the other's; ``json`` for what is no JSON."""
-    for opinion in outcome.opinions:
-        for error in opinion.errors:
-            return error.keyword, error.schema_pointer, error.instance_pointer
-    return ("json" if outcome.reason == "not_json" else ""), "", ""

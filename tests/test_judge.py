@@ -112,11 +112,33 @@ class TestRulings:
         assert judge.open('{"pattern": "^(?=a)"}') is None
         assert judge.weigh_faults([b'"b"']) == [both_invalid("pattern", "/pattern", "")]
 
+    def test_weighing_many_says_the_same_of_texts_in_parts(self, judge):
+        assert judge.open(COLOUR) is None
+        middles = [b"red", b"blue", b'"', b"\xff", b"\\u0072ed", b"re"] * 2
+        suffixes = [b"unused", b'"]}', b'd"]}']
+        which = np.array([1] * 6 + [2] * 6, dtype=np.int32)
+        rulings, numbers = judge.weigh_many(b'{"a/b": ["', middles, suffixes, which)
+        texts = [b'{"a/b": ["' + m + suffixes[w] for m, w in zip(middles, which, strict=True)]
+        assert [rulings[number] for number in numbers] == judge.weigh_faults(texts)
+        assert len(set(rulings)) == len(rulings) == 3
+        assert numbers.dtype == np.int32
+
+    def test_weighing_many_in_more_than_one_request(self, judge):
+        assert judge.open('{"items": {"pattern": "[05]$"}}') is None
+        middles = [b"%d" % number for number in range(CHUNK + 10)]
+        which = np.array([number // CHUNK for number in range(len(middles))], dtype=np.int32)
+        rulings, numbers = judge.weigh_many(b'["', middles, [b'"]', b'0"]'], which)
+        expected = [number % 5 == 0 or number >= CHUNK for number in range(len(middles))]
+        assert [rulings[number].verdict == VALID for number in numbers] == expected
+        assert len(rulings) == 2
+
     def test_of_no_texts_are_none(self, judge):
         assert judge.open(COLOUR) is None
         assert judge.judge([]) == []
         assert judge.weigh([]) == []
         assert judge.weigh_faults([]) == []
+        rulings, numbers = judge.weigh_many(b"", [], [], np.zeros(0, dtype=np.int32))
+        assert (rulings, numbers.tolist()) == ([], [])
 
     def test_of_more_texts_than_one_request_takes(self, judge):
         assert judge.open('{"type": "integer", "multipleOf": 3}') is None
@@ -201,7 +223,7 @@ class Brittle(ValidatorService):
         type(self).made += 1
 
     def handle(self, message):
-        if b"bomb" in message.arrays.get("texts.values", np.zeros(0, np.uint8)).tobytes():
+        if any(b"bomb" in array.tobytes() for array in message.arrays.values()):
             raise Died(Crashed("died of SIGSEGV", signal="SIGSEGV"))
         if "bomb" in message.head.get("schema", ""):
             raise Died(OutOfMemory("over the memory limit"))
@@ -221,6 +243,15 @@ class TestDeaths:
         assert verdicts == [VALID] * CHUNK + [UNDECIDED] * CHUNK + [VALID]
         weighed = [one.verdict for one in judge.weigh(texts) if one is not None]
         assert weighed == verdicts
+
+    def test_only_the_request_of_many_with_the_text_is_undecided(self, judge):
+        judge.open('{"type": "string"}')
+        middles = [b"a"] * CHUNK + [b"bomb"] + [b"b"] * CHUNK
+        which = np.zeros(len(middles), dtype=np.int32)
+        rulings, numbers = judge.weigh_many(b'"', middles, [b'"'], which)
+        verdicts = [rulings[number].verdict for number in numbers]
+        assert verdicts == [VALID] * CHUNK + [UNDECIDED] * CHUNK + [VALID]
+        assert Ruling(UNDECIDED, "validator_died") in rulings
 
     def test_after_three_deaths_the_rest_of_the_case_is_not_asked(self, judge):
         judge.open("{}")

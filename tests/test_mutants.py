@@ -147,9 +147,9 @@ def inverted(weigh):
     """Rulings on completions, valid for invalid."""
     other = {judge.VALID: judge.INVALID, judge.INVALID: judge.VALID, judge.SUSPECT: judge.VALID}
 
-    def weighed(self, texts):
-        rulings = weigh(self, texts)
-        return [replace(one, verdict=other.get(one.verdict, one.verdict)) for one in rulings]
+    def weighed(self, *texts):
+        rulings, which = weigh(self, *texts)
+        return [replace(one, verdict=other.get(one.verdict, one.verdict)) for one in rulings], which
 
     return weighed
 
@@ -167,8 +167,8 @@ def suspecting(weigh):
     return judged
 
 
-def without_the_token(text):
-    return lambda self, _column, number: self.position.text + self.findings.completions[number].text
+def without_the_token(weigh):
+    return lambda self, prefix, middles, *rest: weigh(self, prefix, [b""] * len(middles), *rest)
 
 
 def of_the_next(prepared):
@@ -238,7 +238,7 @@ MUTANTS = (
     ),
     Mutant(
         "valid and invalid are swapped",
-        instead(judge.Judge, "weigh_faults", inverted),
+        instead(judge.Judge, "weigh_many", inverted),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant(
@@ -248,7 +248,7 @@ MUTANTS = (
     ),
     Mutant(
         "the disputed token is left out of the text",
-        instead(scene.Scene, "text", without_the_token),
+        instead(judge.Judge, "weigh_many", without_the_token),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant("jsonschema decides alone", trusting(0), checks.check_both_validators_are_needed),
