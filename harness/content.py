@@ -39,6 +39,7 @@ from typing import Any, Final, Literal
 
 import jsonschema
 import jsonschema.validators
+from jsonschema_specifications import REGISTRY as METASCHEMAS  # type: ignore[import-untyped]
 
 from harness.drafts import draft_of
 
@@ -150,29 +151,17 @@ class _Node:
 class Names:
     """The names that jsonschema cannot tell apart under one schema, but as values.
 
+    The published metaschemas count as parts of every schema, which may refer to them.
+
     Attributes:
         schemas: The objects in the schema, by identity: nothing is known of others.
     """
 
     def __init__(self, schema: object) -> None:
-        self.schemas: set[int] = set()
-        self._strings: set[str] = set()
-        patterns: dict[str, None] = {}
-        pending = [schema]
-        while pending:
-            part = pending.pop()
-            if isinstance(part, dict):
-                self.schemas.add(id(part))
-                self._strings.update(part)
-                pending += part.values()
-                below = part.get("patternProperties")
-                if isinstance(below, dict):
-                    patterns.update(dict.fromkeys(below))
-            elif isinstance(part, list):
-                pending += part
-            elif isinstance(part, str):
-                self._strings.add(part)
-        self._patterns = _compiled(patterns)
+        own, metaschemas = _parts(schema), _metaschemas()
+        self.schemas = own.objects | metaschemas.objects
+        self._strings = own.strings | metaschemas.strings
+        self._patterns = _compiled(own.patterns | metaschemas.patterns)
 
     def alike(self, name: str) -> tuple[bool, ...] | None:
         """The same for names that are alike; None for one that is like no other."""
@@ -181,7 +170,40 @@ class Names:
         return tuple(pattern.search(name) is not None for pattern in self._patterns)
 
 
-def _compiled(patterns: dict[str, None]) -> list[re.Pattern[str]] | None:
+@dataclass(frozen=True)
+class _Parts:
+    """What is in a schema: its objects by identity, its strings, and patterns of names."""
+
+    objects: set[int] = field(default_factory=set)
+    strings: set[str] = field(default_factory=set)
+    patterns: set[str] = field(default_factory=set)
+
+
+def _parts(schema: object) -> _Parts:
+    parts = _Parts()
+    pending = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            parts.objects.add(id(part))
+            parts.strings.update(part)
+            pending += part.values()
+            below = part.get("patternProperties")
+            if isinstance(below, dict):
+                parts.patterns.update(below)
+        elif isinstance(part, list):
+            pending += part
+        elif isinstance(part, str):
+            parts.strings.add(part)
+    return parts
+
+
+@cache
+def _metaschemas() -> _Parts:
+    return _parts([METASCHEMAS.contents(uri) for uri in METASCHEMAS])
+
+
+def _compiled(patterns: set[str]) -> list[re.Pattern[str]] | None:
     try:
         return [re.compile(pattern) for pattern in patterns]
     except re.error:  # a property may be called patternProperties

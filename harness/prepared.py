@@ -21,13 +21,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from harness import cuts, strict_json, wire
-from harness.content import Kind, Listener, Tree, unique
+from harness.complaints import Complaints
+from harness.content import Heard, Kind, Listener, Tree, unique
 from harness.precision import keeps_numbers
 from harness.ruled import Ruled, of_outcome, of_suspicion
 from harness.validate import NOT_KEPT, Opinion, Validators, compare, unread
@@ -52,31 +53,50 @@ _UNREAD: Final = {fault: of_outcome(unread(kind)) for kind, fault in cuts.FAULTS
 }
 
 
+class Whole(NamedTuple):
+    """How a text is ruled on that is validated whole.
+
+    Attributes:
+        rule: Its ruling.
+        proven: Whether jsonschema is asked as well where jsonschema-rs says invalid.
+    """
+
+    rule: Callable[[bytes], Ruled]
+    proven: bool
+
+
 class Prepared:
     """Rules on many texts at a time, under one schema.
 
     Args:
         validators: Those of the schema.
-        whole: The ruling on a text that is validated whole.
     """
 
-    def __init__(self, validators: Validators, whole: Callable[[bytes], Ruled]) -> None:
+    def __init__(self, validators: Validators) -> None:
         self._validators = validators
-        self._whole = whole
         self._documents: dict[cuts.Spot, _Document | None] = {}
         try:
             self._listener: Listener | None = Listener(validators.slow)
         except TypeError:
             self._listener = None
 
-    def weigh(
+    def rule(
         self,
         prefix: bytes,
         middles: wire.Ragged,
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
+        whole: Whole,
     ) -> list[Ruled]:
-        """The ruling on ``prefix + middles[i] + suffixes[which[i]]``, for each ``i``."""
+        """The ruling on ``prefix + middles[i] + suffixes[which[i]]``, for each ``i``.
+
+        Args:
+            prefix: What all texts begin with.
+            middles: What stands behind it, one a text.
+            suffixes: What may stand behind that.
+            which: The suffix of each text, by its index; shape ``(len(middles),)``.
+            whole: Rules on a text that is validated whole, and says what is wanted of the others.
+        """
         rulings: list[Ruled | None] = [None] * len(middles)
         groups = cuts.cut(prefix, middles, suffixes, which)
         for index in groups.broken:
@@ -86,11 +106,12 @@ class Prepared:
             if document is not None:
                 for index, fault in group.faulty:
                     rulings[index] = document.unread(fault)
-                for index, ruled in zip(group.at, document.rule(group.values), strict=True):
-                    rulings[index] = ruled
+                ruled = document.rule(group.values, proven=whole.proven)
+                for index, one in zip(group.at, ruled, strict=True):
+                    rulings[index] = one
         strings = middles.strings() if None in rulings else []
         return [
-            self._whole(prefix + strings[index] + suffixes[which[index]]) if one is None else one
+            whole.rule(prefix + strings[index] + suffixes[which[index]]) if one is None else one
             for index, one in enumerate(rulings)
         ]
 
@@ -169,16 +190,26 @@ class _Document:
         """The ruling on a text whose literal has this fault."""
         return _UNREAD[fault if self._fault is None else min(fault, self._fault)]
 
-    def rule(self, values: Iterable[Any]) -> Iterator[Ruled]:
+    def rule(self, values: Iterable[Any], *, proven: bool) -> Iterator[Ruled]:
         """The ruling on the text with each of these values."""
         if self._asked is not None and self._fault is None:
-            return self._asked.rule(values)
+            return self._asked.rule(values, proven)
         others = self._asked.others if self._asked else frozenset()
         fault = cuts.NOT_JSON if self._fault is None else self._fault
         return (
             self.unread(cuts.DUPLICATE_KEYS) if value in others else _UNREAD[fault]
             for value in values
         )
+
+
+class _Known(NamedTuple):
+    """The rulings where jsonschema-rs says valid and where it says invalid.
+
+    None for the second where the place of its error would have to be told.
+    """
+
+    valid: Ruled
+    invalid: Ruled | None
 
 
 class _Asked:
@@ -203,38 +234,39 @@ class _Asked:
             self.others = frozenset(last) - {place.slot}
             self._put = partial(_rename, last, *_around(last, place.slot))
 
-    def rule(self, values: Iterable[Any]) -> Iterator[Ruled]:
+    def rule(self, values: Iterable[Any], proven: bool) -> Iterator[Ruled]:
         """The ruling on the document with each of these values in its place."""
         if self._validators.backtracks:
             return map(self._judged, values)
         if self._kind == "name":
-            return map(self._named, values)
+            return (self._named(value, proven) for value in values)
         tree = self._trees[()]
-        return (self._ruled(value, tree) for value in values)
+        return (self._ruled(value, tree, proven) for value in values)
 
-    def _named(self, name: str) -> Ruled:
+    def _named(self, name: str, proven: bool) -> Ruled:
         if name in self.others:
             return _UNREAD[cuts.DUPLICATE_KEYS]
         alike = self._listener.names.alike(name) if self._listener else None
         if alike is None:
-            return self._ruled(name, None)
+            return self._ruled(name, None, proven)
         tree = self._trees.get(alike)
         if tree is None:
             tree = self._trees[alike] = Tree()
-        return self._ruled(name, tree)
+        return self._ruled(name, tree, proven)
 
-    def _ruled(self, value: Any, tree: Tree | None) -> Ruled:
+    def _ruled(self, value: Any, tree: Tree | None, proven: bool) -> Ruled:
         """The ruling on one value, whose tree this is."""
         self._put(value)
         valid = self._validators.says_fast(self._root[0])
-        if valid and tree is not None:
-            found: Ruled | None = tree.find(value) or self._learned(value, tree)
-            if found is not None:
-                return found
-        elif valid is False:
+        if valid is False and not proven:
             error = self._validators.first_error(self._root[0])
             if error is not None:
                 return of_suspicion(self._validators.fast_complaints.place(error))
+        elif valid is not None and tree is not None:
+            known: _Known | None = tree.find(value) or self._learned(value, tree)
+            found = known and (known.valid if valid else known.invalid)
+            if found is not None:
+                return found
         return self._judged(value)
 
     def _judged(self, value: Any) -> Ruled:
@@ -244,24 +276,31 @@ class _Asked:
         self._put(value)
         return of_outcome(self._validators.judge_value(self._root[0], explain=True))
 
-    def _learned(self, value: Any, tree: Tree) -> Ruled | None:
-        """Ask jsonschema; None where its answer says nothing of other values.
-
-        jsonschema-rs has said that the document is valid.
-        """
+    def _learned(self, value: Any, tree: Tree) -> _Known | None:
+        """Ask jsonschema; None where its answer says nothing of other values."""
         if self._listener is None or self._useless >= _PATIENCE:
             return None
         own = unique(value)
         self._put(own)
         heard = self._listener.run(self._root[0], self._path, self._kind, own)
-        if heard is None or (heard.error is not None and self._kind == "name"):
-            self._useless += 1  # pointers in an error hold names
+        complaints = self._complaints(heard, own) if heard else None
+        if heard is None or complaints is None:
+            self._useless += 1
             return None
-        complaints = self._validators.slow_complaints([heard.error] if heard.error else [], 1)
-        slow = Opinion("jsonschema", heard.error is None, complaints)
-        ruled = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=True)))
-        tree.learn(heard.noted, ruled)
-        return ruled
+        slow = Opinion("jsonschema", not complaints, complaints)
+        valid = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=True)))
+        invalid = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=False)))
+        known = _Known(valid, invalid if complaints else None)
+        tree.learn(heard.noted, known)
+        return known
+
+    def _complaints(self, heard: Heard, value: Any) -> Complaints | None:
+        """The first error that jsonschema names; None where it is of no use for other values."""
+        if heard.error is None:
+            return ()
+        if any(part is value for part in heard.error.absolute_path):
+            return None  # its pointer holds the name
+        return self._validators.slow_complaints([heard.error], 1) or None
 
 
 _Members = list[tuple[str, Any]]

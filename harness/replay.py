@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,9 @@ from harness.vocabulary import Vocabulary
 from harness.vocabulary_readers import open_vocabulary
 from harness.witness import Witness
 from harness.witness_reader import CaseWitnesses, Choice, witnesses
+
+_PATIENCE = 10
+"""How many times the time for compilation of the run a replay has."""
 
 _BATCH = 2048
 """Verdicts that are repeated at a time."""
@@ -105,6 +108,8 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
     specs = provide_all(parse_specs(list(identity["engines"])))
     with saved_vocabulary(vocabulary) as file:
         limits = Limits(**identity["limits"])
+        # how fast the machine is today is no part of a verdict
+        limits = replace(limits, compile=limits.compile * _PATIENCE)
         lane = Lane(LaneSettings(tuple(specs), str(file), limits, Rules()))
         try:
             _same_engines(lane.open(), identity["engines"])

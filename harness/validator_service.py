@@ -2,8 +2,8 @@
 
 Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
 error), ``weigh`` and ``weigh_faults`` (the same, but short where the fast one alone already says
-invalid), ``weigh_many`` (``weigh_faults`` for texts that differ in one place) and ``errors`` (all
-that is named about one text).
+invalid), ``weigh_many`` and ``judge_many`` (``weigh_faults`` and ``judge`` for texts that differ in
+one place) and ``errors`` (all that is named about one text).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from harness import wire
 from harness.judge import DOUBTFUL
-from harness.prepared import Prepared
+from harness.prepared import Prepared, Whole
 from harness.ruled import Ruled, of_outcome, of_suspicion
 from harness.validate import Outcome, Unjudgeable, Validators
 
@@ -36,6 +36,7 @@ class ValidatorService:
             "weigh_faults": self.weigh_faults,
             "weigh_many": self.weigh_many,
             "judge": self.judge,
+            "judge_many": self.judge_many,
             "errors": self.errors,
         }
         return commands[message.head["do"]](message)
@@ -63,14 +64,22 @@ class ValidatorService:
         Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
         number of each middle's suffix).
         """
+        return self._many(message, Whole(self._faulted, proven=False))
+
+    def judge_many(self, message: wire.Message) -> wire.Message:
+        """As `judge`, of texts in parts; arrays as for `weigh_many`."""
+        return self._many(message, Whole(self._judged, proven=True))
+
+    def _many(self, message: wire.Message, whole: Whole) -> wire.Message:
         if self._prepared is None:
-            self._prepared = Prepared(self.validators, self._faulted)
+            self._prepared = Prepared(self.validators)
         arrays = message.arrays
-        rulings = self._prepared.weigh(
+        rulings = self._prepared.rule(
             arrays["prefix"].tobytes(),
             wire.Ragged.from_arrays(arrays, "middles"),
             wire.Ragged.from_arrays(arrays, "suffixes").strings(),
             arrays["which"],
+            whole,
         )
         return _numbered(rulings)
 

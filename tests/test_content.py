@@ -194,6 +194,10 @@ class TestHowOften:
         many(service, '{"a": "wor', self.MANY, '"}')
         assert len(counted) == 1
 
+    def test_once_for_names_below_a_metaschema_that_is_referred_to(self, counted):
+        many(opened({"items": {"$ref": DRAFTS["draft-07"]}}), '[{"', self.MANY, '": 1}]')
+        assert len(counted) == 1
+
     def test_once_where_only_what_is_equal_is_looked_at(self, counted):
         schema = SEVENTH | {"items": [{"minLength": 1}, {"type": "string"}]}
         many(opened(schema), '["ab", "', ["ab"] * 10, '"]')
@@ -264,6 +268,13 @@ def test_a_value_is_an_object_of_its_own():
         assert repr(unique(value)) == repr(value)
 
 
+def test_of_schemas_that_are_not_known_nothing_is_learnt(monkeypatch):
+    monkeypatch.setattr(content, "_metaschemas", content._Parts)
+    schema, *texts = HEARD["names of a metaschema that is referred to"]
+    expected = whole(opened(schema), *texts)
+    assert many(opened(schema), texts[0], texts[1][::-1], texts[2]) == expected[::-1]
+
+
 class TestNames:
     def test_are_alike_where_the_same_patterns_match(self):
         alike = Names({"items": {"patternProperties": {"^a": True, "b$": True}}}).alike
@@ -272,7 +283,8 @@ class TestNames:
 
     def test_are_like_no_other_where_the_schema_says_them(self):
         alike = Names({"required": ["a"], "properties": {"b": True}, "enum": [{"c": 1}]}).alike
-        assert [alike(one) for one in ("a", "b", "c", "properties", "d")] == [None] * 4 + [()]
+        assert [alike(one) for one in ("a", "b", "c", "properties", "$schema")] == [None] * 5
+        assert alike("d") is not None
 
     def test_are_like_no_other_where_a_pattern_cannot_be_read(self):
         assert Names({"properties": {"patternProperties": {"(": 1}}}).alike("a") is None

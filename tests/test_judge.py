@@ -122,6 +122,8 @@ class TestRulings:
         assert [rulings[number] for number in numbers] == judge.weigh_faults(texts)
         assert len(set(rulings)) == len(rulings) == 3
         assert numbers.dtype == np.int32
+        rulings, numbers = judge.judge_many(b'{"a/b": ["', middles, suffixes, which)
+        assert [rulings[number] for number in numbers] == judge.judge(texts)
 
     def test_weighing_many_in_more_than_one_request(self, judge):
         assert judge.open('{"items": {"pattern": "[05]$"}}') is None

@@ -136,7 +136,7 @@ def cut_texts(draw: Any) -> tuple[bytes, list[bytes], list[bytes], list[int]]:
     return text[:start], middles, suffixes, which
 
 
-def weighed(service: ValidatorService, texts: Any) -> list[Any]:
+def weighed(service: ValidatorService, texts: Any, what: str = "weigh_many") -> list[Any]:
     prefix, middles, suffixes, which = texts
     arrays = {
         "prefix": wire.Ragged.of_bytes([prefix]).values,
@@ -144,14 +144,14 @@ def weighed(service: ValidatorService, texts: Any) -> list[Any]:
         **wire.Ragged.of_bytes(suffixes).arrays("suffixes"),
         "which": np.array(which, dtype=np.int32),
     }
-    return rulings(service.weigh_many(wire.Message({}, arrays)))
+    return rulings(service.handle(wire.Message({"do": what}, arrays)))
 
 
-def one_by_one(service: ValidatorService, texts: Any) -> list[Any]:
+def one_by_one(service: ValidatorService, texts: Any, what: str = "weigh_faults") -> list[Any]:
     prefix, middles, suffixes, which = texts
     whole = [prefix + one + suffixes[at] for one, at in zip(middles, which, strict=True)]
     arrays = wire.Ragged.of_bytes(whole).arrays("texts")
-    return rulings(service.weigh_faults(wire.Message({}, arrays)))
+    return rulings(service.handle(wire.Message({"do": what}, arrays)))
 
 
 def ready(schema: Any, kind: type[ValidatorService]) -> ValidatorService | None:
@@ -160,8 +160,36 @@ def ready(schema: Any, kind: type[ValidatorService]) -> ValidatorService | None:
     return None if answer.head else service
 
 
-@pytest.mark.parametrize("kind", [ValidatorService, Gullible])
-@settings(max_examples=80, suppress_health_check=list(HealthCheck), deadline=None)
+class Broken:
+    """A fast validator that fails, or contradicts itself."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def is_valid(self, _value: Any) -> bool:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    def validate(self, _value: Any) -> None:
+        return None
+
+    def iter_errors(self, _value: Any) -> list[Any]:
+        return []
+
+
+class Stubborn(ValidatorService):
+    """The validators' service with a fast validator that always says invalid."""
+
+    def open(self, message: wire.Message) -> wire.Message:
+        answer = super().open(message)
+        if not answer.head:
+            self.validators._fast = Broken(answer=False)
+        return answer
+
+
+@pytest.mark.parametrize("kind", [ValidatorService, Gullible, Stubborn])
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(schema=judged(), several=st.lists(cut_texts(), min_size=1, max_size=6))
 def test_the_rulings_are_those_of_the_whole_texts(kind, schema, several):
     service, plain = ready(schema, kind), ready(schema, kind)
@@ -170,8 +198,9 @@ def test_the_rulings_are_those_of_the_whole_texts(kind, schema, several):
     few, prepared.FEW = prepared.FEW, 0
     try:
         for texts in several:
-            assert weighed(service, texts) == one_by_one(plain, texts)
-            assert weighed(service, texts) == one_by_one(plain, texts), "what was kept is right"
+            expected = one_by_one(plain, texts), one_by_one(plain, texts, "judge")
+            for _ in range(2):  # what was kept is right, too
+                assert (weighed(service, texts), weighed(service, texts, "judge_many")) == expected
     finally:
         prepared.FEW = few
 
@@ -282,6 +311,25 @@ def test_names_that_jsonschema_finds_fault_with_are_named_each():
     ]
 
 
+def test_names_that_an_error_does_not_name_are_judged_at_once(monkeypatch):
+    schema = {"additionalProperties": False}
+    texts = b'{"', [b"x", b"a", b"zz"], [b'": 1}'], [0] * 3
+    service = opened(schema, ValidatorService)
+    expected = one_by_one(service, texts, "judge")
+    monkeypatch.setattr(service.validators, "judge_value", pytest.fail)
+    assert weighed(service, texts, "judge_many") == expected
+    assert {ruling[0] for ruling in expected} == {INVALID}
+
+
+def test_where_jsonschema_rs_alone_says_invalid_its_error_is_named():
+    texts = b'["a', [b"b--c", b"b--d", b"", b"b"], [b'"]'], [0] * 4
+    service = opened({"items": {"format": "hostname"}}, ValidatorService)
+    found = weighed(service, texts, "judge_many")
+    assert found == one_by_one(service, texts, "judge")
+    differ = (CONTESTED, "validators_differ", "format", "/items/format", "/0", "valid", "invalid")
+    assert found[:2] == [differ, differ]
+
+
 def test_no_more_documents_are_kept_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(prepared, "MAX_SPOTS", 2)
     service = opened({}, ValidatorService)
@@ -297,24 +345,6 @@ def test_another_schema_is_prepared_for_anew():
     assert [ruling[0] for ruling in weighed(service, texts)] == [VALID, SUSPECT, SUSPECT]
     service.open(wire.Message({"schema": '{"items": {"const": "b"}}'}))
     assert [ruling[0] for ruling in weighed(service, texts)] == [SUSPECT, VALID, SUSPECT]
-
-
-class Broken:
-    """A fast validator that fails, or contradicts itself."""
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def is_valid(self, _value: Any) -> bool:
-        if isinstance(self.answer, BaseException):
-            raise self.answer
-        return self.answer
-
-    def validate(self, _value: Any) -> None:
-        return None
-
-    def iter_errors(self, _value: Any) -> list[Any]:
-        return []
 
 
 @pytest.mark.parametrize("answer", [ValueError(), type("Panic", (BaseException,), {})(), False])

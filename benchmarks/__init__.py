@@ -1,0 +1,1 @@
+"""What the harness costs: `python -m benchmarks` measures it; see README.md here."""
