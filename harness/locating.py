@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.jsontext import START, State, advance
 from harness.judge import Ruling
 from harness.locate import at_fault, memoisable, skeleton
 from harness.validator_service import pointer_parts
 
-MAX_SEARCHES = 512
+MAX_SEARCHES = 2048
 """Texts per position that are looked at; what is left over is not called located."""
 
 Key = tuple[int, bytes, str, str, str]
@@ -59,6 +60,8 @@ class Locating:
     def __init__(self, schema: Any) -> None:
         self._schema = schema
         self._known: dict[Key, bool] = {}
+        self._before: State | None = None
+        self._breaking: dict[bytes, bool] = {}
         self._searches = 0
 
     def at_token(
@@ -83,6 +86,8 @@ class Locating:
         keyword = _keyword(ruling)
         if not keyword:
             return False
+        if keyword == "json" and not end_of_text:
+            return self._breaks(text, start, token)
         shape = skeleton(token) if memoisable(keyword) else token
         key = (number, shape, keyword, ruling.instance_pointer, ruling.schema_pointer)
         if key not in self._known:
@@ -98,6 +103,14 @@ class Locating:
             begin = len(whole) if end_of_text else start
             self._known[key] = at_fault(whole, begin, begin + len(token), fault, self._schema)
         return self._known[key]
+
+    def _breaks(self, text: Callable[[], bytes], start: int, token: bytes) -> bool:
+        """Whether no JSON text begins as the text does up to its token, whatever stands behind."""
+        if self._before is None:
+            self._before = advance(START, text()[:start])
+        if token not in self._breaking:
+            self._breaking[token] = self._before is None or advance(self._before, token) is None
+        return self._breaking[token]
 
 
 def _keyword(ruling: Ruling) -> str:

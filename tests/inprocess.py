@@ -211,7 +211,11 @@ def dying(outcome: Ended) -> Callable[[], None]:
 
 
 def case(
-    schema: Any, *valid: Any, invalid: Sequence[Any] = (), name: str = "case", family: str = "family"
+    schema: Any,
+    *valid: Any,
+    invalid: Sequence[Any] = (),
+    name: str = "case",
+    family: str = "family",
 ) -> Case:
     """A case of the id `name`, with the JSON values `valid` and `invalid` as its instances."""
     right, wrong = (tuple(Instance.of(value) for value in values) for values in (valid, invalid))

@@ -101,6 +101,37 @@ class TestTally:
         assert printed.startswith("Verdicts by keyword")
         assert printed.splitlines()[-1] == f"run: {run}"
 
+    def test_by_a_catalogue_of_ones_own(self, call, chatty, tmp_path):
+        run, _ = chatty
+        file = tmp_path / "mine.toml"
+        file.write_text(
+            """
+            [[departure]]
+            id = "mine"
+            class = "departure"
+            engine = "maskcourt"
+            versions = ">=0"
+            from = "what miniatures promise"
+            source = "https://example.com/miniatures"
+            says = "Miniatures reject what they please."
+            [[departure.when]]
+            kind = ["false_rejection"]
+            keyword = ["enum", "const", "type"]
+            """
+        )
+        by = ("tally", run, "--by", "departure", "--json")
+        found = json.loads(call(*by, "--departures", file)[1])
+        assert "mine" in {row["departure"] for row in found["rows"]}
+        assert "mine" not in {row["departure"] for row in json.loads(call(*by)[1])["rows"]}
+
+    def test_by_a_catalogue_that_is_broken(self, call, chatty, tmp_path):
+        run, _ = chatty
+        file = tmp_path / "mine.toml"
+        file.write_text("[[departure]]\nid = 'mine'")
+        code, printed, problems = call("tally", run, "--departures", file)
+        assert (code, printed) == (2, "")
+        assert problems.count("\n") == 1
+
     def test_by_a_column_cannot_fail_on_what_it_does_not_count(self, call, chatty):
         run, _ = chatty
         code, printed, problems = call(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+from click.testing import CliRunner
+
+from harness.cli import cli
 from harness.errors import UsageError
 from harness.resolver_comparison import compare
 from harness.store import create_or_resume
@@ -74,3 +78,13 @@ def test_cases_that_were_walked_differently_are_left_out_and_counted(stored):
 def test_runs_of_different_seeds_do_not_compare(stored):
     with pytest.raises(UsageError, match="differ in rules"):
         compare(stored("rollout", CLEARED), stored("shared", CLEARED, seed=1))
+
+
+def test_the_command_prints_the_same(stored):
+    rollout, shared = stored("rollout", CLEARED), stored("shared", CLEARED)
+    paths = [str(rollout.path), str(shared.path)]
+    printed = CliRunner().invoke(cli, ["resolvers", *paths, "--json"])
+    assert json.loads(printed.stdout) == compare(rollout, shared)
+    table = CliRunner().invoke(cli, ["resolvers", *paths])
+    assert "1 cases and 1 positions walked alike, 0 cases not" in table.stdout
+    assert "AllowsOnlyExtra" in table.stdout
