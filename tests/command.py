@@ -43,6 +43,8 @@ def begun(
             stderr=output,
             start_new_session=True,
             env={**os.environ, "TMPDIR": str(log.parent), **(environment or {})},
+            # a shell's background jobs ignore Ctrl-C, and hand that down to what they start
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
     try:
         yield process
