@@ -222,6 +222,7 @@ class _Asked:
     def __init__(self, validators: Validators, listener: Listener | None, place: _Place) -> None:
         self.others: frozenset[str] = frozenset()
         self._validators = validators
+        self._says_fast = _patient(validators) if validators.backtracks else validators.says_fast
         self._listener = listener
         self._kind = place.kind
         self._root = place.containers[0]
@@ -236,8 +237,7 @@ class _Asked:
 
     def rule(self, values: Iterable[Any], proven: bool) -> Iterator[Ruled]:
         """The ruling on the document with each of these values in its place."""
-        if self._validators.backtracks:
-            return map(self._judged, values)
+        proven = proven or self._validators.backtracks  # so that it is no suspicion either
         if self._kind == "name":
             return (self._named(value, proven) for value in values)
         tree = self._trees[()]
@@ -257,7 +257,7 @@ class _Asked:
     def _ruled(self, value: Any, tree: Tree | None, proven: bool) -> Ruled:
         """The ruling on one value, whose tree this is."""
         self._put(value)
-        valid = self._validators.says_fast(self._root[0])
+        valid = self._says_fast(self._root[0])
         if valid is False and not proven:
             error = self._validators.first_error(self._root[0])
             if error is not None:
@@ -271,8 +271,6 @@ class _Asked:
 
     def _judged(self, value: Any) -> Ruled:
         """The ruling on one value, as on a whole text."""
-        if value in self.others:
-            return _UNREAD[cuts.DUPLICATE_KEYS]
         self._put(value)
         return of_outcome(self._validators.judge_value(self._root[0], explain=True))
 
@@ -301,6 +299,11 @@ class _Asked:
         if any(part is value for part in heard.error.absolute_path):
             return None  # its pointer holds the name
         return self._validators.slow_complaints([heard.error], 1) or None
+
+
+def _patient(validators: Validators) -> Callable[[object], bool | None]:
+    """What jsonschema-rs says where it may reach its limit; None where it does."""
+    return lambda document: None if validators.gave_up(document) else validators.says_fast(document)
 
 
 _Members = list[tuple[str, Any]]

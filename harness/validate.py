@@ -276,7 +276,7 @@ class Validators:
 
     def _judge(self, value: object, *, explain: bool) -> Outcome:
         """What both validators say of a value; they never see the text that it was read from."""
-        if self.backtracks and self._gave_up(value):
+        if self.backtracks and self.gave_up(value):
             failed = Opinion("jsonschema-rs", None, failure="backtracking limit reached")
             return Outcome("undecided", "pattern_limit", (_UNASKED[0], failed))
         fast, fast_failure = _ask(self._fast, value)
@@ -294,7 +294,7 @@ class Validators:
             Opinion("jsonschema-rs", fast, fast_errors, fast_failure),
         )
 
-    def _gave_up(self, value: object) -> bool:
+    def gave_up(self, value: object) -> bool:
         """Whether jsonschema-rs reaches the limit, which it reports as an invalid value.
 
         Only looked for at the top of the errors: below, a wrong opinion of jsonschema-rs at

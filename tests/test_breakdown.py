@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from harness import cli
+from harness import cli_runs
 from harness.breakdown import CAUSE, GROUPINGS, breakdown
 from tests import books
 from tests.books import Book, all_bugs, classes
@@ -103,7 +103,7 @@ class TestRows:
 
 class TestGroupings:
     def test_are_those_of_the_command_line(self):
-        assert (*GROUPINGS, CAUSE) == cli.GROUPINGS
+        assert (*GROUPINGS, CAUSE) == cli_runs.GROUPINGS
 
     def test_by_category(self, stored):
         found = rows(stored(*by_hand()), "category", engine="a", kind="false_acceptance")

@@ -333,6 +333,17 @@ def test_where_jsonschema_rs_alone_says_invalid_its_error_is_named():
     assert found[:2] == [differ, differ]
 
 
+def test_where_the_limit_for_backtracking_is_reached():
+    """Which a word with an e at its end does here."""
+    texts = b'["', [b"x", b"ab", b"ae", b"b"], [b'"]'], [0] * 4
+    service = opened({"items": {"pattern": "^(?=x|ab)"}}, ValidatorService)
+    service.validators.gave_up = lambda value: value[0].endswith("e")
+    for many, one in ("weigh_many", "weigh_faults"), ("judge_many", "judge"):
+        found = weighed(service, texts, many)
+        assert found == one_by_one(service, texts, one)
+        assert [ruling[1] for ruling in found] == ["", "", "pattern_limit", ""]
+
+
 def test_no_more_documents_are_kept_than_there_is_room_for(monkeypatch):
     monkeypatch.setattr(prepared, "MAX_SPOTS", 2)
     service = opened({}, ValidatorService)
