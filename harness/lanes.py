@@ -12,7 +12,6 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
-import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -322,13 +321,6 @@ def _failed(case: Case, status: str, message: str) -> Rows:
         disputed_tokens=0,
     )
     return rows
-
-
-def save_vocabulary(vocabulary: Vocabulary) -> tempfile.TemporaryDirectory[str]:
-    """Write the vocabulary where hosts can read it; the directory's file is ``vocabulary``."""
-    directory = tempfile.TemporaryDirectory(prefix="maskcourt-")
-    vocabulary.save(Path(directory.name) / "vocabulary")
-    return directory
 
 
 def default_lanes() -> int:

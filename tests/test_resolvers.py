@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +10,9 @@ from hypothesis import given, settings
 from harness.case_run import CaseRun, Rules
 from harness.cases import open_cases
 from harness.engines import parse_spec
-from harness.lanes import Lane, LaneSettings, save_vocabulary
+from harness.lanes import Lane, LaneSettings
 from harness.panel import Limits
+from harness.scratch import saved_vocabulary
 from harness.tables import Rows
 from harness.vocabulary_readers import open_vocabulary
 from tests.oracle import RESOLVERS, flaws, trials, verdicts_at
@@ -80,9 +80,8 @@ def runs() -> Iterator[dict[str, CaseRun]]:
     """Both resolvers on one panel of real engines."""
     rules = Rules(cap=40)
     specs = (parse_spec("xgrammar"), parse_spec("llguidance"))
-    with save_vocabulary(open_vocabulary()) as directory:
-        path = str(Path(directory) / "vocabulary")
-        lane = Lane(LaneSettings(specs, path, Limits(compile=60), rules))
+    with saved_vocabulary(open_vocabulary()) as file:
+        lane = Lane(LaneSettings(specs, str(file), Limits(compile=60), rules))
         try:
             lane.open()
             tools = (lane.panel, lane.judge, lane.vocabulary)
