@@ -36,7 +36,7 @@ from harness.protocol import (
 )
 
 if TYPE_CHECKING:
-    from harness.vocabulary import Vocabulary
+    from harness.data.vocabulary import Vocabulary
 
 _PRESETS = {
     "spec": {"forced": False, "unicode_escapes": True},

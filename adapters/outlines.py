@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused
 
 if TYPE_CHECKING:
-    from harness.vocabulary import Vocabulary
+    from harness.data.vocabulary import Vocabulary
 
 
 class OutlinesEngine:

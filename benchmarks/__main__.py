@@ -16,10 +16,10 @@ from benchmarks.measure import Measurement
 from benchmarks.plan import FULL, PARTS, QUICK
 from benchmarks.report import as_json, machine, show
 from benchmarks.workloads import workload
-from harness.engines import parse_specs
-from harness.environments import provide_all
+from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import MaskcourtError
-from harness.vocabulary_readers import open_vocabulary
+from harness.processes.engines import parse_specs
+from harness.processes.environments import provide_all
 
 
 @click.command()

@@ -1,7 +1,7 @@
 """One lane under observation: run a case in a stated way, and say where the time went.
 
-The parts are the harness's own, put together as `harness.lanes.Lane` does; the services inside
-the hosts are metered ones (`benchmarks.meter`), and the resolver is watched by `Observed`.
+The parts are the harness's own, put together as `harness.processes.lanes.Lane` does; the services
+inside the hosts are metered ones (`benchmarks.meter`), and the resolver is watched by `Observed`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks.meter import peak_bytes
-from harness import wire
-from harness.case_run import CaseRun, Rules
-from harness.cases import Case
-from harness.continuations import Context
-from harness.engines import EngineSpec
+from harness.completion.continuations import Context
+from harness.data.cases import Case
+from harness.data.vocabulary import Vocabulary
 from harness.errors import UsageError
-from harness.findings import Findings, Status
-from harness.judge import Judge
-from harness.panel import Limits, Panel
-from harness.resolve import RESOLVERS, Effort, Resolver
-from harness.scene import Scene
-from harness.store import RunDirectory
-from harness.tables import Rows
-from harness.vocabulary import Vocabulary
-from harness.walk import Position
+from harness.method.case_run import CaseRun, Rules
+from harness.method.findings import Findings, Status
+from harness.method.resolve import RESOLVERS, Effort, Resolver
+from harness.method.scene import Scene
+from harness.method.walk import Position
+from harness.processes import wire
+from harness.processes.engines import EngineSpec
+from harness.processes.panel import Limits, Panel
+from harness.runs.store import RunDirectory
+from harness.runs.tables import Rows
+from harness.validation.judge import Judge
 
 NOT_RESOLVING = ("open", "check", "compile", "goto", "mask", "step", "probe", "lengthen", "exhaust")
 """Commands of an engine's or the validators' host that do not serve resolving; all others do."""

@@ -17,11 +17,11 @@ from multiprocessing.synchronize import Event
 from typing import Any
 
 from benchmarks.lane import BenchLane, Way
-from harness.cases import Case
-from harness.engines import EngineSpec
+from harness.data.cases import Case
 from harness.errors import MaskcourtError
-from harness.host_worker import die_with_parent
-from harness.panel import Limits
+from harness.processes.engines import EngineSpec
+from harness.processes.host_worker import die_with_parent
+from harness.processes.panel import Limits
 
 _TICK = 0.5
 """Seconds between looks at lanes that say nothing."""

@@ -10,12 +10,12 @@ from benchmarks.lane import BenchLane, Ran, Way
 from benchmarks.lanes import LanesRan, Setting, run_on_lanes
 from benchmarks.plan import Plan
 from benchmarks.workloads import Workload, resized
-from harness.cases import Case
-from harness.engines import EngineSpec
+from harness.data.cases import Case
+from harness.data.vocabulary import Vocabulary
 from harness.errors import MaskcourtError
-from harness.panel import Limits
-from harness.scratch import saved_vocabulary
-from harness.vocabulary import Vocabulary
+from harness.processes.engines import EngineSpec
+from harness.processes.panel import Limits
+from harness.processes.scratch import saved_vocabulary
 
 
 @dataclass(frozen=True)

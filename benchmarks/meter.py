@@ -18,9 +18,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from harness import wire
-from harness.engine_service import EngineService
-from harness.validator_service import ValidatorService
+from harness.processes import wire
+from harness.processes.engine_service import EngineService
+from harness.validation.validator_service import ValidatorService
 
 _TRIALS, _CALLS = 40, 500
 """Trials, and calls in each, with which the meter's own cost is measured."""

@@ -17,22 +17,22 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__
-from harness.case_run import Rules, reference_problem
-from harness.cases import Case, Selected, open_cases, select, styled
-from harness.engines import EngineSpec, parse_specs
-from harness.environments import provide_all
+from harness.data.cases import Case, Selected, open_cases, select, styled
+from harness.data.vocabulary import Vocabulary
+from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import InputError
-from harness.judge import INVALID, Judge
-from harness.lanes import CaseDone, LaneSettings, default_lanes, run_lanes
-from harness.panel import Limits
-from harness.progress import RunProgress
-from harness.resolve import Effort
-from harness.run_place import check_identity, check_place
-from harness.scratch import saved_vocabulary
-from harness.slow_schemas import default_directory
-from harness.store import RunDirectory, create_or_resume
-from harness.vocabulary import Vocabulary
-from harness.vocabulary_readers import open_vocabulary
+from harness.method.case_run import Rules, reference_problem
+from harness.method.resolve import Effort
+from harness.processes.engines import EngineSpec, parse_specs
+from harness.processes.environments import provide_all
+from harness.processes.lanes import CaseDone, LaneSettings, default_lanes, run_lanes
+from harness.processes.panel import Limits
+from harness.processes.scratch import saved_vocabulary
+from harness.processes.slow_schemas import default_directory
+from harness.report.progress import RunProgress
+from harness.runs.run_place import check_identity, check_place
+from harness.runs.store import RunDirectory, create_or_resume
+from harness.validation.judge import INVALID, Judge
 
 RUNS = "runs"
 
@@ -194,7 +194,7 @@ def code_hash() -> str:
     """A hash of the harness's and the adapters' own source: other code, other verdicts."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
-    for file in sorted([*root.glob("harness/*.py"), *root.glob("adapters/*.py")]):
+    for file in sorted([*root.glob("harness/**/*.py"), *root.glob("adapters/*.py")]):
         digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

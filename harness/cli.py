@@ -114,10 +114,10 @@ def cli(debug: bool) -> None:
 
 def _bench_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of a run, in the order of the help text."""
-    from harness.case_run import Rules
-    from harness.cases import STYLES
-    from harness.engines import DEFAULT
-    from harness.panel import Limits
+    from harness.data.cases import STYLES
+    from harness.method.case_run import Rules
+    from harness.processes.engines import DEFAULT
+    from harness.processes.panel import Limits
 
     limits, rules = Limits(), Rules()
     options = [
@@ -258,8 +258,8 @@ def bench(**options: Any) -> None:
     """Run the comparison and print who is wrong, how often and why."""
     from harness.bench import BenchRequest
     from harness.bench import bench as run_bench
-    from harness.case_run import Rules
-    from harness.panel import Limits
+    from harness.method.case_run import Rules
+    from harness.processes.panel import Limits
 
     request = BenchRequest(
         engines=options["engines"],

@@ -15,7 +15,7 @@ from harness.cli_print import print_json, table_console
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def engines(as_json: bool) -> None:
     """List the engines that can be named, with their options."""
-    from harness.engine_list import listed_engines
+    from harness.processes.engine_list import listed_engines
 
     rows = listed_engines()
     if as_json:
@@ -47,7 +47,7 @@ def engines(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def cases(spec: str, ids: bool, as_json: bool, **choice: Any) -> None:
     """Show what a set of cases holds, and what a selection takes of it."""
-    from harness.cases import open_cases, select
+    from harness.data.cases import open_cases, select
 
     source = open_cases(spec)
     selected = select(source, **choice, with_valid=choice["sample"] is not None)

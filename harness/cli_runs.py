@@ -14,8 +14,8 @@ from harness.cli_print import print_json, table_console
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.counts import Classify
-    from harness.store import RunDirectory
+    from harness.report.counts import Classify
+    from harness.runs.store import RunDirectory
 
 KINDS = ("false_acceptances", "false_rejections")
 GROUPINGS = (
@@ -48,8 +48,8 @@ def tally(
     run: Path, fail_on: tuple[str, ...], by: str | None, departures: Path | None, as_json: bool
 ) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
-    from harness.departures import classify, load_catalogue
-    from harness.store import open_run
+    from harness.runs.store import open_run
+    from harness.why.departures import classify, load_catalogue
 
     rule = functools.partial(classify, load_catalogue(departures))
     if by is None:
@@ -57,8 +57,8 @@ def tally(
         return
     if fail_on:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
-    from harness.breakdown import breakdown
-    from harness.render import print_breakdown
+    from harness.report.breakdown import breakdown
+    from harness.report.render import print_breakdown
 
     stored = open_run(run)
     found = breakdown(stored, by, rule)
@@ -90,9 +90,9 @@ def replay(
     VERDICT is a row of the run's table of verdicts, counted from 0; with an i before it, a row
     of the table of instances' verdicts.
     """
-    from harness import witness_reader
-    from harness.replay_report import print_replay, print_witness
-    from harness.store import open_run
+    from harness.runs.store import open_run
+    from harness.witnesses import witness_reader
+    from harness.witnesses.replay_report import print_replay, print_witness
 
     if bool(verdicts) + (sample is not None) + everything != 1:
         raise UsageError("say which verdicts to replay", "VERDICT numbers, --sample N, or --all")
@@ -120,9 +120,9 @@ def resolvers(rollout: Path, shared: Path, as_json: bool) -> None:
 
     ROLLOUT and SHARED are runs of the same walks, made with --resolver rollout and shared.
     """
-    from harness.render import print_resolvers
-    from harness.resolver_comparison import compare
-    from harness.store import open_run
+    from harness.report.render import print_resolvers
+    from harness.report.resolver_comparison import compare
+    from harness.runs.store import open_run
 
     found = compare(open_run(rollout), open_run(shared))
     if as_json:
@@ -139,8 +139,8 @@ def show_summary(
     rule: Classify | None = None,
 ) -> None:
     """Print the summary of a run; leave with 1 where any engine has a verdict of `fail_on`."""
-    from harness.render import print_summary
-    from harness.tally import summary
+    from harness.report.render import print_summary
+    from harness.report.tally import summary
 
     counts = summary(run) if rule is None else summary(run, rule)
     if as_json:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from harness.counts import TABLES
-from harness.store import create_or_resume, open_run
-from harness.tables import Rows
+from harness.report.counts import TABLES
+from harness.runs.store import create_or_resume, open_run
+from harness.runs.tables import Rows
 
 ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
 A, B, C = 1, 2, 4

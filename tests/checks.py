@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from harness.case_run import Rules
-from harness.cases import Case, Instance
-from harness.rollout import LIMIT
-from harness.tables import Rows
-from harness.validator_service import ValidatorService
+from harness.data.cases import Case, Instance
+from harness.method.case_run import Rules
+from harness.method.rollout import LIMIT
+from harness.runs.tables import Rows
+from harness.validation.validator_service import ValidatorService
 from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case
 from tests.miniatures import (
     AcceptsExtra,

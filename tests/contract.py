@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.data.vocabulary import Vocabulary
 from harness.protocol import (
     Engine,
     FollowingMatcher,
@@ -27,7 +28,6 @@ from harness.protocol import (
     follow_by_mask,
     token_ids,
 )
-from harness.vocabulary import Vocabulary
 
 _LONGER = r"""
 {" {"a":" {"a {} [] {[ [{ [[ ]] ]} }} }] "} "] }, ], {"name {"a":· [1 [" ["a [1, [1,2] [true ·{ ·[

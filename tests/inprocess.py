@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from harness import wire
-from harness.case_run import CaseRun, Rules
-from harness.cases import Case, Instance
-from harness.engine_service import EngineService
-from harness.engines import EngineSpec
-from harness.host_worker import Service
-from harness.hosts import Ended
-from harness.judge import Judge
-from harness.outcomes import Crashed, Failure, OutOfMemory, TimedOut
-from harness.panel import Answer, Ask, Limits, Panel
+from harness.data.cases import Case, Instance
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.method.case_run import CaseRun, Rules
+from harness.method.resolve import Effort, Resolver, SharedResolver
+from harness.processes import wire
+from harness.processes.engine_service import EngineService
+from harness.processes.engines import EngineSpec
+from harness.processes.host_worker import Service
+from harness.processes.hosts import Ended
+from harness.processes.outcomes import Crashed, Failure, OutOfMemory, TimedOut
+from harness.processes.panel import Answer, Ask, Limits, Panel
 from harness.protocol import complete_options
-from harness.resolve import Effort, Resolver, SharedResolver
-from harness.tables import Rows
-from harness.validator_service import ValidatorService
-from harness.vocabulary import Vocabulary, byte_vocabulary
+from harness.runs.tables import Rows
+from harness.validation.judge import Judge
+from harness.validation.validator_service import ValidatorService
 from tests import miniatures
 
 UNCAPPED = Rules(cap=None)
@@ -48,7 +48,7 @@ class Died(BaseException):
 
 
 class InProcessHost:
-    """Stands in for `harness.hosts.Host`: the same questions, answered by a service in here."""
+    """Stands in for `harness.processes.hosts.Host`: the same questions, answered by a service in here."""
 
     def __init__(self, make: Callable[[], Service], words: int = 1) -> None:
         self.mask = np.zeros(words, dtype=np.uint32)

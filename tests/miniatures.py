@@ -40,8 +40,8 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from harness import __version__
+from harness.data.vocabulary import Vocabulary
 from harness.protocol import EngineInfo, Mask, Option, Refused, allows, set_bits
-from harness.vocabulary import Vocabulary
 
 Schema = dict[str, Any]
 Options = Mapping[str, bool | int | str]

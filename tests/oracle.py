@@ -16,11 +16,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from harness.case_run import Rules
-from harness.cases import Case
-from harness.resolve import Effort, RolloutResolver, SharedResolver
-from harness.tables import Rows
-from harness.vocabulary import Vocabulary, byte_vocabulary
+from harness.data.cases import Case
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.method.case_run import Rules
+from harness.method.resolve import Effort, RolloutResolver, SharedResolver
+from harness.runs.tables import Rows
 from tests import miniatures
 from tests.inprocess import case, default_options, records, run_case
 

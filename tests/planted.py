@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Self
 
 from adapters.llguidance import LLGuidanceEngine
+from harness.data.vocabulary import Vocabulary
 from harness.protocol import Mask, Matcher, set_bits
-from harness.vocabulary import Vocabulary
 from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
 
 WRITTEN = b"1"

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from harness import wire
+from harness.processes import wire
 
 
 class NativePanic(BaseException):

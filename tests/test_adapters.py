@@ -15,10 +15,10 @@ import pytest
 from adapters.llguidance import LLGuidanceEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
+from harness.data.vocabulary import Vocabulary
+from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import UsageError
 from harness.protocol import Engine, Matcher, Refused, allows, complete_options, token_ids
-from harness.vocabulary import Vocabulary
-from harness.vocabulary_readers import open_vocabulary
 from tests.contract import (
     Contract,
     check_identity,

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.assertions import WIDE_FORMATS, lost_at, may_become
-from harness.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
-from harness.validate import Validators
+from harness.schema.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.validation.validate import Validators
+from harness.why.assertions import WIDE_FORMATS, lost_at, may_become
 
 
 @lru_cache(maxsize=64)

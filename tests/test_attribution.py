@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from harness.attribution import Attribution, Force
-from harness.jsontext import Mode
-from harness.likely import Likely
-from harness.partial import Cursor, feed
-from harness.refutation import Here, Refutation, inside
-from harness.token_category import CATEGORIES
+from harness.schema.likely import Likely
+from harness.text.jsontext import Mode
+from harness.text.partial import Cursor, feed
+from harness.why.attribution import Attribution, Force
+from harness.why.refutation import Here, Refutation, inside
+from harness.why.token_category import CATEGORIES
 
 OBJECT = {
     "type": "object",

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.tally import summary
-from harness.vocabulary import byte_vocabulary
+from harness.data.vocabulary import byte_vocabulary
+from harness.report.tally import summary
 from tests.command import (
     begun,
     descendants,

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from harness import cli_runs
-from harness.breakdown import CAUSE, GROUPINGS, breakdown
+from harness.report.breakdown import CAUSE, GROUPINGS, breakdown
 from tests import books
 from tests.books import Book, all_bugs, classes
 

@@ -9,9 +9,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.canonical import Canonical
-from harness.vocabulary import Vocabulary, byte_vocabulary
-from harness.vocabulary_readers import open_vocabulary
+from harness.data.canonical import Canonical
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.data.vocabulary_readers import open_vocabulary
 
 ANYTHING = r"[\s\S]+"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cases import (
+from harness.data.cases import (
     Case,
     Instance,
     ListedCases,

@@ -5,8 +5,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from harness.case_hub import DATASET, REVISION
-from harness.cases import open_cases, select
+from harness.data.case_hub import DATASET, REVISION
+from harness.data.cases import open_cases, select
 from harness.errors import InputError, UsageError
 
 ROWS = {

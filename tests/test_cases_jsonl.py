@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from harness import strict_json
-from harness.cases import Instance, open_cases, select
+from harness.data.cases import Instance, open_cases, select
 from harness.errors import InputError
+from harness.text import strict_json
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import case_archives
-from harness.case_archives import content_sha256
-from harness.case_maskbench import data_sha256, family_of
-from harness.cases import open_cases, select
-from harness.download import MASKBENCH
+from harness.data import case_archives
+from harness.data.case_archives import content_sha256
+from harness.data.case_maskbench import data_sha256, family_of
+from harness.data.cases import open_cases, select
+from harness.data.download import MASKBENCH
 from harness.errors import InputError
 
 ROOT = "jsonschemabench-0123abc/maskbench/data/"

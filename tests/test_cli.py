@@ -10,14 +10,14 @@ import subprocess
 
 import pytest
 
-import harness.store
+import harness.runs.store
 from harness import __version__
-from harness.case_run import Rules
 from harness.cli import main
 from harness.cli_runs import GROUPINGS
-from harness.engines import BUILT_IN
+from harness.data.vocabulary import byte_vocabulary
 from harness.errors import UsageError
-from harness.vocabulary import byte_vocabulary
+from harness.method.case_run import Rules
+from harness.processes.engines import BUILT_IN
 from tests.command import maskcourt
 
 
@@ -235,7 +235,7 @@ class TestErrors:
         def fail(path):
             raise error
 
-        monkeypatch.setattr(harness.store, "open_run", fail)
+        monkeypatch.setattr(harness.runs.store, "open_run", fail)
 
     def test_are_one_line_with_the_hint(self, call, monkeypatch):
         self.failing(monkeypatch, UsageError("no such\nthing", "try another"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.columns import (
+from harness.runs.columns import (
     Coded,
     distinct,
     folded,

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness import content, wire
-from harness.content import CONTENT, STRUCTURE, Listener, Names, unique
-from harness.drafts import draft_of
-from harness.validator_service import ValidatorService
+from harness.processes import wire
+from harness.validation import content
+from harness.validation.content import CONTENT, STRUCTURE, Listener, Names, unique
+from harness.validation.drafts import draft_of
+from harness.validation.validator_service import ValidatorService
 
 DRAFTS = {
     "draft-04": "http://json-schema.org/draft-04/schema#",

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.continuations import MAX_CANDIDATES, Continuations
-from harness.jsontext import START, advance
+from harness.completion.continuations import MAX_CANDIDATES, Continuations
+from harness.text.jsontext import START, advance
 
 OBJECT = {
     "type": "object",
@@ -275,8 +275,8 @@ def test_forgetting_changes_no_answer(monkeypatch):
     schema, reference, _, _ = REACHABLE["another branch by its name"]
     remembering, forgetful = (Continuations(schema, reference.encode()) for _ in range(2))
     expected = [remembering.at(k).group(TOKENS)[1] for k in range(len(reference))]
-    monkeypatch.setattr("harness.endings._MAX_HELD_BYTES", 0)
-    monkeypatch.setattr("harness.heads._MAX_HELD", 0)
+    monkeypatch.setattr("harness.completion.endings._MAX_HELD_BYTES", 0)
+    monkeypatch.setattr("harness.completion.heads._MAX_HELD", 0)
     assert [forgetful.at(k).group(TOKENS)[1] for k in range(len(reference))] == expected
 
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import cuts, strict_json, wire
-from harness.cuts import Spot
+from harness.processes import wire
+from harness.text import strict_json
+from harness.validation import cuts
+from harness.validation.cuts import Spot
 
 
 def cut(prefix: bytes, middles: list[bytes], *suffixes: bytes) -> cuts.Groups:

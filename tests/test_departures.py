@@ -9,14 +9,14 @@ from dataclasses import replace
 import pyarrow.parquet as pq
 import pytest
 
-from harness.attribution import Attribution
-from harness.departures import ANY, KINDS, PLACES, classify, load_catalogue
+from harness.data.vocabulary import byte_vocabulary
 from harness.errors import InputError, UsageError
-from harness.jsontext import START, Mode, State, advance
-from harness.places import place_of
-from harness.store import create_or_resume, sha256_of
-from harness.tables import Rows
-from harness.vocabulary import byte_vocabulary
+from harness.runs.store import create_or_resume, sha256_of
+from harness.runs.tables import Rows
+from harness.text.jsontext import START, Mode, State, advance
+from harness.text.places import place_of
+from harness.why.attribution import Attribution
+from harness.why.departures import ANY, KINDS, PLACES, classify, load_catalogue
 from tests.departure_examples import (
     EXAMPLES,
     EXTRA_EARLY,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.dispute import draw, find_disputes
+from harness.method.dispute import draw, find_disputes
 from harness.protocol import set_bits
 
 SIZE = 70

@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from click.testing import CliRunner
 
-from harness import download
-from harness.case_archives import content_sha256
-from harness.download import fetch
+from harness.data import download
+from harness.data.case_archives import content_sha256
+from harness.data.download import fetch
 from harness.errors import InputError, UsageError
 
 CONTENT = bytes(range(256)) * 4096

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import ecma
-from harness.ecma_syntax import DIGITS, HIGHEST, PatternError, complement, tokens
-from harness.validate import Unjudgeable, Validators
+from harness.validation import ecma
+from harness.validation.ecma_syntax import DIGITS, HIGHEST, PatternError, complement, tokens
+from harness.validation.validate import Unjudgeable, Validators
 
 
 def searched(pattern: str, text: str) -> bool:

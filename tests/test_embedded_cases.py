@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from harness.cases import Case, Instance, open_cases
-from harness.data_paths import data_path
-from harness.validate import Unjudgeable, Validators
+from harness.data.cases import Case, Instance, open_cases
+from harness.data.data_paths import data_path
+from harness.validation.validate import Unjudgeable, Validators
 
 CASES = list(open_cases("embedded"))
 FAMILIES = sorted({case.family for case in CASES})

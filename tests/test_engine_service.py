@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import wire
-from harness.engine_service import LIES, NO_CONTINUATION, EngineService
+from harness.data.vocabulary import byte_vocabulary
+from harness.method.rollout import ENDINGS
+from harness.processes import wire
+from harness.processes.engine_service import LIES, NO_CONTINUATION, EngineService
 from harness.protocol import allows, follow_by_mask, token_ids
-from harness.rollout import ENDINGS
-from harness.vocabulary import byte_vocabulary
 from tests import miniatures
 from tests.inprocess import default_options, travelled
 

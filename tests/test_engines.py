@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import engine_list
-from harness.engine_list import listed_engines
-from harness.engines import (
+from harness.errors import UsageError
+from harness.processes import engine_list
+from harness.processes.engine_list import listed_engines
+from harness.processes.engines import (
     BUILT_IN,
     DEFAULT,
     EngineSpec,
@@ -24,7 +25,6 @@ from harness.engines import (
     parse_specs,
     split_specs,
 )
-from harness.errors import UsageError
 from harness.protocol import Option
 
 MINE = "tests.test_engines:Mine"
@@ -220,7 +220,9 @@ class TestOwnAdapters:
         (tmp_path / "my_colours.py").write_text(
             "import colorsys\nclass Engine:\n    OPTIONS = {}\n    compile = None\n"
         )
-        program = "from harness.engines import parse_spec; parse_spec('my_colours:Engine')"
+        program = (
+            "from harness.processes.engines import parse_spec; parse_spec('my_colours:Engine')"
+        )
         root = Path(__file__).parent.parent
         done = subprocess.run(
             [sys.executable, "-P", "-c", program],
@@ -319,8 +321,8 @@ def test_installed_versions_are_listed(monkeypatch):
 def test_no_engine_is_imported_to_be_listed_or_named():
     program = (
         "import sys\n"
-        "from harness.engine_list import listed_engines\n"
-        "from harness.engines import DEFAULT, parse_specs\n"
+        "from harness.processes.engine_list import listed_engines\n"
+        "from harness.processes.engines import DEFAULT, parse_specs\n"
         "listed_engines(); parse_specs(DEFAULT)\n"
         "print(sorted({'torch', 'xgrammar', 'llguidance', 'outlines_core'} & set(sys.modules)))\n"
     )

@@ -22,12 +22,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import environments
-from harness.engines import EngineSpec, parse_spec
-from harness.environments import environments_directory, provide, provide_all
 from harness.errors import UsageError
-from harness.outcomes import Compiled
-from harness.panel import Limits, Panel
+from harness.processes import environments
+from harness.processes.engines import EngineSpec, parse_spec
+from harness.processes.environments import environments_directory, provide, provide_all
+from harness.processes.outcomes import Compiled
+from harness.processes.panel import Limits, Panel
 from harness.protocol import allows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -191,8 +191,8 @@ def in_another_process(spec_text, directory):
     """Start `provide` for a spec in a process of its own."""
     code = (
         "import sys; sys.path.append('.')\n"
-        "from harness.engines import parse_spec\n"
-        "from harness.environments import provide\n"
+        "from harness.processes.engines import parse_spec\n"
+        "from harness.processes.environments import provide\n"
         f"print(provide(parse_spec({spec_text!r})).interpreter)"
     )
     return subprocess.Popen(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.estimates import Drawn, Estimate, estimate
+from harness.report.estimates import Drawn, Estimate, estimate
 
 
 def estimated(disputes, hits):

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.precision import keeps_numbers
 from harness.protocol import Mask, allows
-from harness.tables import Rows
-from harness.validate import Validators
+from harness.runs.tables import Rows
+from harness.text.precision import keeps_numbers
+from harness.validation.validate import Validators
 from tests import miniatures
 from tests.inprocess import default_options, records
 from tests.miniatures import Enumerator

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.findings import (
+from harness.method.findings import (
     ENDED,
     FAILED,
     KINDS,
@@ -22,8 +22,8 @@ from harness.findings import (
     verdicts,
     witnessed,
 )
-from harness.outcomes import Failure
-from harness.rollout import ENDINGS
+from harness.method.rollout import ENDINGS
+from harness.processes.outcomes import Failure
 
 TOKEN = 65
 FAULT = Evidence("", "enum", "/enum", "/0")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.flaws import BUDGET, HUNTS
+from harness.data.vocabulary import byte_vocabulary
+from harness.method.flaws import BUDGET, HUNTS
+from harness.method.rollout import LIMIT, exhausted
 from harness.protocol import set_bits
-from harness.rollout import LIMIT, exhausted
-from harness.vocabulary import byte_vocabulary
 from tests.inprocess import UNCAPPED, case, make_run, records, run_case
 from tests.miniatures import (
     AcceptsExtra,

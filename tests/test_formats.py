@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import format_checks, format_grammars, formats
-from harness.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
-from harness.validate import Validators
+from harness.schema.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.validation import format_checks, format_grammars, formats
+from harness.validation.validate import Validators
 
 IDENTIFIERS = {
     "draft-04": "http://json-schema.org/draft-04/schema#",

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
-from harness.hints import Hints, property_names
-from harness.likely import Likely
-from harness.patterns import pattern
-from harness.schema_merge import merged
+from harness.schema.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.schema.hints import Hints, property_names
+from harness.schema.likely import Likely
+from harness.schema.patterns import pattern
+from harness.schema.schema_merge import merged
 
 SCHEMAS = {
     "const": {"const": {"a": [1]}},

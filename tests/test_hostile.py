@@ -9,7 +9,7 @@ import socket
 import pyarrow.parquet as pq
 import pytest
 
-from harness.outcomes import COMPILE_WORDS
+from harness.processes.outcomes import COMPILE_WORDS
 from tests.command import maskcourt
 
 pytestmark = pytest.mark.engines

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import wire
-from harness.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
-from harness.outcomes import Crashed, OutOfMemory, TimedOut
+from harness.processes import wire
+from harness.processes.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
+from harness.processes.outcomes import Crashed, OutOfMemory, TimedOut
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc")
 
@@ -75,7 +75,7 @@ class TestAnswers:
         assert host.request({"do": "pid"}).head["pid"] == first
 
     def test_the_mask_is_shared(self, vocabulary, vocabulary_file):
-        spec = HostSpec("engine", "harness.engine_service:EngineService")
+        spec = HostSpec("engine", "harness.processes.engine_service:EngineService")
         host = Host(spec, vocabulary.words)
         assert host.start() is None
         opened = {
@@ -347,7 +347,7 @@ class TestEnds:
     @pytest.mark.parametrize("what", ["sleep", "spin"])
     def test_a_host_dies_with_its_coordinator(self, what):
         program = (
-            "from harness.hosts import Host, HostSpec\n"
+            "from harness.processes.hosts import Host, HostSpec\n"
             "host = Host(HostSpec('host', 'tests.services:Obedient'))\n"
             "host.start()\n"
             "print(host.request({'do': 'pid'}).head['pid'], flush=True)\n"

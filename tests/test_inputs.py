@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.vocabulary import byte_vocabulary
+from harness.data.vocabulary import byte_vocabulary
 from tests.command import maskcourt
 
 ENGINES = "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"

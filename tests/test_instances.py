@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.cases import Case, Instance, styled
-from harness.vocabulary import byte_vocabulary
+from harness.data.cases import Case, Instance, styled
+from harness.data.vocabulary import byte_vocabulary
 from tests.inprocess import case, records, run_case
 from tests.miniatures import (
     AcceptsExtra,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.jsontext import START, Mode, State, advance
+from harness.text.jsontext import START, Mode, State, advance
 
 VALUES = st.recursive(
     st.none()

@@ -8,7 +8,8 @@ import socket
 import numpy as np
 import pytest
 
-from harness.judge import (
+from harness.processes.outcomes import Crashed, OutOfMemory
+from harness.validation.judge import (
     CHUNK,
     CONTESTED,
     INVALID,
@@ -19,8 +20,7 @@ from harness.judge import (
     Ruling,
     Unjudgeable,
 )
-from harness.outcomes import Crashed, OutOfMemory
-from harness.validator_service import ValidatorService, pointer_parts
+from harness.validation.validator_service import ValidatorService, pointer_parts
 from tests.inprocess import Died, InProcessJudge
 
 MEMORY = 2 << 30

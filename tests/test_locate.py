@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from harness.locate import at_fault, failing_parts, memoisable, skeleton
-from harness.spans import root_of
-from harness.validate import Validators
-from harness.validator_service import pointer_parts
+from harness.text.spans import root_of
+from harness.validation.validate import Validators
+from harness.validation.validator_service import pointer_parts
+from harness.why.locate import at_fault, failing_parts, memoisable, skeleton
 
 D4 = "http://json-schema.org/draft-04/schema#"
 D7 = "http://json-schema.org/draft-07/schema#"

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from harness import locating as locating_module
-from harness.judge import SUSPECT, Ruling
-from harness.locating import MAX_SEARCHES, Locating
-from harness.tables import Rows
+from harness.runs.tables import Rows
+from harness.validation.judge import SUSPECT, Ruling
+from harness.why import locating as locating_module
+from harness.why.locating import MAX_SEARCHES, Locating
 from tests.inprocess import case, records, run_case
 from tests.miniatures import AcceptsExtra, Enumerator, ForgetsMaxItems
 from tests.oracle import RESOLVERS, Trial, Verdict, is_valid, trials, written_at

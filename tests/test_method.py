@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from harness.case_run import MAX_FAILURES, Rules
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.method.case_run import MAX_FAILURES, Rules
 from harness.protocol import set_bits
-from harness.tables import SCHEMAS, Rows
-from harness.vocabulary import Vocabulary, byte_vocabulary
+from harness.runs.tables import SCHEMAS, Rows
 from tests import miniatures
 from tests.inprocess import UNCAPPED, case, make_run, records, run_case
 from tests.miniatures import (

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.data.vocabulary import byte_vocabulary
 from harness.protocol import Refused, allows, complete_options, token_ids
-from harness.vocabulary import byte_vocabulary
 from tests import miniatures
 from tests.contract import Contract, check_identity, check_token_bytes, mask_of, small_vocabulary
 
@@ -256,7 +256,7 @@ class TestFailures:
 PROGRAM = """
 import resource, signal
 import numpy as np
-from harness.vocabulary import byte_vocabulary
+from harness.data.vocabulary import byte_vocabulary
 from tests import miniatures
 
 def one_more_second():

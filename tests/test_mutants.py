@@ -14,21 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import (
-    case_run,
-    dispute,
-    engine_service,
-    findings,
-    flaws,
-    judge,
-    locating,
-    scene,
-    validate,
-    verdict_notes,
-)
-from harness.findings import Findings, Status
-from harness.instances import Fed
-from harness.rollout import Rollout
+from harness.method import case_run, dispute, findings, flaws, scene, verdict_notes
+from harness.method.findings import Findings, Status
+from harness.method.instances import Fed
+from harness.method.rollout import Rollout
+from harness.processes import engine_service
+from harness.validation import judge, validate
+from harness.why import locating
 from tests import checks
 
 # The validators raise the limit for good, and hypothesis remarks on it.

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from harness import wire
-from harness.engines import EngineSpec
-from harness.outcomes import (
+from harness.processes import wire
+from harness.processes.engines import EngineSpec
+from harness.processes.outcomes import (
     Compiled,
     Crashed,
     MaskLies,
@@ -20,7 +20,7 @@ from harness.outcomes import (
     Refused,
     TimedOut,
 )
-from harness.panel import Limits, Panel, Stepped
+from harness.processes.panel import Limits, Panel, Stepped
 from harness.protocol import token_ids
 from tests import miniatures
 from tests.inprocess import Died, InProcessPanel, default_options, names_of

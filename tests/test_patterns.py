@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.patterns import Pattern, pattern
+from harness.schema.patterns import Pattern, pattern
 
 EXPRESSIONS = [
     "^[a-z]+-[0-9]{3}$",

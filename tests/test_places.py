@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.jsontext import START, Mode, advance
-from harness.places import place_of
+from harness.text.jsontext import START, Mode, advance
+from harness.text.places import place_of
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import prepared, wire
-from harness.judge import CONTESTED, INVALID, SUSPECT, UNDECIDED, VALID
-from harness.validate import Validators
-from harness.validator_service import ValidatorService
+from harness.processes import wire
+from harness.validation import prepared
+from harness.validation.judge import CONTESTED, INVALID, SUSPECT, UNDECIDED, VALID
+from harness.validation.validate import Validators
+from harness.validation.validator_service import ValidatorService
 from tests.test_content import DRAFTS, Gullible, opened, rulings
 
 Validators("true")  # raises the limit of recursion, which must not change within a property

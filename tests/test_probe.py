@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.probe import Probed, arrays_of, from_arrays, probe
+from harness.processes.probe import Probed, arrays_of, from_arrays, probe
 from tests.inprocess import default_options
 from tests.miniatures import ConsumeLies, Enumerator, ForbidsOne, LanguageMatcher, MaskLies
 from tests.replaying import EOS, VOCABULARY

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.data.vocabulary import byte_vocabulary
 from harness.protocol import (
     CONFIG,
     Option,
@@ -21,7 +22,6 @@ from harness.protocol import (
     switch,
     token_ids,
 )
-from harness.vocabulary import byte_vocabulary
 from tests.miniatures import ConsumeLies, Enumerator, MaskLies
 
 WORDS = 4

@@ -7,9 +7,9 @@ import io
 import pytest
 from rich.console import Console
 
-from harness.breakdown import breakdown
-from harness.render import print_breakdown, print_summary
-from harness.tally import summary
+from harness.report.breakdown import breakdown
+from harness.report.render import print_breakdown, print_summary
+from harness.report.tally import summary
 from tests import books
 from tests.books import Book, all_bugs, classes
 

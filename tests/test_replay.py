@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.data.vocabulary import byte_vocabulary
 from harness.errors import RunDirectoryError, UsageError
+from harness.method.rollout import LIMIT
 from harness.protocol import set_bits
-from harness.replay import Replayed, replay
-from harness.rollout import LIMIT
-from harness.store import RunDirectory
-from harness.vocabulary import byte_vocabulary
-from harness.witness_reader import every, named
+from harness.runs.store import RunDirectory
+from harness.witnesses.replay import Replayed, replay
+from harness.witnesses.witness_reader import every, named
 from tests.inprocess import UNCAPPED, case, run_case
 from tests.miniatures import (
     AcceptsExtra,

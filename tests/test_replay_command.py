@@ -7,7 +7,7 @@ import json
 import pytest
 
 from harness.cli import main
-from harness.store import RunDirectory
+from harness.runs.store import RunDirectory
 from tests.command import maskcourt
 from tests.replaying import Book, stored
 

@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from harness import run_reader
 from harness.errors import RunDirectoryError, UsageError
-from harness.run_reader import Cursor, RunReader, by_case
-from harness.store import RunDirectory, open_run
-from harness.witness_reader import Choice, every, named, sample, witnesses
+from harness.runs import run_reader
+from harness.runs.run_reader import Cursor, RunReader, by_case
+from harness.runs.store import RunDirectory, open_run
+from harness.witnesses.witness_reader import Choice, every, named, sample, witnesses
 from tests.replaying import EOS, VOCABULARY, Book, stored, unfinished
 
 CASES = 4

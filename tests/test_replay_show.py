@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from harness.store import RunDirectory, open_run
-from harness.witness_reader import named
-from harness.witness_text import described, readable
+from harness.runs.store import RunDirectory, open_run
+from harness.witnesses.witness_reader import named
+from harness.witnesses.witness_text import described, readable
 from tests.replaying import EOS, VOCABULARY, Book, stored
 
 ENGINES = ("one:A", "two:B", "three:C")

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from harness.errors import UsageError
-from harness.resolver_comparison import compare
-from harness.store import create_or_resume
+from harness.report.resolver_comparison import compare
+from harness.runs.store import create_or_resume
 from tests.inprocess import case, make_run
 from tests.miniatures import Enumerator, ForbidsOne
 from tests.oracle import RESOLVERS

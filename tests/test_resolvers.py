@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 
-from harness.case_run import CaseRun, Rules
-from harness.cases import open_cases
-from harness.engines import parse_spec
-from harness.lanes import Lane, LaneSettings
-from harness.panel import Limits
-from harness.scratch import saved_vocabulary
-from harness.tables import Rows
-from harness.vocabulary_readers import open_vocabulary
+from harness.data.cases import open_cases
+from harness.data.vocabulary_readers import open_vocabulary
+from harness.method.case_run import CaseRun, Rules
+from harness.processes.engines import parse_spec
+from harness.processes.lanes import Lane, LaneSettings
+from harness.processes.panel import Limits
+from harness.processes.scratch import saved_vocabulary
+from harness.runs.tables import Rows
 from tests.oracle import RESOLVERS, flaws, trials, verdicts_at
 
 # The validators raise the limit for good, and hypothesis remarks on it.

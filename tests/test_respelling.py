@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from harness.respelling import respelt
-from harness.validate import Validators
+from harness.validation.respelling import respelt
+from harness.validation.validate import Validators
 
 
 def louder(pattern: str) -> str:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.method.rollout import Preferences, Rollout, keyed_index, roll_out
 from harness.protocol import set_bits, token_ids
-from harness.rollout import Preferences, Rollout, keyed_index, roll_out
-from harness.vocabulary import Vocabulary, byte_vocabulary
 from tests.contract import small_vocabulary
 
 VOCABULARY = byte_vocabulary([b"}]", b"null", b'": "', b"abc", b"abcd", b"a b", b" \n"], [b"<pad>"])

@@ -11,11 +11,11 @@ import pytest
 
 import harness.bench
 from harness.bench import BenchRequest, bench
-from harness.engines import EngineSpec, parse_specs
+from harness.data.vocabulary import byte_vocabulary
 from harness.errors import RunDirectoryError
-from harness.run_place import check_identity, check_place
-from harness.store import create_or_resume
-from harness.vocabulary import byte_vocabulary
+from harness.processes.engines import EngineSpec, parse_specs
+from harness.runs.run_place import check_identity, check_place
+from harness.runs.store import create_or_resume
 
 KNOWN = {"rules": {"seed": 0}, "data": {"cases": 3}}
 

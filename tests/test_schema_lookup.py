@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.schema_lookup import SchemaLookup
+from harness.schema.schema_lookup import SchemaLookup
 
 TREE = {
     "$ref": "#/$defs/t",

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import scratch
-from harness.scratch import saved_vocabulary, scratch_directory, sweep
-from harness.vocabulary import Vocabulary, byte_vocabulary
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.processes import scratch
+from harness.processes.scratch import saved_vocabulary, scratch_directory, sweep
 from tests.command import ROOT
 
 OWNER = (
-    "from harness.scratch import scratch_directory\n"
+    "from harness.processes.scratch import scratch_directory\n"
     "with scratch_directory() as directory:\n"
     "    (directory / 'file').touch()\n"
     "    print(directory, flush=True)\n"

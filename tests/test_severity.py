@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.severity import SEVERITIES, severities
+from harness.report.severity import SEVERITIES, severities
 
 
 def severity(token, size=1000, on_path=False, ends=False):

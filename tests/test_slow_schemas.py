@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.engines import EngineSpec
-from harness.outcomes import Compiled, TimedOut
-from harness.panel import Limits, Panel
-from harness.slow_schemas import SlowSchemas, default_directory
+from harness.processes.engines import EngineSpec
+from harness.processes.outcomes import Compiled, TimedOut
+from harness.processes.panel import Limits, Panel
+from harness.processes.slow_schemas import SlowSchemas, default_directory
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from harness import store
 from harness.errors import RunDirectoryError
-from harness.store import FORMAT, MANIFEST, create_or_resume, open_run, sha256_of
-from harness.tables import SCHEMAS, Rows
+from harness.runs import store
+from harness.runs.store import FORMAT, MANIFEST, create_or_resume, open_run, sha256_of
+from harness.runs.tables import SCHEMAS, Rows
 
 IDENTITY = {"engines": {"a": {"version": "1"}, "b": {"version": "2"}}, "rules": {"seed": 0}}
 CASES = ("zebra", "apple", "mango")
@@ -480,7 +480,7 @@ class TestLock:
     PROGRAM = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from harness.store import create_or_resume\n"
+        "from harness.runs.store import create_or_resume\n"
         "run = create_or_resume(Path(sys.argv[1]), {'seed': 0}, {})\n"
         "print('locked', flush=True)\n"
         "sys.stdin.read()\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.strict_json import (
+from harness.text.strict_json import (
     MAX_DEPTH,
     DuplicateKeys,
     JsonError,

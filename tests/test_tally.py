@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from harness import tally
-from harness.counts import ERRORS
+from harness.report import tally
+from harness.report.counts import ERRORS
 from tests import books
 from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run

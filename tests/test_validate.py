@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import formats, strict_json
-from harness.complaints import MAX_MESSAGE
-from harness.drafts import draft_of
-from harness.validate import MAX_COMPLAINTS, Unjudgeable, Validators
+from harness.text import strict_json
+from harness.validation import formats
+from harness.validation.complaints import MAX_MESSAGE
+from harness.validation.drafts import draft_of
+from harness.validation.validate import MAX_COMPLAINTS, Unjudgeable, Validators
 
 DRAFTS = {
     "draft-04": "http://json-schema.org/draft-04/schema#",

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import vocabulary_build
-from harness.data_paths import VARIABLE, data_path
+from harness.data import vocabulary_build
+from harness.data.data_paths import VARIABLE, data_path
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.data.vocabulary_readers import open_vocabulary, unpack_tokens
 from harness.errors import InputError, MaskcourtError, UsageError
 from harness.protocol import set_bits, token_ids
-from harness.vocabulary import Vocabulary, byte_vocabulary
-from harness.vocabulary_readers import open_vocabulary, unpack_tokens
 
 SMALL = Vocabulary.from_tokens(
     "small",
@@ -429,7 +429,9 @@ class TestDataPath:
             (tmp_path / directory).mkdir(parents=True)
         (tmp_path / "datasets" / "__init__.py").touch()
         monkeypatch.delenv(VARIABLE, raising=False)
-        monkeypatch.setattr("harness.data_paths.__file__", str(tmp_path / "harness" / "x.py"))
+        monkeypatch.setattr(
+            "harness.data.data_paths.__file__", str(tmp_path / "harness" / "data" / "x.py")
+        )
         assert data_path("a") == tmp_path / "harness" / "_datasets" / "a"
         (tmp_path / "harness" / "_datasets").rmdir()
         with pytest.raises(MaskcourtError, match="data files of maskcourt are missing"):

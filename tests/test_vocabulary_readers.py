@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.data.vocabulary import byte_vocabulary
+from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import InputError, UsageError
-from harness.vocabulary import byte_vocabulary
-from harness.vocabulary_readers import open_vocabulary
 
 BYTE_LEVEL = {
     "type": "ByteLevel",

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.case_run import Rules
-from harness.protocol import set_bits
-from harness.resolve import Effort, RolloutResolver, SharedResolver
-from harness.vocabulary import Vocabulary, byte_vocabulary
-from harness.walk import (
+from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.method.case_run import Rules
+from harness.method.resolve import Effort, RolloutResolver, SharedResolver
+from harness.method.walk import (
     Position,
     WalkKey,
     accepters,
@@ -22,6 +21,7 @@ from harness.walk import (
     path_tokens,
     stack,
 )
+from harness.protocol import set_bits
 from tests.inprocess import case, make_run, records, run_case
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne, NeverEnds
 

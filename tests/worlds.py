@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from harness.tables import Rows
+from harness.runs.tables import Rows
 from tests import miniatures
 from tests.miniatures import Language, Schema
 from tests.oracle import (

@@ -1,0 +1,1 @@
+"""Known continuations: how a started document may be finished."""

@@ -1,0 +1,215 @@
+"""Known continuations: texts behind a token that make a whole, probably valid document.
+
+They are made from the reference and the schema, so that one continuation serves all the tokens
+of a position that leave the document in the same situation. Nothing is claimed of them: each
+completion is checked with the engine and the validators.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.completion.endings import Endings
+from harness.completion.heads import Head, Heads
+from harness.completion.repairs import Fault, Repairs
+from harness.schema.hints import Hints
+from harness.text.jsontext import Mode, plain_end
+from harness.text.partial import Cursor, feed, trace
+from harness.text.unfinished import Progress, first_characters, least_rest
+
+MAX_CANDIDATES = 12
+
+Candidates = tuple[bytes, ...]
+
+
+class Continuations:
+    """The continuations for one case.
+
+    Args:
+        schema: The JSON Schema, parsed.
+        reference: The reference's JSON text.
+
+    Raises:
+        ValueError: The reference is not JSON.
+    """
+
+    def __init__(self, schema: object, reference: bytes) -> None:
+        self.reference = reference
+        self.endings = Endings(Hints(schema), reference)
+        self.heads = Heads(self.endings)
+        self.repairs = Repairs(self.endings)
+        self._marks = [0]
+        self._cursors = [Cursor()]
+        for end, here in trace(Cursor(), reference):
+            if here is not None:
+                self._marks.append(end)
+                self._cursors.append(here)
+
+    def at(self, k: int) -> Context:
+        """The context behind the first `k` bytes of the reference.
+
+        Raises:
+            ValueError: `k` is not from 0 to the reference's length.
+        """
+        if not 0 <= k <= len(self.reference):
+            raise ValueError(
+                f"position {k} lies outside a reference of {len(self.reference)} bytes"
+            )
+        mark = bisect_right(self._marks, k) - 1
+        cursor = feed(self._cursors[mark], self.reference[self._marks[mark] : k])
+        assert cursor is not None, "a prefix of JSON goes on"
+        cursor = cursor._replace(frames=self.endings.canonical(cursor.frames))
+        return Context(self, k, cursor)
+
+    def build(self, cursor: Cursor, progress: Progress | None = None) -> Candidates:
+        """The distinct candidates for a text that stands at `cursor`, likeliest first."""
+        self.endings.trim()
+        self.heads.trim()
+        ranked: list[tuple[int, bytes]] = []
+        for row, head in enumerate(self.heads.heads(cursor, progress)):
+            for column, tail in enumerate(self._tails(head)):
+                ranked.append((row + 2 * column, head.text + tail))
+        ranked.sort(key=lambda pair: pair[0])
+        return tuple(dict.fromkeys(text for _, text in ranked))[:MAX_CANDIDATES]
+
+    def _tails(self, head: Head) -> Candidates:
+        return self.endings.tails(head.frames, head.lead)
+
+
+class Context:
+    """One position: the candidates for each token that may come there.
+
+    Tokens that leave the document in the same situation get the same tuple object.
+    """
+
+    def __init__(self, maker: Continuations, k: int, cursor: Cursor) -> None:
+        self._maker = maker
+        self._k = k
+        self._cursor = cursor
+        self._memo: dict[Hashable, Candidates] = {}
+        self._shared: Candidates | None = None
+        self._progress: Progress | None = None
+        self._special: frozenset[int] | None = None
+        if cursor.mode.in_string and not cursor.state.part:
+            self._slot = maker.heads.string_slot(cursor.frames, cursor.mode)
+            self._written = cursor.written
+            self._progress = self._slot.begin(self._written)
+            if self._slot.blind:
+                # A plain token whose first byte begins no rest of a target matches no target.
+                rests = (rest for _, rest in self._progress.rests if rest)
+                self._special = frozenset(_first_byte(rest) for rest in rests)
+
+    def candidates(self, token: bytes) -> Candidates:
+        """Up to 12 distinct continuations for the text behind `token`, likeliest first.
+
+        Empty when no JSON text goes on with `token`.
+        """
+        if self._progress is not None and token and plain_end(token) == len(token):
+            if self._special is not None and token[0] not in self._special:
+                if self._shared is None:
+                    self._shared = self._plain(token)
+                return self._shared
+            return self._plain(token)
+        return self._any(token)
+
+    def group(self, tokens: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], list[Candidates]]:
+        """The candidates of many tokens.
+
+        Returns:
+            For each token the index of its candidates, shape ``(len(tokens),)``, and the
+            distinct candidates in the order of their first token.
+        """
+        numbers: dict[int, int] = {}
+        groups: list[Candidates] = []
+        index = np.empty(len(tokens), dtype=np.int32)
+        for at, found in enumerate(map(self.candidates, tokens)):
+            number = numbers.get(id(found))
+            if number is None:
+                number = numbers[id(found)] = len(groups)
+                groups.append(found)
+            index[at] = number
+        return index, groups
+
+    def aimed(self, token: bytes, tried: bytes, errors: Sequence[Fault]) -> Candidates:
+        """Further continuations, built to avoid the errors of an invalid completion.
+
+        Args:
+            token: The token.
+            tried: The continuation behind it that made the completion.
+            errors: For each error the keyword, the path of the instance that fails, and the
+                path of the keyword in the schema.
+
+        Returns:
+            Continuations other than `tried`; none where the failing part is wholly written.
+        """
+        cursor = feed(self._cursor, token)
+        if cursor is None:
+            return ()
+        text = self._maker.reference[: self._k] + token + tried
+        found = self._maker.repairs.repaired(cursor, text, errors)
+        return tuple(c for c in dict.fromkeys(found) if c != tried)[:MAX_CANDIDATES]
+
+    def _plain(self, token: bytes) -> Candidates:
+        """The candidates for a token that is plain content of the current string."""
+        assert self._progress is not None
+        progress = self._slot.go_on(self._progress, self._written, token.decode())
+        found = self._memo.get(progress)
+        if found is None:
+            cursor = feed(self._cursor, token)
+            assert cursor is not None, "plain characters go on in a string"
+            found = self._memo[progress] = self._maker.build(cursor, progress)
+        return self._led(token, found)
+
+    def _any(self, token: bytes) -> Candidates:
+        cursor = feed(self._cursor, token)
+        if cursor is None:
+            return _NOTHING
+        cursor = cursor._replace(frames=self._maker.endings.canonical(cursor.frames))
+        mark, progress = self._situation(cursor)
+        found = self._memo.get(mark)
+        if found is None:
+            found = self._memo[mark] = self._maker.build(cursor, progress)
+        return self._led(token, found)
+
+    def _led(self, token: bytes, found: Candidates) -> Candidates:
+        """The candidates, with the reference's own rest in front where it begins with `token`."""
+        reference, end = self._maker.reference, self._k + len(token)
+        if not reference.startswith(token, self._k) or found[0] == reference[end:]:
+            return found
+        mark = ("reference", token)
+        if mark not in self._memo:
+            self._memo[mark] = tuple(dict.fromkeys([reference[end:], *found]))[:MAX_CANDIDATES]
+        return self._memo[mark]
+
+    def _situation(self, cursor: Cursor) -> tuple[Hashable, Progress | None]:
+        """All that decides the candidates, and the progress of a string."""
+        if not cursor.mode.in_string:
+            atom = cursor.atom if cursor.mode in _ATOMS else b""
+            return (cursor.state, cursor.frames, atom, cursor.spaced), None
+        slot = self._maker.heads.string_slot(cursor.frames, cursor.mode)
+        progress = slot.begin(cursor.written)
+        part = cursor.state.part
+        mark: Hashable = (cursor.state, cursor.frames, progress)
+        if part and part[0] != _BACKSLASH and not _leads_to(progress, part):
+            # Started characters that are finished by the same bytes share what follows.
+            behind = slot.go_on(progress, cursor.written, first_characters(part)[0])
+            state = cursor.state._replace(part=least_rest(part))
+            mark = (state, cursor.frames, behind, progress.length)
+        return mark, progress
+
+
+def _first_byte(text: str) -> int:
+    return text.encode("utf-8", "surrogatepass")[0]
+
+
+def _leads_to(progress: Progress, part: bytes) -> bool:
+    return any(rest.encode("utf-8", "surrogatepass").startswith(part) for _, rest in progress.rests)
+
+
+_BACKSLASH = ord("\\")
+_NOTHING: Candidates = ()
+_ATOMS = frozenset(mode for mode in Mode if mode.in_number or mode is Mode.LITERAL)

@@ -1,0 +1,327 @@
+"""Other ends for an invalid document, built to avoid the errors that validators named.
+
+The document is read, each error is repaired in it as a value, and what of it is not yet written
+is rendered behind what is: a repair of something that is already written changes nothing.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, Final
+
+from harness.completion.endings import MISSING, Endings, Lead, close_text, in_order
+from harness.completion.heads import Head
+from harness.schema.hints import Variant, property_names
+from harness.schema.likely import REFERENCES, count, needed, same
+from harness.text.jsontext import Mode
+from harness.text.layout import Layout
+from harness.text.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
+from harness.text.unfinished import number_rests, spelled_rest
+
+Path = tuple[str | int, ...]
+Fault = tuple[str, Path, Path]
+"""The keyword, the path of the failing instance, and the path of the keyword in the schema."""
+
+_ROUNDS = 4
+_MAX_FAULTS = 32
+_EXAMPLES = 8
+_LACKING: Final = frozenset(
+    ("required", "dependentRequired", "dependencies", "minProperties", "minItems", "contains")
+)
+_TOO_MANY: Final = frozenset(
+    (
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+        "patternProperties",
+        "maxProperties",
+        "additionalItems",
+        "unevaluatedItems",
+        "items",
+        "maxItems",
+        "uniqueItems",
+    )
+)
+_SLOT_MODES: Final = frozenset((Mode.COLON, Mode.VALUE, Mode.STRING, Mode.LITERAL))
+
+
+class Repairs:
+    """The repairs for one schema and one reference."""
+
+    def __init__(self, endings: Endings) -> None:
+        self._endings = endings
+        self._hints = endings.hints
+
+    def repaired(self, cursor: Cursor, text: bytes, errors: Sequence[Fault]) -> list[bytes]:
+        """Continuations behind `cursor` that avoid `errors`, likeliest first.
+
+        Args:
+            cursor: Where what is fixed ends.
+            text: The whole document that was found invalid.
+            errors: What the validators named.
+        """
+        try:
+            document = load(text)
+        except ValueError:
+            return []
+        out = []
+        for nth in range(_ROUNDS):
+            fixed = copy.deepcopy(document)
+            for fault in list(dict.fromkeys(errors))[:_MAX_FAULTS]:
+                fixed = _Repair(self._endings, cursor, nth).apply(fixed, fault)
+            rest = rest_of(self._endings, cursor, fixed)
+            if rest is not None:
+                out.append(rest)
+        return out
+
+
+class _Repair:
+    """One round of repairs: the `nth` example is taken wherever there is a choice."""
+
+    def __init__(self, endings: Endings, cursor: Cursor, nth: int) -> None:
+        self._endings = endings
+        self._hints = endings.hints
+        self._cursor = cursor
+        self._nth = nth
+        frames = cursor.frames
+        self._open = {path_of(frames[: at + 1]): frame for at, frame in enumerate(frames)}
+
+    def apply(self, document: Any, fault: Fault) -> Any:
+        """The document with one error repaired, if it can be."""
+        keyword, path, where = fault
+        path = tuple(path)
+        target = _at(document, path)
+        if target is MISSING:
+            return document
+        schemas = self._schemas(keyword, path, tuple(where))
+        if isinstance(target, list | dict):
+            before = copy.deepcopy(target)
+            for schema in schemas:
+                if keyword in _LACKING:
+                    self._add(target, schema, path)
+                elif keyword in _TOO_MANY:
+                    self._drop(target, schema, path, keyword)
+                if not same(before, target):
+                    return document
+            if keyword in _LACKING:
+                return document
+        parent: Any = _at(document, path[:-1]) if path else MISSING
+        if isinstance(parent, dict) and any(schema is False for schema in schemas):
+            del parent[path[-1]]
+            return document
+        value = self._instead(target, schemas, path)
+        if parent is MISSING:
+            return value
+        parent[path[-1]] = value
+        return document
+
+    def _schemas(self, keyword: str, path: Path, where: Path) -> list[Any]:
+        """The failing schema, then every schema that may apply at `path`."""
+        here: Any = self._hints.root
+        if where and str(where[-1]) == keyword:
+            where = where[:-1]
+        for key in where:
+            if isinstance(here, dict) and str(key) in here:
+                here = here[str(key)]
+                if key in REFERENCES:
+                    here = self._hints.likely.resolve(here)
+            elif isinstance(here, list) and str(key).isdecimal() and int(key) < len(here):
+                here = here[int(key)]
+            else:
+                here = None
+        known = [here] if isinstance(here, dict | bool) else []
+        return [*known, *self._hints.subschemas_at(path)]
+
+    def _add(self, target: Any, schema: Any, path: Path) -> None:
+        for way in self._hints.variants(schema)[self._nth % 2 :] or self._hints.variants(schema):
+            if isinstance(target, list):
+                target += self._hints.more_items(way, target)
+            else:
+                found = dict(self._hints.missing(way, target))
+                target.update({name: self._member(path, name, v) for name, v in found.items()})
+            return
+
+    def _member(self, path: Path, name: str, value: Any) -> Any:
+        """A value for a new member: `value`, or better what all schemas of the place like."""
+        ways = self._hints.subschemas_at((*path, name))
+        found = [v for way in ways for v in self._hints.examples(way, 2)]
+        return found[self._nth % len(found)] if found else value
+
+    def _drop(self, target: Any, schema: Any, path: Path, keyword: str) -> None:
+        frame = self._open.get(path)
+        if isinstance(target, list):
+            self._shorten(target, schema, frame.size if frame else 0, keyword)
+            return
+        fixed: set[str | None] = {*frame.names, frame.key} if frame else set()
+        ways = self._hints.variants(schema)
+        wanted = set[str]().union(*(needed(way, target) for way in ways))
+        for name in [name for name in target if name not in fixed]:
+            if self._unwelcome(name, schema, ways, keyword):
+                del target[name]
+        spare = [name for name in target if name not in fixed and name not in wanted]
+        high = min((count(way.get("maxProperties")) or len(target) for way in ways), default=0)
+        while keyword == "maxProperties" and spare and len(target) > high:
+            del target[spare.pop()]
+
+    def _unwelcome(self, name: str, schema: Any, ways: tuple[Variant, ...], keyword: str) -> bool:
+        if keyword == "propertyNames" and isinstance(schema, dict):
+            return not self._hints.fits(schema.get("propertyNames"), name)
+        return all(self._hints.child(way, name) is False for way in ways)
+
+    def _shorten(self, target: list[Any], schema: Any, fixed: int, keyword: str) -> None:
+        if keyword == "uniqueItems":
+            kept = target[:fixed]
+            for item in target[fixed:]:
+                if not any(same(item, other) for other in kept):
+                    kept.append(item)
+            target[:] = kept
+            return
+        if not isinstance(schema, dict):
+            return
+        high = count(schema.get("maxItems"))
+        if high is None:
+            forbidden = (at for at in range(len(target)) if self._hints.child(schema, at) is False)
+            high = next(forbidden, len(target))
+        del target[max(fixed, high) :]
+
+    def _instead(self, target: Any, schemas: list[Any], path: Path) -> Any:
+        """Another value for the place of `target`, keeping what of it is written."""
+        frame = self._open.get(path)
+        if frame is not None:
+            return self._refilled(target, schemas, frame)
+        found = [v for schema in schemas for v in self._hints.examples(schema, _EXAMPLES)]
+        slot = self._cursor.frames[-1].slot if self._cursor.frames else None
+        if self._cursor.mode in _SLOT_MODES or self._cursor.mode.in_number:
+            inner = path_of(self._cursor.frames)
+            if path == (inner if slot is None else (*inner, slot)):
+                layout = self._endings.layout
+                found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]
+                found += self._numbers(schemas)
+        found = [value for value in found if not same(value, target)]
+        return found[self._nth % len(found)] if found else target
+
+    def _numbers(self, schemas: list[Any]) -> list[Any]:
+        if not self._cursor.mode.in_number or not schemas:
+            return []
+        atom = self._cursor.atom
+        rests = number_rests(
+            atom, self._cursor.mode, lambda value: self._hints.fits(schemas[0], value)
+        )
+        return [load(atom + rest.encode()) for rest in rests]
+
+    def _refilled(self, target: Any, schemas: list[Any], frame: Frame) -> Any:
+        ways = [way for schema in schemas for way in self._hints.variants(schema)]
+        if not ways:
+            return target
+        way = ways[self._nth % len(ways)]
+        if isinstance(target, list):
+            kept = target[: frame.size + 1]
+            return kept + self._hints.more_items(way, kept)
+        written = {n: v for n, v in target.items() if n in frame.names or n == frame.key}
+        if frame is self._cursor.frames[-1] and self._cursor.mode is Mode.KEY_STRING:
+            begun = (name for name in target if name.startswith(self._cursor.written))
+            written.update((name, target[name]) for name in list(begun)[:1])
+        return {**written, **dict(self._hints.missing(way, written))}
+
+
+def _at(document: Any, path: Path) -> Any:
+    for key in path:
+        in_list = isinstance(document, list) and isinstance(key, int) and key < len(document)
+        if not in_list and not (isinstance(document, dict) and key in document):
+            return MISSING
+        document = document[key]
+    return document
+
+
+def rest_of(endings: Endings, cursor: Cursor, document: Any) -> bytes | None:
+    """What is left to write of `document` behind `cursor`; None when they do not agree."""
+    containers = _open_containers(cursor, document)
+    head = None if containers is None else _head(endings.layout, cursor, document)
+    if containers is None or head is None:
+        return None
+    text, frames, lead = head
+    while frames:
+        at = len(frames) - 1
+        parts = _parts(endings, cursor.frames[: at + 1], frames[at], containers[at])
+        if lead is Lead.NEED and not parts:
+            return None
+        is_object = frames[at].is_object
+        text += close_text(endings.layout, at + 1, parts, lead, is_object=is_object)
+        frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
+    return text
+
+
+def _head(layout: Layout, cursor: Cursor, document: Any) -> Head | None:
+    """The text up to the end of the value that is being written."""
+    mode, frames = cursor.mode, cursor.frames
+    if mode in _SLOT_MODES or mode.in_number:
+        value = _at(document, path_of(frames) + _slot(cursor))
+        found = None if value is MISSING else _slot_text(cursor, value, layout)
+        return None if found is None else Head(found, with_value(frames, value))
+    if mode is Mode.KEY_STRING:
+        return _key_head(layout, cursor, _at(document, path_of(frames)))
+    if mode is Mode.KEY:
+        space = b"" if cursor.spaced else layout.between(len(frames))
+        return Head(space, frames, Lead.NEED)
+    fresh = mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
+    return Head(b"", frames, Lead.FRESH if fresh else Lead.AFTER)
+
+
+def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> Head | None:
+    taken, written = cursor.frames[-1].names, cursor.written
+    for name, inner in value.items():
+        if name not in taken and name.startswith(written):
+            rest = spelled_rest(cursor.state.part, name[len(written) :], layout)
+            if rest is not None:
+                text = rest + b'":' + layout.colon + layout.dump(inner, len(cursor.frames))
+                keyed = cursor.frames[-1]._replace(key=name)
+                return Head(text, with_value((*cursor.frames[:-1], keyed), inner))
+    return None
+
+
+def _slot(cursor: Cursor) -> Path:
+    slot = cursor.frames[-1].slot if cursor.frames else None
+    return () if slot is None else (slot,)
+
+
+def _open_containers(cursor: Cursor, document: Any) -> list[Any] | None:
+    """The values of `document` for the open containers; None when they are of another kind."""
+    out = []
+    for at, frame in enumerate(cursor.frames):
+        here = _at(document, path_of(cursor.frames[: at + 1]))
+        if not isinstance(here, dict if frame.is_object else list):
+            return None
+        out.append(here)
+    return out
+
+
+def _parts(endings: Endings, frames: tuple[Frame, ...], top: Frame, value: Any) -> list[bytes]:
+    layout, depth = endings.layout, len(frames)
+    if not top.is_object:
+        return [layout.dump(item, depth) for item in value[top.size :]]
+    left = {name: inner for name, inner in value.items() if name not in top.names}
+    source = endings.reference_at(path_of(frames))
+    known = list(source) if isinstance(source, dict) else []
+    ordered = in_order(left, property_names(endings.variants(frames)), known)
+    return [layout.member(name, inner, depth) for name, inner in ordered]
+
+
+def _slot_text(cursor: Cursor, value: Any, layout: Layout) -> bytes | None:
+    """The bytes that finish `value` where it is being written; None when it began otherwise."""
+    mode, depth = cursor.mode, len(cursor.frames)
+    if mode is Mode.STRING:
+        if not isinstance(value, str) or not value.startswith(cursor.written):
+            return None
+        rest = spelled_rest(cursor.state.part, value[len(cursor.written) :], layout)
+        return None if rest is None else rest + b'"'
+    text: bytes = layout.dump(value, depth)
+    if mode is Mode.COLON:
+        return b":" + layout.colon + text
+    if mode is Mode.VALUE:
+        in_object = bool(cursor.frames) and cursor.frames[-1].is_object
+        space = layout.colon if in_object else layout.between(depth) if depth else b""
+        return text if cursor.spaced else space + text
+    if isinstance(value, str) or not text.startswith(cursor.atom):
+        return None
+    return text[len(cursor.atom) :]

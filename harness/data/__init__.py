@@ -1,0 +1,1 @@
+"""What a run is made of: cases, vocabularies, and where they come from."""

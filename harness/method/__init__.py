@@ -1,0 +1,1 @@
+"""The method: walk, dispute, resolve, and note what is proven."""

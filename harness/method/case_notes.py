@@ -1,0 +1,157 @@
+"""What one case contributes to the tables: the side of a case's run that writes rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from harness.data.cases import Case
+from harness.method.dispute import Dispute
+from harness.method.walk import Position
+from harness.processes.outcomes import Compiled, Crashed, Failure, Outcome
+from harness.processes.panel import Stepped
+from harness.runs.tables import Rows
+
+
+class CaseNotes:
+    """The rows of one case, as its run goes along.
+
+    Args:
+        case: The case.
+        names: The engines' names, in the order of the run.
+        output: Gives what an engine printed since it was last asked.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        names: Sequence[str],
+        output: Callable[[int], str],
+    ) -> None:
+        self.rows = Rows()
+        self._case = case
+        self._names = names
+        self._output = output
+        self._disputed = 0
+        self._costs: dict[tuple[str, str], float] = {}
+
+    def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
+        """How compilation went in every engine."""
+        for engine, outcome in outcomes.items():
+            self._engine(engine, outcome, "compile", -1, -1)
+            if isinstance(outcome, Compiled):
+                name = self._names[engine]
+                self._costs["compile", name] = outcome.compile_seconds
+                self._costs["first_mask", name] = outcome.first_mask_seconds
+
+    def failure(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+        """What ended an engine's part at a position."""
+        self._engine(engine, failure, stage, walk, number)
+
+    def _engine(self, engine: int, outcome: Outcome, stage: str, walk: int, number: int) -> None:
+        self.rows.add(
+            "engines",
+            case=self._case.id,
+            engine=self._names[engine],
+            stage=stage,
+            walk=walk,
+            position=number,
+            outcome=outcome.word,
+            signal=(outcome.signal or "") if isinstance(outcome, Crashed) else "",
+            message=outcome.message,
+            output=self._output(engine),
+        )
+
+    def timings(self, walk: int, position: Position, steps: Mapping[int, Stepped]) -> None:
+        """What the engines needed for one position."""
+        for engine, step in steps.items():
+            self.rows.add(
+                "timings",
+                case=self._case.id,
+                walk=walk,
+                position=position.number,
+                engine=self._names[engine],
+                mask_ns=step.mask_ns,
+                consume_ns=step.consume_ns,
+            )
+
+    def position(
+        self,
+        walk: int,
+        position: Position,
+        disputes: Sequence[Dispute],
+        token: int | None,
+        canonical: int,
+        place: str,
+    ) -> None:
+        """One position, and the disputes at it."""
+        where = {"case": self._case.id, "walk": walk, "position": position.number}
+        total = sum(len(dispute.tokens) for dispute in disputes)
+        self._disputed += total
+        self.rows.add(
+            "positions",
+            **where,
+            offset=position.offset,
+            token=-1 if token is None else token,
+            canonical=canonical,
+            place=place,
+            judged=_as_set(position.engines),
+            disputed_tokens=total,
+        )
+        allowed = np.unpackbits(position.masks.view(np.uint8), axis=1).sum(axis=1)
+        for engine, count in zip(position.engines, allowed.tolist(), strict=True):
+            self.rows.add("masks", **where, engine=self._names[engine], allowed=count)
+        for number, dispute in enumerate(disputes):
+            self.rows.add(
+                "disputes",
+                **where,
+                dispute=number,
+                accepters=_as_set(dispute.accepters),
+                rejecters=_as_set(dispute.rejecters),
+                tokens=len(dispute.tokens),
+                drawn=len(dispute.drawn),
+                census=dispute.census,
+            )
+
+    def finish(
+        self,
+        status: str,
+        reason: str,
+        message: str,
+        references: Sequence[bytes],
+        judged: Sequence[int],
+    ) -> None:
+        """What became of the case as a whole."""
+        self.rows.add(
+            "cases",
+            case=self._case.id,
+            family=self._case.family,
+            status=status,
+            reason=reason,
+            message=message,
+            schema=self._case.schema,
+            references=list(references),
+            judged=_as_set(judged),
+            walks=len(references) if status == "walked" else 0,
+            positions=self.rows.count("positions"),
+            disputed_tokens=self._disputed,
+        )
+        for (stage, engine), seconds in self._costs.items():
+            self.rows.add("costs", case=self._case.id, stage=stage, engine=engine, seconds=seconds)
+
+    @contextmanager
+    def cost(self, stage: str) -> Iterator[None]:
+        """Add the wall time of what is done inside to a stage."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = self._costs.get((stage, ""), 0.0)
+            self._costs[stage, ""] = spent + time.perf_counter() - began
+
+
+def _as_set(engines: Sequence[int]) -> int:
+    return sum(1 << engine for engine in engines)

@@ -1,0 +1,425 @@
+"""One case from schema to rows: compile, walk, dispute, resolve, feed instances, note it all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.completion.continuations import Context, Continuations
+from harness.data.canonical import Canonical
+from harness.data.cases import Case, styled
+from harness.data.vocabulary import Vocabulary
+from harness.method.case_notes import CaseNotes
+from harness.method.dispute import Tokens, find_disputes
+from harness.method.findings import Findings, Status, witnessed
+from harness.method.flaws import Probes, wrong_ends, wrong_steps
+from harness.method.instances import prepare, question
+from harness.method.resolve import Resolver
+from harness.method.scene import Lie, Scene
+from harness.method.verdict_notes import VerdictNotes
+from harness.method.walk import (
+    Position,
+    WalkKey,
+    accepters,
+    choose,
+    choose_for_most,
+    path_tokens,
+    stack,
+)
+from harness.processes import wire
+from harness.processes.outcomes import Compiled, Failure, MaskLies
+from harness.processes.panel import Panel, Stepped
+from harness.processes.probe import from_arrays
+from harness.runs.tables import Rows
+from harness.text import strict_json
+from harness.text.jsontext import START, State, advance
+from harness.text.places import place_of
+from harness.validation.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
+from harness.why.attribution import Attribution
+
+_NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
+
+MAX_FAILURES = 3
+"""An engine whose host failed this often within one case takes no further part in it."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a run does with each case.
+
+    Attributes:
+        seed: Of every random choice.
+        cap: Disputed tokens resolved per dispute; None resolves all.
+        panel: ``common`` stops a walk for all as soon as one engine can no longer be judged,
+            ``survivors`` goes on with the others.
+        walks: Walks per case; walk ``i`` takes valid instance ``i`` modulo their number.
+        style: How references are written.
+    """
+
+    seed: int = 0
+    cap: int | None = 100
+    panel: str = "common"
+    walks: int = 1
+    style: str = "default"
+
+
+class CaseRun:
+    """Runs cases one after the other on one panel and one judge."""
+
+    def __init__(
+        self,
+        panel: Panel,
+        judge: Judge,
+        vocabulary: Vocabulary,
+        resolver: Resolver,
+        rules: Rules,
+    ) -> None:
+        self.panel = panel
+        self.judge = judge
+        self.vocabulary = vocabulary
+        self.resolver = resolver
+        self.rules = rules
+        self.canonical = Canonical.of(vocabulary)
+
+    def canonical_starts(self, text: bytes) -> Mapping[int, int]:
+        """Where the canonical tokens of a text start, and which they are; the end included."""
+        known = self.canonical.starts(text) if self.canonical is not None else {}
+        return {**known, len(text): self.vocabulary.eos} if known else {}
+
+    def run(self, case: Case) -> Rows:
+        """All rows of one case.
+
+        Where an engine turns out to consume what its masks forbid, the case is run again from
+        the start with every mask of that engine looked at.
+        """
+        distrusted: dict[int, _MaskLies] = {}
+        while True:
+            try:
+                return _Run(self, case, distrusted).rows()
+            except _MaskLies as found:
+                distrusted[found.engine] = found
+
+
+class _MaskLies(Exception):
+    """An engine consumes what its own mask forbids."""
+
+    def __init__(self, engine: int, walk: int, position: int, lie: Lie) -> None:
+        super().__init__(engine, walk, position, lie)
+        self.engine = engine
+        self.walk = walk
+        self.position = position
+        self.lie = lie
+
+
+class _Run:
+    """The state of one case."""
+
+    def __init__(self, tools: CaseRun, case: Case, distrusted: Mapping[int, _MaskLies]) -> None:
+        self.tools = tools
+        self.case = case
+        self.notes = CaseNotes(
+            case,
+            [spec.name for spec in tools.panel.specs],
+            tools.panel.output,
+        )
+        self.proofs: VerdictNotes | None = None
+        self.lost: set[int] = set()
+        self.distrusted = distrusted
+        self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
+        self.failures: dict[int, int] = {}
+        self.probes = Probes(tools.vocabulary)
+        self.schema: Any = None
+
+    def rows(self) -> Rows:
+        """Run the case and return what there is to store."""
+        tools, case = self.tools, self.case
+        with self.notes.cost("compile"):
+            outcomes = tools.panel.compile(case.schema, distrusted=self.distrusted)
+        self.notes.outcomes(outcomes)
+        for engine, found in self.distrusted.items():
+            lie = MaskLies("consumes what its own mask forbids")
+            self.notes.failure(engine, lie, "resolve", found.walk, found.position)
+        with self.notes.cost("references"):
+            references, problem = self._references()
+        compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
+        judged = list(compiled)
+        status, reason, message = "walked", "", ""
+        if problem is not None:
+            status, (reason, message) = "set_aside", problem
+        elif (missing := self._unfit(judged)) is not None:
+            status, reason = "not_compared", missing
+        else:
+            for walk, reference in enumerate(references):
+                self._walk(walk, reference, judged)
+        if self.proofs is not None:
+            with self.notes.cost("instances"):
+                self._instances(compiled, self.proofs)
+        self.notes.finish(status, reason, message, references, judged)
+        return self.notes.rows
+
+    def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
+        """The texts to walk, or why the case is set aside."""
+        problem = self.tools.judge.open(self.case.schema)
+        if isinstance(problem, Unjudgeable):
+            return [], (problem.reason, problem.message)
+        self.schema = strict_json.parse(self.case.schema)
+        self.proofs = self._proofs()
+        if not self.case.valid:
+            return [], ("no_reference", "the case has no valid instance")
+        rules = self.tools.rules
+        texts = [
+            styled(self.case.valid[walk % len(self.case.valid)], rules.style)
+            for walk in range(rules.walks)
+        ]
+        for text, ruling in zip(texts, self.tools.judge.judge(texts), strict=True):
+            if ruling.verdict != VALID:
+                return [], reference_problem(text, ruling)
+        return texts, None
+
+    def _unfit(self, judged: Sequence[int]) -> str | None:
+        """Why the engines that compiled cannot be compared under the panel's rule."""
+        if len(judged) < 2:
+            return "fewer_than_two_engines"
+        if self.tools.rules.panel == "common" and len(judged) < len(self.tools.panel):
+            return "not_compiled_by_all"
+        return None
+
+    def _walk(self, walk: int, reference: bytes, judged: Sequence[int]) -> None:
+        """Walk one reference, resolving the disputes on the way."""
+        tools = self.tools
+        key = WalkKey(tools.rules.seed, self.case.id, walk)
+        continuations = Continuations(self.schema, reference)
+        canonical = tools.canonical_starts(reference)
+        engines = tuple(index for index in judged if index not in self.lost)
+        consumed: tuple[int, ...] = ()
+        offset = 0
+        engines, steps = self._begin(engines, walk)
+        state: State | None = START
+        while self._enough(engines, judged):
+            position = Position(
+                key.at(len(consumed)),
+                len(consumed),
+                consumed,
+                reference,
+                offset,
+                path_tokens(tools.vocabulary, reference, offset),
+                engines,
+                stack({index: tools.panel.mask(index) for index in engines}, engines),
+            )
+            token, stay = self._next(position)
+            self.notes.timings(walk, position, steps)
+            here = canonical.get(offset, -1)
+            assert state is not None, "a reference is JSON"
+            failed = self._dispute(walk, position, state, continuations, token, here)
+            if position.at_end or token is None:
+                return
+            stay = self._recovered(walk, position, stay, failed)
+            if not self._enough(stay, judged):
+                return
+            with self.notes.cost("walk"):
+                answers = tools.panel.step(stay, token)
+            self._note_steps(walk, position, token, answers)
+            engines, steps = self._answered(answers, "walk", walk, position.number + 1)
+            consumed = (*consumed, token)
+            offset += len(tools.vocabulary.tokens[token])
+            state = advance(state, tools.vocabulary.tokens[token])
+
+    def _begin(
+        self, engines: tuple[int, ...], walk: int
+    ) -> tuple[tuple[int, ...], dict[int, Stepped]]:
+        """Masks of the first position; engines stand at the start of the text."""
+        panel = self.tools.panel
+        if walk:
+            for index in engines:
+                if (failure := panel.recover_start(index)) is not None:
+                    self._failed(index, failure, "walk", walk, 0)
+                    self.lost.add(index)
+            engines = tuple(index for index in engines if index not in self.lost)
+        return self._answered(panel.masks(engines), "walk", walk, 0)
+
+    def _enough(self, engines: Sequence[int], judged: Sequence[int]) -> bool:
+        """Whether the walk may go on with these engines."""
+        if self.tools.rules.panel == "common":
+            return len(engines) == len(judged) and len(engines) >= 2
+        return len(engines) >= 2
+
+    def _next(self, position: Position) -> tuple[int | None, tuple[int, ...]]:
+        """The token to take, and the engines that go along."""
+        token = choose(position)
+        if token is None and self.tools.rules.panel == "survivors":
+            token = choose_for_most(position)
+        if token is None:
+            return None, ()
+        return token, accepters(position, token)
+
+    def _dispute(
+        self,
+        walk: int,
+        position: Position,
+        state: State,
+        continuations: Continuations,
+        token: int | None,
+        canonical: int,
+    ) -> Mapping[int, Failure]:
+        """Find and resolve the disputes of one position, look for other flaws, note all of it."""
+        tools = self.tools
+        disputes = find_disputes(
+            position.masks,
+            position.engines,
+            tools.vocabulary.size,
+            tools.rules.cap,
+            (*position.path, *tools.vocabulary.eos_ids),
+            position.key,
+        )
+        place = place_of(state, at_end=position.at_end)
+        self.notes.position(walk, position, disputes, token, canonical, place)
+        assert self.proofs is not None, "a case that cannot be judged is not walked"
+        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
+        probe = self.probes.due(state, position.engines) if walk == 0 else []
+        if not disputes and not flaws and not probe:
+            return {}
+        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
+        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
+        if disputes:
+            with self.notes.cost("resolve"):
+                self._resolve(walk, scene, continuations.at(position.offset))
+        with self.notes.cost("probe"):
+            if probe:
+                self.probes.unfinishable(scene, state, probe)
+            self.probes.dead_ends(scene)
+        scene.findings.flaws += flaws
+        self.proofs.verdicts(walk, position, disputes, scene.findings)
+        for engine, failure in scene.failures.items():
+            self._failed(engine, failure, "resolve", walk, position.number)
+        return scene.failures
+
+    def _note_steps(
+        self,
+        walk: int,
+        position: Position,
+        token: int,
+        answers: Mapping[int, Stepped | Failure],
+    ) -> None:
+        """Note engines that the walk's own token shows to be wrong."""
+        refused = [engine for engine, one in answers.items() if isinstance(one, MaskLies)]
+        # behind the whole reference an empty mask is an end that is forbidden
+        whole = position.offset + len(self.tools.vocabulary.tokens[token])
+        empty = [
+            engine
+            for engine, one in answers.items()
+            if isinstance(one, Stepped)
+            and whole < len(position.reference)
+            and not self.tools.panel.mask(engine).any()
+        ]
+        if flaws := wrong_steps(position, token, refused, empty):
+            none = np.zeros((len(position.engines), 0), dtype=np.bool_)
+            findings = Findings.empty(position.engines, _NO_TOKENS, none)
+            findings.flaws += flaws
+            assert self.proofs is not None, "a case that cannot be judged is not walked"
+            self.proofs.verdicts(walk, position, (), findings)
+
+    def _resolve(self, walk: int, scene: Scene, context: Context) -> None:
+        """Fill the scene's findings.
+
+        Engines have faster ways to consume a text than one mask after the other. Each distinct
+        completion that a verdict of the case rests on is looked at again, mask by mask.
+
+        Raises:
+            _MaskLies: An engine's faster way allowed what its masks do not.
+        """
+        tools = self.tools
+        tools.resolver.resolve(scene, context)
+        rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
+        number = scene.position.number
+        for lie in scene.unconfirmed(rests_on, self.confirmed):
+            engine = scene.findings.engines[lie.row]
+            if engine not in self.distrusted:
+                raise _MaskLies(engine, walk, number, lie)
+            scene.disown(lie.row, Status.MASK_LIES)
+        for found in self.distrusted.values():
+            if (found.walk, found.position) == (walk, number) and found.lie.consumes:
+                scene.lied(found.lie)
+
+    def _proofs(self) -> VerdictNotes:
+        tools = self.tools
+        return VerdictNotes(
+            self.notes.rows,
+            self.case,
+            [spec.name for spec in tools.panel.specs],
+            tools.vocabulary,
+            tools.resolver.one_clears_all,
+            Attribution(self.schema),
+        )
+
+    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> None:
+        """Feed the case's instances to every engine that compiled its schema."""
+        tools = self.tools
+        fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
+        if not fed:
+            return
+        proofs.instances(fed)
+        up = []
+        for engine in compiled:
+            failure = tools.panel.recover_start(engine)
+            if failure is None:
+                up.append(engine)
+            else:
+                self._failed(engine, failure, "instances", -1, -1)
+        for engine, answer in tools.panel.ask({engine: question(fed) for engine in up}).items():
+            if isinstance(answer, wire.Message):
+                proofs.instance_verdicts(engine, fed, from_arrays(answer.arrays))
+            else:
+                self._failed(engine, answer, "instances", -1, -1)
+
+    def _recovered(
+        self,
+        walk: int,
+        position: Position,
+        engines: tuple[int, ...],
+        failed: Mapping[int, Failure],
+    ) -> tuple[int, ...]:
+        """The engines that go on, those that failed while resolving brought back."""
+        stay = []
+        for engine in engines:
+            if engine not in failed:
+                stay.append(engine)
+            elif self.failures[engine] < MAX_FAILURES:
+                problem = self.tools.panel.recover(engine, position.consumed)
+                if problem is None:
+                    stay.append(engine)
+                else:
+                    self._failed(engine, problem, "walk", walk, position.number)
+        self.lost |= set(engines) - set(stay)
+        return tuple(stay)
+
+    def _answered(
+        self, answers: Mapping[int, Stepped | Failure], stage: str, walk: int, number: int
+    ) -> tuple[tuple[int, ...], dict[int, Stepped]]:
+        """Split answers into those that go on and those that are noted as failures."""
+        steps: dict[int, Stepped] = {}
+        for engine, answer in answers.items():
+            if isinstance(answer, Stepped):
+                steps[engine] = answer
+            else:
+                self._failed(engine, answer, stage, walk, number)
+                self.lost.add(engine)
+        return tuple(steps), steps
+
+    def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+        self.failures[engine] = self.failures.get(engine, 0) + 1
+        self.notes.failure(engine, failure, stage, walk, number)
+
+
+def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
+    """Why a reference cannot be walked: a reason code, and a sentence."""
+    shown = text[:80].decode("utf-8", "replace")
+    if ruling.verdict == INVALID:
+        what = f"{ruling.keyword or ruling.reason} at {ruling.instance_pointer or 'its root'}"
+        message = f"the reference {shown} is not valid under its schema: {what}"
+        return "reference_invalid", message
+    if ruling.verdict == UNDECIDED:
+        return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
+    return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"

@@ -1,0 +1,148 @@
+"""Roll-outs: let an engine continue by itself, through tokens it allows, to the end.
+
+A roll-out looks at the mask before every token, prefers the end of generation, then tokens that
+close what is open, then the smallest values, and chooses among equals by a keyed hash, so that
+it depends on nothing but its key and the engine. It runs inside the host, next to the engine,
+and needs nothing but numpy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from harness.data.vocabulary import Vocabulary
+from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
+
+LIMIT = 500
+"""A roll-out of more tokens than this proves nothing (the limit of the original study)."""
+
+Ending = Literal["complete", "too_long", "dead_end", "mask_lies"]
+
+ENDINGS: tuple[Ending, ...] = ("complete", "too_long", "dead_end", "mask_lies")
+
+_PREFERENCES = (
+    rb'["}\]]+',
+    rb"null|true|false|[0-9]|\{\}|\[\]|\"\"",
+    rb'[:,{\[]|": ?|": ?"',
+    rb"[A-Za-z0-9]{1,3}|[-.+/@_]",
+    rb'[^\s\\"\x00-\x20]+',
+    rb"[^\s]+",
+    rb".+",
+)
+"""Whole-token patterns, the most welcome first; a token belongs to the first that it matches."""
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """The vocabulary's ordinary tokens by how soon they bring a text to its end.
+
+    `eos` is the mask of the end-of-sequence ids; `classes` are masks, most welcome first; every
+    ordinary token is in exactly one of them.
+    """
+
+    eos: Mask
+    classes: tuple[Mask, ...]
+    size: int
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> Preferences:
+        """The preferences among the tokens of `vocabulary`."""
+        patterns = [re.compile(pattern, re.DOTALL) for pattern in _PREFERENCES]
+        ids: list[list[int]] = [[] for _ in patterns]
+        special = vocabulary.special.tolist()
+        for token, text in enumerate(vocabulary.tokens):
+            if special[token]:
+                continue
+            for members, pattern in zip(ids, patterns, strict=True):
+                if pattern.fullmatch(text):
+                    members.append(token)
+                    break
+        rest = [
+            token
+            for token in np.flatnonzero(vocabulary.special).tolist()
+            if token not in vocabulary.eos_ids
+        ]
+        masks = (
+            *(set_bits(members, vocabulary.words) for members in ids),
+            set_bits(rest, vocabulary.words),
+        )
+        return cls(set_bits(vocabulary.eos_ids, vocabulary.words), masks, vocabulary.size)
+
+    def choose(self, mask: Mask, key: str) -> int | None:
+        """The token to take under `mask`; None when it is empty."""
+        for members in (self.eos, *self.classes):
+            both = mask & members
+            if both.any():
+                ids = token_ids(both, self.size)
+                return int(ids[keyed_index(key, len(ids))])
+        return None
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """What an engine allowed from a state to the end; `tokens` ends with end-of-sequence."""
+
+    ending: Ending
+    tokens: tuple[int, ...]
+
+
+def roll_out(
+    matcher: Matcher,
+    preferences: Preferences,
+    eos_ids: Sequence[int],
+    key: str,
+    limit: int = LIMIT,
+) -> Rollout:
+    """Continue `matcher` (which is consumed by it) until it allows the end of generation."""
+    mask = np.zeros(len(preferences.eos), dtype=np.uint32)
+    taken: list[int] = []
+    while len(taken) <= limit:
+        matcher.mask(mask)
+        token = preferences.choose(mask, f"{key}/{len(taken)}")
+        if token is None:
+            return Rollout("dead_end", tuple(taken))
+        if not matcher.consume(token):
+            return Rollout("mask_lies", (*taken, token))
+        taken.append(token)
+        if token in eos_ids:
+            return Rollout("complete", tuple(taken))
+    return Rollout("too_long", tuple(taken[:limit]))
+
+
+def exhausted(
+    matcher: Matcher, eos_ids: Sequence[int], size: int, *, limit: int, budget: int
+) -> bool:
+    """Whether no way of at most `limit` tokens leads from `matcher` to the end of generation.
+
+    Every way that the masks leave open is gone, depth first. False where the end is found, where
+    a mask is lied about, or where more than `budget` masks would have to be looked at.
+    """
+    mask = np.zeros((size + 31) // 32, dtype=np.uint32)
+    open_ = [(matcher, 0)]
+    for _ in range(budget):
+        here, depth = open_.pop()
+        here.mask(mask)
+        ways = token_ids(mask, size)
+        if len(ways) + len(open_) > budget or any(allows(mask, eos) for eos in eos_ids):
+            return False
+        if depth < limit:
+            for token in ways.tolist():
+                further = here.clone()
+                if not further.consume(token):
+                    return False
+                open_.append((further, depth + 1))
+        if not open_:
+            return True
+    return False
+
+
+def keyed_index(key: str, count: int) -> int:
+    """A number below `count` that depends on `key` alone, the same on every machine."""
+    digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") % count

@@ -1,0 +1,119 @@
+"""The walk: the way through a reference, token by token, that all engines take together.
+
+Every choice comes from its own generator, keyed by seed, case, walk and position, so that no
+resolver, cap or panel rule changes which text is walked or how it is cut into tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.data.vocabulary import Vocabulary
+from harness.method.rollout import keyed_index
+from harness.protocol import Mask, allows
+
+
+@dataclass(frozen=True)
+class WalkKey:
+    """What names one walk; every random choice in it depends on this and the position."""
+
+    seed: int
+    case: str
+    walk: int = 0
+
+    def at(self, position: int) -> str:
+        """The key of one position."""
+        return f"{self.seed}/{self.case}/{self.walk}/{position}"
+
+
+@dataclass(frozen=True)
+class Position:
+    """One step of a walk, before its token is chosen.
+
+    Attributes:
+        key: The position's key.
+        number: How many tokens were consumed.
+        consumed: The consumed tokens.
+        reference: The reference's bytes.
+        offset: Bytes of the reference that were consumed.
+        path: Tokens that go on along the reference: ordinary tokens whose bytes are a prefix of
+            what remains; at the end, the end-of-sequence ids.
+        engines: The engines judged here.
+        masks: Their masks, shape ``(len(engines), words)``.
+    """
+
+    key: str
+    number: int
+    consumed: tuple[int, ...]
+    reference: bytes
+    offset: int
+    path: tuple[int, ...]
+    engines: tuple[int, ...]
+    masks: npt.NDArray[np.uint32]
+
+    @property
+    def text(self) -> bytes:
+        """The text so far."""
+        return self.reference[: self.offset]
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the whole reference was consumed."""
+        return self.offset == len(self.reference)
+
+    def accepted(self) -> dict[int, tuple[int, ...]]:
+        """Which tokens of the path each engine accepts."""
+        return {
+            engine: tuple(token for token in self.path if allows(mask, token))
+            for engine, mask in zip(self.engines, self.masks, strict=True)
+        }
+
+
+def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[int, ...]:
+    """The tokens that go on along the reference from `offset`."""
+    if offset == len(reference):
+        return tuple(vocabulary.eos_ids)
+    return tuple(vocabulary.starts(reference, offset))
+
+
+def choose(position: Position) -> int | None:
+    """The token that all engines take: one of the path that all accept; None if there is none."""
+    common = set(position.path).intersection(*position.accepted().values())
+    candidates = [token for token in position.path if token in common]
+    if not candidates:
+        return None
+    return candidates[keyed_index(f"{position.key}/walk", len(candidates))]
+
+
+def choose_for_most(position: Position) -> int | None:
+    """For the rule of survivors: a token of the path that as many engines as possible accept.
+
+    None when no engine accepts any.
+    """
+    votes: dict[int, int] = dict.fromkeys(position.path, 0)
+    for accepted in position.accepted().values():
+        for token in accepted:
+            votes[token] += 1
+    most = max(votes.values(), default=0)
+    if most == 0:
+        return None
+    candidates = [token for token, count in votes.items() if count == most]
+    return candidates[keyed_index(f"{position.key}/walk", len(candidates))]
+
+
+def accepters(position: Position, token: int) -> tuple[int, ...]:
+    """The engines whose masks allow `token`."""
+    return tuple(
+        engine
+        for engine, mask in zip(position.engines, position.masks, strict=True)
+        if allows(mask, token)
+    )
+
+
+def stack(masks: Mapping[int, Mask], engines: Sequence[int]) -> npt.NDArray[np.uint32]:
+    """Copies of the engines' masks as one array, shape ``(len(engines), words)``."""
+    return np.stack([masks[engine] for engine in engines])

@@ -1,0 +1,1 @@
+"""Hosts, lanes and what they are started with: one engine per process."""

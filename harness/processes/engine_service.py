@@ -1,0 +1,321 @@
+"""The service inside an engine's host: everything that touches the engine, hot loops included.
+
+Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
+``compile``, ``goto`` (replay consumed tokens), ``mask``, ``step`` (consume, then mask),
+``prove`` (which continuation of a list each disputed token is allowed to take to the end),
+``confirm`` (the same for one completion each, mask by mask), ``roll_out``, ``exhaust`` (whether
+any completion exists within a limit), ``lengthen`` (how often one token may follow itself) and
+``probe`` (whole texts from the start, mask by mask). The mask is written to memory shared with the
+coordinator.
+"""
+
+from __future__ import annotations
+
+import mmap
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.data.vocabulary import Vocabulary
+from harness.method.rollout import ENDINGS, Preferences, exhausted, roll_out
+from harness.processes import wire
+from harness.processes.host_worker import load
+from harness.processes.probe import arrays_of, probe
+from harness.protocol import (
+    Engine,
+    FollowingMatcher,
+    LeadingMatcher,
+    Mask,
+    Matcher,
+    Refused,
+    follow_by_mask,
+)
+
+NO_CONTINUATION = -1
+LIES = -2
+
+
+class EngineService:
+    """One engine, and the matcher that stands at the present position of the walk."""
+
+    engine: Engine
+    vocabulary: Vocabulary
+    shared: Mask
+    """The coordinator's view of the mask, shape ``(words,)``."""
+
+    def __init__(self) -> None:
+        self.start: Matcher | None = None
+        self.here: Matcher | None = None
+        self._preferences: Preferences | None = None
+        self._strict = False
+        self._buffer: Mask = np.zeros(0, dtype=np.uint32)
+
+    def handle(self, message: wire.Message) -> wire.Message:
+        """Answer one command; an exception that leaves it is the engine's."""
+        commands = {
+            "open": self.open,
+            "check": self.check,
+            "compile": self.compile,
+            "goto": self.goto,
+            "mask": self.mask,
+            "step": self.step,
+            "prove": self.prove,
+            "roll_out": self.roll_out,
+            "confirm": self.confirm,
+            "exhaust": self.exhaust,
+            "lengthen": self.lengthen,
+            "probe": self.probe,
+        }
+        return commands[message.head["do"]](message)
+
+    def open(self, message: wire.Message) -> wire.Message:
+        """Load the vocabulary, construct the engine, map the shared mask."""
+        head = message.head
+        self.vocabulary = Vocabulary.load(head["vocabulary"])
+        memory = mmap.mmap(head["mask"], self.vocabulary.words * 4)
+        self.shared = np.frombuffer(memory, dtype=np.uint32)
+        self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
+        self.engine = load(head["engine"])(self.vocabulary, head["options"])
+        info = self.engine.info
+        return wire.Message(
+            {
+                "name": info.name,
+                "version": info.version,
+                "options": dict(info.options),
+                "packages": dict(info.packages),
+                "sha256": self.vocabulary.sha256,
+                "words": self.vocabulary.words,
+            }
+        )
+
+    def check(self, _message: wire.Message) -> wire.Message:
+        """Compare every ordinary token's bytes with what the engine itself holds.
+
+        Answers how many tokens it could be asked about, and the ids on which it differs.
+        """
+        ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
+        held = self.engine.token_bytes(ordinary)
+        asked = 0
+        wrong = []
+        for token, text in zip(ordinary, held, strict=True):
+            if text is None:
+                continue
+            asked += 1
+            if text != self.vocabulary.tokens[token]:
+                wrong.append(token)
+        purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
+        return wire.Message(
+            {"asked": asked, "of": len(ordinary), "wrong": wrong, "on_purpose": purpose}
+        )
+
+    def compile(self, message: wire.Message) -> wire.Message:
+        """Compile a schema and stand at its start; the first mask belongs to the time."""
+        self.start = self.here = None
+        self._strict = bool(message.head.get("strict"))
+        began = time.process_time()
+        try:
+            start = self.engine.compile(message.head["schema"])
+        except Refused as refusal:
+            return wire.Message({"refused": str(refusal)[:2000]})
+        compiled = time.process_time()
+        start.mask(self._buffer)
+        masked = time.process_time()
+        self.start, self.here = start, start.clone()
+        return wire.Message({"compile": compiled - began, "first_mask": masked - compiled})
+
+    def goto(self, message: wire.Message) -> wire.Message:
+        """Stand where the start state is after the given tokens."""
+        assert self.start is not None
+        here = self.start.clone()
+        for count, token in enumerate(message.arrays["tokens"].tolist()):
+            if not here.consume(token):
+                return wire.Message({"refused_at": count})
+        self.here = here
+        return wire.Message({})
+
+    def mask(self, _message: wire.Message) -> wire.Message:
+        """Write the mask of the present position to the shared memory."""
+        assert self.here is not None
+        began = time.perf_counter_ns()
+        self.here.mask(self._buffer)
+        took = time.perf_counter_ns() - began
+        self.shared[:] = self._buffer
+        return wire.Message({"mask_ns": took})
+
+    def step(self, message: wire.Message) -> wire.Message:
+        """Consume one token for good, then do as `mask`."""
+        assert self.here is not None
+        began = time.perf_counter_ns()
+        consumed = self.here.consume(message.head["token"])
+        took = time.perf_counter_ns() - began
+        if not consumed:
+            return wire.Message({"lies": True})
+        answer = self.mask(message)
+        return wire.Message({**answer.head, "consume_ns": took})
+
+    def prove(self, message: wire.Message) -> wire.Message:
+        """For each token, the first continuation of its list that is allowed to the end.
+
+        Arrays in: ``tokens``, ``lists``, ``starts`` (n,) int32: the disputed token, which list,
+        and the rank to begin at; ragged ``continuations`` (token ids, with end-of-sequence) and
+        ``members`` (a list is continuation numbers). Out: ``choice`` (n,) int32, a rank in the
+        token's list, `NO_CONTINUATION`, or `LIES` where the engine refuses a token of its own
+        mask. Where the engine has a faster way than mask and consume in turn, that way decides,
+        unless the schema was compiled as ``strict``.
+        """
+        arrays = message.arrays
+        continuations = wire.Ragged.from_arrays(arrays, "continuations").ints()
+        members = wire.Ragged.from_arrays(arrays, "members").ints()
+        tuples = [tuple(one) for one in continuations]
+        lists = [[tuples[number] for number in one] for one in members]
+        questions = zip(
+            arrays["tokens"].tolist(),
+            arrays["lists"].tolist(),
+            arrays["starts"].tolist(),
+            strict=True,
+        )
+        choice = np.full(len(arrays["tokens"]), NO_CONTINUATION, dtype=np.int32)
+        first_allowed = self._way()
+        for index, (token, which, start) in enumerate(questions):
+            choice[index] = first_allowed(token, lists[which], start)
+        return wire.Message({}, {"choice": choice})
+
+    def roll_out(self, message: wire.Message) -> wire.Message:
+        """Roll out from each of ``tokens``; ``key`` and ``limit`` are in the header.
+
+        Out: ``endings`` (n,) int8, an index into `harness.method.rollout.ENDINGS`; ragged
+        ``taken``.
+        """
+        if self._preferences is None:
+            self._preferences = Preferences.of(self.vocabulary)
+        eos = self.vocabulary.eos_ids
+        key, limit = message.head["key"], message.head["limit"]
+        endings: list[int] = []
+        taken: list[Sequence[int]] = []
+        for token in message.arrays["tokens"].tolist():
+            trial = self._after(token)
+            if trial is None:
+                endings.append(ENDINGS.index("mask_lies"))
+                taken.append(())
+                continue
+            if token in eos:
+                endings.append(ENDINGS.index("complete"))
+                taken.append(())
+                continue
+            one = roll_out(trial, self._preferences, eos, f"{key}/{token}", limit)
+            endings.append(ENDINGS.index(one.ending))
+            taken.append(one.tokens)
+        return wire.Message(
+            {},
+            {
+                "endings": np.array(endings, dtype=np.int8),
+                **wire.Ragged.of_ints(taken).arrays("taken"),
+            },
+        )
+
+    def confirm(self, message: wire.Message) -> wire.Message:
+        """How far each token's completion is allowed when every mask on the way is looked at.
+
+        Arrays in: ``tokens`` (n,) int32, ragged ``continuations``, one for each. Out:
+        ``reached`` (n,) int32, the tokens of the continuation up to the first that the mask
+        forbids, that one included (0 where the first token itself is refused, one more than there
+        are where all are allowed); ``consumes`` (n,) bool, whether the engine nevertheless
+        consumes that one.
+        """
+        continuations = wire.Ragged.from_arrays(message.arrays, "continuations").ints()
+        reached = np.zeros(len(continuations), dtype=np.int32)
+        consumes = np.zeros(len(continuations), dtype=np.bool_)
+        for index, token in enumerate(message.arrays["tokens"].tolist()):
+            trial, tokens = self._after(token), continuations[index]
+            if trial is None:
+                continue
+            count = follow_by_mask(trial, tokens, self.vocabulary.words)
+            reached[index] = count + 1
+            if count < len(tokens):
+                taken = all(trial.consume(one) for one in tokens[:count])
+                consumes[index] = taken and trial.consume(tokens[count])
+        return wire.Message({}, {"reached": reached, "consumes": consumes})
+
+    def exhaust(self, message: wire.Message) -> wire.Message:
+        """Whether all ways behind each of ``tokens`` are known to miss the end of generation.
+
+        ``limit`` (header) is the longest way, ``budget`` the number of masks looked at for one
+        token before the answer is that nothing is known. Out: ``closed`` (n,) bool.
+        """
+        limit, budget = message.head["limit"], message.head["budget"]
+        tokens = message.arrays["tokens"].tolist()
+        closed = [
+            trial is not None
+            and exhausted(
+                trial, self.vocabulary.eos_ids, self.vocabulary.size, limit=limit, budget=budget
+            )
+            for trial in map(self._after, tokens)
+        ]
+        return wire.Message({}, {"closed": np.array(closed, dtype=np.bool_)})
+
+    def lengthen(self, message: wire.Message) -> wire.Message:
+        """How often each of ``tokens`` may follow itself here, ``limit`` (header) at most.
+
+        The mask is looked at before every token. Out: ``times`` (n,) int32.
+        """
+        assert self.here is not None
+        limit, words = message.head["limit"], self.vocabulary.words
+        times = [
+            follow_by_mask(self.here, (token,) * limit, words)
+            for token in message.arrays["tokens"].tolist()
+        ]
+        return wire.Message({}, {"times": np.array(times, dtype=np.int32)})
+
+    def probe(self, message: wire.Message) -> wire.Message:
+        """From the start, how far each of ``texts`` (ragged) gets, and what holds there.
+
+        Out: the arrays of `harness.processes.probe.arrays_of`.
+        """
+        assert self.start is not None
+        texts = wire.Ragged.from_arrays(message.arrays, "texts").ints()
+        eos = self.vocabulary.eos_mask
+        return wire.Message({}, arrays_of(probe(self.start, tokens, eos) for tokens in texts))
+
+    def _after(self, token: int) -> Matcher | None:
+        """A clone that consumed `token`; None when the engine refuses it."""
+        assert self.here is not None
+        trial = self.here.clone()
+        return trial if trial.consume(token) else None
+
+    def _way(self) -> Callable[[int, Sequence[Sequence[int]], int], int]:
+        """The fastest way of the engine to find the first allowed continuation of a token."""
+        if self._strict or not isinstance(self.here, FollowingMatcher):
+            return self._first_by_mask
+        return self._first_led if isinstance(self.here, LeadingMatcher) else self._first_followed
+
+    def _first_led(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        follow_behind = self.here.follow_behind  # type: ignore[union-attr]
+        for rank in range(start, len(lists)):
+            taken = follow_behind(token, lists[rank])
+            if taken == len(lists[rank]) + 1:
+                return rank
+            if not taken:  # the token itself is refused
+                return LIES
+        untried = start >= len(lists)
+        return LIES if untried and self._after(token) is None else NO_CONTINUATION
+
+    def _first_followed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        trial: Any = self._after(token)
+        if trial is None:
+            return LIES
+        for rank in range(start, len(lists)):
+            if trial.follow(lists[rank]) == len(lists[rank]):
+                return rank
+        return NO_CONTINUATION
+
+    def _first_by_mask(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
+        trial = self._after(token)
+        if trial is None:
+            return LIES
+        for rank in range(start, len(lists)):
+            tokens = lists[rank]
+            if follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):
+                return rank
+        return NO_CONTINUATION

@@ -1,0 +1,285 @@
+"""The panel: the engines of a run, each in its host, asked together and kept alive.
+
+A seat that fails is empty for the rest of the case, or until `Panel.recover` has brought its
+host back to the same position. Every failure is told as an outcome of that engine alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.processes import wire
+from harness.processes.engines import EngineSpec
+from harness.processes.hosts import Host, HostSpec, gather
+from harness.processes.outcomes import (
+    Compiled,
+    Crashed,
+    Failure,
+    MaskLies,
+    Outcome,
+    OutOfMemory,
+    Refused,
+    TimedOut,
+)
+from harness.processes.slow_schemas import SlowSchemas
+from harness.protocol import Mask
+
+Ask = tuple[Mapping[str, object], Mapping[str, wire.Array]]
+Answer = wire.Message | Failure
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request to an engine may cost: seconds of processor time, bytes of memory."""
+
+    compile: float = 60.0
+    mask: float = 10.0
+    resolve: float = 120.0
+    memory: int = 4 << 30
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What one engine did at one position; times in nanoseconds, inside the host."""
+
+    mask_ns: int
+    consume_ns: int
+
+
+class Panel:
+    """All engines of a run, numbered as the run lists them.
+
+    Args:
+        specs: The engines.
+        vocabulary_path: A saved vocabulary.
+        words: Words of its masks.
+        limits: What a request may cost.
+        slow: What is remembered of slow compilations; None remembers nothing.
+    """
+
+    _slow: SlowSchemas | None = None
+
+    def __init__(
+        self,
+        specs: Sequence[EngineSpec],
+        vocabulary_path: str,
+        words: int,
+        limits: Limits,
+        slow: SlowSchemas | None = None,
+    ) -> None:
+        self._slow = slow
+        self.specs = tuple(specs)
+        self.limits = limits
+        self.infos: list[dict[str, Any]] = [{} for _ in specs]
+        self._vocabulary_path = vocabulary_path
+        self._schema = ""
+        self._strict: set[int] = set()
+        self._opened = [False] * len(specs)
+        self._hosts = [
+            Host(
+                HostSpec(
+                    spec.name,
+                    "harness.processes.engine_service:EngineService",
+                    spec.interpreter,
+                    spec.paths,
+                    limits.memory,
+                ),
+                words,
+            )
+            for spec in specs
+        ]
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+    def open(self, engines: Iterable[int] | None = None) -> dict[int, Failure]:
+        """Start the hosts that are down, all at once; the engines that do not come up."""
+        wanted = [index for index in self._all(engines) if not self._up(index)]
+        for index in wanted:
+            self._hosts[index].launch()
+        started = gather([self._hosts[index] for index in wanted])
+        failed: dict[int, Failure] = {
+            index: answer
+            for index, answer in zip(wanted, started, strict=True)
+            if not isinstance(answer, wire.Message)
+        }
+        asks: dict[int, Ask] = {
+            index: (
+                {
+                    "do": "open",
+                    "engine": self.specs[index].reference,
+                    "options": dict(self.specs[index].options),
+                    "vocabulary": self._vocabulary_path,
+                    "mask": self._hosts[index].mask_descriptor,
+                },
+                {},
+            )
+            for index in wanted
+            if index not in failed
+        }
+        for index, answer in self._ask(asks, self._hosts[0].spec.start_seconds).items():
+            if isinstance(answer, wire.Message):
+                self.infos[index] = dict(answer.head)
+                self._opened[index] = True
+            else:
+                failed[index] = answer
+                self._hosts[index].stop()
+        return failed
+
+    def check(self) -> dict[int, wire.Message | Failure]:
+        """Ask every engine which bytes it holds for the vocabulary's tokens."""
+        return self._ask({i: ({"do": "check"}, {}) for i in range(len(self))}, 120.0)
+
+    def compile(
+        self,
+        schema: str,
+        engines: Iterable[int] | None = None,
+        distrusted: Collection[int] | None = None,
+    ) -> dict[int, Outcome]:
+        """Compile a schema in every engine at once; restarts the hosts that are down.
+
+        Args:
+            schema: Its JSON text.
+            engines: Only these engines; None means all.
+            distrusted: Engines of which every mask is looked at while resolving; None leaves
+                them as they are.
+        """
+        self._schema = schema
+        if distrusted is not None:
+            self._strict = set(distrusted)
+        engines = self._all(engines)
+        self._drop_output(engines)
+        outcomes: dict[int, Outcome] = dict(self.open(engines))
+        self._drop_output(index for index in engines if index not in outcomes)
+        recalled = {
+            index: self._slow.recall(self.infos[index], schema)
+            for index in engines
+            if index not in outcomes and self._slow is not None
+        }
+        timed_out = TimedOut(f"over the limit of {self.limits.compile:g} s")
+        outcomes |= {index: timed_out for index, one in recalled.items() if one == "timed_out"}
+        asks: dict[int, Ask] = {
+            index: ({"do": "compile", "schema": schema, "strict": index in self._strict}, {})
+            for index in engines
+            if index not in outcomes
+        }
+        limits = {
+            index: self.limits.compile if self._slow is None else self._slow.limit(recalled[index])
+            for index in asks
+        }
+        for index, answer in self._ask(asks, limits).items():
+            outcome = self._compiled(answer)
+            outcomes[index] = timed_out if isinstance(outcome, TimedOut) else outcome
+            self._remember(index, schema, outcomes[index])
+        return dict(sorted(outcomes.items()))
+
+    def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
+        match outcome:
+            case TimedOut() if self._slow is not None:
+                self._slow.keep(self.infos[index], schema, "timed_out", self.limits.compile)
+            case Compiled() if self._slow is not None:
+                seconds = outcome.compile_seconds + outcome.first_mask_seconds
+                self._slow.keep(self.infos[index], schema, "compiled", seconds)
+
+    def masks(self, engines: Sequence[int]) -> dict[int, Stepped | Failure]:
+        """Have the engines write their masks of the present position; see `mask`."""
+        return self._stepped({index: ({"do": "mask"}, {}) for index in engines})
+
+    def step(self, engines: Sequence[int], token: int) -> dict[int, Stepped | Failure]:
+        """Consume `token` everywhere and have the masks of the next position written."""
+        return self._stepped({index: ({"do": "step", "token": token}, {}) for index in engines})
+
+    def mask(self, engine: int) -> Mask:
+        """The last mask that the engine wrote, shape ``(words,)``; shared memory, copy to keep."""
+        return self._hosts[engine].mask
+
+    def ask(self, asks: Mapping[int, Ask]) -> dict[int, Answer]:
+        """Ask several engines something while resolving, all at once."""
+        return self._ask(asks, self.limits.resolve)
+
+    def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
+        """Bring a failed engine back to the position after `consumed`."""
+        outcome = self._recompile(engine)
+        if outcome is not None:
+            return outcome
+        tokens = np.array(consumed, dtype=np.int32)
+        answer = self._ask({engine: ({"do": "goto"}, {"tokens": tokens})}, self.limits.mask)[engine]
+        if not isinstance(answer, wire.Message):
+            return answer
+        if "refused_at" in answer.head:
+            return MaskLies("refused a token on a second way through the same text")
+        return None
+
+    def recover_start(self, engine: int) -> Failure | None:
+        """Put a running engine back to the start of the text."""
+        if not self._up(engine):
+            return self.recover(engine, ())
+        none = np.zeros(0, dtype=np.int32)
+        answer = self._ask({engine: ({"do": "goto"}, {"tokens": none})}, self.limits.mask)[engine]
+        return None if isinstance(answer, wire.Message) else answer
+
+    def output(self, engine: int) -> str:
+        """What the engine printed since this was last asked."""
+        return self._hosts[engine].output()
+
+    def close(self) -> None:
+        """End all hosts."""
+        for host in self._hosts:
+            host.close()
+
+    def _recompile(self, engine: int) -> Failure | None:
+        match self.compile(self._schema, [engine])[engine]:
+            case Compiled():
+                return None
+            case failure:
+                return failure
+
+    def _drop_output(self, engines: Iterable[int]) -> None:
+        for index in engines:
+            self._hosts[index].output()
+
+    def _all(self, engines: Iterable[int] | None) -> list[int]:
+        return list(range(len(self)) if engines is None else engines)
+
+    def _up(self, index: int) -> bool:
+        return self._hosts[index].running and self._opened[index]
+
+    def _ask(
+        self, asks: Mapping[int, Ask], limit: float | Mapping[int, float]
+    ) -> dict[int, Answer]:
+        for index, (head, arrays) in asks.items():
+            seconds = limit[index] if isinstance(limit, Mapping) else limit
+            self._hosts[index].submit(head, arrays, seconds)
+        answers = gather([self._hosts[index] for index in asks])
+        for index in asks:
+            if not self._hosts[index].running:
+                self._opened[index] = False
+        return dict(zip(asks, answers, strict=True))
+
+    def _stepped(self, asks: Mapping[int, Ask]) -> dict[int, Stepped | Failure]:
+        return {
+            index: _stepped(answer) for index, answer in self._ask(asks, self.limits.mask).items()
+        }
+
+    @staticmethod
+    def _compiled(answer: Answer) -> Outcome:
+        match answer:
+            case wire.Message(head={"refused": message}):
+                return Refused(str(message))
+            case wire.Message(head={"compile": compiled, "first_mask": masked}):
+                return Compiled(float(compiled), float(masked))
+            case Crashed() | TimedOut() | OutOfMemory():
+                return answer
+        raise AssertionError(f"no answer to compile: {answer}")
+
+
+def _stepped(answer: Answer) -> Stepped | Failure:
+    if not isinstance(answer, wire.Message):
+        return answer
+    if answer.head.get("lies"):
+        return MaskLies("refused to consume a token that its mask allows")
+    return Stepped(int(answer.head["mask_ns"]), int(answer.head.get("consume_ns", 0)))

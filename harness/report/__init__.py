@@ -1,0 +1,1 @@
+"""What is computed and printed of stored runs."""

@@ -1,0 +1,98 @@
+"""How bad an engine's bugs are: in how many schemas, and how often per decision.
+
+Raw counts of tokens are dominated by a few schemas in which one error shows at a hundred thousand
+tokens. Two figures are not, and a tally leads with them:
+
+the share of schemas with a bug
+    of the cases in which the engine was judged, at a position of a walk or by an instance, those
+    with at least one proven bug of either evidence. What the specifications allow
+    (`harness.report.counts.LEGAL`) is counted under its name, but makes no schema bad;
+bugs per million mask decisions
+    a mask decision is one bit of the engine's mask at one position of a walk at which it was
+    judged, so that there are as many as positions times ids of the vocabulary. The bugs are the
+    bits that a walk proves wrong (`harness.report.counts.WRONG_BITS`).
+
+Warnings and departures are no bugs and count in neither. Both figures are lower bounds; where a run
+was capped, disputed tokens that were not resolved count as decided rightly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.report.counts import ERRORS, LEGAL, WRONG_BITS, Counts, Stored
+from harness.report.instance_counts import Instances
+from harness.report.intervals import ratios, shares
+
+_BAD = tuple(kind for kind in ERRORS if kind not in LEGAL)
+_SHARES = {
+    "any": _BAD,
+    "false_acceptance": ("false_acceptance",),
+    "false_rejection": ("false_rejection",),
+    "other": tuple(kind for kind in _BAD if kind not in ("false_acceptance", "false_rejection")),
+}
+_RATES = {
+    "any": WRONG_BITS,
+    "false_acceptance": ("false_acceptance",),
+    "false_rejection": ("false_rejection",),
+}
+_MILLION = 1_000_000
+
+
+def judged_positions(stored: Stored, engine: int) -> npt.NDArray[np.int64]:
+    """At how many positions of each case an engine was judged, shape ``(cases,)``."""
+    at = stored.positions
+    mine = (at.judged >> np.uint32(engine)) & 1 == 1
+    return np.bincount(at.case[mine], minlength=len(stored.cases))
+
+
+def share_with_bug(
+    stored: Stored, engine: int, instances: Instances, bugs: Sequence[Counts]
+) -> dict[str, Any]:
+    """The share of schemas with a bug, by kind, as JSON; `bugs` are the engine's, by evidence.
+
+    Each of ``any``, ``false_acceptance``, ``false_rejection`` and ``other`` has ``cases``, ``of``
+    (cases), ``value``, and of its 95% interval ``low``, ``high`` and ``interval``, the method.
+    """
+    many = len(stored.cases)
+    judged = (judged_positions(stored, engine) > 0) | instances.cases_of(engine)
+    hits = np.column_stack(
+        [
+            sum(one.where(kind=kinds).per_case(many) for one in bugs) > 0
+            for kinds in _SHARES.values()
+        ]
+    )[judged]
+    return {
+        name: {"cases": int(column.sum()), "of": len(hits), **interval.scaled(1)}
+        for name, column, interval in zip(_SHARES, hits.T, shares(hits), strict=True)
+    }
+
+
+def per_million(stored: Stored, engine: int, bugs: Counts) -> dict[str, Any]:
+    """Bugs per million mask decisions, by kind, as JSON; `bugs` are the engine's, of walks.
+
+    Each of ``any``, ``false_acceptance`` and ``false_rejection`` has ``bugs``, ``decisions``,
+    ``value``, and of its 95% interval ``low``, ``high`` and ``interval``, the method. `decisions`
+    and what follows from it are None where the run does not say how large its vocabulary is.
+    """
+    positions = judged_positions(stored, engine)
+    judged = positions > 0
+    many, size = len(stored.cases), stored.size
+    wrong = np.column_stack([bugs.where(kind=kinds).per_case(many) for kinds in _RATES.values()])[
+        judged
+    ]
+    decisions = None if size is None else int(positions.sum()) * size
+    found = ratios(wrong, positions[judged] * (size or 1))
+    nothing = {"value": None, "low": None, "high": None, "interval": "none"}
+    return {
+        name: {
+            "bugs": int(column.sum()),
+            "decisions": decisions,
+            **(nothing if size is None else one.scaled(_MILLION)),
+        }
+        for name, column, one in zip(_RATES, wrong.T, found, strict=True)
+    }

@@ -1,0 +1,353 @@
+"""The summary of a run, and its verdicts by one column, as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+KINDS = ("false_acceptances", "false_rejections")
+
+_TOP = 6
+_ROWS = 40
+"""Up to so many rows of a breakdown are shown."""
+
+_CLASSES = {"bug": "bugs", "warned": "warned", "departure": "departures"}
+
+
+def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> None:
+    """Print who is wrong, how often and why."""
+    engines = summary["engines"]
+    console.print(_how_bad(engines))
+    console.print(_errors(engines))
+    if any(_tested(engine["instances"]) for engine in engines.values()):
+        console.print(_instances(engines))
+    if any("estimate" in engine[KINDS[0]] for engine in engines.values()):
+        console.print(_estimates(engines))
+    console.print(_compilation(engines))
+    for name, engine in engines.items():
+        _print_why(name, engine, console)
+    _print_open(engines, console)
+    for line in _notes(summary, path):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def _how_bad(engines: Mapping[str, Any]) -> Table:
+    table = _table(
+        "How bad (in brackets: 95% intervals, resampled by schema)",
+        "schemas in which a bug is proven; wrong bits per million bits of judged masks\n"
+        "(what is a departure, or warned of, is no bug)",
+    )
+    table.add_column("engine", overflow="fold", min_width=16)
+    table.add_column("schemas with a bug", justify="right")
+    for column in ("false acc.", "false rej.", "bugs per million"):
+        table.add_column(column, justify="right")
+    for name, engine in engines.items():
+        shares = engine["share_with_bug"]
+        both = (shares["false_acceptance"]["value"], shares["false_rejection"]["value"])
+        table.add_row(
+            Text(name),
+            _share(shares["any"]),
+            *("-" if one is None else _percent(one) for one in both),
+            _rate(engine["per_million"]["any"]),
+        )
+    return table
+
+
+def _share(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
+        return "none judged"
+    return _with_interval(share, _percent, f" of {share['of']:,}")
+
+
+def _rate(rate: Mapping[str, Any]) -> str:
+    return "-" if rate["value"] is None else _with_interval(rate, _three_digits)
+
+
+def _with_interval(ratio: Mapping[str, Any], shown: Any, of: str = "") -> str:
+    text = f"{shown(ratio['value'])}{of}"
+    if ratio["low"] is None:
+        return text
+    return f"{text}\n({shown(ratio['low']).rstrip('%')}-{shown(ratio['high'])})"
+
+
+def _percent(share: float) -> str:
+    """Three digits at most; only nothing and all are shown as 0% and 100%."""
+    percent = 100 * share
+    return f"{percent:.0f}%" if percent in (0, 100) else f"{percent:.1f}%"
+
+
+def _three_digits(number: float) -> str:
+    if not number or number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
+
+
+def _errors(engines: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Proven errors of walks (lower bounds: a completion proves each of them)",
+        "false acceptances: the engine allowed a text that is invalid under the schema\n"
+        "false rejections: it forbade a token that leads to a valid text\n"
+        "bugs, warned (the engine said that it ignores the keyword) and departures\n"
+        "(deviations that it documents) are tokens; cases are those of all three",
+    )
+    table.add_column("engine", overflow="fold", min_width=24)
+    table.add_column("verdict", no_wrap=True)
+    for column in (*_CLASSES.values(), "cases"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, engine in engines.items():
+        judged = f"{engine['version']}, {_plural(engine['judged']['cases'], 'case')} judged"
+        heads = [Text(name, style="bold"), Text(judged, style="dim")]
+        for number, (kind, verdict, counts) in enumerate(_kinds(engine)):
+            cells = [f"{engine['by_class'][kind][one]:,}" for one in _CLASSES]
+            head = heads[number] if number < len(heads) else ""
+            table.add_row(head, verdict, *cells, f"{counts['cases']:,}")
+        table.add_section()
+    return table
+
+
+def _kinds(engine: Mapping[str, Any]) -> Iterable[tuple[str, str, Mapping[str, int]]]:
+    """The kinds of error to show: their names, as words, and their counts."""
+    for key in KINDS:
+        yield key.removesuffix("s"), key.replace("_", " "), engine[key]
+    for kind, counts in engine["other_kinds"].items():
+        if counts["tokens"]:
+            yield kind, kind.replace("_", " "), counts
+
+
+def _instances(engines: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Proven errors on the cases' own instances",
+        "false acceptances: of so many invalid instances, those let through\n"
+        "false rejections: of so many valid instances, those refused",
+    )
+    table.add_column("engine", overflow="fold", min_width=16)
+    table.add_column("verdict", no_wrap=True)
+    for column in (*_CLASSES.values(), "of", "cases"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, engine in engines.items():
+        found = engine["instances"]
+        tested = (f"{found['tested_invalid']:,}", f"{found['tested_valid']:,}")
+        rows = [(key, found[key], of) for key, of in zip(KINDS, tested, strict=True)]
+        rows += [(kind, counts, "") for kind, counts in found["other_kinds"].items()]
+        for number, (kind, counts, of) in enumerate(rows):
+            cells = [*(f"{counts[one]:,}" for one in _CLASSES), of, f"{counts['cases']:,}"]
+            table.add_row(Text("" if number else name), kind.replace("_", " "), *cells)
+        table.add_section()
+    return table
+
+
+def _tested(instances: Mapping[str, Any]) -> int:
+    return int(instances["tested_valid"] + instances["tested_invalid"])
+
+
+def _estimates(engines: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)"
+    )
+    table.add_column("engine", overflow="fold", min_width=18)
+    for kind in KINDS:
+        table.add_column(kind.replace("_", " "), justify="right", no_wrap=True)
+    for name, engine in engines.items():
+        table.add_row(Text(name), *(_estimate(engine[kind]["estimate"]) for kind in KINDS))
+    return table
+
+
+def _table(title: str, caption: str | None = None) -> Table:
+    return Table(
+        title=title,
+        caption=caption,
+        title_justify="left",
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        collapse_padding=True,
+        pad_edge=False,
+    )
+
+
+def _estimate(estimate: Mapping[str, int]) -> str:
+    if estimate["low"] == estimate["high"]:
+        return f"{estimate['tokens']:,}"
+    return f"{_short(estimate['tokens'])} ({_short(estimate['low'])}-{_short(estimate['high'])})"
+
+
+def _short(number: int) -> str:
+    """Three digits of a large number."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= 10 * size:
+            return (
+                f"{number / size:,.0f}{unit}"
+                if number >= 100 * size
+                else f"{number / size:.1f}{unit}"
+            )
+    return f"{number:,}"
+
+
+def _compilation(engines: Mapping[str, Any]) -> Table:
+    words = list(next(iter(engines.values()))["compile"])
+    later = any(engine["failures"] for engine in engines.values())
+    table = _table("Schemas at compilation, and what failed later")
+    table.add_column("engine", overflow="fold", min_width=16)
+    for word in words:
+        table.add_column(word.replace("out_of_", "no ").replace("_", " "), justify="right")
+    if later:
+        table.add_column("later", overflow="fold")
+    for name, engine in engines.items():
+        counts = [f"{engine['compile'][word]:,}" for word in words]
+        table.add_row(Text(name), *counts, *([_listed(engine["failures"]) or "-"] if later else []))
+    return table
+
+
+def _print_why(name: str, engine: Mapping[str, Any], console: Console) -> None:
+    lines = []
+    for kind, column, title in (
+        ("false_acceptances", "keyword", "accepts against"),
+        ("false_rejections", "place", "rejects at"),
+    ):
+        rows = engine["why"][kind]
+        if not rows:
+            continue
+        shown = ", ".join(
+            f"{row[column] or '?'} ({row['tokens']:,} in {_plural(row['cases'], 'case')})"
+            for row in rows[:_TOP]
+        )
+        more = f", and {len(rows) - _TOP} more" if len(rows) > _TOP else ""
+        lines.append(f"{name} {title}: {shown}{more}")
+    accepted, severity = engine[KINDS[0]], engine["severity"]["false_rejection"]
+    if accepted["tokens"]:
+        lines.append(
+            f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
+            " are located: the error lies at the token itself, not behind it"
+        )
+    if severity["on_path"]:
+        lines.append(
+            f"{name}: of {sum(severity.values()):,} false rejections that are bugs"
+            f" {severity['on_path']:,} forbid the token that a valid text is usually written with"
+        )
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def _print_open(engines: Mapping[str, Any], console: Console) -> None:
+    for name, engine in engines.items():
+        parts = []
+        if engine["unresolved"]:
+            parts.append(f"unresolved: {_listed(engine['unresolved'])}")
+        if engine["contested_by"]:
+            parts.append(f"contested: {_listed(engine['contested_by'])}")
+        if parts:
+            text = f"{name} {'; '.join(parts)}"
+            console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
+    lines = [
+        f"{_plural(summary['cases'], 'case')}, {summary['walked']:,} walked,"
+        f" {summary['positions']:,} positions, {summary['disputed_tokens']:,} disputed tokens"
+        f" ({summary['resolved_tokens']:,} resolved)"
+        + (f", {summary['seconds']:,.0f} s" if summary["seconds"] is not None else "")
+    ]
+    if summary["capped"]:
+        lines.append(
+            "  capped: counts and rates are of the tokens that were resolved, a sample"
+            " (--cap none resolves all)"
+        )
+    if summary["not_compared"]:
+        lines.append(f"not compared: {_listed(summary['not_compared'])}")
+    if summary["not_compared"].get("not_compiled_by_all"):
+        lines.append(
+            "  a case is walked only where every engine compiled its schema;"
+            " --panel survivors walks the others with the engines that did"
+        )
+    if summary["set_aside"]:
+        lines.append(f"set aside: {_listed(summary['set_aside'])}")
+    if summary["harness_errors"]:
+        lines.append(
+            f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"
+        )
+    if not summary["finished"]:
+        lines.append("this run is not finished: the same command goes on with it")
+    lines.append(f"run: {path}")
+    return lines
+
+
+def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> None:
+    """Print verdicts by one column, or contested ones by their cause; the first rows of many."""
+    rows = found["rows"]
+    if found["by"] == "cause":
+        title = (
+            f"Contested verdicts by cause: {found['contested']:,},"
+            f" beside {found['decided']:,} that are decided"
+        )
+        columns = ("reason", "keyword", "jsonschema", "jsonschema_rs", "evidence")
+        table = _breakdown(title, columns, ("tokens", "cases", "example"), rows)
+    else:
+        title = f"Verdicts by {found['by']} (in tokens, for instances in instances)"
+        columns = (found["by"], "engine", "kind", "class", "evidence")
+        table = _breakdown(title, columns, ("tokens", "cases"), rows)
+    console.print(table)
+    if len(rows) > _ROWS:
+        more = f"and {len(rows) - _ROWS:,} more rows; --json lists all"
+        console.print(more, highlight=False, soft_wrap=True, markup=False)
+    console.print(f"run: {path}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _breakdown(
+    title: str,
+    words: Sequence[str],
+    others: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+) -> Table:
+    table = _table(title)
+    for column in words:
+        whole = column in ("kind", "class", "evidence")
+        table.add_column(column.replace("_", "-"), overflow="fold", no_wrap=whole)
+    for column in others:
+        if column == "example":
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
+    for row in rows[:_ROWS]:
+        cells = [_cell(row, column) or "-" for column in words]
+        cells += [_cell(row, column) for column in others]
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column, "")
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(value).replace("_", " ") if column in ("kind", "severity", "reason") else str(value)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def print_resolvers(found: Mapping[str, Any], console: Console) -> None:
+    """What `harness.report.resolver_comparison.compare` found."""
+    table = _table("False acceptances of one roll-out per token, looked at again")
+    table.add_column("engine")
+    for column in ("false acceptances", "confirmed", "cleared", "open"):
+        table.add_column(column, justify="right")
+    for name, row in found["engines"].items():
+        table.add_row(Text(name), *(f"{row[key]:,}" for key in _RESOLVED))
+    console.print(table)
+    console.print(
+        "cleared: a valid completion exists, the token was right and who forbids it is wrong\n"
+        f"{found['cases']:,} cases and {found['positions']:,} positions walked alike,"
+        f" {found['cases_walked_differently']:,} cases not",
+        highlight=False,
+    )
+
+
+_RESOLVED = ("false_acceptances", "confirmed", "cleared", "open")

@@ -1,0 +1,185 @@
+"""The tally: the summary that a report shows, computed from a run's tables and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from harness.processes.outcomes import COMPILE_WORDS
+from harness.report.counts import (
+    CLASSES,
+    ERRORS,
+    INSTANCE,
+    WALK,
+    Classify,
+    Counts,
+    Stored,
+    by_catalogue,
+)
+from harness.report.estimates import Disputes
+from harness.report.how_bad import judged_positions, per_million, share_with_bug
+from harness.report.instance_counts import Instances
+from harness.report.severity import SEVERITIES
+from harness.runs.store import RunDirectory
+
+KINDS = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
+OTHER_KINDS = tuple(kind for kind in ERRORS if kind not in KINDS.values())
+
+_BUG: Mapping[str, object] = {"class": "bug"}
+_WALK_COLUMNS = (
+    *("engine", "kind", "class", "severity", "located", "reason", "keyword", "place"),
+    *("by_right", "dispute"),
+)
+
+
+def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, Any]:
+    """The summary of a run as one JSON object.
+
+    Args:
+        run: The run, finished or not.
+        classify: Gives verdicts their classes; the catalogue of departures does.
+
+    Returns:
+        For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``harness_errors``,
+        ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped`` (whether some were left
+        out: counts are then of those that were resolved), ``seconds``, ``finished``; and
+        ``engines``, per engine:
+
+        - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
+        - ``share_with_bug`` and ``per_million``: see `harness.report.how_bad`;
+        - ``compile``, ``judged``, ``failures``;
+        - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
+          ``cases``; ``located`` of the former: tokens at which the error itself lies;
+          ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
+          (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
+          ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
+        - ``instances``: see `harness.report.instance_counts`.
+    """
+    stored = Stored(run, classify)
+    walk = stored.fold(WALK, _WALK_COLUMNS)
+    instance = stored.fold(INSTANCE, ("engine", "kind", "class"))
+    disputes = Disputes(stored)
+    engines = _Engines(stored, walk, instance, disputes)
+    cases = run.table("cases", ["case", "status", "reason"])
+    status = cases.group_by(["status", "reason"]).aggregate([("case", "count")]).to_pylist()
+    return {
+        "engines": {name: engines.one(index) for index, name in enumerate(stored.engines)},
+        "cases": cases.num_rows,
+        "walked": _with_status(status, "walked"),
+        "set_aside": _by_reason(status, "set_aside"),
+        "not_compared": _by_reason(status, "not_compared"),
+        "harness_errors": _with_status(status, "harness_error", "lane_died"),
+        "positions": len(stored.positions.case),
+        "disputed_tokens": disputes.tokens,
+        "resolved_tokens": disputes.resolved,
+        "capped": disputes.capped,
+        "seconds": run.manifest.get("seconds"),
+        "finished": run.finished,
+    }
+
+
+class _Engines:
+    """The part of a summary that is about single engines."""
+
+    def __init__(self, stored: Stored, walk: Counts, instance: Counts, disputes: Disputes) -> None:
+        self.stored = stored
+        self.walk = walk
+        self.instance = instance
+        self.instances = Instances(stored)
+        self.disputes = disputes
+        self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
+        rows = stored.run.table("engines", ["engine", "stage", "outcome"])
+        self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
+
+    def one(self, index: int) -> dict[str, Any]:
+        """Everything about one engine."""
+        stored, name = self.stored, self.stored.engines[index]
+        mine, on_instances = (one.where(engine=name) for one in (self.walk, self.instance))
+        kinds = {kind: mine.where(kind=kind) for kind in ERRORS}
+        bugs = {kind: one.where(**_BUG) for kind, one in kinds.items()}
+        both = [one.where(kind=ERRORS, **_BUG) for one in (mine, on_instances)]
+        positions = judged_positions(stored, index)
+        contested = _reasons(mine, "contested")
+        return {
+            **stored.run.manifest["identity"]["engines"][name],
+            "share_with_bug": share_with_bug(stored, index, self.instances, both),
+            "per_million": per_million(stored, index, both[0]),
+            "compile": self._compile_counts(name),
+            "judged": {
+                "cases": int(np.count_nonzero(positions)),
+                "positions": int(positions.sum()),
+            },
+            **{key: self._counts(kinds[kind], index, kind) for key, kind in KINDS.items()},
+            "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
+            "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
+            "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
+            "instances": self.instances.counts(index, on_instances),
+            "unresolved": _reasons(mine, "unresolved"),
+            "contested": sum(contested.values()),
+            "contested_by": contested,
+            "failures": self._failures(name),
+            "why": {
+                "false_acceptances": _why(bugs["false_acceptance"], "keyword"),
+                "false_rejections": _why(bugs["false_rejection"], "place"),
+            },
+        }
+
+    def _counts(self, mine: Counts, index: int, kind: str) -> dict[str, Any]:
+        """The counts of one of the two main kinds."""
+        counts: dict[str, Any] = mine.total()
+        if kind == "false_acceptance":
+            counts["located"] = int(mine.where(located=True).tokens.sum())
+        if self.dispute_rows is not None:
+            rows = self.dispute_rows[mine.rows]
+            counts["estimate"] = self.disputes.estimate(mine, rows, index, kind)
+        return counts
+
+    def _compile_counts(self, name: str) -> dict[str, int]:
+        found = {row["outcome"]: row["count_all"] for row in self._rows(name, at_compile=True)}
+        return {word: found.get(word, 0) for word in COMPILE_WORDS}
+
+    def _failures(self, name: str) -> dict[str, int]:
+        """What ended the engine's part after compilation, by stage and outcome."""
+        counted: Counter[str] = Counter()
+        for row in self._rows(name, at_compile=False):
+            counted[f"{row['stage']}_{row['outcome']}"] += row["count_all"]
+        return dict(sorted(counted.items()))
+
+    def _rows(self, name: str, *, at_compile: bool) -> list[dict[str, Any]]:
+        return [
+            row
+            for row in self.engine_rows.to_pylist()
+            if row["engine"] == name and (row["stage"] == "compile") is at_compile
+        ]
+
+
+def _reasons(mine: Counts, kind: str) -> dict[str, int]:
+    rows = mine.where(kind=kind).grouped(["reason"])
+    return dict(sorted((row["reason"], row["tokens"]) for row in rows))
+
+
+def _why(mine: Counts, column: str) -> list[dict[str, Any]]:
+    """What stands behind an engine's bugs, the most frequent first."""
+    names = (column, "tokens", "cases")
+    return [{name: row[name] for name in names} for row in mine.grouped([column])]
+
+
+def _with_status(rows: Iterable[Mapping[str, Any]], *status: str) -> int:
+    return sum(row["case_count"] for row in rows if row["status"] in status)
+
+
+def _by_reason(rows: Iterable[Mapping[str, Any]], status: str) -> dict[str, int]:
+    return dict(sorted((r["reason"], r["case_count"]) for r in rows if r["status"] == status))
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Dictionary columns as plain strings: grouping then needs no special cases."""
+    fields = [
+        pa.field(one.name, one.type.value_type) if pa.types.is_dictionary(one.type) else one
+        for one in table.schema
+    ]
+    return table.cast(pa.schema(fields))

@@ -1,0 +1,360 @@
+"""The run directory: a manifest, and tables written a case at a time, atomically.
+
+While a run goes on, each finished case is a directory ``parts/NNNNNN`` with one Parquet file per
+table and the checksums of them; it appears by one rename, so a case is either wholly there or
+not at all. A finished run has one Parquet file per table, the cases in the order of the run, and
+their checksums in ``run.json``. Readers verify checksums and refuse what was cut or altered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.errors import RunDirectoryError
+from harness.runs.tables import SCHEMAS, Rows
+
+MANIFEST = "run.json"
+FORMAT = 2
+_PARTS = "parts"
+_SUMS = "part.json"
+_PART = re.compile(r"[0-9]{6,}")
+_LOCK = ".lock"
+_BATCH = 1_000_000
+"""Rows that are joined at a time."""
+
+
+class RunDirectory:
+    """One run on disk. `create` or `resume` it to write, `open_run` it to read."""
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._lock: IO[str] | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether every case is there and the tables are whole."""
+        return "tables" in self.manifest
+
+    def done(self) -> set[int]:
+        """The ordinals of the cases that are there, each verified against its checksums.
+
+        Raises:
+            RunDirectoryError: A part was cut or altered.
+        """
+        parts = self._stored()
+        for part in parts.values():
+            for name in SCHEMAS:
+                _verified(part, name)
+        return set(parts)
+
+    def write_case(self, ordinal: int, rows: Rows) -> None:
+        """Store the rows of one case; one that is there already stays as it is.
+
+        A lane may die between storing a case and saying so: then the case is run again, to the
+        same rows.
+
+        Raises:
+            RunDirectoryError: It cannot be written.
+        """
+        parts = self.path / _PARTS
+        target = parts / f"{ordinal:06d}"
+        if target.exists():
+            return
+        temporary = parts / f".{ordinal:06d}-{os.getpid()}"
+        with writing(self.path):
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir(parents=True)
+            sums = {}
+            for name in SCHEMAS:
+                file = temporary / f"{name}.parquet"
+                pq.write_table(rows.table(name), file, compression="zstd")
+                sums[file.name] = sha256_of(file)
+            (temporary / _SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
+            temporary.rename(target)
+
+    def finish(self, extra: Mapping[str, Any]) -> None:
+        """Join the parts into one file per table and close the run.
+
+        Args:
+            extra: What goes into the manifest beside the tables' checksums.
+        """
+        parts = self._stored().values()
+        tables = {}
+        with writing(self.path):
+            for name in SCHEMAS:
+                target = self.path / f"{name}.parquet"
+                temporary = target.with_suffix(".tmp")
+                files = [_verified(part, name) for part in parts]
+                rows = _join(files, temporary, SCHEMAS[name])
+                temporary.rename(target)
+                tables[name] = {"rows": rows, "sha256": sha256_of(target)}
+            self.manifest = {**self.manifest, **extra, "tables": tables}
+            _write_manifest(self.path, self.manifest)
+            shutil.rmtree(self.path / _PARTS)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """A table, of a finished run or of the cases that are there so far.
+
+        Args:
+            name: Its name in `harness.runs.tables.SCHEMAS`.
+            columns: Those to read, in this order; None reads all.
+
+        Raises:
+            RunDirectoryError: A file is missing, cut or altered.
+        """
+        if self.finished:
+            file = self.path / f"{name}.parquet"
+            _verify(file, self.manifest["tables"].get(name, {}).get("sha256", ""))
+            return _read(file, columns)
+        files = [_verified(part, name) for part in self._stored().values()]
+        if not files:
+            empty = SCHEMAS[name].empty_table()
+            return empty if columns is None else empty.select(list(columns))
+        return pa.concat_tables([_read(file, columns) for file in files]).unify_dictionaries()
+
+    def _stored(self) -> dict[int, Path]:
+        """The directories of the cases that are there, by ordinal, ascending."""
+        found = (self.path / _PARTS).glob("[0-9]*")
+        parts = {int(part.name): part for part in found if _PART.fullmatch(part.name)}
+        return dict(sorted(parts.items()))
+
+    def lock(self) -> None:
+        """Be the only one to write here, until the process ends.
+
+        Raises:
+            RunDirectoryError: Another process writes here.
+        """
+        with writing(self.path):
+            self._lock = (self.path / _LOCK).open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.release()
+            raise RunDirectoryError(
+                f"another process writes to {self.path}", "wait for it, or choose another --out"
+            ) from error
+
+    def release(self) -> None:
+        """Let others write here again."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def sweep_up(self) -> None:
+        """Remove what an interrupted run left half-written."""
+        if self.finished:
+            shutil.rmtree(self.path / _PARTS, ignore_errors=True)
+        for left in (self.path / _PARTS).glob(".[0-9]*"):
+            shutil.rmtree(left, ignore_errors=True)
+        for left in self.path.glob("*.tmp"):
+            left.unlink(missing_ok=True)
+
+
+def create_or_resume(
+    path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]
+) -> RunDirectory:
+    """The run directory at `path` for writing, made if it is not there.
+
+    Args:
+        path: The directory.
+        identity: What must be the same for the run to go on in it.
+        notes: What is only recorded (machine, commit, start).
+
+    Raises:
+        RunDirectoryError: It cannot be written, holds something else, or another run.
+    """
+    with writing(path):
+        refuse_foreign(path)
+        path.mkdir(parents=True, exist_ok=True)
+    run = RunDirectory(path, {})
+    run.lock()  # before anything is read or written: two runs may begin at once
+    try:
+        _begin(run, identity, notes)
+    except BaseException:
+        run.release()
+        raise
+    run.sweep_up()
+    return run
+
+
+def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
+    path = run.path
+    if (path / MANIFEST).exists():
+        run.manifest = _read_manifest(path)
+        refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
+        return
+    run.manifest = {"format": FORMAT, "identity": identity, **notes}
+    with writing(path):
+        (path / _PARTS).mkdir(exist_ok=True)
+        _write_manifest(path, run.manifest)
+
+
+def open_run(path: Path) -> RunDirectory:
+    """A run directory for reading.
+
+    Raises:
+        RunDirectoryError: There is none, or its manifest cannot be read.
+    """
+    try:
+        there = (path / MANIFEST).is_file()
+    except OSError:  # a name that is too long, a directory that may not be looked into
+        there = False
+    if not there:
+        raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
+    return RunDirectory(path, _read_manifest(path))
+
+
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _join(files: list[Path], target: Path, schema: pa.Schema) -> int:
+    """Write the rows of many files into one, in batches, and count them."""
+    rows = 0
+    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+        batch: list[pa.Table] = []
+        size = 0
+        for index, file in enumerate(files):
+            table = _read(file)
+            batch.append(table)
+            size += table.num_rows
+            rows += table.num_rows
+            if size >= _BATCH or index == len(files) - 1:
+                writer.write_table(pa.concat_tables(batch).unify_dictionaries().cast(schema))
+                batch, size = [], 0
+    return rows
+
+
+def _verified(part: Path, name: str) -> Path:
+    """The file of one table in a part, its checksum as it was written."""
+    file = part / f"{name}.parquet"
+    try:
+        expected = json.loads((part / _SUMS).read_text("utf-8"))[file.name]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunDirectoryError(
+            f"{part} was cut or altered: its {_SUMS} is not whole", _AGAIN
+        ) from error
+    _verify(file, expected)
+    return file
+
+
+def _verify(file: Path, expected: str) -> None:
+    if not file.is_file():
+        raise RunDirectoryError(f"{file} is missing", _AGAIN)
+    if sha256_of(file) != expected:
+        raise RunDirectoryError(f"{file} was cut or altered: its checksum differs", _AGAIN)
+
+
+def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    names = None if columns is None else list(columns)
+    try:
+        return pq.read_table(file, columns=names, memory_map=False)
+    except (OSError, pa.ArrowException) as error:
+        raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
+
+
+_AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a path that cannot become a run directory; what was begun and left can."""
+    if (path / MANIFEST).exists() or not path.exists():
+        return
+    if not path.is_dir():
+        raise RunDirectoryError(f"{path} is no directory", "choose another --out")
+    foreign = {file.name for file in path.iterdir()} - {_LOCK, _PARTS, f"{MANIFEST}.tmp"}
+    if foreign or any((path / _PARTS).glob("*")):
+        raise RunDirectoryError(
+            f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
+        )
+
+
+def refuse_other(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise RunDirectoryError where a run of another identity stands in the way."""
+    different = sorted(
+        key for key in stored.keys() | wanted.keys() if not _same(stored.get(key), wanted.get(key))
+    )
+    if different:
+        key = different[0]
+        raise RunDirectoryError(
+            f"{path} holds a run with other {', '.join(different)}"
+            f" ({key}: {_short(stored.get(key))} there, {_short(wanted.get(key))} now)",
+            "choose another --out, or repeat the options of that run",
+        )
+
+
+def _same(stored: object, wanted: object) -> bool:
+    """Whether two parts of an identity are equal; the order of engines is part of a run."""
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        return list(stored.items()) == list(wanted.items())
+    return stored == wanted
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 120 else text[:117] + "…"
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
+        version = manifest["format"]
+        if manifest["seal"] != _seal(manifest):
+            raise ValueError("the seal is broken")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunDirectoryError(
+            f"{path / MANIFEST} cannot be read: it was cut or altered",
+            "restore it, or choose another --out",
+        ) from error
+    if version != FORMAT:
+        raise RunDirectoryError(
+            f"{path} has format {version}, this program reads {FORMAT}",
+            "use the version of maskcourt that wrote it",
+        )
+    return dict(manifest)
+
+
+def _write_manifest(path: Path, manifest: Mapping[str, Any]) -> None:
+    temporary = path / f"{MANIFEST}.tmp"
+    sealed = {**manifest, "seal": _seal(manifest)}
+    temporary.write_text(json.dumps(sealed, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    temporary.rename(path / MANIFEST)
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    """A checksum over everything else in the manifest."""
+    rest = {key: value for key, value in manifest.items() if key != "seal"}
+    text = json.dumps(json.loads(json.dumps(rest)), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise RunDirectoryError(
+                f"no space left to write to {path}",
+                "make room and run again with the same --out; finished cases are kept",
+            ) from error
+        raise RunDirectoryError(
+            f"{path} cannot be written: {error.strerror or error}", "choose another --out"
+        ) from error

@@ -1,0 +1,1 @@
+"""JSON Schemas as data: what applies where, and values that probably fit."""

@@ -1,0 +1,1 @@
+"""JSON as text: read strictly, written so far, laid out."""

@@ -1,0 +1,1 @@
+"""Two validators held to the specifications, in a process of their own."""

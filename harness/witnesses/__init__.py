@@ -1,0 +1,1 @@
+"""Witnesses of verdicts, and their replay."""
