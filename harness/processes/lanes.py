@@ -143,6 +143,27 @@ def run_case(lane: Lane, run: RunDirectory, ordinal: int, case: Case) -> CaseDon
     )
 
 
+def serve(
+    lane: Lane,
+    run: RunDirectory,
+    take: Callable[[], tuple[int, Case] | None],
+    done: Callable[[CaseDone], None],
+) -> None:
+    """Run cases until there are no more.
+
+    Args:
+        lane: An open lane.
+        run: Where each case is stored as soon as it is done.
+        take: Called when the lane has room for a case; None when there are no more.
+        done: Called for every stored case, not always in the order in which they were taken.
+
+    Raises:
+        MaskcourtError: The rows cannot be written.
+    """
+    while (job := take()) is not None:
+        done(run_case(lane, run, *job))
+
+
 def run_lanes(
     settings: LaneSettings,
     count: int,
