@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -129,17 +129,25 @@ class XGrammarEngine:
 _KEPT = 4096
 
 
-class _Plan(NamedTuple):
-    """How to follow some tokens: the first, then ordinary ones as one text, then the end."""
+@dataclass
+class _Plan:
+    """How to follow some tokens: the first, then ordinary ones as one text, then the end.
+
+    Attributes:
+        first: The kind of the first token.
+        rest: The ordinary tokens behind it.
+        text: Their bytes.
+        end: The end-of-sequence id behind them, if that is what stands there.
+        whole: The bytes of all tokens before the end; None where they are not all ordinary.
+        worked: Whether the tokens were allowed when they were last asked about.
+    """
 
     first: int
-    """The kind of the first token."""
     rest: tuple[int, ...]
-    """The ordinary tokens behind it."""
     text: bytes
-    """Their bytes."""
     end: int | None
-    """The end-of-sequence id behind them, if that is what stands there."""
+    whole: bytes | None
+    worked: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,7 +169,10 @@ class _Ids:
             behind = key[len(rest) + 1 : len(rest) + 2]
             end = behind[0] if behind and self.kind(behind[0]) == _END else None
             text = b"".join([self.texts[token] for token in rest])
-            found = _Plan(self.kind(key[0]), rest, text, end)
+            first = self.kind(key[0])
+            ends = first == _ORDINARY and end is not None and len(rest) + 2 == len(key)
+            whole = self.texts[key[0]] + text if ends else None
+            found = _Plan(first, rest, text, end, whole)
             if len(self._plans) >= _KEPT:
                 self._plans.clear()
             self._plans[key] = found
@@ -235,11 +246,31 @@ class XGrammarMatcher:
         """See `harness.protocol.LeadingMatcher.follow_behind`; accepts, then rolls back."""
         if self._ended or self._ids.kind(token) != _ORDINARY:
             return self.follow((token, *tokens))
+        plan = self._ids.plan(tokens) if tokens else None
+        if plan is not None and plan.worked and self._follows_whole(token, plan):
+            return len(tokens) + 1
         if not self.native.accept_token(token):
             return 0
         taken = self.follow(tokens)
         self.native.rollback(1)
+        if plan is not None:
+            plan.worked = taken == len(tokens)
         return taken + 1
+
+    def _follows_whole(self, token: int, plan: _Plan) -> bool:
+        """Whether a token and all that is planned behind it are accepted as one text, then the end.
+
+        Half the time of one call for each, but a refusal does not tell where; so it is only tried
+        where the plan worked for the token before.
+        """
+        text = self._ids.texts[token]
+        if plan.whole is None or plan.end is None or b"\0" in text:  # 0.1.32 cuts texts at NUL
+            return False
+        if not self.native.accept_string(text + plan.whole):
+            return False
+        ended = self.native.accept_token(plan.end)
+        self.native.rollback(1 + ended)
+        return bool(ended)
 
     def _accept_all(self, plan: _Plan) -> tuple[int, int]:
         """How many tokens of the rest were accepted, and in how many steps of a rollback.

@@ -162,6 +162,17 @@ class Contract:
             if isinstance(matcher, LeadingMatcher) and tokens:
                 led = matcher.follow_behind(tokens[0], tokens[1:])
                 assert led == slow, f"follows {led} of {tokens} behind the first, not {slow}"
+                if led == len(tokens):
+                    self._check_led(matcher, mask, tokens[1:], rng)
+
+    def _check_led(
+        self, matcher: LeadingMatcher, mask: Mask, tail: list[int], rng: random.Random
+    ) -> None:
+        """What stands before a tail that worked may change: no answer is remembered."""
+        for first in rng.sample(self._tokens(mask, rng), 8):
+            led = matcher.follow_behind(first, tail)
+            slow = follow_by_mask(matcher, [first, *tail], self.vocabulary.words)
+            assert led == slow, f"follows {led} of {tail} behind {self._name(first)}, not {slow}"
 
     def _continuations(self, mask: Mask, rest: bytes, rng: random.Random) -> Iterator[list[int]]:
         """Good and bad continuations: to the end, beyond it, with what must stop them amid."""
