@@ -125,6 +125,7 @@ class InProcessPanel(Panel):
         self.infos = [{} for _ in kinds]
         self._schema = ""
         self._strict = set()
+        self._answers: dict[int, Answer] = {}
         self._opened = [False] * len(kinds)
         self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 
@@ -139,12 +140,14 @@ class InProcessPanel(Panel):
                 self._opened[index] = True
         return failed
 
-    def _ask(self, asks: Mapping[int, Ask], limit: float) -> dict[int, Answer]:
-        answers: dict[int, Answer] = {}
+    def _submit(self, asks: Mapping[int, Ask], limit: float) -> None:
         for index, (head, arrays) in asks.items():
-            answers[index] = self._hosts[index].request(head, arrays, limit)
+            assert index not in self._answers, "asked twice before the answer was collected"
+            self._answers[index] = self._hosts[index].request(head, arrays, limit)
             self._opened[index] = self._hosts[index].running
-        return answers
+
+    def collect(self, engines: Iterable[int]) -> dict[int, Answer]:
+        return {index: self._answers.pop(index) for index in engines}
 
 
 class InProcessJudge(Judge):

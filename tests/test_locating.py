@@ -121,7 +121,8 @@ class Tries:
             columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.undecided())}
             rank = np.zeros_like(scene.tries)
             list_of = np.zeros(scene.tries.shape[1], dtype=np.int32)
-            scene.weigh(scene.prove(columns, list_of, [[scene.number(text, "pool")]], rank))
+            for found in scene.prove(columns, list_of, [[scene.number(text, "pool")]], rank):
+                scene.weigh(found)
         scene.conclude({})
 
 

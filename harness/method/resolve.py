@@ -106,7 +106,8 @@ class SharedResolver:
             columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
             if not columns:
                 return
-            scene.weigh(scene.prove(columns, list_of, lists, rank))
+            for found in scene.prove(columns, list_of, lists, rank):
+                scene.weigh(found)
 
     def _try_aimed(self, scene: Scene, context: Context, situation: npt.NDArray[np.int32]) -> None:
         """Where all was invalid so far: continuations that avoid the error of the first one."""

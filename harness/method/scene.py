@@ -7,7 +7,8 @@ when to stop, is the resolvers' business.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -61,6 +62,23 @@ class Lie:
     token: int
     tokens: tuple[int, ...]
     consumes: bool
+
+
+@dataclass(frozen=True)
+class _Ways:
+    """The completions that are tried, and how far each entry has come.
+
+    Attributes:
+        list_of: Which list belongs to a column, shape ``(n,)``.
+        members: The lists of completion numbers.
+        lists: The same as Python lists.
+        rank: Where in its list an entry goes on, shape ``(e, n)``.
+    """
+
+    list_of: npt.NDArray[np.int32]
+    members: wire.Ragged
+    lists: Sequence[Sequence[int]]
+    rank: npt.NDArray[np.int32]
 
 
 class Scene:
@@ -142,8 +160,10 @@ class Scene:
         list_of: npt.NDArray[np.int32],
         lists: Sequence[Sequence[int]],
         rank: npt.NDArray[np.int32],
-    ) -> list[Tried]:
+    ) -> Iterator[list[Tried]]:
         """Find, per row and column, the next completion of the column's list that is allowed.
+
+        The engines are at work on the next chunk while the caller has one.
 
         Args:
             columns: The columns to ask about, by row.
@@ -152,39 +172,42 @@ class Scene:
             rank: Where in the list to go on, shape ``(e, n)``; moved behind what was found, or
                 to the list's end.
 
-        Returns:
-            What was found, by row.
+        Yields:
+            What was found, by row, a chunk at a time.
         """
-        lengths = np.array([len(one) for one in lists], dtype=np.int32)
-        members = wire.Ragged.of_ints(lists)
-        found: list[Tried] = []
-        chunks = max((-(-len(one) // PROVE_CHUNK) for one in columns.values()), default=0)
-        for chunk in range(chunks):
-            part = {
-                row: one[chunk * PROVE_CHUNK : (chunk + 1) * PROVE_CHUNK]
-                for row, one in columns.items()
-            }
-            asks = {
-                row: self._question(row, one, list_of, lists, rank)
-                for row, one in part.items()
-                if len(one) and self.alive[row]
-            }
-            for row, answer in self._ask(asks).items():
-                choice = answer.arrays["choice"]
-                asked = part[row]
-                lied = asked[choice == LIES]
-                self.findings.status[row, lied] = Status.MASK_LIES
-                self.findings.flaws += [
-                    Flaw(row, token, "mask_lies") for token in self.findings.tokens[lied].tolist()
-                ]
-                rank[row, asked] = np.where(
-                    choice == NO_CONTINUATION, lengths[list_of[asked]], choice + 1
-                )
-                hits = choice >= 0
-                columns_hit = asked[hits]
-                at = members.offsets[list_of[columns_hit]] + choice[hits]
-                found.append(Tried(row, columns_hit, members.values[at]))
-        return _by_row(found)
+        ways = _Ways(list_of, wire.Ragged.of_ints(lists), lists, rank)
+        count = max((-(-len(one) // PROVE_CHUNK) for one in columns.values()), default=0)
+        chunks = [slice(at * PROVE_CHUNK, (at + 1) * PROVE_CHUNK) for at in range(count)]
+        begun = self._begin(columns, chunks[0], ways) if chunks else {}
+        for here, following in itertools.zip_longest(chunks, chunks[1:]):
+            answers = self._collect(begun)
+            begun = self._begin(columns, following, ways) if following else {}
+            yield [
+                self._found(row, columns[row][here], answer.arrays["choice"], ways)
+                for row, answer in sorted(answers.items())
+            ]
+
+    def _begin(self, columns: Mapping[int, Columns], chunk: slice, ways: _Ways) -> dict[int, Ask]:
+        asks = {
+            row: self._question(row, one[chunk], ways)
+            for row, one in columns.items()
+            if len(one[chunk]) and self.alive[row]
+        }
+        self._panel.begin({self.findings.engines[row]: ask for row, ask in asks.items()})
+        return asks
+
+    def _found(self, row: int, asked: Columns, choice: npt.NDArray[np.int32], ways: _Ways) -> Tried:
+        """Note what an engine answered about a chunk; the completions that it allows."""
+        lied = asked[choice == LIES]
+        self.findings.status[row, lied] = Status.MASK_LIES
+        self.findings.flaws += [
+            Flaw(row, token, "mask_lies") for token in self.findings.tokens[lied].tolist()
+        ]
+        first, last = ways.members.offsets[ways.list_of[asked]], ways.members.offsets[1:]
+        length = last[ways.list_of[asked]] - first
+        ways.rank[row, asked] = np.where(choice == NO_CONTINUATION, length, choice + 1)
+        hits = choice >= 0
+        return Tried(row, asked[hits], ways.members.values[first[hits] + choice[hits]])
 
     def roll_out(
         self, columns: Mapping[int, Columns], limit: int
@@ -435,25 +458,18 @@ class Scene:
             return FAILED[self.failures[self.findings.engines[entry[0]]].word]
         return Status.GIVEN_UP
 
-    def _question(
-        self,
-        row: int,
-        columns: Columns,
-        list_of: npt.NDArray[np.int32],
-        lists: Sequence[Sequence[int]],
-        rank: npt.NDArray[np.int32],
-    ) -> Ask:
-        used = np.unique(list_of[columns])
-        numbers = sorted({number for one in used.tolist() for number in lists[one]})
+    def _question(self, row: int, columns: Columns, ways: _Ways) -> Ask:
+        used = np.unique(ways.list_of[columns])
+        numbers = sorted({number for one in used.tolist() for number in ways.lists[one]})
         place = {number: index for index, number in enumerate(numbers)}
-        members = [[place[number] for number in lists[one]] for one in used.tolist()]
+        members = [[place[number] for number in ways.lists[one]] for one in used.tolist()]
         completions = [self.findings.completions[number].tokens for number in numbers]
         return (
             {"do": "prove"},
             {
                 "tokens": self.findings.tokens[columns],
-                "lists": np.searchsorted(used, list_of[columns]).astype(np.int32),
-                "starts": rank[row, columns],
+                "lists": np.searchsorted(used, ways.list_of[columns]).astype(np.int32),
+                "starts": ways.rank[row, columns],
                 **wire.Ragged.of_ints(completions).arrays("continuations"),
                 **wire.Ragged.of_ints(members).arrays("members"),
             },
@@ -461,8 +477,13 @@ class Scene:
 
     def _ask(self, asks: Mapping[int, Ask]) -> dict[int, wire.Message]:
         """Answers by row; a failure ends the engine's part in this position."""
-        engines = self.findings.engines
-        answers = self._panel.ask({engines[row]: ask for row, ask in asks.items()})
+        self._panel.begin({self.findings.engines[row]: ask for row, ask in asks.items()})
+        return self._collect(asks)
+
+    def _collect(self, asks: Iterable[int]) -> dict[int, wire.Message]:
+        """The answers of rows of which something was asked."""
+        asks, engines = list(asks), self.findings.engines
+        answers = self._panel.collect(engines[row] for row in asks)
         good: dict[int, wire.Message] = {}
         for row in asks:
             answer = answers[engines[row]]

@@ -201,6 +201,19 @@ class Panel:
         """Ask several engines something while resolving, all at once."""
         return self._ask(asks, self.limits.resolve)
 
+    def begin(self, asks: Mapping[int, Ask]) -> None:
+        """As `ask`, without waiting; nothing else may be asked of them before `collect`."""
+        self._submit(asks, self.limits.resolve)
+
+    def collect(self, engines: Iterable[int]) -> dict[int, Answer]:
+        """The answers of engines of which something was asked."""
+        engines = list(engines)
+        answers = gather([self._hosts[index] for index in engines])
+        for index in engines:
+            if not self._hosts[index].running:
+                self._opened[index] = False
+        return dict(zip(engines, answers, strict=True))
+
     def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         """Bring a failed engine back to the position after `consumed`."""
         outcome = self._recompile(engine)
@@ -251,14 +264,13 @@ class Panel:
     def _ask(
         self, asks: Mapping[int, Ask], limit: float | Mapping[int, float]
     ) -> dict[int, Answer]:
+        self._submit(asks, limit)
+        return self.collect(asks)
+
+    def _submit(self, asks: Mapping[int, Ask], limit: float | Mapping[int, float]) -> None:
         for index, (head, arrays) in asks.items():
             seconds = limit[index] if isinstance(limit, Mapping) else limit
             self._hosts[index].submit(head, arrays, seconds)
-        answers = gather([self._hosts[index] for index in asks])
-        for index in asks:
-            if not self._hosts[index].running:
-                self._opened[index] = False
-        return dict(zip(asks, answers, strict=True))
 
     def _stepped(self, asks: Mapping[int, Ask]) -> dict[int, Stepped | Failure]:
         return {
