@@ -32,7 +32,7 @@ from harness.runs.store import RunDirectory
 from harness.runs.tables import Rows
 from harness.validation.judge import Judge
 
-NOT_RESOLVING = ("open", "check", "compile", "goto", "mask", "step", "probe", "lengthen", "exhaust")
+NOT_RESOLVING = ("open", "check", "compile", "goto", "walk", "probe", "lengthen", "exhaust")
 """Commands of an engine's or the validators' host that do not serve resolving; all others do."""
 
 VALIDATORS = "validators"

@@ -24,6 +24,7 @@ from harness.data.vocabulary import Vocabulary, byte_vocabulary
 from harness.method.case_run import CaseRun, Rules
 from harness.method.resolve import Effort, Resolver, SharedResolver
 from harness.processes import wire
+from harness.processes.board import Board
 from harness.processes.engine_service import EngineService
 from harness.processes.engines import EngineSpec
 from harness.processes.host_worker import Service
@@ -51,7 +52,7 @@ class InProcessHost:
     """Stands in for `harness.processes.hosts.Host`: the same questions, answered by a service in here."""
 
     def __init__(self, make: Callable[[], Service], words: int = 1) -> None:
-        self.mask = np.zeros(words, dtype=np.uint32)
+        self.board = Board.private(words)
         self.ended: Ended | None = None
         self.starts = 0
         self._make = make
@@ -82,6 +83,7 @@ class InProcessHost:
         if self._service is None:
             assert self.ended is not None, "asked before it was started"
             return self.ended
+        self.board.progress[0] = 0
         try:
             return travelled(self._service.handle(travelled(wire.Message(head, arrays or {}))))
         except Died as death:
@@ -140,14 +142,14 @@ class InProcessPanel(Panel):
                 self._opened[index] = True
         return failed
 
-    def _submit(self, asks: Mapping[int, Ask], limit: float) -> None:
+    def _submit(self, asks: Mapping[int, Ask], limit: float, *, stepwise: bool = False) -> None:
         for index, (head, arrays) in asks.items():
             assert index not in self._answers, "asked twice before the answer was collected"
             self._answers[index] = self._hosts[index].request(head, arrays, limit)
             self._opened[index] = self._hosts[index].running
 
-    def collect(self, engines: Iterable[int]) -> dict[int, Answer]:
-        return {index: self._answers.pop(index) for index in engines}
+    def gathered(self, engines: Sequence[int]) -> list[Answer]:
+        return [self._answers.pop(index) for index in engines]
 
 
 class InProcessJudge(Judge):
@@ -165,7 +167,7 @@ def _engine_host(kind: type, vocabulary: Vocabulary) -> InProcessHost:
 
     def make() -> EngineService:
         service = EngineService()
-        service.vocabulary, service.shared = vocabulary, host.mask
+        service.vocabulary, service.board = vocabulary, host.board
         service._buffer = np.zeros(vocabulary.words, dtype=np.uint32)
         service.engine = kind(vocabulary, default_options(kind))
         return service

@@ -440,3 +440,20 @@ class HangsOnMask(FailsOnMask):
 
 class RaisesOnMask(FailsOnMask):
     fail = raise_error
+
+
+class SlowMasks(Enumerator):
+    """Needs a tenth of a second of processor time for every mask."""
+
+    class Matcher(LanguageMatcher):
+        """Burns the time first."""
+
+        def mask(self, out: Mask) -> None:
+            began = time.process_time()
+            while time.process_time() - began < 0.1:
+                sum(range(1000))
+            super().mask(out)
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)

@@ -154,8 +154,8 @@ class TestALane:
     def test_times_engine_calls_only_when_asked(self, lane):
         plain, timed = lane.run(SPLIT, Way()), lane.run(SPLIT, Way(timed=True))
         assert engine_share(plain) is None
-        assert plain.hosts["Enumerator"].commands["step"]["calls"] == 0
-        assert timed.hosts["Enumerator"].commands["step"]["calls"] > 0
+        assert plain.hosts["Enumerator"].commands["walk"]["calls"] == 0
+        assert timed.hosts["Enumerator"].commands["walk"]["calls"] > 0
         assert 0 < engine_share(timed) < 2
 
     def test_asks_the_validators_too(self, lane):
@@ -383,7 +383,7 @@ class TestAMeasurement:
         assert result["versions"]["engines"].keys() == {"Enumerator", "AcceptsExtra"}
         assert len(result["samples"]) == len(finished.measured.samples)
         one = result["samples"][0]
-        assert one["ran"]["hosts"]["Enumerator"]["commands"]["step"]["requests"] > 0
+        assert one["ran"]["hosts"]["Enumerator"]["commands"]["walk"]["requests"] > 0
         lines = {one["key"]: one for one in result["lines"]}
         assert lines.keys() >= TARGETS.keys()
         assert lines["two_lanes"]["all"]["median"] == 2.0

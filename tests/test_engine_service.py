@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from harness.data.vocabulary import byte_vocabulary
 from harness.method.rollout import ENDINGS
 from harness.processes import wire
+from harness.processes.board import Board, size_of
 from harness.processes.engine_service import LIES, NO_CONTINUATION, EngineService
 from harness.protocol import allows, follow_by_mask, token_ids
 from tests import miniatures
@@ -31,14 +33,35 @@ def ids(*texts):
 def opened(kind):
     service = EngineService()
     service.vocabulary = VOCABULARY
-    service.shared = np.zeros(VOCABULARY.words, dtype=np.uint32)
+    service.board = Board.private(VOCABULARY.words)
     service._buffer = np.zeros(VOCABULARY.words, dtype=np.uint32)
     service.engine = kind(VOCABULARY, default_options(kind))
     return service
 
 
 def ask(service, do, arrays=None, **head):
+    """The answer to a question about the end of the walk."""
+    if do in ("prove", "roll_out", "confirm", "exhaust", "lengthen"):
+        head.setdefault("at", len(service._walked))
     return travelled(service.handle(travelled(wire.Message({"do": do, **head}, arrays or {}))))
+
+
+def step(service, *tokens):
+    """Walk on by some tokens; with none, have the mask written of where the walk stands."""
+    arrays = {"tokens": np.array(tokens or [-1], dtype=np.int32)}
+    service.board.progress[0] = 0
+    return ask(service, "walk", arrays, **{"from": len(service._walked)})
+
+
+def mask(service):
+    """The mask of where the walk stands."""
+    assert step(service).head == {}
+    return service.board.masks[0]
+
+
+def allowed(service):
+    """The tokens of that mask."""
+    return set(token_ids(mask(service), VOCABULARY.size).tolist())
 
 
 def standing(kind, schema, text=""):
@@ -46,11 +69,11 @@ def standing(kind, schema, text=""):
     service = opened(kind)
     ask(service, "compile", schema=json.dumps(schema))
     for byte in text.encode():
-        assert "lies" not in ask(service, "step", token=byte).head
+        assert step(service, byte).head == {}
     return service
 
 
-def prove(service, questions, continuations, members):
+def prove(service, questions, continuations, members, **head):
     """The choices for `questions`, triples of a token, its list and the rank to begin at."""
     columns = np.array(questions, dtype=np.int32).reshape(-1, 3).T
     arrays = {
@@ -58,12 +81,12 @@ def prove(service, questions, continuations, members):
         **wire.Ragged.of_ints(continuations).arrays("continuations"),
         **wire.Ragged.of_ints(members).arrays("members"),
     }
-    return ask(service, "prove", arrays).arrays["choice"].tolist()
+    return ask(service, "prove", arrays, **head).arrays["choice"].tolist()
 
 
 def obvious(service, token, continuations, members, start):
     """`prove` for one token, by looking at every mask."""
-    here = service.here.clone()
+    here = service._ahead.clone()
     if not here.consume(token):
         return LIES
     for rank in range(start, len(members)):
@@ -83,19 +106,20 @@ def confirm(service, tokens, continuations):
 class TestOpening:
     def test_the_engine_says_which_one_it_is(self, tmp_path):
         VOCABULARY.save(tmp_path / "vocabulary")
-        memory = os.memfd_create("mask")
-        os.ftruncate(memory, VOCABULARY.words * 4)
+        memory = os.memfd_create("board")
+        os.ftruncate(memory, size_of(VOCABULARY.words))
         service = EngineService()
         head = {"engine": "tests.miniatures:Enumerator", "options": {"compact": False}}
-        answer = ask(service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), mask=memory)
+        answer = ask(service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), board=memory)
         assert answer.head["name"] == "Enumerator"
         assert answer.head["options"] == {"compact": False}
         assert answer.head["sha256"] == VOCABULARY.sha256
         assert answer.head["words"] == VOCABULARY.words
         ask(service, "compile", schema='{"const": 5}')
-        ask(service, "mask")
-        written = np.frombuffer(os.pread(memory, VOCABULARY.words * 4, 0), dtype=np.uint32)
-        assert token_ids(written, VOCABULARY.size).tolist() == [ord("5")]
+        step(service)
+        shared = Board(mmap.mmap(memory, size_of(VOCABULARY.words)), VOCABULARY.words)
+        assert shared.progress[0] == 1
+        assert token_ids(shared.masks[0], VOCABULARY.size).tolist() == [ord("5")]
         os.close(memory)
 
     def test_an_engine_that_holds_the_vocabulary(self):
@@ -131,7 +155,7 @@ class TestCompiling:
         service = standing(miniatures.Enumerator, SCHEMA)
         ask(service, "compile", schema='{"type": "string"}')
         with pytest.raises(AssertionError):
-            ask(service, "mask")
+            step(service)
 
     def test_times_are_told(self):
         head = ask(opened(miniatures.Enumerator), "compile", schema='{"const": 1}').head
@@ -142,34 +166,58 @@ class TestCompiling:
 class TestWalking:
     def test_a_step_writes_the_next_mask(self):
         service = standing(miniatures.Enumerator, SCHEMA)
-        ask(service, "mask")
-        assert set(token_ids(service.shared, VOCABULARY.size)) == set(
-            ids('"', '"a', "[", "1", "12")
-        )
-        head = ask(service, "step", token=ids("12")[0]).head
-        assert head.keys() == {"mask_ns", "consume_ns"}
-        assert set(token_ids(service.shared, VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
+        assert step(service, *ids("12")).head == {}
+        assert service.board.progress[0] == 1
+        assert set(token_ids(service.board.masks[0], VOCABULARY.size)) == set(ids("3", "<eos>"))
+
+    def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        assert step(service, -1, *ids("1", "2")).head == {}
+        assert service.board.progress[0] == 3
+        expected = [ids('"', '"a', "[", "1", "12"), ids("2", "23"), ids("3", "<eos>")]
+        for written, tokens in zip(service.board.masks, expected, strict=False):
+            assert set(token_ids(written, VOCABULARY.size)) == set(tokens)
+        assert (service.board.times[:3, 0] > 0).all()
 
     def test_a_token_that_is_refused_is_told_and_changes_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
-        ask(service, "mask")
-        before = service.shared.copy()
-        assert ask(service, "step", token=ord("9")).head == {"lies": True}
-        ask(service, "mask")
-        assert np.array_equal(service.shared, before)
+        before = mask(service).copy()
+        assert step(service, *ids("2", "9")).head == {"lies": True}
+        assert service.board.progress[0] == 1, "the board tells how far it came"
+        head = {"from": 1}
+        ask(service, "walk", {"tokens": np.array([-1], dtype=np.int32)}, **head)
+        assert np.array_equal(service.board.masks[0], before)
+
+    def test_turning_back_to_take_another_way(self):
+        service = standing(miniatures.Enumerator, SCHEMA, '["ab')
+        tokens = {"tokens": np.array(ids("1", "2"), dtype=np.int32)}
+        assert ask(service, "walk", tokens, **{"from": 0}).head == {}
+        assert set(token_ids(service.board.masks[1], VOCABULARY.size)) == set(ids("3", "<eos>"))
+
+    def test_what_is_asked_about_a_position_behind_the_walk(self):
+        service = standing(miniatures.Enumerator, SCHEMA, '["ab')
+        rest = [ids("b", '"', ", ", "12", "]", "<eos>")]
+        for at, answer in ((3, LIES), (2, 0), (3, LIES), (1, LIES)):
+            assert prove(service, [(*ids("a"), 0, 0)], rest, [[0]], at=at) == [answer]
+        assert allowed(service) == set(ids('"'))
 
     def test_going_to_a_position_from_anywhere(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["')
         assert ask(service, "goto", {"tokens": np.array(ids("1"), dtype=np.int32)}).head == {}
-        ask(service, "mask")
-        assert set(token_ids(service.shared, VOCABULARY.size)) == set(ids("2", "23"))
+        assert allowed(service) == set(ids("2", "23"))
 
     def test_going_where_the_engine_does_not_go(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         there = np.array(ids("1", "2", "9", "9"), dtype=np.int32)
         assert ask(service, "goto", {"tokens": there}).head == {"refused_at": 2}
-        ask(service, "mask")
-        assert set(token_ids(service.shared, VOCABULARY.size)) == set(ids("2", "23"))
+        assert allowed(service) == set(ids("2", "23"))
+
+    def test_an_engine_that_goes_another_way_the_second_time(self):
+        service = standing(miniatures.Enumerator, SCHEMA, "1")
+        service._walked[0] = ord("9")
+        answer = ask(service, "lengthen", {"tokens": np.array(ids("2"), dtype=np.int32)}, limit=1)
+        assert answer.head == {"refused_at": 0}
 
 
 class TestProving:
@@ -207,17 +255,14 @@ class TestProving:
 
     def test_it_moves_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
-        ask(service, "mask")
-        before = service.shared.copy()
+        before = mask(service).copy()
         prove(service, [(ord("2"), 0, 0)] * 3, self.ENDS, [[0, 1]])
-        ask(service, "mask")
-        assert np.array_equal(service.shared, before)
+        assert np.array_equal(mask(service), before)
 
     def test_a_token_of_the_mask_that_is_refused(self):
         schema = {"const": [12, 1], "x-forbidden": [["[", "12"]]}
         service = standing(miniatures.ConsumeLies, schema, "[")
-        ask(service, "mask")
-        assert allows(service.shared, ids("12")[0])
+        assert allows(mask(service), ids("12")[0])
         rest = ids(", ", "1", "]", "<eos>"), ids("2", ", ", "1", "]", "<eos>")
         questions = [(ids("12")[0], 0, 0), (ord("1"), 0, 0)]
         assert prove(service, questions, rest, [[0, 1]]) == [LIES, 1]
@@ -231,7 +276,7 @@ class TestProving:
         service = standing(kind, schema)
         place = text.encode()[: data.draw(st.integers(0, len(text)))]
         for byte in place:
-            if ask(service, "step", token=byte).head.get("lies"):
+            if step(service, byte).head.get("lies"):
                 break
         pieces = st.sampled_from(sorted({*token_ids_of(texts), EOS}))
         tails = st.lists(pieces, max_size=5) | st.sampled_from(tails_of(texts))
@@ -364,8 +409,7 @@ class TestRollingOut:
 
     def test_every_token_taken_was_allowed(self):
         service = standing(miniatures.Enumerator, SCHEMA)
-        ask(service, "mask")
-        tokens = token_ids(service.shared, VOCABULARY.size)
+        tokens = token_ids(mask(service), VOCABULARY.size)
         answer = ask(service, "roll_out", {"tokens": tokens}, key="k", limit=20).arrays
         taken = wire.Ragged.from_arrays(answer, "taken").ints()
         assert confirm(service, tokens.tolist(), taken) == [True] * len(tokens)

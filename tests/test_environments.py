@@ -471,8 +471,8 @@ def test_an_older_xgrammar_beside_the_installed_one(cache, vocabulary, vocabular
         assert panel.infos[1]["version"] != "0.1.32"
         outcomes = panel.compile('{"type": "boolean"}')
         assert all(isinstance(outcome, Compiled) for outcome in outcomes.values()), outcomes
-        panel.masks([0, 1])
-        masks = [np.array(panel.mask(engine)) for engine in (0, 1)]
+        walked = panel.walk([0, 1], [-1], 0)
+        masks = [walked[engine].masks[0].copy() for engine in (0, 1)]
     finally:
         panel.close()
     assert allows(masks[0], ord("t"))

@@ -74,7 +74,7 @@ class TestAnswers:
         assert first not in {os.getpid(), os.getppid()}
         assert host.request({"do": "pid"}).head["pid"] == first
 
-    def test_the_mask_is_shared(self, vocabulary, vocabulary_file):
+    def test_the_board_is_shared(self, vocabulary, vocabulary_file):
         spec = HostSpec("engine", "harness.processes.engine_service:EngineService")
         host = Host(spec, vocabulary.words)
         assert host.start() is None
@@ -83,13 +83,14 @@ class TestAnswers:
             "engine": "tests.miniatures:Enumerator",
             "options": {"compact": True},
             "vocabulary": str(vocabulary_file),
-            "mask": host.mask_descriptor,
+            "board": host.board_descriptor,
         }
         assert host.request(opened).head["sha256"] == vocabulary.sha256
         host.request({"do": "compile", "schema": '{"const": 5}'})
-        assert not host.mask.any()
-        host.request({"do": "mask"})
-        assert np.flatnonzero(host.mask).tolist() == [ord("5") // 32]
+        assert not host.board.masks.any()
+        host.request({"do": "walk", "from": 0}, {"tokens": np.array([-1, ord("5")], dtype=np.int32)})
+        assert host.board.progress[0] == 2
+        assert np.flatnonzero(host.board.masks[0]).tolist() == [ord("5") // 32]
         host.close()
 
 

@@ -20,7 +20,7 @@ from harness.processes.outcomes import (
     Refused,
     TimedOut,
 )
-from harness.processes.panel import Limits, Panel, Stepped
+from harness.processes.panel import Limits, Panel
 from harness.protocol import token_ids
 from tests import miniatures
 from tests.inprocess import Died, InProcessPanel, default_options, names_of
@@ -60,15 +60,14 @@ def panel(request, panel_of, vocabulary):
 
 def allowed(panel, engine, vocabulary):
     """The tokens of the engine's last mask, as bytes."""
-    return {vocabulary.tokens[one] for one in token_ids(panel.mask(engine), vocabulary.size)}
+    board = panel._hosts[engine].board
+    mask = board.masks[board.progress[0] - 1]
+    return {vocabulary.tokens[one] for one in token_ids(mask, vocabulary.size)}
 
 
-def walk(panel, engines, tokens):
-    """The engines' answers to the last of several steps."""
-    answers = panel.masks(engines)
-    for token in tokens:
-        answers = panel.step(engines, token)
-    return answers
+def walk(panel, engines, tokens, at=0):
+    """Walk from the start, or with `at` go on from there; what became of each engine."""
+    return panel.walk(engines, tokens if at else [-1, *tokens], at)
 
 
 class TestCompiling:
@@ -115,7 +114,7 @@ class TestCompiling:
     def test_of_some_engines_alone(self, panel, vocabulary):
         panel.compile(SCHEMA)
         assert list(panel.compile('{"const": 9}', [1])) == [1]
-        panel.masks([0, 1])
+        walk(panel, [0, 1], [])
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
         assert allowed(panel, 1, vocabulary) == {b"9"}
 
@@ -166,43 +165,57 @@ class TestDistrust:
 class TestWalking:
     def test_masks_and_steps(self, panel, vocabulary):
         panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))
-        answers = panel.masks([0, 1])
-        assert list(answers) == [0, 1]
-        assert all(isinstance(one, Stepped) for one in answers.values())
+        ways = walk(panel, [0, 1], [])
+        assert list(ways) == [0, 1]
+        assert all(one.failure is None and len(one) == 1 for one in ways.values())
         assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"1", b"12", b"4"}
-        panel.step([0, 1], ord("1"))
+        panel.walk([0, 1], [ord("1")], 0)
         assert allowed(panel, 0, vocabulary) == {b"2", b"23"}
         assert allowed(panel, 1, vocabulary) == {b"2"}
+
+    def test_a_batch_is_as_many_steps(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        batch = [one.masks.copy() for one in walk(panel, [0, 1], b"123").values()]
+        singly = [one.masks.copy() for one in panel.walk([0, 1], [-1], 0).values()]
+        for at, token in enumerate(b"123"):
+            ways = panel.walk([0, 1], [token], at).values()
+            singly = [
+                np.vstack(pair) for pair in zip(singly, [one.masks for one in ways], strict=True)
+            ]
+        assert all(np.array_equal(*pair) for pair in zip(batch, singly, strict=True))
 
     def test_those_not_asked_stay_where_they_are(self, panel, vocabulary):
         panel.compile(SCHEMA)
         walk(panel, [0, 1], [])
-        panel.step([1], ord("4"))
-        panel.masks([0, 1])
+        panel.walk([1], [ord("4")], 0)
+        panel.walk([0], [-1], 0)
+        panel.walk([1], [-1], 1)
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
         assert allowed(panel, 1, vocabulary) == {b"5"}
 
     def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
         panel.compile(json.dumps({"const": 12, "x-forbidden": [["1", "2"]]}))
-        answers = walk(panel, [0, 2], b"12")
-        assert isinstance(answers[0], Stepped)
-        assert answers[2] == MaskLies("refused to consume a token that its mask allows")
+        ways = walk(panel, [0, 2], b"12")
+        assert (len(ways[0]), ways[0].failure) == (3, None)
+        assert len(ways[2]) == 2
+        assert ways[2].failure == MaskLies("refused to consume a token that its mask allows")
 
     def test_back_at_the_start_for_another_walk(self, panel, vocabulary):
         panel.compile(SCHEMA)
         walk(panel, [0, 1], b"12")
         assert panel.recover_start(0) is None
-        panel.masks([0, 1])
+        panel.walk([0], [-1], 0)
+        panel.walk([1], [-1], 2)
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
         assert allowed(panel, 1, vocabulary) == {b"3", b"<eos>"}
 
     def test_an_exception_in_a_mask_is_a_crash_that_leaves_the_others_alone(self, vocabulary):
         panel = InProcessPanel([miniatures.RaisesOnMask, miniatures.Enumerator], vocabulary)
         panel.compile(json.dumps({"const": 12, "x-crash": 1}))
-        answers = walk(panel, [0, 1], b"1")
-        assert answers[0] == Crashed("RuntimeError: a miniature raised on purpose")
-        assert isinstance(answers[1], Stepped)
-        assert allowed(panel, 1, vocabulary) == {b"2"}
+        ways = walk(panel, [0, 1], b"12")
+        assert ways[0].failure == Crashed("RuntimeError: a miniature raised on purpose")
+        assert len(ways[0]) == 1, "it reached the start"
+        assert (len(ways[1]), ways[1].failure) == (3, None)
 
 
 class TestRecovering:
@@ -210,29 +223,36 @@ class TestRecovering:
     def test_an_engine_that_was_killed_is_brought_back_to_the_same_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.Enumerator, miniatures.Enumerator, limits=Limits())
         panel.compile(SCHEMA)
-        walk(panel, [0, 1], b"12")
-        before = panel.mask(0).copy()
+        before = walk(panel, [0, 1], b"12")[0].masks[-1].copy()
         os.kill(panel._hosts[0]._process.pid, signal.SIGKILL)
-        answers = panel.ask({0: ({"do": "mask"}, {}), 1: ({"do": "mask"}, {})})
-        assert answers[0] == Crashed("died of SIGKILL", signal="SIGKILL")
-        assert isinstance(answers[1], wire.Message)
-        panel.mask(0)[:] = 0
+        ways = panel.walk([0, 1], [-1], 2)
+        assert ways[0].failure == Crashed("died of SIGKILL", signal="SIGKILL")
+        assert len(ways[0]) == 0
+        assert ways[1].failure is None
         assert panel.recover(0, tuple(b"12")) is None
-        panel.masks([0, 1])
-        assert np.array_equal(panel.mask(0), before)
-        panel.step([0, 1], ord("3"))
+        ways = panel.walk([0, 1], [-1], 2)
+        assert np.array_equal(ways[0].masks[0], before)
+        panel.walk([0, 1], [ord("3")], 2)
         assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"<eos>"}
 
     @linux
     def test_an_engine_that_hangs_in_a_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.HangsOnMask, miniatures.CrashesOnMask)
         panel.compile(json.dumps({"const": 12, "x-crash": 1}))
-        answers = walk(panel, [0, 1], b"1")
-        assert answers[0] == TimedOut("over the limit of 0.4 s")
-        assert answers[1] == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        ways = walk(panel, [0, 1], b"12")
+        assert ways[0].failure == TimedOut("over the limit of 0.4 s")
+        assert ways[1].failure == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        assert [len(one) for one in ways.values()] == [1, 1], "both came to the start"
         assert panel.recover_start(0) is None
-        assert list(panel.masks([0])) == [0]
+        assert list(walk(panel, [0], [])) == [0]
         assert allowed(panel, 0, vocabulary) == {b"1", b"12"}
+
+    @linux
+    def test_the_limit_is_for_each_mask_of_a_batch(self, panel_of):
+        panel = panel_of(miniatures.SlowMasks, miniatures.Enumerator)
+        panel.compile(json.dumps({"const": 12345678}))
+        ways = walk(panel, [0, 1], b"12345678")
+        assert [(len(one), one.failure) for one in ways.values()] == [(9, None)] * 2
 
     def test_an_engine_that_fails_at_every_start_is_not_brought_back(self, vocabulary):
         class DiesTheSecondTime(miniatures.Enumerator):
@@ -248,7 +268,7 @@ class TestRecovering:
         panel.compile(SCHEMA)
         walk(panel, [0, 1], b"1")
         assert panel.recover(0, tuple(b"1")) == Crashed("died of SIGABRT", signal="SIGABRT")
-        assert isinstance(panel.step([1], ord("2"))[1], Stepped)
+        assert panel.walk([1], [ord("2")], 1)[1].failure is None
 
     def test_an_engine_that_goes_another_way_the_second_time(self, vocabulary):
         class Fickle(miniatures.Enumerator):
@@ -288,7 +308,7 @@ class TestOutput:
             assert f"chatty: compile on {stream}" in said
         assert "warning: mask on descriptor 2" in said, "the first mask belongs to compilation"
         assert panel.output(1) == ""
-        panel.masks([0, 1])
+        walk(panel, [0, 1], [])
         assert "compile" not in (later := panel.output(0))
         assert "chatty: mask on stdout" in later
         assert capfd.readouterr() == ("", "")

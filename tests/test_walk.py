@@ -19,7 +19,6 @@ from harness.method.walk import (
     choose,
     choose_for_most,
     path_tokens,
-    stack,
 )
 from harness.protocol import set_bits
 from tests.inprocess import case, make_run, records, run_case
@@ -71,12 +70,6 @@ class TestPositions:
         assert accepters(here, 257) == (4, 0)
         assert accepters(here, 5) == (4, 0)
         assert accepters(here, 6) == ()
-
-    def test_masks_are_copied_from_shared_memory(self):
-        shared = {1: set_bits([3], 1), 5: set_bits([4], 1)}
-        stacked = stack(shared, (5, 1))
-        shared[5][:] = 0
-        assert stacked.tolist() == [[16], [8]]
 
 
 class TestChoices:

@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
 from harness.data.cases import Case
 from harness.method.dispute import Dispute
+from harness.method.march import Arrived
 from harness.method.walk import Position
 from harness.processes.outcomes import Compiled, Crashed, Failure, Outcome
-from harness.processes.panel import Stepped
 from harness.runs.tables import Rows
 
 
@@ -65,18 +63,20 @@ class CaseNotes:
             output=self._output(engine),
         )
 
-    def timings(self, walk: int, position: Position, steps: Mapping[int, Stepped]) -> None:
-        """What the engines needed for one position."""
-        for engine, step in steps.items():
-            self.rows.add(
-                "timings",
-                case=self._case.id,
-                walk=walk,
-                position=position.number,
-                engine=self._names[engine],
-                mask_ns=step.mask_ns,
-                consume_ns=step.consume_ns,
-            )
+    def arrived(self, walk: int, position: Position, here: Arrived) -> None:
+        """What the engines needed to come to one position, and how much each allows there."""
+        where = {"case": self._case.id, "walk": walk, "position": position.number}
+        names = [self._names[engine] for engine in here.steps]
+        steps = here.steps.values()
+        self.rows.extend(
+            "timings",
+            len(names),
+            **where,
+            engine=names,
+            mask_ns=[one.mask_ns for one in steps],
+            consume_ns=[one.consume_ns for one in steps],
+        )
+        self.rows.extend("masks", len(names), **where, engine=names, allowed=here.allowed.tolist())
 
     def position(
         self,
@@ -101,9 +101,6 @@ class CaseNotes:
             judged=_as_set(position.engines),
             disputed_tokens=total,
         )
-        allowed = np.unpackbits(position.masks.view(np.uint8), axis=1).sum(axis=1)
-        for engine, count in zip(position.engines, allowed.tolist(), strict=True):
-            self.rows.add("masks", **where, engine=self._names[engine], allowed=count)
         for number, dispute in enumerate(disputes):
             self.rows.add(
                 "disputes",

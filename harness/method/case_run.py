@@ -13,10 +13,11 @@ from harness.data.canonical import Canonical
 from harness.data.cases import Case, styled
 from harness.data.vocabulary import Vocabulary
 from harness.method.case_notes import CaseNotes
-from harness.method.dispute import Tokens, find_disputes
+from harness.method.dispute import Dispute, Tokens, find_disputes
 from harness.method.findings import Findings, Status, witnessed
 from harness.method.flaws import Probes, wrong_ends, wrong_steps
 from harness.method.instances import prepare, question
+from harness.method.march import NOTHING, Arrived, March
 from harness.method.resolve import Resolver
 from harness.method.scene import Lie, Scene
 from harness.method.verdict_notes import VerdictNotes
@@ -26,12 +27,10 @@ from harness.method.walk import (
     accepters,
     choose,
     choose_for_most,
-    path_tokens,
-    stack,
 )
 from harness.processes import wire
 from harness.processes.outcomes import Compiled, Failure, MaskLies
-from harness.processes.panel import Panel, Stepped
+from harness.processes.panel import Panel
 from harness.processes.probe import from_arrays
 from harness.runs.tables import Rows
 from harness.text import strict_json
@@ -194,9 +193,13 @@ class _Run:
         continuations = Continuations(self.schema, reference)
         canonical = tools.canonical_starts(reference)
         engines = tuple(index for index in judged if index not in self.lost)
+        engines = self._brought_to_start(engines, walk)
+        march = March(tools.panel, tools.vocabulary, key, reference)
+        with self.notes.cost("walk"):
+            here = march.arrive(engines, (), 0, NOTHING)
+        engines = self._arrived(here, walk, 0)
         consumed: tuple[int, ...] = ()
         offset = 0
-        engines, steps = self._begin(engines, walk)
         state: State | None = START
         while self._enough(engines, judged):
             position = Position(
@@ -205,40 +208,40 @@ class _Run:
                 consumed,
                 reference,
                 offset,
-                path_tokens(tools.vocabulary, reference, offset),
+                march.path(offset),
                 engines,
-                stack({index: tools.panel.mask(index) for index in engines}, engines),
+                here.masks,
             )
             token, stay = self._next(position)
-            self.notes.timings(walk, position, steps)
-            here = canonical.get(offset, -1)
             assert state is not None, "a reference is JSON"
-            failed = self._dispute(walk, position, state, continuations, token, here)
+            self.notes.arrived(walk, position, here)
+            failed = self._dispute(
+                walk, position, here, state, continuations, token, canonical.get(offset, -1)
+            )
             if position.at_end or token is None:
                 return
-            stay = self._recovered(walk, position, stay, failed)
+            if failed:
+                march.forget()
+                stay = self._recovered(walk, position, stay, failed)
             if not self._enough(stay, judged):
                 return
-            with self.notes.cost("walk"):
-                answers = tools.panel.step(stay, token)
-            self._note_steps(walk, position, token, answers)
-            engines, steps = self._answered(answers, "walk", walk, position.number + 1)
-            consumed = (*consumed, token)
             offset += len(tools.vocabulary.tokens[token])
+            with self.notes.cost("walk"):
+                here = march.arrive(stay, consumed, offset, token)
+            self._note_step(walk, position, token, here)
+            consumed = (*consumed, token)
+            engines = self._arrived(here, walk, len(consumed))
             state = advance(state, tools.vocabulary.tokens[token])
 
-    def _begin(
-        self, engines: tuple[int, ...], walk: int
-    ) -> tuple[tuple[int, ...], dict[int, Stepped]]:
-        """Masks of the first position; engines stand at the start of the text."""
-        panel = self.tools.panel
-        if walk:
-            for index in engines:
-                if (failure := panel.recover_start(index)) is not None:
-                    self._failed(index, failure, "walk", walk, 0)
-                    self.lost.add(index)
-            engines = tuple(index for index in engines if index not in self.lost)
-        return self._answered(panel.masks(engines), "walk", walk, 0)
+    def _brought_to_start(self, engines: tuple[int, ...], walk: int) -> tuple[int, ...]:
+        """The engines that stand at the start of the text."""
+        if not walk:
+            return engines
+        for index in engines:
+            if (failure := self.tools.panel.recover_start(index)) is not None:
+                self._failed(index, failure, "walk", walk, 0)
+                self.lost.add(index)
+        return tuple(index for index in engines if index not in self.lost)
 
     def _enough(self, engines: Sequence[int], judged: Sequence[int]) -> bool:
         """Whether the walk may go on with these engines."""
@@ -259,6 +262,7 @@ class _Run:
         self,
         walk: int,
         position: Position,
+        here: Arrived,
         state: State,
         continuations: Continuations,
         token: int | None,
@@ -266,14 +270,16 @@ class _Run:
     ) -> Mapping[int, Failure]:
         """Find and resolve the disputes of one position, look for other flaws, note all of it."""
         tools = self.tools
-        disputes = find_disputes(
-            position.masks,
-            position.engines,
-            tools.vocabulary.size,
-            tools.rules.cap,
-            (*position.path, *tools.vocabulary.eos_ids),
-            position.key,
-        )
+        disputes: Sequence[Dispute] = ()
+        if here.differ:
+            disputes = find_disputes(
+                position.masks,
+                position.engines,
+                tools.vocabulary.size,
+                tools.rules.cap,
+                (*position.path, *tools.vocabulary.eos_ids),
+                position.key,
+            )
         place = place_of(state, at_end=position.at_end)
         self.notes.position(walk, position, disputes, token, canonical, place)
         assert self.proofs is not None, "a case that cannot be judged is not walked"
@@ -296,24 +302,14 @@ class _Run:
             self._failed(engine, failure, "resolve", walk, position.number)
         return scene.failures
 
-    def _note_steps(
-        self,
-        walk: int,
-        position: Position,
-        token: int,
-        answers: Mapping[int, Stepped | Failure],
-    ) -> None:
-        """Note engines that the walk's own token shows to be wrong."""
-        refused = [engine for engine, one in answers.items() if isinstance(one, MaskLies)]
+    def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
+        """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
+        refused = [engine for engine, one in here.failures.items() if isinstance(one, MaskLies)]
         # behind the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.tools.vocabulary.tokens[token])
-        empty = [
-            engine
-            for engine, one in answers.items()
-            if isinstance(one, Stepped)
-            and whole < len(position.reference)
-            and not self.tools.panel.mask(engine).any()
-        ]
+        empty: list[int] = []
+        if whole < len(position.reference) and not here.allowed.all():
+            empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
         if flaws := wrong_steps(position, token, refused, empty):
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)
             findings = Findings.empty(position.engines, _NO_TOKENS, none)
@@ -395,18 +391,12 @@ class _Run:
         self.lost |= set(engines) - set(stay)
         return tuple(stay)
 
-    def _answered(
-        self, answers: Mapping[int, Stepped | Failure], stage: str, walk: int, number: int
-    ) -> tuple[tuple[int, ...], dict[int, Stepped]]:
-        """Split answers into those that go on and those that are noted as failures."""
-        steps: dict[int, Stepped] = {}
-        for engine, answer in answers.items():
-            if isinstance(answer, Stepped):
-                steps[engine] = answer
-            else:
-                self._failed(engine, answer, stage, walk, number)
-                self.lost.add(engine)
-        return tuple(steps), steps
+    def _arrived(self, here: Arrived, walk: int, number: int) -> tuple[int, ...]:
+        """The engines that came to a position; the others are noted as failures."""
+        for engine, failure in here.failures.items():
+            self._failed(engine, failure, "walk", walk, number)
+            self.lost.add(engine)
+        return here.engines
 
     def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
         self.failures[engine] = self.failures.get(engine, 0) + 1

@@ -193,7 +193,7 @@ class Scene:
             for row, one in columns.items()
             if len(one[chunk]) and self.alive[row]
         }
-        self._panel.begin({self.findings.engines[row]: ask for row, ask in asks.items()})
+        self._ask_engines(asks)
         return asks
 
     def _found(self, row: int, asked: Columns, choice: npt.NDArray[np.int32], ways: _Ways) -> Tried:
@@ -477,8 +477,17 @@ class Scene:
 
     def _ask(self, asks: Mapping[int, Ask]) -> dict[int, wire.Message]:
         """Answers by row; a failure ends the engine's part in this position."""
-        self._panel.begin({self.findings.engines[row]: ask for row, ask in asks.items()})
+        self._ask_engines(asks)
         return self._collect(asks)
+
+    def _ask_engines(self, asks: Mapping[int, Ask]) -> None:
+        at = self.position.number
+        self._panel.begin(
+            {
+                self.findings.engines[row]: ({**head, "at": at}, arrays)
+                for row, (head, arrays) in asks.items()
+            }
+        )
 
     def _collect(self, asks: Iterable[int]) -> dict[int, wire.Message]:
         """The answers of rows of which something was asked."""

@@ -6,7 +6,7 @@ resolver, cap or panel rule changes which text is walked or how it is cut into t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from harness.data.vocabulary import Vocabulary
 from harness.method.rollout import keyed_index
-from harness.protocol import Mask, allows
+from harness.protocol import allows
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,12 @@ def choose(position: Position) -> int | None:
     """The token that all engines take: one of the path that all accept; None if there is none."""
     common = set(position.path).intersection(*position.accepted().values())
     candidates = [token for token in position.path if token in common]
-    if not candidates:
-        return None
-    return candidates[keyed_index(f"{position.key}/walk", len(candidates))]
+    return likely_token(position.key, candidates) if candidates else None
+
+
+def likely_token(key: str, path: Sequence[int]) -> int:
+    """The token that is taken at the position of this key where all of `path` are allowed."""
+    return path[keyed_index(f"{key}/walk", len(path))]
 
 
 def choose_for_most(position: Position) -> int | None:
@@ -102,7 +105,7 @@ def choose_for_most(position: Position) -> int | None:
     if most == 0:
         return None
     candidates = [token for token, count in votes.items() if count == most]
-    return candidates[keyed_index(f"{position.key}/walk", len(candidates))]
+    return likely_token(position.key, candidates)
 
 
 def accepters(position: Position, token: int) -> tuple[int, ...]:
@@ -112,8 +115,3 @@ def accepters(position: Position, token: int) -> tuple[int, ...]:
         for engine, mask in zip(position.engines, position.masks, strict=True)
         if allows(mask, token)
     )
-
-
-def stack(masks: Mapping[int, Mask], engines: Sequence[int]) -> npt.NDArray[np.uint32]:
-    """Copies of the engines' masks as one array, shape ``(len(engines), words)``."""
-    return np.stack([masks[engine] for engine in engines])

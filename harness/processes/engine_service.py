@@ -1,12 +1,16 @@
 """The service inside an engine's host: everything that touches the engine, hot loops included.
 
 Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
-``compile``, ``goto`` (replay consumed tokens), ``mask``, ``step`` (consume, then mask),
-``prove`` (which continuation of a list each disputed token is allowed to take to the end),
+``compile``, ``goto`` (replay consumed tokens), ``walk`` (consume a token, then mask; a batch of
+them), ``prove`` (which continuation of a list each disputed token is allowed to take to the end),
 ``confirm`` (the same for one completion each, mask by mask), ``roll_out``, ``exhaust`` (whether
 any completion exists within a limit), ``lengthen`` (how often one token may follow itself) and
-``probe`` (whole texts from the start, mask by mask). The mask is written to memory shared with the
-coordinator.
+``probe`` (whole texts from the start, mask by mask). Masks are written to a board that the
+coordinator reads.
+
+The engine walks ahead: what is asked about a position (``at``) is asked when its masks, and those
+of some positions behind it, are known. So there are two matchers, one at the end of the walk and
+one that follows to where something is asked.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 from harness.data.vocabulary import Vocabulary
 from harness.method.rollout import ENDINGS, Preferences, exhausted, roll_out
 from harness.processes import wire
+from harness.processes.board import Board, size_of
 from harness.processes.host_worker import load
 from harness.processes.probe import arrays_of, probe
 from harness.protocol import (
@@ -42,25 +47,28 @@ class EngineService:
 
     engine: Engine
     vocabulary: Vocabulary
-    shared: Mask
-    """The coordinator's view of the mask, shape ``(words,)``."""
+    board: Board
 
     def __init__(self) -> None:
         self.start: Matcher | None = None
         self.here: Matcher | None = None
+        self._ahead: Matcher | None = None
+        self._walked: list[int] = []
+        self._at = 0
         self._preferences: Preferences | None = None
         self._strict = False
         self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
     def handle(self, message: wire.Message) -> wire.Message:
         """Answer one command; an exception that leaves it is the engine's."""
+        if (refused := self._stand(message.head.get("at"))) is not None:
+            return refused
         commands = {
             "open": self.open,
             "check": self.check,
             "compile": self.compile,
             "goto": self.goto,
-            "mask": self.mask,
-            "step": self.step,
+            "walk": self.walk,
             "prove": self.prove,
             "roll_out": self.roll_out,
             "confirm": self.confirm,
@@ -71,11 +79,11 @@ class EngineService:
         return commands[message.head["do"]](message)
 
     def open(self, message: wire.Message) -> wire.Message:
-        """Load the vocabulary, construct the engine, map the shared mask."""
+        """Load the vocabulary, construct the engine, map the board."""
         head = message.head
         self.vocabulary = Vocabulary.load(head["vocabulary"])
-        memory = mmap.mmap(head["mask"], self.vocabulary.words * 4)
-        self.shared = np.frombuffer(memory, dtype=np.uint32)
+        memory = mmap.mmap(head["board"], size_of(self.vocabulary.words))
+        self.board = Board(memory, self.vocabulary.words)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = load(head["engine"])(self.vocabulary, head["options"])
         info = self.engine.info
@@ -112,7 +120,7 @@ class EngineService:
 
     def compile(self, message: wire.Message) -> wire.Message:
         """Compile a schema and stand at its start; the first mask belongs to the time."""
-        self.start = self.here = None
+        self.start = self.here = self._ahead = None
         self._strict = bool(message.head.get("strict"))
         began = time.process_time()
         try:
@@ -122,38 +130,80 @@ class EngineService:
         compiled = time.process_time()
         start.mask(self._buffer)
         masked = time.process_time()
-        self.start, self.here = start, start.clone()
+        self.start = start
+        self._begin(start.clone(), [])
         return wire.Message({"compile": compiled - began, "first_mask": masked - compiled})
 
     def goto(self, message: wire.Message) -> wire.Message:
         """Stand where the start state is after the given tokens."""
-        assert self.start is not None
-        here = self.start.clone()
-        for count, token in enumerate(message.arrays["tokens"].tolist()):
-            if not here.consume(token):
-                return wire.Message({"refused_at": count})
-        self.here = here
+        tokens = message.arrays["tokens"].tolist()
+        here, taken = self._replayed(tokens)
+        if taken < len(tokens):
+            return wire.Message({"refused_at": taken})
+        self._begin(here, tokens)
         return wire.Message({})
 
-    def mask(self, _message: wire.Message) -> wire.Message:
-        """Write the mask of the present position to the shared memory."""
-        assert self.here is not None
-        began = time.perf_counter_ns()
-        self.here.mask(self._buffer)
-        took = time.perf_counter_ns() - began
-        self.shared[:] = self._buffer
-        return wire.Message({"mask_ns": took})
+    def walk(self, message: wire.Message) -> wire.Message:
+        """Consume ``tokens`` (k,) int32 one by one, and write the mask behind each to the board.
 
-    def step(self, message: wire.Message) -> wire.Message:
-        """Consume one token for good, then do as `mask`."""
-        assert self.here is not None
-        began = time.perf_counter_ns()
-        consumed = self.here.consume(message.head["token"])
-        took = time.perf_counter_ns() - began
-        if not consumed:
+        ``from`` (header) is the number of tokens consumed before; what was walked beyond it is
+        forgotten. A first token of -1 stands for none: the mask of where the walk stands. Out:
+        ``lies`` where a token was refused; the board tells at which.
+        """
+        tokens = message.arrays["tokens"].tolist()
+        if len(self._walked) != message.head["from"] and not self._turn_back(message.head["from"]):
             return wire.Message({"lies": True})
-        answer = self.mask(message)
-        return wire.Message({**answer.head, "consume_ns": took})
+        ahead, board, clock = self._ahead, self.board, time.perf_counter_ns
+        assert ahead is not None
+        for slot, token in enumerate(tokens):
+            took = 0
+            if token >= 0:
+                began = clock()
+                consumed = ahead.consume(token)
+                took = clock() - began
+                if not consumed:
+                    return wire.Message({"lies": True})
+                self._walked.append(token)
+            board.write(slot, ahead.mask, clock, took)
+        return wire.Message({})
+
+    def _begin(self, here: Matcher, walked: list[int]) -> None:
+        """Stand behind `walked`, with nothing ahead."""
+        self.here, self._ahead = here, here.clone()
+        self._walked, self._at = walked, len(walked)
+
+    def _turn_back(self, at: int) -> bool:
+        """Forget what was walked beyond `at`; False where the engine refuses what it took before.
+
+        From where something was asked last it is not far, as a rule.
+        """
+        assert self.here is not None
+        assert self.start is not None
+        near = self._at <= at
+        ahead, since = (self.here.clone(), self._at) if near else (self.start.clone(), 0)
+        self._ahead, self._walked = ahead, self._walked[:at]
+        return all(map(ahead.consume, self._walked[since:]))
+
+    def _stand(self, at: int | None) -> wire.Message | None:
+        """Follow to where something is asked; an answer where the engine refuses what it took."""
+        if at is None or at == self._at:
+            return None
+        assert self.here is not None
+        if at < self._at:
+            self.here, self._at = self._replayed(self._walked[:at])
+        while self._at < at:
+            if not self.here.consume(self._walked[self._at]):
+                return wire.Message({"refused_at": self._at})
+            self._at += 1
+        return None
+
+    def _replayed(self, tokens: Sequence[int]) -> tuple[Matcher, int]:
+        """A matcher behind `tokens` from the start, and how many of them it took."""
+        assert self.start is not None
+        matcher, count = self.start.clone(), 0
+        while count < len(tokens) and matcher.consume(tokens[count]):
+            count += 1
+        return matcher, count
 
     def prove(self, message: wire.Message) -> wire.Message:
         """For each token, the first continuation of its list that is allowed to the end.

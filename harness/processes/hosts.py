@@ -23,11 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-
 from harness.processes import wire
+from harness.processes.board import Board, size_of
 from harness.processes.outcomes import Crashed, OutOfMemory, TimedOut
-from harness.protocol import Mask
 
 WALL_FACTOR = 4
 """A request may take this many times its processor-time limit in wall time: processor time says
@@ -71,7 +69,6 @@ class Host:
 
     def __init__(self, spec: HostSpec, mask_words: int = 0) -> None:
         self.spec = spec
-        self.mask_words = mask_words
         self.ended: Ended | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the host
@@ -79,13 +76,14 @@ class Host:
         self._began = 0.0
         self._cpu_began = 0.0
         self._limit = 0.0
-        self._memory_file = _shared_file(max(mask_words, 1) * 4)
-        self._memory = mmap.mmap(self._memory_file.fileno(), max(mask_words, 1) * 4)
-        self.mask: Mask = np.frombuffer(self._memory, dtype=np.uint32)
+        self._steps: int | None = None
+        self._memory_file = _shared_file(size_of(mask_words))
+        memory = mmap.mmap(self._memory_file.fileno(), size_of(mask_words))
+        self.board = Board(memory, mask_words)
 
     @property
-    def mask_descriptor(self) -> int:
-        """The descriptor of the shared mask, the same number inside the host."""
+    def board_descriptor(self) -> int:
+        """The descriptor of the board's memory, the same number inside the host."""
         return self._memory_file.fileno()
 
     @property
@@ -115,7 +113,7 @@ class Host:
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
-                pass_fds=(inward, outward, self.mask_descriptor),
+                pass_fds=(inward, outward, self.board_descriptor),
                 env=self._environment(),
                 start_new_session=True,
             )
@@ -129,12 +127,22 @@ class Host:
         self._await(self.spec.start_seconds)
 
     def submit(
-        self, head: Mapping[str, object], arrays: Mapping[str, wire.Array], limit: float
+        self,
+        head: Mapping[str, object],
+        arrays: Mapping[str, wire.Array],
+        limit: float,
+        *,
+        stepwise: bool = False,
     ) -> None:
-        """Ask something that may take `limit` seconds of processor time; `gather` the answer."""
+        """Ask something that may take `limit` seconds of processor time; `gather` the answer.
+
+        With `stepwise` the limit is for each step of which the board tells.
+        """
         if not self.running:
             return
+        self.board.progress[0] = 0
         self._await(limit)
+        self._steps = 0 if stepwise else None
         try:
             wire.send(self._to_host, wire.Message(head, arrays))
         except wire.Closed:
@@ -194,6 +202,14 @@ class Host:
         self._began = time.monotonic()
         self._cpu_began = self._cpu()
         self._limit = limit
+        self._steps = None
+
+    def _notice_steps(self) -> None:
+        """Begin to count anew where the board tells of a step."""
+        steps = int(self.board.progress[0])
+        if self._steps is not None and steps != self._steps:
+            self._await(self._limit)
+            self._steps = steps
 
     def _watch(self) -> Ended | None:
         """End the host if it is over a limit, or gone."""
@@ -201,6 +217,7 @@ class Host:
         # A child of the engine may hold the pipe open: then no end of file tells of the death.
         if self._process.poll() is not None and not _readable([self._from_host], 0):
             return self._post_mortem()
+        self._notice_steps()
         resident = self._resident()
         if resident > self.spec.memory:
             return self._end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.processes import wire
 from harness.processes.engines import EngineSpec
@@ -26,7 +27,6 @@ from harness.processes.outcomes import (
     TimedOut,
 )
 from harness.processes.slow_schemas import SlowSchemas
-from harness.protocol import Mask
 
 Ask = tuple[Mapping[str, object], Mapping[str, wire.Array]]
 Answer = wire.Message | Failure
@@ -43,11 +43,25 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Stepped:
-    """What one engine did at one position; times in nanoseconds, inside the host."""
+class Walked:
+    """How far one engine came in a batch of positions.
 
-    mask_ns: int
-    consume_ns: int
+    Attributes:
+        masks: Those of the positions that it reached, shape ``(n, words)`` uint32; shared memory
+            that the next batch overwrites.
+        wide: The same in words of 64 bits (`harness.processes.board.Board`).
+        times: Nanoseconds inside the host: to compute the mask, and to consume the token before,
+            shape ``(n, 2)`` int64; overwritten likewise.
+        failure: What kept it from the next position; None where it reached all.
+    """
+
+    masks: npt.NDArray[np.uint32]
+    wide: npt.NDArray[np.uint64]
+    times: npt.NDArray[np.int64]
+    failure: Failure | None
+
+    def __len__(self) -> int:
+        return len(self.masks)
 
 
 class Panel:
@@ -114,7 +128,7 @@ class Panel:
                     "engine": self.specs[index].reference,
                     "options": dict(self.specs[index].options),
                     "vocabulary": self._vocabulary_path,
-                    "mask": self._hosts[index].mask_descriptor,
+                    "board": self._hosts[index].board_descriptor,
                 },
                 {},
             )
@@ -185,21 +199,33 @@ class Panel:
                 seconds = outcome.compile_seconds + outcome.first_mask_seconds
                 self._slow.keep(self.infos[index], schema, "compiled", seconds)
 
-    def masks(self, engines: Sequence[int]) -> dict[int, Stepped | Failure]:
-        """Have the engines write their masks of the present position; see `mask`."""
-        return self._stepped({index: ({"do": "mask"}, {}) for index in engines})
+    def walk(self, engines: Sequence[int], tokens: Sequence[int], at: int) -> dict[int, Walked]:
+        """Consume tokens everywhere, and have the mask behind each written.
 
-    def step(self, engines: Sequence[int], token: int) -> dict[int, Stepped | Failure]:
-        """Consume `token` everywhere and have the masks of the next position written."""
-        return self._stepped({index: ({"do": "step", "token": token}, {}) for index in engines})
+        Args:
+            engines: Of which engines.
+            tokens: `harness.processes.board.SLOTS` at most; -1 as the first consumes nothing.
+            at: How many tokens were consumed before them; the engines forget what came behind.
+        """
+        head = {"do": "walk", "from": at}
+        arrays = {"tokens": np.array(tokens, dtype=np.int32)}
+        asks: dict[int, Ask] = dict.fromkeys(engines, (head, arrays))
+        self._submit(asks, self.limits.mask, stepwise=True)
+        answers = self.collect(engines)
+        return {index: self._walked(index, answer) for index, answer in answers.items()}
 
-    def mask(self, engine: int) -> Mask:
-        """The last mask that the engine wrote, shape ``(words,)``; shared memory, copy to keep."""
-        return self._hosts[engine].mask
+    def _walked(self, engine: int, answer: Answer) -> Walked:
+        failure = None if isinstance(answer, wire.Message) else answer
+        if isinstance(answer, wire.Message) and answer.head.get("lies"):
+            failure = MaskLies("refused to consume a token that its mask allows")
+        board = self._hosts[engine].board
+        reached = int(board.progress[0])
+        return Walked(board.masks[:reached], board.wide[:reached], board.times[:reached], failure)
 
     def ask(self, asks: Mapping[int, Ask]) -> dict[int, Answer]:
         """Ask several engines something while resolving, all at once."""
-        return self._ask(asks, self.limits.resolve)
+        self.begin(asks)
+        return self.collect(asks)
 
     def begin(self, asks: Mapping[int, Ask]) -> None:
         """As `ask`, without waiting; nothing else may be asked of them before `collect`."""
@@ -208,11 +234,18 @@ class Panel:
     def collect(self, engines: Iterable[int]) -> dict[int, Answer]:
         """The answers of engines of which something was asked."""
         engines = list(engines)
-        answers = gather([self._hosts[index] for index in engines])
+        answers = self.gathered(engines)
         for index in engines:
             if not self._hosts[index].running:
                 self._opened[index] = False
-        return dict(zip(engines, answers, strict=True))
+        return {
+            index: _SECOND_WAY if _refused(answer) else answer
+            for index, answer in zip(engines, answers, strict=True)
+        }
+
+    def gathered(self, engines: Sequence[int]) -> list[Answer]:
+        """The bare answers, waited for."""
+        return list(gather([self._hosts[index] for index in engines]))
 
     def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         """Bring a failed engine back to the position after `consumed`."""
@@ -221,11 +254,7 @@ class Panel:
             return outcome
         tokens = np.array(consumed, dtype=np.int32)
         answer = self._ask({engine: ({"do": "goto"}, {"tokens": tokens})}, self.limits.mask)[engine]
-        if not isinstance(answer, wire.Message):
-            return answer
-        if "refused_at" in answer.head:
-            return MaskLies("refused a token on a second way through the same text")
-        return None
+        return None if isinstance(answer, wire.Message) else answer
 
     def recover_start(self, engine: int) -> Failure | None:
         """Put a running engine back to the start of the text."""
@@ -267,15 +296,16 @@ class Panel:
         self._submit(asks, limit)
         return self.collect(asks)
 
-    def _submit(self, asks: Mapping[int, Ask], limit: float | Mapping[int, float]) -> None:
+    def _submit(
+        self,
+        asks: Mapping[int, Ask],
+        limit: float | Mapping[int, float],
+        *,
+        stepwise: bool = False,
+    ) -> None:
         for index, (head, arrays) in asks.items():
             seconds = limit[index] if isinstance(limit, Mapping) else limit
-            self._hosts[index].submit(head, arrays, seconds)
-
-    def _stepped(self, asks: Mapping[int, Ask]) -> dict[int, Stepped | Failure]:
-        return {
-            index: _stepped(answer) for index, answer in self._ask(asks, self.limits.mask).items()
-        }
+            self._hosts[index].submit(head, arrays, seconds, stepwise=stepwise)
 
     @staticmethod
     def _compiled(answer: Answer) -> Outcome:
@@ -289,9 +319,9 @@ class Panel:
         raise AssertionError(f"no answer to compile: {answer}")
 
 
-def _stepped(answer: Answer) -> Stepped | Failure:
-    if not isinstance(answer, wire.Message):
-        return answer
-    if answer.head.get("lies"):
-        return MaskLies("refused to consume a token that its mask allows")
-    return Stepped(int(answer.head["mask_ns"]), int(answer.head.get("consume_ns", 0)))
+_SECOND_WAY = MaskLies("refused a token on a second way through the same text")
+
+
+def _refused(answer: Answer) -> bool:
+    """Whether an engine did not come to where it was asked something."""
+    return isinstance(answer, wire.Message) and "refused_at" in answer.head

@@ -1,0 +1,73 @@
+"""The board: memory that a host shares with its coordinator, for the masks of many positions.
+
+The engine writes its masks where the coordinator reads them, and says after each how far it has
+come, so that a host that dies or hangs amid a batch is known to have died or hung at that position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+SLOTS = 64
+"""Positions in a batch, at most."""
+
+_HEAD = 1 + 2 * SLOTS
+"""Words of 64 bits before the masks."""
+
+
+class Board:
+    """A view of shared memory.
+
+    Args:
+        memory: A writable buffer of `size_of` bytes.
+        words: Words of a mask.
+
+    Attributes:
+        progress: How many slots of the present batch are written, shape ``(1,)`` int64.
+        times: Nanoseconds to compute the mask of a slot, and to consume the token that leads
+            there, shape ``(SLOTS, 2)`` int64.
+        masks: Shape ``(SLOTS, words)`` uint32.
+        wide: The same in words of 64 bits, the last one filled up with zeros, for comparisons:
+            shape ``(SLOTS, (words + 1) // 2)`` uint64.
+    """
+
+    def __init__(self, memory: Any, words: int) -> None:
+        head = np.frombuffer(memory, dtype=np.int64, count=_HEAD)
+        self.progress: npt.NDArray[np.int64] = head[:1]
+        self.times: npt.NDArray[np.int64] = head[1:].reshape(SLOTS, 2)
+        rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8).reshape(SLOTS, _even(words))
+        self.masks: npt.NDArray[np.uint32] = rows[:, :words]
+        self.wide: npt.NDArray[np.uint64] = rows.view(np.uint64)
+
+    @classmethod
+    def private(cls, words: int) -> Board:
+        """One that is shared with nobody."""
+        return cls(bytearray(size_of(words)), words)
+
+    def write(
+        self,
+        slot: int,
+        mask: Callable[[npt.NDArray[np.uint32]], object],
+        clock: Callable[[], int],
+        consume_ns: int,
+    ) -> None:
+        """Have `mask` write a slot, note what it took by `clock`, and that the slot is written."""
+        row = self.masks[slot]
+        began = clock()
+        mask(row)
+        took = clock() - began
+        self.times[slot] = took, consume_ns
+        self.progress[0] = slot + 1
+
+
+def size_of(words: int) -> int:
+    """Bytes of a board with masks of `words` words."""
+    return _HEAD * 8 + SLOTS * _even(words) * 4
+
+
+def _even(words: int) -> int:
+    return words + words % 2
