@@ -360,7 +360,7 @@ def _ran(
     took: tuple[float, float, float, int],
 ) -> Ran:
     """Put together what one run of a case took: `took` is wall, processor, storing, bytes."""
-    cases, timings, costs = (rows.columns[name] for name in ("cases", "timings", "costs"))
+    cases, timings, costs = (rows.lists(name) for name in ("cases", "timings", "costs"))
     stages: dict[str, float] = {}
     compiled: dict[str, float] = {}
     for stage, engine, seconds in zip(

@@ -253,7 +253,7 @@ def run_case(
 
 def records(rows: Rows, table: str) -> list[dict[str, Any]]:
     """The rows of one table, one dict each."""
-    columns = rows.columns[table]
+    columns = rows.lists(table)
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]

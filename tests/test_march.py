@@ -36,8 +36,8 @@ CLOCKS = ("timings", "costs")
 
 def outcome(engines, schema, rules=UNCAPPED):
     rows = make_run(engines, VOCABULARY, rules).run(case(schema, VALUE))
-    tables = {table: rows.columns[table] for table in SCHEMAS if table not in CLOCKS}
-    places = [rows.columns["timings"][name] for name in ("walk", "position", "engine")]
+    tables = {table: rows.lists(table) for table in SCHEMAS if table not in CLOCKS}
+    places = [rows.lists("timings")[name] for name in ("walk", "position", "engine")]
     return {**tables, "timed": places}
 
 

@@ -40,7 +40,7 @@ CLOCKS = ("timings", "costs")
 
 def outcome(rows: Rows) -> dict[str, Any]:
     """All rows but those that tell how long something took."""
-    return {table: rows.columns[table] for table in SCHEMAS if table not in CLOCKS}
+    return {table: rows.lists(table) for table in SCHEMAS if table not in CLOCKS}
 
 
 def kinds(rows: Rows) -> set[tuple[str, str]]:

@@ -128,7 +128,7 @@ class TestSummary:
         names = ("xgrammar[any_whitespace=false]", "llguidance", "outlines")
         long = {name: {"version": "0.2.14.post1"} for name in names}
         of_one = book()
-        of_one.rows.columns["engines"]["engine"] = list(names)
+        of_one.rows.replace("engines", engine=list(names))
         printed = text(stored(of_one, engines=long), width=80)
         heads = [line.split() for line in printed.splitlines() if line.startswith(" engine")]
         assert heads[1] == ["engine", "verdict", "bugs", "warned", "departures", "cases"]

@@ -377,9 +377,10 @@ class TestARun:
         book.rows = run_case(cls.ENGINES, few, vocabulary=VOCABULARY, rules=UNCAPPED)
         specs = dict(zip([one.__name__ for one in cls.ENGINES], cls.SPECS, strict=True))
         for table in ("verdicts", "instance_verdicts"):
-            for column in ("engine", "accepter"):
-                values = book.rows.columns[table].get(column, [])
-                values[:] = [specs.get(one, one) for one in values]
+            lists = book.rows.lists(table)
+            there = [column for column in ("engine", "accepter") if column in lists]
+            named = {column: [specs.get(one, one) for one in lists[column]] for column in there}
+            book.rows.replace(table, **named)
         return stored(tmp_path_factory.mktemp("run"), [book], cls.SPECS)
 
     def test_what_was_proven_comes_out_again(self, run):

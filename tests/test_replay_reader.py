@@ -164,7 +164,8 @@ class TestReading:
 
     def test_tables_that_do_not_fit_together_are_refused(self, tmp_path):
         one = book(0)
-        one.rows.columns["verdicts"]["completion"][3] = 999
+        completions = one.rows.lists("verdicts")["completion"]
+        one.rows.replace("verdicts", completion=[*completions[:3], 999, *completions[4:]])
         run = stored(tmp_path, [one], ["engine"])
         with pytest.raises(RunDirectoryError, match="no completion 999 of case 'case-0'"):
             names(run, every(run))

@@ -49,9 +49,9 @@ def tokens(found: set[Entry]) -> set[tuple[int, int]]:
 
 def assert_sharing_is_sound(rollout: Rows, shared: Rows) -> None:
     """What one resolver proves, the other does not contradict."""
-    assert rollout.columns["positions"] == shared.columns["positions"]
-    assert rollout.columns["disputes"] == shared.columns["disputes"]
-    assert rollout.columns["instance_verdicts"] == shared.columns["instance_verdicts"]
+    assert rollout.lists("positions") == shared.lists("positions")
+    assert rollout.lists("disputes") == shared.lists("disputes")
+    assert rollout.lists("instance_verdicts") == shared.lists("instance_verdicts")
     convicted = entries(shared, *ACCEPTANCES)
     cleared = tokens(entries(shared, *REJECTIONS))
     assert not tokens(entries(rollout, *REJECTIONS)) & tokens(convicted)
@@ -97,7 +97,7 @@ def runs() -> Iterator[dict[str, CaseRun]]:
 def test_on_real_engines(runs, name):
     (case,) = open_cases("embedded").read([name])
     rollout, shared = (runs[resolver].run(case) for resolver in ("rollout", "shared"))
-    assert shared.columns["cases"]["status"] == ["walked"]
+    assert shared.lists("cases")["status"] == ["walked"]
     assert shared.count("verdicts"), "nothing to compare"
     assert_sharing_is_sound(rollout, shared)
     assert_sharing_resolves_more(rollout, shared)

@@ -75,7 +75,10 @@ def counts(tokens, positions, cases):
     return {"tokens": tokens, "positions": positions, "cases": cases}
 
 
-NEW = ("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances")
+NEW = (
+    *("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances"),
+    "timings",
+)
 
 
 def old(engine):

@@ -6,12 +6,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
+import numpy.typing as npt
+
 from harness.data.cases import Case
 from harness.method.dispute import Dispute
 from harness.method.march import Arrived
 from harness.method.walk import Position
 from harness.processes.outcomes import Compiled, Crashed, Failure, Outcome
-from harness.runs.tables import Rows
+from harness.runs.tables import Rows, Words
+
+_Ints = npt.NDArray[np.int64]
 
 
 class CaseNotes:
@@ -34,6 +39,8 @@ class CaseNotes:
         self._names = names
         self._output = output
         self._disputed = 0
+        self._places: list[tuple[int, int, int, int, int, str, int, int]] = []
+        self._arrivals: list[tuple[int, int, tuple[int, ...], _Ints, _Ints]] = []
         self._costs: dict[tuple[str, str], float] = {}
 
     def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
@@ -65,18 +72,7 @@ class CaseNotes:
 
     def arrived(self, walk: int, position: Position, here: Arrived) -> None:
         """What the engines needed to come to one position, and how much each allows there."""
-        where = {"case": self._case.id, "walk": walk, "position": position.number}
-        names = [self._names[engine] for engine in here.steps]
-        steps = here.steps.values()
-        self.rows.extend(
-            "timings",
-            len(names),
-            **where,
-            engine=names,
-            mask_ns=[one.mask_ns for one in steps],
-            consume_ns=[one.consume_ns for one in steps],
-        )
-        self.rows.extend("masks", len(names), **where, engine=names, allowed=here.allowed.tolist())
+        self._arrivals.append((walk, position.number, here.engines, here.allowed, here.times))
 
     def position(
         self,
@@ -88,23 +84,26 @@ class CaseNotes:
         place: str,
     ) -> None:
         """One position, and the disputes at it."""
-        where = {"case": self._case.id, "walk": walk, "position": position.number}
         total = sum(len(dispute.tokens) for dispute in disputes)
         self._disputed += total
-        self.rows.add(
-            "positions",
-            **where,
-            offset=position.offset,
-            token=-1 if token is None else token,
-            canonical=canonical,
-            place=place,
-            judged=_as_set(position.engines),
-            disputed_tokens=total,
+        self._places.append(
+            (
+                walk,
+                position.number,
+                position.offset,
+                -1 if token is None else token,
+                canonical,
+                place,
+                _as_set(position.engines),
+                total,
+            )
         )
         for number, dispute in enumerate(disputes):
             self.rows.add(
                 "disputes",
-                **where,
+                case=self._case.id,
+                walk=walk,
+                position=position.number,
                 dispute=number,
                 accepters=_as_set(dispute.accepters),
                 rejecters=_as_set(dispute.rejecters),
@@ -112,6 +111,25 @@ class CaseNotes:
                 drawn=len(dispute.drawn),
                 census=dispute.census,
             )
+
+    def _add_places(self) -> None:
+        """Add the rows of all positions, which are many and alike."""
+        names = ("walk", "position", "offset", "token", "canonical", "place", "judged")
+        columns = [list(values) for values in zip(*self._places, strict=True)]
+        if not columns:
+            return
+        columns_by_name = dict(zip((*names, "disputed_tokens"), columns, strict=True))
+        self.rows.extend("positions", len(self._places), case=self._case.id, **columns_by_name)
+        counts = [len(engines) for _, _, engines, _, _ in self._arrivals]
+        places = np.array([(walk, number) for walk, number, _, _, _ in self._arrivals])
+        walks, numbers = np.repeat(places, counts, axis=0).T
+        codes = np.array([one for _, _, engines, _, _ in self._arrivals for one in engines])
+        of = {"case": self._case.id, "walk": walks, "position": numbers}
+        of |= {"engine": Words(codes, self._names)}
+        allowed = np.concatenate([allowed for _, _, _, allowed, _ in self._arrivals])
+        self.rows.extend("masks", len(codes), **of, allowed=allowed)
+        mask_ns, consume_ns = np.concatenate([times for *_, times in self._arrivals]).T
+        self.rows.extend("timings", len(codes), **of, mask_ns=mask_ns, consume_ns=consume_ns)
 
     def finish(
         self,
@@ -122,6 +140,7 @@ class CaseNotes:
         judged: Sequence[int],
     ) -> None:
         """What became of the case as a whole."""
+        self._add_places()
         self.rows.add(
             "cases",
             case=self._case.id,

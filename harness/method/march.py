@@ -19,7 +19,7 @@ from harness.data.vocabulary import Vocabulary
 from harness.method.walk import WalkKey, likely_token, path_tokens
 from harness.processes.board import SLOTS
 from harness.processes.outcomes import Failure, MaskLies
-from harness.processes.panel import Panel
+from harness.processes.panel import Panel, Walked
 
 _FIRST = 8
 """Positions in the first batch, and in one behind a prediction that failed."""
@@ -28,14 +28,7 @@ NOTHING = -1
 """The token that leads to the first position."""
 
 Masks = npt.NDArray[np.uint32]
-
-
-@dataclass(frozen=True)
-class Stepped:
-    """What one engine did to come to one position; nanoseconds, inside the host."""
-
-    mask_ns: int
-    consume_ns: int
+_Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,23 +36,21 @@ class Arrived:
     """What the engines say at one position.
 
     Attributes:
-        steps: The engines that came here, with what it took them, ascending.
+        engines: Those that came here.
         failures: What kept the others from it.
-        masks: The masks of those that came, shape ``(len(steps), words)``.
-        allowed: How many tokens each allows, shape ``(len(steps),)``.
+        masks: The masks of those that came, shape ``(e, words)``.
+        allowed: How many tokens each allows, shape ``(e,)``.
+        times: Nanoseconds inside the hosts: to compute the mask, and to consume the token before;
+            shape ``(e, 2)``.
         differ: Whether any two masks differ.
     """
 
-    steps: Mapping[int, Stepped]
+    engines: tuple[int, ...]
     failures: Mapping[int, Failure]
     masks: Masks
-    allowed: npt.NDArray[np.int64]
+    allowed: _Ints
+    times: _Ints
     differ: bool
-
-    @property
-    def engines(self) -> tuple[int, ...]:
-        """The engines that came here."""
-        return tuple(self.steps)
 
 
 @dataclass(frozen=True)
@@ -68,51 +59,81 @@ class _Batch:
 
     Attributes:
         tokens: The token that leads to each.
-        reached: How many of them each engine reached, and what kept it from the next.
-        masks: Of each engine, shape ``(reached, words)``; likewise `times`, ``(reached, 2)``.
-        allowed: Of each engine, shape ``(reached,)``.
+        engines: Those that were asked.
+        reached: How many of the positions each engine reached.
+        failures: What kept an engine from the next one.
+        masks: Shape ``(len(tokens), len(engines), words)``; likewise `times`, with 2 for words, and
+            `allowed`, without.
         differ: Whether masks differ, for the positions that all reached, shape ``(m,)``.
     """
 
     first: int
     tokens: Sequence[int]
-    failures: Mapping[int, Failure | None]
-    masks: Mapping[int, Masks]
-    times: Mapping[int, Sequence[Sequence[int]]]
-    allowed: Mapping[int, npt.NDArray[np.int64]]
+    engines: tuple[int, ...]
+    reached: Sequence[int]
+    failures: Mapping[int, Failure]
+    masks: Masks
+    times: _Ints
+    allowed: _Ints
     differ: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        first: int,
+        tokens: Sequence[int],
+        ways: Mapping[int, Walked],
+        lost: Mapping[int, Failure],
+        words: int,
+    ) -> _Batch:
+        """What engines answered; `lost` are those that could not be asked."""
+        engines = tuple(sorted([*ways, *lost]))
+        shape = (len(tokens), len(engines))
+        masks = np.zeros((*shape, words), dtype=np.uint32)
+        times = np.zeros((*shape, 2), dtype=np.int64)
+        allowed = np.zeros(shape, dtype=np.int64)
+        for row, engine in enumerate(engines):
+            if engine in ways:
+                way = ways[engine]
+                masks[: len(way), row] = way.masks
+                times[: len(way), row] = way.times
+                allowed[: len(way), row] = np.bitwise_count(way.wide).sum(axis=1, dtype=np.uint32)
+        reached = [len(ways[engine]) if engine in ways else 0 for engine in engines]
+        failed = {one: way.failure for one, way in ways.items() if way.failure is not None}
+        wide = [ways[engine].wide if engine in ways else _NONE for engine in engines]
+        failures = {**failed, **lost}
+        return cls(first, tokens, engines, reached, failures, masks, times, allowed, _differ(wide))
 
     def holds(self, number: int, token: int, engines: Sequence[int]) -> bool:
         """Whether it tells of a position behind `token`, of all these engines."""
         slot = number - self.first
-        return (
-            0 <= slot < len(self.tokens)
-            and self.tokens[slot] == token
-            and all(one in self.masks and slot <= len(self.masks[one]) for one in engines)
-        )
+        if not 0 <= slot < len(self.tokens) or self.tokens[slot] != token:
+            return False
+        rows = [self.engines.index(one) for one in engines if one in self.engines]
+        return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
 
     def at(self, number: int, engines: Sequence[int]) -> Arrived:
         """What it tells of a position."""
         slot = number - self.first
-        came = [one for one in engines if slot < len(self.masks[one])]
-        failures = {one: self.failures[one] for one in engines if one not in came}
-        masks = np.stack([self.masks[one][slot] for one in came]) if came else _NO_MASKS
-        if len(came) == len(self.masks) and slot < len(self.differ):
-            differ = bool(self.differ[slot])
-        else:
-            differ = bool((masks != masks[:1]).any())
+        masks, allowed, times = self.masks[slot], self.allowed[slot], self.times[slot]
+        if slot < len(self.differ) and len(engines) == len(self.engines):
+            return Arrived(self.engines, {}, masks, allowed, times, bool(self.differ[slot]))
+        rows = [self.engines.index(one) for one in engines]
+        came = [row for row in rows if slot < self.reached[row]]
+        failures = {
+            self.engines[row]: self.failures[self.engines[row]] for row in rows if row not in came
+        }
         return Arrived(
-            {one: Stepped(*self.times[one][slot]) for one in came},
-            {one: failure for one, failure in failures.items() if failure is not None},
-            masks,
-            np.array([self.allowed[one][slot] for one in came], dtype=np.int64),
-            differ,
+            tuple(self.engines[row] for row in came),
+            failures,
+            masks[came],
+            allowed[came],
+            times[came],
+            bool((masks[came] != masks[came[:1]]).any()),
         )
 
 
-_NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
-_NO_WIDE: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
-_NO_COUNTS: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_NONE: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
 
 
 @dataclass
@@ -172,28 +193,19 @@ class March:
         number = len(consumed) + (token != NOTHING)
         if self._batch is not None and number < self._batch.first + len(self._batch.tokens):
             self._length = _FIRST
-        failures: dict[int, Failure | None] = {}
+        lost: dict[int, Failure] = {}
         for engine in self._down.intersection(engines):
-            failures[engine] = self.panel.recover(engine, consumed)
-        up = [engine for engine in engines if failures.get(engine) is None]
+            if (failure := self.panel.recover(engine, consumed)) is not None:
+                lost[engine] = failure
         tokens = [token, *self._likely(number, offset)]
-        walked = self.panel.walk(up, tokens, len(consumed))
+        up = [engine for engine in engines if engine not in lost]
+        ways = self.panel.walk(up, tokens, len(consumed))
         self._down = {
             one
-            for one, way in walked.items()
-            if way.failure is not None and not isinstance(way.failure, MaskLies)
+            for one, way in ways.items()
+            if way.failure and not isinstance(way.failure, MaskLies)
         }
-        failures |= {one: way.failure for one, way in walked.items()}
-        masks = {one: walked[one].masks if one in walked else _NO_MASKS for one in engines}
-        return _Batch(
-            number,
-            tokens,
-            failures,
-            masks,
-            {one: walked[one].times.tolist() if one in walked else () for one in engines},
-            {one: _counts(walked[one].wide) if one in walked else _NO_COUNTS for one in engines},
-            _differ([walked[one].wide if one in walked else _NO_WIDE for one in engines]),
-        )
+        return _Batch.of(number, tokens, ways, lost, self.vocabulary.words)
 
     def _likely(self, number: int, offset: int) -> list[int]:
         """The tokens that are taken at position `number` and behind it, if all are allowed."""
@@ -206,12 +218,6 @@ class March:
             offset += len(self.vocabulary.tokens[token])
             number += 1
         return tokens
-
-
-def _counts(masks: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """How many bits are set in each row."""
-    counts: npt.NDArray[np.int64] = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
-    return counts
 
 
 def _differ(masks: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,12 @@ import numpy.typing as npt
 from harness.data.cases import Case
 from harness.data.vocabulary import Vocabulary
 from harness.method.dispute import Dispute, Tokens
-from harness.method.findings import KINDS, Evidence, Findings, Flaw, reason_of
+from harness.method.findings import KINDS, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.method.findings import verdicts as proven
 from harness.method.instances import Fed, InstanceVerdict, conclude
 from harness.method.walk import Position
 from harness.processes.probe import Probed
-from harness.runs.tables import Rows
+from harness.runs.tables import Rows, Words
 from harness.text.jsontext import START, advance
 from harness.text.places import place_of
 from harness.validation.judge import VERDICTS
@@ -29,21 +30,22 @@ _FORCED = ("false_rejection", "never_stops")
 
 @dataclass(frozen=True)
 class _Lines:
-    """The verdicts at a position, one entry each; engines are rows, completions the findings' own.
+    """The verdicts at a position; engines are rows, completions the findings' own; shapes ``(v,)``.
 
-    `kind` and `reason` are words, `said` is an index into the findings' evidence.
+    `kind` refers to `KINDS`, `reason` to `reasons`, `said` to the findings' evidence; `located` is
+    -1 where there is nothing to say.
     """
 
-    row: list[int]
-    token: list[int]
-    kind: list[str]
-    reason: list[str]
-    accepter: list[int]
-    completion: list[int]
-    said: list[int]
-    dispute: list[int]
-    by_right: list[bool]
-    located: list[bool | None]
+    row: npt.NDArray[np.int64]
+    token: npt.NDArray[np.int32]
+    kind: Words
+    reason: Words
+    accepter: npt.NDArray[np.int64]
+    completion: npt.NDArray[np.int32]
+    said: npt.NDArray[np.int32]
+    dispute: npt.NDArray[np.int64]
+    by_right: npt.NDArray[np.bool_]
+    located: npt.NDArray[np.int8]
 
 
 class VerdictNotes:
@@ -81,40 +83,40 @@ class VerdictNotes:
     ) -> None:
         """What was proven at one position, and the completions that prove it."""
         lines = self._lines(position, disputes, findings)
-        if not lines.row:
+        count = len(lines.row)
+        if not count:
             return
-        tokens = sorted(set(lines.token))
-        why = dict(zip(tokens, self._why(position, tokens), strict=True))
+        tokens, of_token = np.unique(lines.token, return_inverse=True)
+        categories, forces, force = self._why(position, tokens)
         stored = self._stored(findings, lines.completion)
-        names = [self._names[engine] for engine in findings.engines]
-        forces = [why[token][1] for token in lines.token]
-        said = [findings.evidence[index] for index in lines.said]
-        reasons: list[Force | Evidence] = [
-            force if kind in _FORCED else evidence
-            for kind, force, evidence in zip(lines.kind, forces, said, strict=True)
-        ]
+        names = ("", *(self._names[engine] for engine in findings.engines))
+        forced = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _FORCED])
+        evidence = findings.evidence
+        # of a rejection what is in force, of all else what the validators said
+        reasons: list[Force | Evidence] = [*forces, *evidence]
+        why = np.where(forced, force[of_token], len(forces) + lines.said)
         self.rows.extend(
             "verdicts",
-            len(lines.row),
+            count,
             case=self._case.id,
             walk=walk,
             position=position.number,
             dispute=lines.dispute,
             token=lines.token,
             by_right=lines.by_right,
-            engine=[names[row] for row in lines.row],
+            engine=Words(lines.row + 1, names),
             kind=lines.kind,
             reason=lines.reason,
-            accepter=[names[row] if row >= 0 else "" for row in lines.accepter],
-            completion=[stored[number] for number in lines.completion],
-            keyword=[one.keyword for one in reasons],
-            schema_pointer=[one.schema_pointer for one in reasons],
-            instance_pointer=[one.instance_pointer for one in reasons],
-            category=[why[token][0] for token in lines.token],
-            detail=[force.detail for force in forces],
+            accepter=Words(lines.accepter + 1, names),
+            completion=stored,
+            keyword=Words(why, [one.keyword for one in reasons]),
+            schema_pointer=Words(why, [one.schema_pointer for one in reasons]),
+            instance_pointer=Words(why, [one.instance_pointer for one in reasons]),
+            category=Words(categories.codes[of_token], categories.words),
+            detail=Words(force[of_token], [one.detail for one in forces]),
             located=lines.located,
-            jsonschema=[one.jsonschema for one in said],
-            jsonschema_rs=[one.jsonschema_rs for one in said],
+            jsonschema=Words(lines.said, [one.jsonschema for one in evidence]),
+            jsonschema_rs=Words(lines.said, [one.jsonschema_rs for one in evidence]),
         )
 
     def _lines(self, position: Position, disputes: Sequence[Dispute], findings: Findings) -> _Lines:
@@ -122,55 +124,55 @@ class VerdictNotes:
         dispute, by_right = _of_disputes(findings.tokens, disputes, position, self._eos_ids)
         found = proven(findings, one_clears_all=self._one_clears_all)
         row, column = found.row, found.column
-        kinds = [KINDS[kind] for kind in found.kind.tolist()]
-        elsewhere = findings.elsewhere[row, column].tolist()
-        lines = _Lines(
-            row.tolist(),
-            findings.tokens[column].tolist(),
-            kinds,
-            [
-                reason_of(findings, *entry) if kind in _OPEN else ""
-                for kind, *entry in zip(kinds, row.tolist(), column.tolist(), strict=True)
-            ],
-            found.accepter.tolist(),
-            found.completion.tolist(),
-            findings.said[row, column].tolist(),
-            dispute[column].tolist(),
-            by_right[column].tolist(),
-            [
-                not one if kind == "false_acceptance" else None
-                for kind, one in zip(kinds, elsewhere, strict=True)
-            ],
+        reasons, reason = _reasons(findings, found)
+        located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)
+        located[found.kind != KINDS.index("false_acceptance")] = -1
+        flaws = list(_distinct(findings.flaws))
+        kinds = [*KINDS, *dict.fromkeys(one.kind for one in flaws if one.kind not in KINDS)]
+        words = [*reasons, *dict.fromkeys(one.reason for one in flaws if one.reason not in reasons)]
+        tokens = np.array([one.token for one in flaws], dtype=np.int32)
+        at = np.searchsorted(findings.tokens, tokens)
+        there = np.zeros(len(tokens), dtype=np.bool_)
+        inside = at < len(findings.tokens)
+        there[inside] = findings.tokens[at[inside]] == tokens[inside]
+        at[~there] = len(findings.tokens)
+        return _Lines(
+            _joined(row, [one.row for one in flaws]),
+            _joined(findings.tokens[column], tokens),
+            Words(_joined(found.kind, [kinds.index(one.kind) for one in flaws]), kinds),
+            Words(_joined(reason, [words.index(one.reason) for one in flaws]), words),
+            _joined(found.accepter, [_accepter(one) for one in flaws]),
+            _joined(found.completion, [one.completion for one in flaws]),
+            _joined(findings.said[row, column], [0] * len(flaws)),
+            _joined(dispute[column], np.append(dispute, -1)[at]),
+            _joined(by_right[column], np.append(by_right, True)[at]),
+            _joined(located, [-1] * len(flaws)),
         )
-        places = {token: at for at, token in enumerate(findings.tokens.tolist())}
-        for flaw in _distinct(findings.flaws):
-            at = places.get(flaw.token, -1)
-            itself = flaw.row if flaw.completion >= 0 else -1
-            lines.row.append(flaw.row)
-            lines.token.append(flaw.token)
-            lines.kind.append(flaw.kind)
-            lines.reason.append(flaw.reason)
-            lines.accepter.append(flaw.accepter if flaw.accepter >= 0 else itself)
-            lines.completion.append(flaw.completion)
-            lines.said.append(0)
-            lines.dispute.append(int(dispute[at]) if at >= 0 else -1)
-            lines.by_right.append(at < 0 or bool(by_right[at]))
-            lines.located.append(None)
-        return lines
 
-    def _why(self, position: Position, tokens: Sequence[int]) -> list[tuple[str, Force]]:
-        """The category of each token behind a position's text, and what is in force there."""
+    def _why(
+        self, position: Position, tokens: npt.NDArray[np.int32]
+    ) -> tuple[Words, list[Force], npt.NDArray[np.int32]]:
+        """What there is to say of each token behind a position's text.
+
+        Returns:
+            The categories, the distinct forces, and which of them each token has.
+        """
         vocabulary = self._vocabulary
-        ends = [token in vocabulary.eos_ids for token in tokens]
-        special = vocabulary.special
-        reserved = [
-            bool(special[token]) and not end for token, end in zip(tokens, ends, strict=True)
-        ]
-        texts = [vocabulary.tokens[token] for token in tokens]
+        ends = np.isin(tokens, np.array(vocabulary.eos_ids, dtype=np.int32))
+        reserved = vocabulary.special[tokens] & ~ends
+        texts = [vocabulary.tokens[token] for token in tokens.tolist()]
         categories, forces = self.attribution.at(position.text).many(
-            texts, ends=ends, reserved=reserved
+            texts, ends=ends.tolist(), reserved=reserved.tolist()
         )
-        return list(zip(categories, forces, strict=True))
+        words: dict[str, int] = {}
+        codes = [words.setdefault(one, len(words)) for one in categories]
+        distinct: dict[Force, int] = {}
+        which = [distinct.setdefault(one, len(distinct)) for one in forces]
+        return (
+            Words(np.array(codes, dtype=np.int32), list(words)),
+            list(distinct),
+            np.array(which, dtype=np.int32),
+        )
 
     def instances(self, fed: Sequence[Fed]) -> None:
         """The case's own instances, as they are fed to the engines."""
@@ -227,24 +229,46 @@ class VerdictNotes:
             jsonschema_rs=ruling.jsonschema_rs,
         )
 
-    def _stored(self, findings: Findings, numbers: Sequence[int]) -> dict[int, int]:
+    def _stored(self, findings: Findings, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """The case-wide numbers of completions, which are stored in the order of their use."""
-        stored = {-1: -1}
-        for number in dict.fromkeys(numbers):
-            if number < 0:
-                continue
+        used, first = np.unique(numbers, return_index=True)
+        order = used[np.argsort(first, kind="stable")]
+        stored = np.full(len(findings.completions) + 1, -1, dtype=np.int32)
+        for number in order[order >= 0].tolist():
             stored[number] = self._completions
             self._completions += 1
             completion = findings.completions[number]
             self.rows.add(
                 "completions",
                 case=self._case.id,
-                completion=stored[number],
+                completion=int(stored[number]),
                 origin=completion.origin,
                 text=completion.text,
                 tokens=list(completion.tokens),
             )
-        return stored
+        return stored[numbers]
+
+
+def _joined(array: npt.NDArray[Any], more: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array with further values behind it, its type kept."""
+    return np.concatenate([array, np.asarray(more, dtype=array.dtype)])
+
+
+def _accepter(flaw: Flaw) -> int:
+    """The engine (by row) that allows a flaw's completion, -1 without one."""
+    if flaw.accepter >= 0:
+        return flaw.accepter
+    return flaw.row if flaw.completion >= 0 else -1
+
+
+def _reasons(findings: Findings, found: Verdicts) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Why verdicts are contested or unresolved: the words, and which of them each verdict has."""
+    words = {"": 0}
+    which = np.zeros(len(found.row), dtype=np.int32)
+    for at in np.flatnonzero(np.isin(found.kind, [KINDS.index(kind) for kind in _OPEN])).tolist():
+        reason = reason_of(findings, int(found.row[at]), int(found.column[at]))
+        which[at] = words.setdefault(reason, len(words))
+    return list(words), which
 
 
 def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:

@@ -12,12 +12,63 @@ import importlib.metadata
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from harness.errors import RunDirectoryError
 from harness.processes.engines import BUILT_IN, EngineSpec
-from harness.runs.store import MANIFEST, open_run, refuse_foreign, refuse_other, writing
+from harness.runs.store import (
+    MANIFEST,
+    RunDirectory,
+    create_or_resume,
+    open_run,
+    refuse_foreign,
+    refuse_other,
+    writing,
+)
+
+
+class Place(Protocol):
+    """Where a run is kept."""
+
+    def check(self) -> None:
+        """Refuse a place where nothing can be written, or that holds something else."""
+
+    def check_identity(self, known: Mapping[str, Any], specs: Sequence[EngineSpec]) -> None:
+        """Refuse a place with another run in it, by all of its identity but the engines' part."""
+
+    def finished(self) -> bool:
+        """Whether a finished run is there."""
+
+    def open(self, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> RunDirectory:
+        """The run for writing; see `harness.runs.store.create_or_resume`."""
+
+
+@dataclass(frozen=True)
+class LocalPlace:
+    """A directory of this machine, or of one that is mounted."""
+
+    path: Path
+
+    def check(self) -> None:
+        """See `check_place`."""
+        check_place(self.path)
+
+    def check_identity(self, known: Mapping[str, Any], specs: Sequence[EngineSpec]) -> None:
+        """See `check_identity`."""
+        check_identity(self.path, known, specs)
+
+    def finished(self) -> bool:
+        """Whether its manifest says so."""
+        try:
+            return "tables" in json.loads((self.path / MANIFEST).read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+
+    def open(self, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> RunDirectory:
+        """The run directory, made if it is not there."""
+        return create_or_resume(self.path, identity, notes)
 
 
 def check_place(path: Path) -> None:
@@ -51,9 +102,23 @@ def check_identity(path: Path, known: Mapping[str, Any], specs: Sequence[EngineS
     """
     if not (path / MANIFEST).exists():
         return
-    stored = open_run(path).manifest.get("identity", {})
+    refuse_other_run(path, open_run(path).manifest, known, specs)
+
+
+def refuse_other_run(
+    where: Path | str,
+    manifest: Mapping[str, Any],
+    known: Mapping[str, Any],
+    specs: Sequence[EngineSpec],
+) -> None:
+    """Refuse a run of another identity, as far as this is `known` before the engines start.
+
+    Raises:
+        RunDirectoryError: Saying in what the run that is there differs.
+    """
+    stored = manifest.get("identity", {})
     wanted = {**stored, **known, "engines": _engines(stored.get("engines", {}), specs)}
-    refuse_other(path, stored, json.loads(json.dumps(wanted)))
+    refuse_other(where, stored, json.loads(json.dumps(wanted)))
 
 
 def _engines(stored: Mapping[str, Any], specs: Sequence[EngineSpec]) -> dict[str, Any]:

@@ -27,9 +27,11 @@ from harness.errors import RunDirectoryError
 from harness.runs.tables import SCHEMAS, Rows
 
 MANIFEST = "run.json"
+SESSIONS = "sessions.jsonl"
+"""A line for every time that the run was begun or gone on with."""
 FORMAT = 2
-_PARTS = "parts"
-_SUMS = "part.json"
+PARTS = "parts"
+SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")
 _LOCK = ".lock"
 _BATCH = 1_000_000
@@ -70,7 +72,7 @@ class RunDirectory:
         Raises:
             RunDirectoryError: It cannot be written.
         """
-        parts = self.path / _PARTS
+        parts = self.path / PARTS
         target = parts / f"{ordinal:06d}"
         if target.exists():
             return
@@ -78,13 +80,26 @@ class RunDirectory:
         with writing(self.path):
             shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
-            sums = {}
-            for name in SCHEMAS:
-                file = temporary / f"{name}.parquet"
-                pq.write_table(rows.table(name), file, compression="zstd")
-                sums[file.name] = sha256_of(file)
-            (temporary / _SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
+            write_part(temporary, rows)
             temporary.rename(target)
+
+    def stored(self, ordinal: int) -> Mapping[str, Any] | None:
+        """The row of a case in the table of cases; None when the case is not there.
+
+        Raises:
+            RunDirectoryError: It was cut or altered.
+        """
+        part = self.path / PARTS / f"{ordinal:06d}"
+        if not part.exists():
+            return None
+        rows: list[dict[str, Any]] = _read(_verified(part, "cases")).to_pylist()
+        return rows[0]
+
+    def gather(self) -> None:
+        """Have the parts of all cases in this directory, where they were written elsewhere."""
+
+    def publish(self, name: str) -> None:
+        """Have one of the directory's files wherever else the run is kept."""
 
     def finish(self, extra: Mapping[str, Any]) -> None:
         """Join the parts into one file per table and close the run.
@@ -104,7 +119,7 @@ class RunDirectory:
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
             _write_manifest(self.path, self.manifest)
-            shutil.rmtree(self.path / _PARTS)
+            shutil.rmtree(self.path / PARTS)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
         """A table, of a finished run or of the cases that are there so far.
@@ -128,7 +143,7 @@ class RunDirectory:
 
     def _stored(self) -> dict[int, Path]:
         """The directories of the cases that are there, by ordinal, ascending."""
-        found = (self.path / _PARTS).glob("[0-9]*")
+        found = (self.path / PARTS).glob("[0-9]*")
         parts = {int(part.name): part for part in found if _PART.fullmatch(part.name)}
         return dict(sorted(parts.items()))
 
@@ -148,6 +163,10 @@ class RunDirectory:
                 f"another process writes to {self.path}", "wait for it, or choose another --out"
             ) from error
 
+    def keep_locked(self, other: RunDirectory) -> None:
+        """Take over the lock of another object for the same directory."""
+        self._lock, other._lock = other._lock, None
+
     def release(self) -> None:
         """Let others write here again."""
         if self._lock is not None:
@@ -157,8 +176,8 @@ class RunDirectory:
     def sweep_up(self) -> None:
         """Remove what an interrupted run left half-written."""
         if self.finished:
-            shutil.rmtree(self.path / _PARTS, ignore_errors=True)
-        for left in (self.path / _PARTS).glob(".[0-9]*"):
+            shutil.rmtree(self.path / PARTS, ignore_errors=True)
+        for left in (self.path / PARTS).glob(".[0-9]*"):
             shutil.rmtree(left, ignore_errors=True)
         for left in self.path.glob("*.tmp"):
             left.unlink(missing_ok=True)
@@ -199,7 +218,7 @@ def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, A
         return
     run.manifest = {"format": FORMAT, "identity": identity, **notes}
     with writing(path):
-        (path / _PARTS).mkdir(exist_ok=True)
+        (path / PARTS).mkdir(exist_ok=True)
         _write_manifest(path, run.manifest)
 
 
@@ -216,6 +235,16 @@ def open_run(path: Path) -> RunDirectory:
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
     return RunDirectory(path, _read_manifest(path))
+
+
+def write_part(directory: Path, rows: Rows) -> None:
+    """Write the rows of a case into an empty directory: a file per table, and their checksums."""
+    sums = {}
+    for name in SCHEMAS:
+        file = directory / f"{name}.parquet"
+        pq.write_table(rows.table(name), file, compression="zstd")
+        sums[file.name] = sha256_of(file)
+    (directory / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
 
 
 def sha256_of(file: Path) -> str:
@@ -245,10 +274,10 @@ def _verified(part: Path, name: str) -> Path:
     """The file of one table in a part, its checksum as it was written."""
     file = part / f"{name}.parquet"
     try:
-        expected = json.loads((part / _SUMS).read_text("utf-8"))[file.name]
+        expected = json.loads((part / SUMS).read_text("utf-8"))[file.name]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunDirectoryError(
-            f"{part} was cut or altered: its {_SUMS} is not whole", _AGAIN
+            f"{part} was cut or altered: its {SUMS} is not whole", _AGAIN
         ) from error
     _verify(file, expected)
     return file
@@ -278,14 +307,14 @@ def refuse_foreign(path: Path) -> None:
         return
     if not path.is_dir():
         raise RunDirectoryError(f"{path} is no directory", "choose another --out")
-    foreign = {file.name for file in path.iterdir()} - {_LOCK, _PARTS, f"{MANIFEST}.tmp"}
-    if foreign or any((path / _PARTS).glob("*")):
+    foreign = {file.name for file in path.iterdir()} - {_LOCK, PARTS, f"{MANIFEST}.tmp"}
+    if foreign or any((path / PARTS).glob("*")):
         raise RunDirectoryError(
             f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
         )
 
 
-def refuse_other(path: Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def refuse_other(path: Path | str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Raise RunDirectoryError where a run of another identity stands in the way."""
     different = sorted(
         key for key in stored.keys() | wanted.keys() if not _same(stored.get(key), wanted.get(key))

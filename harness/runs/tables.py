@@ -14,10 +14,12 @@ error lies at the token itself (`harness.why.locate`); `jsonschema` and `jsonsch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -144,49 +146,136 @@ SCHEMAS: Mapping[str, pa.Schema] = {
 }
 
 
-@dataclass
-class Rows:
-    """The rows of one case, by table, in columns."""
+@dataclass(frozen=True)
+class Words:
+    """A column of words: row ``i`` holds ``words[codes[i]]``.
 
-    columns: dict[str, dict[str, list[Any]]] = field(
-        default_factory=lambda: {
-            table: {name: [] for name in schema.names} for table, schema in SCHEMAS.items()
+    Attributes:
+        codes: Shape ``(n,)``, any integer type.
+        words: What they stand for; one may stand there twice.
+    """
+
+    codes: npt.NDArray[Any]
+    words: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def tolist(self) -> list[str]:
+        """The words of all rows."""
+        return [self.words[code] for code in self.codes.tolist()]
+
+
+Values = npt.NDArray[Any] | Words | list[Any]
+"""Values of many rows. For a column of truth values that may be missing, an array of int8: -1."""
+
+
+_Piece = tuple[int, Mapping[str, Any]]
+"""So many rows: their columns, each as `Values` or one value for all."""
+
+
+class Rows:
+    """The rows of one case, by table, as they were appended: in pieces, many rows at a time."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[str, list[tuple[int, Mapping[str, Any]]]] = {
+            name: [] for name in SCHEMAS
         }
-    )
 
     def add(self, table: str, **values: Any) -> None:
         """Append one row; every column must be given."""
-        columns = self.columns[table]
-        if values.keys() != columns.keys():
-            odd = sorted(values.keys() ^ columns.keys())
-            raise ValueError(f"row of table {table!r}: columns {odd} do not match")
-        for name, value in values.items():
-            columns[name].append(value)
+        _check(table, values)
+        self._pieces[table].append((1, {name: [value] for name, value in values.items()}))
 
     def extend(self, table: str, count: int, **values: Any) -> None:
-        """Append `count` rows; a column is a list of as many values, or one value for all."""
-        columns = self.columns[table]
-        if values.keys() != columns.keys():
-            odd = sorted(values.keys() ^ columns.keys())
-            raise ValueError(f"rows of table {table!r}: columns {odd} do not match")
+        """Append `count` rows; a column is as many `Values`, or one value for all."""
+        _check(table, values)
         for name, value in values.items():
-            many = value if isinstance(value, list) else [value] * count
-            if len(many) != count:
-                raise ValueError(f"column {name!r} of table {table!r}: {len(many)} of {count} rows")
-            columns[name].extend(many)
+            if isinstance(value, np.ndarray | Words | list) and len(value) != count:
+                message = f"column {name!r} of table {table!r}: {len(value)} of {count} rows"
+                raise ValueError(message)
+        self._pieces[table].append((count, values))
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
-        return len(next(iter(self.columns[table].values())))
+        return sum(count for count, _ in self._pieces[table])
 
     def table(self, name: str) -> pa.Table:
         """One table in Arrow's form."""
         schema = SCHEMAS[name]
-        arrays = [_array(self.columns[name][column.name], column.type) for column in schema]
-        return pa.Table.from_arrays(arrays, schema=schema)
+        return pa.Table.from_arrays([self._array(name, one) for one in schema], schema=schema)
+
+    def lists(self, table: str) -> dict[str, list[Any]]:
+        """The columns of one table as lists, for few rows."""
+        out: dict[str, list[Any]] = {}
+        for column in SCHEMAS[table]:
+            pieces = [(count, values[column.name]) for count, values in self._pieces[table]]
+            every = [one for count, values in pieces for one in _listed(count, values)]
+            if pa.types.is_boolean(column.type):
+                every = [None if one is None or one < 0 else bool(one) for one in every]
+            out[column.name] = every
+        return out
+
+    def replace(self, table: str, **values: list[Any]) -> None:
+        """Put other values into columns of a table."""
+        lists = {**self.lists(table), **values}
+        count = self.count(table)
+        self._pieces[table] = []
+        self.extend(table, count, **lists)
+
+    def _array(self, table: str, column: pa.Field) -> pa.Array:
+        pieces = [(count, values[column.name]) for count, values in self._pieces[table]]
+        if pa.types.is_dictionary(column.type):
+            return _words(pieces, column.type)
+        if pa.types.is_integer(column.type) or pa.types.is_boolean(column.type):
+            return _numbers(pieces, column.type)
+        every = [one for count, values in pieces for one in _listed(count, values)]
+        return pa.array(every, type=column.type)
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
-    if pa.types.is_dictionary(kind):
-        return pa.array(values, type=kind.value_type).dictionary_encode().cast(kind)
-    return pa.array(values, type=kind)
+def _check(table: str, values: Mapping[str, Any]) -> None:
+    if values.keys() != _NAMES[table]:
+        odd = sorted(values.keys() ^ _NAMES[table])
+        raise ValueError(f"row of table {table!r}: columns {odd} do not match")
+
+
+_NAMES = {table: set(schema.names) for table, schema in SCHEMAS.items()}
+
+
+def _listed(count: int, values: Any) -> list[Any]:
+    if isinstance(values, np.ndarray | Words):
+        return list(values.tolist())
+    return values if isinstance(values, list) else [values] * count
+
+
+def _numbers(pieces: Sequence[tuple[int, Any]], kind: pa.DataType) -> pa.Array:
+    """A column of whole numbers or truth values; of the latter, those below 0 are missing."""
+    truth = pa.types.is_boolean(kind)
+    every: npt.NDArray[Any] = np.empty(sum(count for count, _ in pieces), dtype=np.int64)
+    at = 0
+    for count, values in pieces:
+        if truth and not isinstance(values, np.ndarray):
+            every[at : at + count] = [-1 if one is None else one for one in _listed(count, values)]
+        else:
+            every[at : at + count] = values
+        at += count
+    return pa.array(every > 0, type=kind, mask=every < 0) if truth else pa.array(every).cast(kind)
+
+
+def _words(pieces: Sequence[tuple[int, Any]], kind: pa.DataType) -> pa.Array:
+    """A column of words, each of which is kept once, in the order in which they come."""
+    numbers: dict[str, int] = {}
+    codes = np.empty(sum(count for count, _ in pieces), dtype=np.int32)
+    at = 0
+    for count, values in pieces:
+        if isinstance(values, Words):
+            used, which = np.unique(values.codes, return_inverse=True)
+            known = [numbers.setdefault(values.words[one], len(numbers)) for one in used.tolist()]
+            codes[at : at + count] = np.array(known, dtype=np.int32)[which]
+        elif isinstance(values, list):
+            codes[at : at + count] = [numbers.setdefault(one, len(numbers)) for one in values]
+        else:
+            codes[at : at + count] = numbers.setdefault(values, len(numbers))
+        at += count
+    words = pa.array(list(numbers), type=kind.value_type)
+    return pa.DictionaryArray.from_arrays(pa.array(codes), words)

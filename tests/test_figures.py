@@ -1,0 +1,210 @@
+"""Figures and tables of a run: the same bytes for the same run, the numbers of the tally."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from harness.errors import RunDirectoryError, UsageError
+from harness.report import exports, figures
+from harness.report.figure_tables import NAMES, FigureTable, digest
+from harness.report.tally import summary
+from tests import books
+from tests.books import Book, all_bugs, classes
+
+ENGINES = {name: {"version": "1.2"} for name in ("a", "b", "c")}
+DECLARED = classes({"declared": ("departure", "some-entry")})
+
+
+def book(name="case", family="family"):
+    written = (
+        Book(name, family=family)
+        .compiled("compiled", "compiled", "timed_out")
+        .position(0, "inside string", canonical=5)
+        .position(1, "end")
+        .dispute(0, 1 | 2, 4, tokens=50)
+        .dispute(0, 1, 2 | 4, tokens=7, number=1)
+        .verdicts(0, "a", "false_acceptance", 3, keyword="enum", located=True)
+        .verdicts(0, "b", "false_rejection", 4, first=3, keyword="type")
+        .verdicts(0, "b", "false_rejection", 2, first=8, keyword="type", detail="declared")
+        .verdicts(1, "b", "never_stops", 1)
+        .instance(0)
+        .on_instance(0, "a", "false_rejection", keyword="type")
+    )
+    for engine, seconds in (("a", 0.5), ("b", 0.002)):
+        for stage in ("compile", "first_mask"):
+            written.rows.add("costs", case=name, stage=stage, engine=engine, seconds=seconds)
+        for position in range(1, 40):
+            written.rows.add(
+                "timings",
+                case=name,
+                walk=0,
+                position=position,
+                engine=engine,
+                mask_ns=1000 * position**2,
+                consume_ns=500,
+            )
+    return written
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def store(*some, **options):
+        options = {"engines": ENGINES, "vocabulary": {"size": 100}, **options}
+        return books.store(tmp_path / "run", *some, **options)
+
+    return store
+
+
+def rows(found, table, **wanted):
+    return [
+        row for row in found.tables[table].rows if all(row[key] == wanted[key] for key in wanted)
+    ]
+
+
+class TestTables:
+    def test_are_those_that_are_named_and_whole(self, stored):
+        found = digest(stored(book()), DECLARED)
+        assert tuple(found.tables) == NAMES
+        for name, table in found.tables.items():
+            assert table.rows, name
+            assert all(tuple(row) == table.columns for row in table.rows), name
+
+    def test_hold_the_numbers_of_the_tally(self, stored):
+        run = stored(book("one"), book("two"))
+        found = digest(run, DECLARED)
+        assert found.summary == summary(run, DECLARED)
+        (row,) = rows(found, "errors", engine="b", evidence="walk", kind="false_rejection")
+        assert {key: row[key] for key in ("bug", "warned", "departure", "cases")} == {
+            "bug": 8,
+            "warned": 0,
+            "departure": 4,
+            "cases": 2,
+        }
+
+    def test_say_who_accepts_together(self, stored):
+        found = digest(stored(book("one"), book("two")), DECLARED)
+        assert found.tables["agreement"].rows == (
+            {"accept": "a + b", "reject": "c", "tokens": 100, "disputes": 2, "cases": 2},
+            {"accept": "a", "reject": "b + c", "tokens": 14, "disputes": 2, "cases": 2},
+        )
+
+    def test_say_what_became_of_the_cases(self, stored):
+        left = Book("left", "not_compared", "not_compiled_by_all", family="other")
+        found = digest(stored(book(), left), DECLARED)
+        assert [
+            (row["family"], row["status"], row["reason"], row["cases"])
+            for row in found.tables["cases"].rows
+        ] == [("family", "walked", "", 1), ("other", "not_compared", "not_compiled_by_all", 1)]
+
+    def test_classify_once(self, stored):
+        asked = []
+
+        def rule(run, evidence):
+            asked.append(evidence)
+            return all_bugs(run, evidence)
+
+        digest(stored(book()), rule)
+        assert sorted(asked) == ["instance", "walk"]
+
+
+class TestExports:
+    def test_csv_holds_a_table_each(self, stored, tmp_path):
+        run = stored(book())
+        files = exports.write(run, tmp_path / "out", "csv", DECLARED)
+        assert [file.name for file in files] == [f"{name}.csv" for name in NAMES]
+        found = digest(run, DECLARED)
+        for file, table in zip(files, found.tables.values(), strict=True):
+            header, *lines = csv.reader(io.StringIO(file.read_text("utf-8")))
+            assert tuple(header) == table.columns
+            wanted = [
+                ["" if one is None else str(one) for one in row.values()] for row in table.rows
+            ]
+            assert lines == wanted
+
+    def test_markdown_holds_all_of_them(self, stored, tmp_path):
+        (file,) = exports.write(stored(book()), tmp_path / "out", "markdown", DECLARED)
+        text = file.read_text("utf-8")
+        assert text.count("\n### ") == len(NAMES) - 1
+        assert "| a + b | c | 50 | 1 | 1 |" in text
+
+    def test_markdown_keeps_its_columns_whatever_is_in_a_cell(self):
+        table = FigureTable("T", ("word", "n"), ({"word": "a|b\nc", "n": 1234567},))
+        assert exports.as_markdown(table).splitlines()[-1] == "| a\\|b c | 1,234,567 |"
+
+    def test_of_another_kind_are_refused_before_anything_is_read(self, stored, tmp_path):
+        run = stored(book())
+        (run.path / "verdicts.parquet").unlink()
+        with pytest.raises(UsageError, match=r"no tables of kind 'xlsx'.*csv, markdown"):
+            exports.write(run, tmp_path, "xlsx")
+
+    def test_where_nothing_can_be_written_are_one_error(self, stored, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(RunDirectoryError, match="cannot be written"):
+            exports.write(stored(book()), tmp_path / "file" / "out")
+
+
+class TestFigures:
+    def test_are_png_and_svg_with_nothing_of_the_machine_or_the_day(self, stored, tmp_path):
+        files = figures.draw(stored(book()), tmp_path / "out", rule=DECLARED)
+        assert [file.name for file in files] == [
+            f"{name}.{kind}" for name in figures.NAMES for kind in ("png", "svg")
+        ]
+        for file in files:
+            content = file.read_bytes()
+            assert b"dc:date" not in content
+            assert b"tEXtSoftware" not in content
+            assert str(tmp_path).encode() not in content
+            if file.suffix == ".png":
+                assert content.startswith(b"\x89PNG")
+            else:
+                assert ET.parse(file).getroot().tag.endswith("svg")
+
+    def test_are_the_same_bytes_each_time(self, stored, tmp_path):
+        run = stored(book())
+        first = figures.draw(run, tmp_path / "first", rule=DECLARED)
+        second = figures.draw(run, tmp_path / "second", rule=DECLARED)
+        for one, other in zip(first, second, strict=True):
+            assert one.read_bytes() == other.read_bytes(), one.name
+
+    def test_do_not_depend_on_the_users_settings(self, stored, tmp_path):
+        import matplotlib as mpl
+
+        run = stored(book())
+        (plain,) = drawn_again(run, tmp_path / "plain")
+        with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "svg.hashsalt": "x"}):
+            (own,) = drawn_again(run, tmp_path / "own")
+        assert plain == own
+
+    @pytest.mark.parametrize("cases", [0, 1])
+    def test_of_a_run_that_found_nothing(self, stored, tmp_path, cases):
+        some = [Book("clean").position(0)] * cases
+        files = figures.draw(stored(*some), tmp_path / "out", ("svg",), all_bugs)
+        assert len(files) == len(figures.NAMES)
+
+    def test_show_cases_by_keyword(self, stored):
+        found = digest(stored(book("one"), book("two")), DECLARED)
+        words, counts = figures.keyword_counts(found, "false_rejection")
+        assert words == ["type"]
+        assert np.array_equal(counts, [[2, 2, 0]])
+
+    def test_of_another_kind_are_refused(self, stored, tmp_path):
+        with pytest.raises(UsageError, match=r"no figures of kind 'gif'.*png, svg"):
+            figures.draw(stored(), tmp_path, ("gif",))
+
+    def test_without_matplotlib_say_what_to_install(self, stored, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        with pytest.raises(UsageError, match=r"need matplotlib.*pip install '\.\[report\]'"):
+            figures.draw(stored(), tmp_path)
+
+
+def drawn_again(run, directory):
+    found = digest(run, DECLARED)
+    times = figures.distributions(run)
+    files = figures.draw_digest(found, times, directory, ("svg",))
+    return [[file.read_bytes() for file in files]]
