@@ -304,7 +304,8 @@ class TestForAnybody:
         try:
             colour = page.run("return getComputedStyle(document.body).backgroundColor")
             assert colour == "rgb(255, 255, 255)"
-            assert page.text("#filters") == ""
+            shown = "return getComputedStyle(document.getElementById('filters')).display"
+            assert page.run(shown) == "none"
         finally:
             page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 

@@ -212,7 +212,7 @@ class _Run:
                 engines,
                 here.masks,
             )
-            token, stay = self._next(position)
+            token, stay = self._next(position, differ=here.differ)
             assert state is not None, "a reference is JSON"
             self.notes.arrived(walk, position, here)
             failed = self._dispute(
@@ -249,14 +249,14 @@ class _Run:
             return len(engines) == len(judged) and len(engines) >= 2
         return len(engines) >= 2
 
-    def _next(self, position: Position) -> tuple[int | None, tuple[int, ...]]:
+    def _next(self, position: Position, *, differ: bool) -> tuple[int | None, tuple[int, ...]]:
         """The token to take, and the engines that go along."""
-        token = choose(position)
-        if token is None and self.tools.rules.panel == "survivors":
+        token = choose(position, differ=differ)
+        if token is not None:
+            return token, position.engines
+        if self.tools.rules.panel == "survivors":
             token = choose_for_most(position)
-        if token is None:
-            return None, ()
-        return token, accepters(position, token)
+        return token, () if token is None else accepters(position, token)
 
     def _dispute(
         self,

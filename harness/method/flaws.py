@@ -39,11 +39,12 @@ def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list
 
     Where they differ about it the end is a disputed token like any other.
     """
-    allowed = [[allows(mask, eos) for eos in eos_ids] for mask in position.masks]
-    rows = range(len(allowed))
-    if position.at_end and not any(map(any, allowed)):
+    rows = range(len(position.masks))
+    if position.at_end:
+        if any(allows(mask, eos) for mask in position.masks for eos in eos_ids):
+            return []
         return [Flaw(row, eos_ids[0], "never_stops") for row in rows]
-    if not state.can_end and all(one[0] for one in allowed):
+    if not state.can_end and all(allows(mask, eos_ids[0]) for mask in position.masks):
         return [Flaw(row, eos_ids[0], "stops_too_early", accepter=row) for row in rows]
     return []
 

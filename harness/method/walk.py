@@ -80,10 +80,14 @@ def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[
     return tuple(vocabulary.starts(reference, offset))
 
 
-def choose(position: Position) -> int | None:
-    """The token that all engines take: one of the path that all accept; None if there is none."""
-    common = set(position.path).intersection(*position.accepted().values())
-    candidates = [token for token in position.path if token in common]
+def choose(position: Position, *, differ: bool = True) -> int | None:
+    """The token that all engines take: one of the path that all accept; None if there is none.
+
+    With `differ` false all masks of the position are the same.
+    """
+    candidates: Sequence[int] = position.path
+    for mask in position.masks if differ else position.masks[:1]:
+        candidates = [token for token in candidates if allows(mask, token)]
     return likely_token(position.key, candidates) if candidates else None
 
 

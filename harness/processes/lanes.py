@@ -137,7 +137,7 @@ def run_case(lane: Lane, run: RunDirectory, ordinal: int, case: Case) -> CaseDon
     except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
         rows = _failed(case, "harness_error", traceback.format_exc())
     run.write_case(ordinal, rows)
-    cases = rows.columns["cases"]
+    cases = rows.lists("cases")
     return CaseDone(
         ordinal, case.id, cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
     )

@@ -1,0 +1,201 @@
+"""Sweeps that are watched from outside: a cluster of their own, cases with gates, real kills.
+
+``python -m tests.sweeping NODES`` holds a cluster on 127.0.0.1 until its standard input is closed:
+a head without processors, where the driver is, and nodes of one processor each. A line ``node``
+adds a node. Whatever Ray is in, it is not the process of the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.data.vocabulary import byte_vocabulary
+from tests.command import ROOT, descendants, is_gone, until
+from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
+
+ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:ForbidsOne"
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+GATES = (2, 5)
+CASES = 7
+
+SAME = (
+    *("cases", "positions", "disputes", "completions", "verdicts", "masks"),
+    *("instances", "instance_verdicts"),
+)
+"""The tables that are the same byte by byte, however a run came about."""
+
+
+class KillsLane(AcceptsExtra):
+    """Takes down the lane, not only its host, under a schema with ``x-kills``."""
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        if "x-kills" in schema:
+            os.kill(os.getppid(), signal.SIGKILL)
+            time.sleep(60)
+        return super().matcher(schema)
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Cases of which two wait at a gate until it is opened, and what they are run with."""
+
+    root: Path
+
+    def __post_init__(self) -> None:
+        byte_vocabulary([b'"a', b"ab", b'b"']).save(self.root / "vocabulary")
+        lines = []
+        for number in range(CASES):
+            schema = {
+                "enum": ["ab", "cab", number],
+                "x-extra": ['"ax"', f'"{number}"'],
+                "x-forbidden": [['"', "a"], ['"a', 'b"']],
+            }
+            if number in GATES:
+                schema["x-gate"] = str(self.root / f"gate-{number}")
+            lines.append(json.dumps({"id": f"case-{number}", "schema": schema, "valid": ["ab"]}))
+        (self.root / "own.jsonl").write_text("\n".join(lines))
+
+    def arguments(self, command: str, out: object, *others: object) -> list[object]:
+        data = ("--cases", self.root / "own.jsonl", "--vocabulary", self.root / "vocabulary")
+        return [command, "-e", ENGINES, *data, "--cap", "none", "--out", out, *others]
+
+    def host_at(self, gate: int, times: int = 1) -> int:
+        """The engine's process that waits at a gate; of those that came there, the last."""
+        until(lambda: len(self._waiters(gate)) >= times)
+        newest = max(self._waiters(gate), key=lambda file: file.stat().st_mtime_ns)
+        return int(newest.suffix[1:])
+
+    def _waiters(self, gate: int) -> list[Path]:
+        return list(self.root.glob(f"gate-{gate}.*"))
+
+    def open_gates(self) -> None:
+        for number in GATES:
+            (self.root / f"gate-{number}").touch()
+
+    def close_gates(self) -> None:
+        for file in self.root.glob("gate-*"):
+            file.unlink()
+
+
+@dataclass
+class HeldCluster:
+    """A cluster in a process of its own."""
+
+    process: subprocess.Popen[str]
+    address: str
+    dashboard: str
+
+    def add_node(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("node\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "added\n"
+
+
+@contextmanager
+def cluster(nodes: int, *, dashboard: bool = False) -> Iterator[HeldCluster]:
+    """A cluster for the time being; nothing of it is left at the end."""
+    command = [sys.executable, "-m", "tests.sweeping", str(nodes), str(int(dashboard))]
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PATH": path},
+    ) as process:
+        assert process.stdout is not None
+        try:
+            there = json.loads(process.stdout.readline())
+            yield HeldCluster(process, there["address"], there["dashboard"])
+        finally:
+            below = descendants(process.pid)
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            for one in below:
+                if not is_gone(one):
+                    os.kill(one, signal.SIGKILL)
+
+
+def parent(pid: int) -> int:
+    """The process that started another."""
+    stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def tables(run: Path) -> dict[str, bytes]:
+    return {name: (run / f"{name}.parquet").read_bytes() for name in SAME}
+
+
+def listening_beyond_here(pids: list[int]) -> list[str]:
+    """Addresses other than the loopback at which any of the processes listens, in hexadecimal."""
+    sockets = set()
+    for pid in pids:
+        for file in Path(f"/proc/{pid}/fd").glob("*"):
+            try:
+                sockets.add(str(file.readlink()))
+            except OSError:
+                continue
+    here = ("0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F")
+    found = []
+    for name in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            address = fields[1].partition(":")[0]
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets and address not in here:
+                found.append(fields[1])
+    return found
+
+
+def main() -> None:
+    """Hold a cluster."""
+    from harness.sweep.cluster import _HEALTH, import_ray
+    from harness.sweep.held import held
+
+    with held(f"t{os.getpid()}") as directory:
+        os.environ["RAY_TMPDIR"] = str(directory)
+        out = os.dup(1)
+        os.dup2(2, 1)  # what Ray prints is none of ours
+        import_ray(local=True)
+        from ray.cluster_utils import Cluster
+
+        dashboard = sys.argv[2] == "1"
+        share = {
+            "node_ip_address": "127.0.0.1",
+            "dashboard_host": "127.0.0.1",
+            "object_store_memory": 80 << 20,
+            "memory": 4 << 30,
+        }
+        head = {"include_dashboard": dashboard, "include_log_monitor": False}
+        held_cluster = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "_system_config": _HEALTH, **share, **head},
+        )
+        for _ in range(int(sys.argv[1])):
+            held_cluster.add_node(num_cpus=1, **share)
+        there = {"address": held_cluster.address, "dashboard": held_cluster.webui_url}
+        os.write(out, (json.dumps(there) + "\n").encode())
+        for line in sys.stdin:
+            assert line == "node\n"
+            held_cluster.add_node(num_cpus=1, **share)
+            os.write(out, b"added\n")
+        held_cluster.shutdown()
+
+
+if __name__ == "__main__":
+    main()
