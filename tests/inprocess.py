@@ -14,7 +14,7 @@ Example:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from harness.processes.engines import EngineSpec
 from harness.processes.host_worker import Service
 from harness.processes.hosts import Ended
 from harness.processes.outcomes import Crashed, Failure, OutOfMemory, TimedOut
-from harness.processes.panel import Answer, Ask, Limits, Panel
+from harness.processes.panel import Answer, Ask, Limits, Panel, Step
 from harness.protocol import complete_options
 from harness.runs.tables import Rows
 from harness.validation.judge import Judge
@@ -129,18 +129,22 @@ class InProcessPanel(Panel):
         self._strict = set()
         self._answers: dict[int, Answer] = {}
         self._opened = [False] * len(kinds)
+        self._steps = {}
         self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 
-    def open(self, engines: Iterable[int] | None = None) -> dict[int, Failure]:
-        failed: dict[int, Failure] = {}
-        for index in self._all(engines):
-            if self._up(index):
-                continue
-            if (ended := self._hosts[index].start()) is not None:
-                failed[index] = ended
-            else:
-                self._opened[index] = True
-        return failed
+    def _opening(self, index: int) -> Step[Failure | None]:
+        """The service makes its engine when it starts: there is nothing to open."""
+        if (ended := self._hosts[index].start()) is not None:
+            return ended
+        self._opened[index] = True
+        return None
+        yield
+
+    def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Answer]:
+        return {index: self._answers.pop(index) for index in engines if index in self._answers}
+
+    def wait(self, timeout: float) -> None:
+        assert not self._steps, "nothing can be waited for in here"
 
     def _submit(self, asks: Mapping[int, Ask], limit: float, *, stepwise: bool = False) -> None:
         for index, (head, arrays) in asks.items():

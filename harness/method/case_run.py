@@ -89,17 +89,32 @@ class CaseRun:
         return {**known, len(text): self.vocabulary.eos} if known else {}
 
     def run(self, case: Case) -> Rows:
-        """All rows of one case.
+        """All rows of one case."""
+        self.begin(case)
+        return self.finish()
+
+    def begin(self, case: Case) -> None:
+        """Have the case's schema compiled, without waiting for it."""
+        self._begun = _Run(self, case, {})
+
+    def ready(self) -> bool:
+        """Whether the schema of the case that was begun is compiled in every engine, or failed."""
+        return self.panel.compiled()
+
+    def finish(self) -> Rows:
+        """All rows of the case that was begun.
 
         Where an engine turns out to consume what its masks forbid, the case is run again from
         the start with every mask of that engine looked at.
         """
+        run = self._begun
         distrusted: dict[int, _MaskLies] = {}
         while True:
             try:
-                return _Run(self, case, distrusted).rows()
+                return run.rows()
             except _MaskLies as found:
                 distrusted[found.engine] = found
+                run = _Run(self, run.case, distrusted)
 
 
 class _MaskLies(Exception):
@@ -131,12 +146,13 @@ class _Run:
         self.failures: dict[int, int] = {}
         self.probes = Probes(tools.vocabulary)
         self.schema: Any = None
+        tools.panel.begin_compile(case.schema, distrusted=distrusted)
 
     def rows(self) -> Rows:
         """Run the case and return what there is to store."""
-        tools, case = self.tools, self.case
+        tools = self.tools
         with self.notes.cost("compile"):
-            outcomes = tools.panel.compile(case.schema, distrusted=self.distrusted)
+            outcomes = tools.panel.end_compile()
         self.notes.outcomes(outcomes)
         for engine, found in self.distrusted.items():
             lie = MaskLies("consumes what its own mask forbids")

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -30,6 +30,12 @@ from harness.processes.outcomes import Crashed, OutOfMemory, TimedOut
 WALL_FACTOR = 4
 """A request may take this many times its processor-time limit in wall time: processor time says
 the same on a busy machine as on an idle one, wall time catches an engine that sleeps."""
+
+AWAKE = 0.05
+"""An engine with at least this share of a processor does not sleep, it waits for its turn."""
+
+AWAKE_FACTOR = 40
+"""What such a request may take in wall time."""
 
 OUTPUT_LIMIT = 16_384
 """Bytes of an engine's own output that are kept with a case."""
@@ -76,6 +82,7 @@ class Host:
         self._began = 0.0
         self._cpu_began = 0.0
         self._limit = 0.0
+        self._looked = 0.0
         self._steps: int | None = None
         self._memory_file = _shared_file(size_of(mask_words))
         memory = mmap.mmap(self._memory_file.fileno(), size_of(mask_words))
@@ -199,7 +206,7 @@ class Host:
                 os.close(descriptor)
 
     def _await(self, limit: float) -> None:
-        self._began = time.monotonic()
+        self._began = self._looked = time.monotonic()
         self._cpu_began = self._cpu()
         self._limit = limit
         self._steps = None
@@ -211,8 +218,14 @@ class Host:
             self._await(self._limit)
             self._steps = steps
 
+    def look_after(self) -> None:
+        """End the host if it is over a limit, or gone; looks again only after a while."""
+        now = time.monotonic()
+        if now - self._looked >= _TICK:
+            self._looked = now
+            self._watch()
+
     def _watch(self) -> Ended | None:
-        """End the host if it is over a limit, or gone."""
         assert self._process is not None
         # A child of the engine may hold the pipe open: then no end of file tells of the death.
         if self._process.poll() is not None and not _readable([self._from_host], 0):
@@ -221,8 +234,9 @@ class Host:
         resident = self._resident()
         if resident > self.spec.memory:
             return self._end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
-        wall = time.monotonic() - self._began
-        if self._cpu() - self._cpu_began > self._limit or wall > self._limit * WALL_FACTOR + 1:
+        wall, used = time.monotonic() - self._began, self._cpu() - self._cpu_began
+        factor = AWAKE_FACTOR if used >= wall * AWAKE else WALL_FACTOR
+        if used > self._limit or wall > self._limit * factor + 1:
             return self._end(TimedOut(f"over the limit of {self._limit:g} s"))
         return None
 
@@ -281,33 +295,57 @@ class Host:
         return int(fields[1]) * _PAGE if len(fields) > 1 else 0
 
 
-def gather(hosts: Sequence[Host]) -> list[wire.Message | Ended]:
+def gather(
+    hosts: Sequence[Host], meanwhile: Callable[[], None] | None = None
+) -> list[wire.Message | Ended]:
     """The answers of hosts that were all asked something, watched together while they work.
 
     An exception inside the service comes back as `Crashed` and leaves the host running; after
     any other `Ended` the host's process is gone and `Host.ended` says why.
+
+    Args:
+        hosts: All of which were asked.
+        meanwhile: Called again and again while they work.
     """
     answers: dict[int, wire.Message | Ended] = {}
     tick = _TICK
     while len(answers) < len(hosts):
-        waiting = {}
-        for index, host in enumerate(hosts):
-            if index in answers:
-                continue
-            if host.ended is not None:
-                answers[index] = host.ended
-            elif not host.running:
-                answers[index] = Crashed("the host is not running")
-            else:
-                waiting[host._from_host] = index  # noqa: SLF001 - same module
-        ready = _readable(list(waiting), tick) if waiting else []
-        for descriptor in ready:
-            answers[waiting[descriptor]] = hosts[waiting[descriptor]]._answer()  # noqa: SLF001
+        open_ = [index for index in range(len(hosts)) if index not in answers]
+        ready = poll([hosts[index] for index in open_], tick)
+        answers |= {open_[at]: answer for at, answer in ready.items()}
         if not ready:
             tick = min(tick * 1.5, _SLOW_TICK)
-            for index in waiting.values():
-                hosts[index]._watch()  # noqa: SLF001
+        if meanwhile is not None:
+            meanwhile()
     return [answers[index] for index in range(len(hosts))]
+
+
+def poll(hosts: Sequence[Host], timeout: float) -> dict[int, wire.Message | Ended]:
+    """The answers that are there within `timeout` seconds, by the host's index.
+
+    Where there are none the hosts are looked after; one that this ends has its answer next time.
+    """
+    answers: dict[int, wire.Message | Ended] = {}
+    waiting = {}
+    for index, host in enumerate(hosts):
+        if host.ended is not None:
+            answers[index] = host.ended
+        elif not host.running:
+            answers[index] = Crashed("the host is not running")
+        else:
+            waiting[host._from_host] = index  # noqa: SLF001 - same module
+    ready = _readable(list(waiting), 0 if answers else timeout) if waiting else []
+    for descriptor in ready:
+        answers[waiting[descriptor]] = hosts[waiting[descriptor]]._answer()  # noqa: SLF001
+    if not ready:
+        for index in waiting.values():
+            hosts[index].look_after()
+    return answers
+
+
+def wait(hosts: Sequence[Host], timeout: float) -> None:
+    """Wait until one of the hosts has an answer, or `timeout` seconds."""
+    _readable([host._from_host for host in hosts if host.running], timeout)  # noqa: SLF001
 
 
 def _readable(descriptors: list[int], timeout: float) -> list[int]:

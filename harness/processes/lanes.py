@@ -1,8 +1,13 @@
-"""Lanes: worker processes that each run cases on a panel of their own, one after the other.
+"""Lanes: worker processes that run cases on panels of their own.
+
+A lane has more panels than one: while a case is walked on one of them, the schema of another case
+is compiled on the next. Which case is walked next depends on which schema is compiled, so that one
+that takes minutes holds up nothing but itself.
 
 The main process hands out cases one at a time and is told when each is stored; rows go from the
-lane to the disk and never pass through the main process. A lane that dies is replaced; a case
-that takes its lane down three times is stored as that and left.
+lane to the disk and never pass through the main process. A lane that dies is replaced by one that
+takes a single case at a time; a case that takes its lane down three times is stored as that and
+left.
 """
 
 from __future__ import annotations
@@ -13,9 +18,10 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -31,6 +37,7 @@ from harness.method.resolve import RESOLVERS, Effort
 from harness.processes import wire
 from harness.processes.engines import EngineSpec
 from harness.processes.host_worker import die_with_parent
+from harness.processes.hosts import wait
 from harness.processes.outcomes import Failure
 from harness.processes.panel import Limits, Panel
 from harness.processes.slow_schemas import SlowSchemas
@@ -40,6 +47,9 @@ from harness.validation.judge import Judge
 
 MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
+
+_LOOK = 0.05
+"""Seconds between two looks after compilations."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,8 @@ class LaneSettings:
     effort: Effort = field(default_factory=Effort)
     slow_schemas: str | None = None
     """Directory of what is remembered of slow compilations; None remembers nothing."""
+    ahead: int = 0
+    """Cases whose schemas are compiled while another one is walked; each takes hosts of its own."""
 
 
 @dataclass(frozen=True)
@@ -68,20 +80,50 @@ class CaseDone:
 
 
 class Lane:
-    """A panel, a judge and the vocabulary: what runs cases, in whichever process."""
+    """Panels, a judge and the vocabulary: what runs cases, in whichever process."""
 
     def __init__(self, settings: LaneSettings) -> None:
         self.vocabulary = Vocabulary.load(settings.vocabulary_path)
-        self.panel = Panel(
-            settings.specs,
-            settings.vocabulary_path,
-            self.vocabulary.words,
-            settings.limits,
-            _remembered(settings, self.vocabulary),
-        )
         self.judge = Judge(settings.limits.memory)
         resolver = RESOLVERS[settings.resolver](settings.effort)
-        self.runner = CaseRun(self.panel, self.judge, self.vocabulary, resolver, settings.rules)
+        slow = _remembered(settings, self.vocabulary)
+        self.runners: list[CaseRun] = []
+        for _ in range(1 + settings.ahead):
+            words = self.vocabulary.words
+            panel = Panel(settings.specs, settings.vocabulary_path, words, settings.limits, slow)
+            panel.meanwhile = self._look_after
+            self.runners.append(
+                CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
+            )
+        self._begun: list[CaseRun] = []
+        self._looked = 0.0
+
+    @property
+    def panel(self) -> Panel:
+        """The first of the panels."""
+        return self.runners[0].panel
+
+    def begin(self, runner: CaseRun, case: Case) -> None:
+        """Have the schema of a case compiled on one of `runners` that is free."""
+        runner.begin(case)
+        self._begun.append(runner)
+
+    def next(self) -> CaseRun:
+        """The first of those begun whose schema is compiled, waited for; it is begun no longer."""
+        while True:
+            for runner in self._begun:
+                if runner.ready():
+                    self._begun.remove(runner)
+                    return runner
+            wait([host for runner in self._begun for host in runner.panel.busy()], 0.1)
+
+    def _look_after(self) -> None:
+        """Go on with compilations, and watch their limits, while another case is at work."""
+        now = time.monotonic()
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            for runner in self._begun:
+                runner.ready()
 
     def open(self) -> list[Mapping[str, Any]]:
         """Start the engines and check that they hold the vocabulary; what each says it is.
@@ -101,7 +143,8 @@ class Lane:
 
     def close(self) -> None:
         """End all hosts."""
-        self.panel.close()
+        for runner in self.runners:
+            runner.panel.close()
         self.judge.close()
 
     def _check(self, index: int, answer: wire.Message | Failure) -> None:
@@ -124,25 +167,6 @@ class Lane:
         self.panel.infos[index] |= {"asked": answer.head["asked"], "other_bytes": len(wrong)}
 
 
-def run_case(lane: Lane, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
-    """Run one case and store it; an error of the harness itself is stored as such.
-
-    Raises:
-        MaskcourtError: The rows cannot be written.
-    """
-    try:
-        rows = lane.runner.run(case)
-    except MaskcourtError:
-        raise
-    except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
-        rows = _failed(case, "harness_error", traceback.format_exc())
-    run.write_case(ordinal, rows)
-    cases = rows.lists("cases")
-    return CaseDone(
-        ordinal, case.id, cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-    )
-
-
 def serve(
     lane: Lane,
     run: RunDirectory,
@@ -160,8 +184,36 @@ def serve(
     Raises:
         MaskcourtError: The rows cannot be written.
     """
-    while (job := take()) is not None:
-        done(run_case(lane, run, *job))
+    free = list(lane.runners)
+    begun: dict[CaseRun, tuple[int, Case]] = {}
+    more = True
+    while more or begun:
+        while more and free:
+            job = take()
+            more = job is not None
+            if job is not None:
+                runner = free.pop(0)
+                lane.begin(runner, job[1])
+                begun[runner] = job
+        if begun:
+            runner = lane.next()
+            done(_finished(runner, run, *begun.pop(runner)))
+            free.append(runner)
+
+
+def _finished(runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
+    """Run a case that was begun and store it; an error of the harness itself is stored as such."""
+    try:
+        rows = runner.finish()
+    except MaskcourtError:
+        raise
+    except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
+        rows = _failed(case, "harness_error", traceback.format_exc())
+    run.write_case(ordinal, rows)
+    cases = rows.lists("cases")
+    return CaseDone(
+        ordinal, case.id, cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
+    )
 
 
 def run_lanes(
@@ -187,9 +239,18 @@ def run_lanes(
 
 @dataclass
 class _Worker:
+    """A lane's process.
+
+    Attributes:
+        careful: Whether it takes one case at a time, and those first that a lane died of.
+        jobs: The cases that it has taken, by ordinal.
+        ready: Whether its engines are up.
+    """
+
     process: BaseProcess
     connection: Connection
-    job: tuple[int, Case] | None = None
+    careful: bool
+    jobs: dict[int, Case] = field(default_factory=dict)
     ready: bool = False
 
 
@@ -212,6 +273,7 @@ class _Dispatch:
         self.jobs: Iterator[tuple[int, Case]] = iter(())
         self.again: list[tuple[int, Case]] = []
         self.deaths: dict[int, int] = {}
+        self.idle_deaths = 0
 
     def run(self) -> None:
         """Until every case is stored."""
@@ -226,14 +288,15 @@ class _Dispatch:
                 worker.process.kill()
                 worker.process.join()
 
-    def _start(self) -> _Worker:
+    def _start(self, *, careful: bool = False) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_lane_main, args=(theirs, self.settings), daemon=False)
+        settings = replace(self.settings, ahead=0) if careful else self.settings
+        process = context.Process(target=_lane_main, args=(theirs, settings), daemon=False)
         with _deaf_to_interrupts():
             process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, careful)
 
     def _hear(self, worker: _Worker) -> None:
         try:
@@ -245,43 +308,50 @@ class _Dispatch:
             case MaskcourtError():
                 raise message
             case CaseDone():
-                worker.job = None
+                del worker.jobs[message.ordinal]
                 self.done(message)
             case list():
                 worker.ready = True
                 if self.run_directory is None:
                     self.run_directory, self.jobs = self.begin(message)
-        self._give(worker)
+                self._send(worker, self.run_directory.path)
+            case "take":
+                self._give(worker)
+            case "left":
+                self.workers.remove(worker)
+                worker.process.join()
 
     def _give(self, worker: _Worker) -> None:
-        assert self.run_directory is not None
-        worker.job = self.again.pop() if self.again else next(self.jobs, None)
-        job = None if worker.job is None else (self.run_directory.path, worker.job)
+        job = self.again.pop() if worker.careful and self.again else next(self.jobs, None)
+        if job is not None:
+            worker.jobs[job[0]] = job[1]
+        self._send(worker, job)
+
+    @staticmethod
+    def _send(worker: _Worker, what: object) -> None:
         with contextlib.suppress(OSError):  # a lane that died meanwhile is heard of as one that did
-            worker.connection.send(job)
-        if job is None:
-            self.workers.remove(worker)
-            worker.process.join()
+            worker.connection.send(what)
 
     def _replace(self, worker: _Worker) -> None:
-        """A lane died: give its case to a new one, or record it when it happens again and again."""
+        """A lane died: give its cases to a new one, or record one that this happens with again."""
         self.workers.remove(worker)
         worker.process.join()
-        if not worker.ready or worker.job is None:
+        self.idle_deaths += worker.ready and not worker.jobs
+        if not worker.ready or self.idle_deaths >= MAX_DEATHS:
             raise MaskcourtError(
                 f"a lane died while starting (exit code {worker.process.exitcode})",
                 "run again with --lanes 1 and --debug",
             )
-        ordinal, case = worker.job
-        self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1
-        if self.deaths[ordinal] < MAX_DEATHS:
-            self.again.append(worker.job)
-        else:
+        for ordinal, case in worker.jobs.items():
+            self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1
+            if self.deaths[ordinal] < MAX_DEATHS:
+                self.again.append((ordinal, case))
+                continue
             assert self.run_directory is not None
             message = f"took its lane down {MAX_DEATHS} times"
             self.run_directory.write_case(ordinal, _failed(case, "lane_died", message))
             self.done(CaseDone(ordinal, case.id, "lane_died", 0, 0))
-        self.workers.append(self._start())
+        self.workers.append(self._start(careful=True))
 
 
 @contextlib.contextmanager
@@ -305,11 +375,16 @@ def _lane_main(connection: Connection, settings: LaneSettings) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides what Ctrl-C means
     die_with_parent()
     lane = Lane(settings)
+
+    def take() -> tuple[int, Case] | None:
+        connection.send("take")
+        job: tuple[int, Case] | None = connection.recv()
+        return job
+
     try:
         connection.send(lane.open())
-        while (job := connection.recv()) is not None:
-            path, (ordinal, case) = job
-            connection.send(run_case(lane, RunDirectory(path, {}), ordinal, case))
+        serve(lane, RunDirectory(connection.recv(), {}), take, connection.send)
+        connection.send("left")
     except MaskcourtError as error:
         connection.send(error)
     except (EOFError, BrokenPipeError):

@@ -15,6 +15,11 @@ class Compiled:
 
     word = "compiled"
 
+    @property
+    def seconds(self) -> float:
+        """Until the first mask was there."""
+        return self.compile_seconds + self.first_mask_seconds
+
 
 @dataclass(frozen=True)
 class Refused:

@@ -6,16 +6,16 @@ host back to the same position. Every failure is told as an outcome of that engi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.processes import wire
 from harness.processes.engines import EngineSpec
-from harness.processes.hosts import Host, HostSpec, gather
+from harness.processes.hosts import Host, HostSpec, gather, poll, wait
 from harness.processes.outcomes import (
     Compiled,
     Crashed,
@@ -30,6 +30,10 @@ from harness.processes.slow_schemas import SlowSchemas
 
 Ask = tuple[Mapping[str, object], Mapping[str, wire.Array]]
 Answer = wire.Message | Failure
+
+T = TypeVar("T")
+Step = Generator[None, Answer, T]
+"""What takes several answers of one engine: it asks, waits to be given the answer, goes on."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,12 @@ class Panel:
         words: Words of its masks.
         limits: What a request may cost.
         slow: What is remembered of slow compilations; None remembers nothing.
+
+    Attributes:
+        meanwhile: Called again and again while engines are waited for.
     """
 
+    meanwhile: Callable[[], None] | None = None
     _slow: SlowSchemas | None = None
 
     def __init__(
@@ -93,6 +101,8 @@ class Panel:
         self._schema = ""
         self._strict: set[int] = set()
         self._opened = [False] * len(specs)
+        self._steps: dict[int, Step[Outcome]] = {}
+        self._outcomes: dict[int, Outcome] = {}
         self._hosts = [
             Host(
                 HostSpec(
@@ -110,39 +120,33 @@ class Panel:
     def __len__(self) -> int:
         return len(self.specs)
 
-    def open(self, engines: Iterable[int] | None = None) -> dict[int, Failure]:
+    def open(self) -> dict[int, Failure]:
         """Start the hosts that are down, all at once; the engines that do not come up."""
-        wanted = [index for index in self._all(engines) if not self._up(index)]
-        for index in wanted:
-            self._hosts[index].launch()
-        started = gather([self._hosts[index] for index in wanted])
-        failed: dict[int, Failure] = {
-            index: answer
-            for index, answer in zip(wanted, started, strict=True)
-            if not isinstance(answer, wire.Message)
+        down = [index for index in range(len(self)) if not self._up(index)]
+        found = self._done({index: self._opening(index) for index in down})
+        return {index: failure for index, failure in found.items() if failure is not None}
+
+    def _opening(self, index: int) -> Step[Failure | None]:
+        """Start one host and have the engine opened in it."""
+        self._launch(index)
+        answer = yield
+        if not isinstance(answer, wire.Message):
+            return answer
+        head = {
+            "do": "open",
+            "engine": self.specs[index].reference,
+            "options": dict(self.specs[index].options),
+            "vocabulary": self._vocabulary_path,
+            "board": self._hosts[index].board_descriptor,
         }
-        asks: dict[int, Ask] = {
-            index: (
-                {
-                    "do": "open",
-                    "engine": self.specs[index].reference,
-                    "options": dict(self.specs[index].options),
-                    "vocabulary": self._vocabulary_path,
-                    "board": self._hosts[index].board_descriptor,
-                },
-                {},
-            )
-            for index in wanted
-            if index not in failed
-        }
-        for index, answer in self._ask(asks, self._hosts[0].spec.start_seconds).items():
-            if isinstance(answer, wire.Message):
-                self.infos[index] = dict(answer.head)
-                self._opened[index] = True
-            else:
-                failed[index] = answer
-                self._hosts[index].stop()
-        return failed
+        self._submit({index: (head, {})}, self._hosts[index].spec.start_seconds)
+        answer = yield
+        if not isinstance(answer, wire.Message):
+            self._hosts[index].stop()
+            return answer
+        self.infos[index] = dict(answer.head)
+        self._opened[index] = True
+        return None
 
     def check(self) -> dict[int, wire.Message | Failure]:
         """Ask every engine which bytes it holds for the vocabulary's tokens."""
@@ -162,42 +166,111 @@ class Panel:
             distrusted: Engines of which every mask is looked at while resolving; None leaves
                 them as they are.
         """
+        self.begin_compile(schema, engines, distrusted)
+        return self.end_compile()
+
+    def begin_compile(
+        self,
+        schema: str,
+        engines: Iterable[int] | None = None,
+        distrusted: Collection[int] | None = None,
+    ) -> None:
+        """As `compile`, without waiting; nothing else may be asked before `end_compile`."""
         self._schema = schema
         if distrusted is not None:
             self._strict = set(distrusted)
-        engines = self._all(engines)
-        self._drop_output(engines)
-        outcomes: dict[int, Outcome] = dict(self.open(engines))
-        self._drop_output(index for index in engines if index not in outcomes)
-        recalled = {
-            index: self._slow.recall(self.infos[index], schema)
-            for index in engines
-            if index not in outcomes and self._slow is not None
-        }
+        self._outcomes = {}
+        steps = {index: self._compiling(index) for index in self._all(engines)}
+        self._steps = self._gone_on(steps, dict.fromkeys(steps), self._outcomes)
+
+    def compiled(self) -> bool:
+        """Go on with what was begun where there are answers; whether all of it is done."""
+        if self._steps:
+            answers: dict[int, Answer] = self._polled(list(self._steps), 0.0)
+            going = {index: self._steps.pop(index) for index in answers}
+            self._steps |= self._gone_on(going, answers, self._outcomes)
+        return not self._steps
+
+    def end_compile(self) -> dict[int, Outcome]:
+        """Wait for what was begun."""
+        while not self.compiled():
+            self.wait(0.1)
+            self._meanwhile()
+        return dict(sorted(self._outcomes.items()))
+
+    def busy(self) -> list[Host]:
+        """The hosts that are at work on what was begun."""
+        return [self._hosts[index] for index in self._steps]
+
+    def wait(self, timeout: float) -> None:
+        """Wait until there is something to go on with, or `timeout` seconds."""
+        wait(self.busy(), timeout)
+
+    def _compiling(self, index: int) -> Step[Outcome]:
+        """Bring one host up if it is down, and have the schema compiled in it."""
+        host, schema = self._hosts[index], self._schema
+        host.output()
+        if not self._up(index):
+            failure = yield from self._opening(index)
+            host.output()
+            if failure is not None:
+                return failure
         timed_out = TimedOut(f"over the limit of {self.limits.compile:g} s")
-        outcomes |= {index: timed_out for index, one in recalled.items() if one == "timed_out"}
-        asks: dict[int, Ask] = {
-            index: ({"do": "compile", "schema": schema, "strict": index in self._strict}, {})
-            for index in engines
-            if index not in outcomes
-        }
-        limits = {
-            index: self.limits.compile if self._slow is None else self._slow.limit(recalled[index])
-            for index in asks
-        }
-        for index, answer in self._ask(asks, limits).items():
-            outcome = self._compiled(answer)
-            outcomes[index] = timed_out if isinstance(outcome, TimedOut) else outcome
-            self._remember(index, schema, outcomes[index])
-        return dict(sorted(outcomes.items()))
+        limit = self.limits.compile
+        if self._slow is not None:
+            recalled = self._slow.recall(self.infos[index], schema)
+            limit = self._slow.limit(recalled)
+            if recalled == "timed_out":
+                return timed_out
+        head = {"do": "compile", "schema": schema, "strict": index in self._strict}
+        self._submit({index: (head, {})}, limit)
+        outcome = self._compiled((yield))
+        self._opened[index] = host.running
+        late = isinstance(outcome, Compiled) and outcome.seconds > limit
+        if late or isinstance(outcome, TimedOut):
+            outcome = timed_out
+        self._remember(index, schema, outcome)
+        return outcome
+
+    def _done(self, steps: Mapping[int, Step[T]]) -> dict[int, T]:
+        """What became of steps, gone to the end."""
+        found: dict[int, T] = {}
+        going = self._gone_on(steps, dict.fromkeys(steps), found)
+        while going:
+            answers = self._polled(list(going), 0.1)
+            waiting = {index: step for index, step in going.items() if index not in answers}
+            ready = {index: going[index] for index in answers}
+            going = {**waiting, **self._gone_on(ready, answers, found)}
+        return found
+
+    @staticmethod
+    def _gone_on(
+        steps: Mapping[int, Step[T]], answers: Mapping[int, Answer | None], found: dict[int, T]
+    ) -> dict[int, Step[T]]:
+        """Give every step its answer; those that wait for another, the others' ends in `found`."""
+        waiting = {}
+        for index, step in steps.items():
+            try:
+                step.send(answers[index])  # type: ignore[arg-type]
+                waiting[index] = step
+            except StopIteration as end:
+                found[index] = end.value
+        return waiting
+
+    def _launch(self, index: int) -> None:
+        self._hosts[index].launch()
+
+    def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Answer]:
+        """The answers that are there within `timeout` seconds."""
+        found = poll([self._hosts[index] for index in engines], timeout)
+        return {engines[at]: answer for at, answer in found.items()}
 
     def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
         match outcome:
             case TimedOut() if self._slow is not None:
                 self._slow.keep(self.infos[index], schema, "timed_out", self.limits.compile)
             case Compiled() if self._slow is not None:
-                seconds = outcome.compile_seconds + outcome.first_mask_seconds
-                self._slow.keep(self.infos[index], schema, "compiled", seconds)
+                self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
 
     def walk(self, engines: Sequence[int], tokens: Sequence[int], at: int) -> dict[int, Walked]:
         """Consume tokens everywhere, and have the mask behind each written.
@@ -245,7 +318,11 @@ class Panel:
 
     def gathered(self, engines: Sequence[int]) -> list[Answer]:
         """The bare answers, waited for."""
-        return list(gather([self._hosts[index] for index in engines]))
+        return list(gather([self._hosts[index] for index in engines], self.meanwhile))
+
+    def _meanwhile(self) -> None:
+        if self.meanwhile is not None:
+            self.meanwhile()
 
     def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         """Bring a failed engine back to the position after `consumed`."""
@@ -279,10 +356,6 @@ class Panel:
                 return None
             case failure:
                 return failure
-
-    def _drop_output(self, engines: Iterable[int]) -> None:
-        for index in engines:
-            self._hosts[index].output()
 
     def _all(self, engines: Iterable[int] | None) -> list[int]:
         return list(range(len(self)) if engines is None else engines)
