@@ -12,8 +12,19 @@ BENCH  ?= --compile-timeout 10
 # Options for the benchmark, e.g. make benchmark BENCHMARK=--quick.
 BENCHMARK ?=
 
+# Options for a sweep on Ray, e.g. make sweep SWEEP="--nodes 2 --cases maskbench --sample 60".
+SWEEP  ?= --compile-timeout 10
+
+# The run to report, e.g. make report RUN=runs/mine; the last one otherwise.
+RUN ?= $(patsubst %/run.json,%,$(firstword $(shell ls -t runs/*/run.json 2>/dev/null)))
+
+# The published run: a sample of the ten families of JSONSchemaBench, from MaskBench.
+RESULT   := maskbench-300
+FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Glaiveai2K \
+            JsonSchemaStore Kubernetes Snowplow WashingtonPost
+
 .DEFAULT_GOAL := help
-.PHONY: help install bench benchmark test check data vocabulary clean
+.PHONY: help install bench sweep report results benchmark test check data vocabulary clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | expand -t 14
@@ -32,6 +43,14 @@ $(VENV)/.check: $(VENV)/.test
 	$(PIP) install --constraint constraints.txt --editable '.[test,check]'
 	@touch $@
 
+$(VENV)/.sweep: $(VENV)/.bench
+	$(PIP) install --constraint constraints.txt --editable '.[sweep]'
+	@touch $@
+
+$(VENV)/.report: $(VENV)/.bench
+	$(PIP) install --constraint constraints.txt --editable '.[report]'
+	@touch $@
+
 $(VENV)/.benchmark: $(VENV)/.bench
 	$(PIP) install --constraint constraints.txt --editable '.[benchmark]'
 	@touch $@
@@ -40,6 +59,18 @@ install: $(VENV)/.bench  ## make .venv with the engines in it
 
 bench: $(VENV)/.bench  ## compare the engines on the embedded cases (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)
+
+sweep: $(VENV)/.sweep  ## the same comparison on Ray, on a local cluster by default (SWEEP="options")
+	$(BIN)/maskcourt sweep $(SWEEP)
+
+report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
+	@test -n "$(RUN)" || { echo "there is no run under runs/: make bench first" >&2; exit 2; }
+	$(BIN)/maskcourt report $(RUN)
+
+results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
+	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 300 --cap 200 \
+		--compile-timeout 10 --out runs/$(RESULT)
+	$(BIN)/python -m harness.report.publish runs/$(RESULT) results/$(RESULT)
 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
 	$(BIN)/python -m benchmarks $(BENCHMARK)

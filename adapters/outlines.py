@@ -5,9 +5,15 @@ chooses the vocabulary's keys, and configuration ``shipped`` does as it does: ke
 broken UTF-8 becomes U+FFFD, special tokens have a text, and both are allowed inside strings.
 Configuration ``spec`` has the ordinary tokens' bytes as keys, which the library supports as well.
 
+Indexes can be stored. With outlines-core 0.2.14 and the vocabulary of Qwen2.5, 16 schemas of
+MaskBench took 53 s to compile (at most 15 s), 0.7 s to store and 0.3 s to restore. The size goes by
+the number of transitions, from some hundred bytes to 94 MB, and every mask along the references of
+30 schemas and along random texts was the same (8,430 masks).
+
 Sources: outlines 1.3.3, `outlines/backends/outlines_core.py`. Observed in outlines-core 0.2.14:
 `Guide.advance` and `Index.get_next_state` refuse the end-of-sequence id although the mask has
-its bit in final states.
+its bit in final states; `Index.__reduce__` gives the bytes that `Index.from_binary` reads, in which
+neither the library's version nor the tokens' bytes are found.
 """
 
 from __future__ import annotations
@@ -71,6 +77,28 @@ class OutlinesEngine:
             index = self._library.Index(pattern, self._vocabulary)
         except (ValueError, TypeError) as error:
             raise Refused(str(error).strip()) from error
+        return self._start(index)
+
+    def store(self, matcher: OutlinesMatcher) -> bytes | None:
+        """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
+        _, (data,) = matcher.index.__reduce__()
+        return self._heading() + bytes(data)
+
+    def restore(self, schema: str, data: bytes) -> OutlinesMatcher:  # noqa: ARG002 - protocol
+        """See `harness.protocol.StoringEngine.restore`.
+
+        Raises:
+            ValueError: Another version stored it, or the library cannot read it.
+        """
+        heading = self._heading()
+        if not data.startswith(heading):
+            raise ValueError(f"not stored by {heading.decode().strip()}")
+        return self._start(self._library.Index.from_binary(data[len(heading) :]))
+
+    def _heading(self) -> bytes:
+        return f"{self.DISTRIBUTION} {self.info.version}\n".encode()
+
+    def _start(self, index: Any) -> OutlinesMatcher:
         guide = self._library.Guide
         return OutlinesMatcher(index, lambda: guide(index, 0), self._size, self._eos)
 
@@ -97,7 +125,7 @@ class OutlinesMatcher:
     def __init__(
         self, index: Any, start: Callable[[], Any], size: int, eos: tuple[int, ...]
     ) -> None:
-        self._index = index
+        self.index = index
         self._start = start
         self._size = size
         self._eos = eos
@@ -116,7 +144,7 @@ class OutlinesMatcher:
             for token in self._consumed:
                 self.guide.advance(token, False)
         self.guide.write_mask_into(out.ctypes.data, out.size, out.itemsize)
-        if len(self._eos) > 1 and self._index.is_final_state(self._state):
+        if len(self._eos) > 1 and self.index.is_final_state(self._state):
             # The library knows one end-of-sequence id; the others mean the same.
             for token in self._eos:
                 out[token >> 5] |= 1 << (token & 31)
@@ -126,7 +154,7 @@ class OutlinesMatcher:
         if self._ended:
             return False
         if token in self._eos:
-            self._ended = self._index.is_final_state(self._state)
+            self._ended = self.index.is_final_state(self._state)
             return self._ended
         following = self._next(self._state, token)
         if following is None:
@@ -150,7 +178,7 @@ class OutlinesMatcher:
         state = self._state
         for count, token in enumerate(tokens):
             if token in self._eos:
-                return count + bool(self._index.is_final_state(state))
+                return count + bool(self.index.is_final_state(state))
             following = self._next(state, token)
             if following is None:
                 return count
@@ -164,7 +192,7 @@ class OutlinesMatcher:
     def _next(self, state: int, token: int) -> int | None:
         if not 0 <= token < self._size:  # the library overflows on negative ids
             return None
-        following: int | None = self._index.get_next_state(state, token)
+        following: int | None = self.index.get_next_state(state, token)
         return following
 
 

@@ -1,7 +1,22 @@
 """maskcourt: compare the masks of constrained-decoding engines and prove who is wrong.
 
 The package body stays empty of imports on purpose: engine hosts import single modules of it
-under interpreters that have nothing but numpy and the engine.
+under interpreters that have nothing but numpy and the engine. `load_run` is looked up when it is
+first used.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.frames import load_run as load_run
+
 __version__ = "0.1.0"
+__all__ = ["__version__", "load_run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "load_run":
+        from harness.frames import load_run
+
+        return load_run
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

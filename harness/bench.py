@@ -11,10 +11,10 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from harness import __version__
 from harness.data.cases import Case, Selected, open_cases, select, styled
@@ -25,13 +25,13 @@ from harness.method.case_run import Rules, reference_problem
 from harness.method.resolve import Effort
 from harness.processes.engines import EngineSpec, parse_specs
 from harness.processes.environments import provide_all
-from harness.processes.lanes import CaseDone, LaneSettings, default_lanes, run_lanes
+from harness.processes.lanes import LaneSettings, default_lanes, run_lanes
 from harness.processes.panel import Limits
 from harness.processes.scratch import saved_vocabulary
 from harness.processes.slow_schemas import default_directory
 from harness.report.progress import RunProgress
-from harness.runs.run_place import check_identity, check_place
-from harness.runs.store import RunDirectory, create_or_resume
+from harness.runs.run_place import LocalPlace, Place
+from harness.runs.store import SESSIONS, RunDirectory
 from harness.validation.judge import INVALID, Judge
 
 RUNS = "runs"
@@ -57,6 +57,39 @@ class BenchRequest:
     effort: Effort = field(default_factory=Effort)
 
 
+Begin = Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[int, Case]]]]
+"""Told what the engines say they are; gives the run directory and the cases to run."""
+
+
+class Executor(Protocol):
+    """What runs the cases of a run: lanes of this machine, or of many."""
+
+    def lanes(self, cases: int) -> int:
+        """How many cases it runs at a time, where there are so many; known when a run begins."""
+
+    def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
+        """Open a lane, begin the run, and store each of its cases.
+
+        Raises:
+            MaskcourtError: An engine does not start, or a case cannot be stored.
+        """
+
+
+@dataclass(frozen=True)
+class LocalLanes:
+    """Lanes in processes of this machine; by default as many as it carries."""
+
+    wanted: int | None = None
+
+    def lanes(self, cases: int) -> int:
+        """As many as are wanted, one per case at most."""
+        return max(1, min(self.wanted or default_lanes(), cases))
+
+    def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
+        """See `Executor.run`."""
+        run_lanes(settings, self.lanes(cases), begin, progress.case_stored)
+
+
 def bench(request: BenchRequest) -> RunDirectory:
     """Run what is asked, or go on with it where it was interrupted; the finished run.
 
@@ -64,15 +97,31 @@ def bench(request: BenchRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
+    return run_with(LocalLanes(request.lanes), request)
+
+
+def run_with(
+    executor: Executor, request: BenchRequest, place: Callable[[Path], Place] = LocalPlace
+) -> RunDirectory:
+    """`bench` by another executor, or with the run at another place.
+
+    The run is the same, whoever runs it: one that was begun by one executor can be finished by
+    another.
+
+    Args:
+        executor: Runs the cases.
+        request: What the user asks.
+        place: Given the run's directory on this machine, where the run is kept.
+    """
     if request.out is not None:
-        check_place(request.out)
-    specs = parse_specs(request.engines)
-    specs = provide_all(specs)
+        place(request.out).check()
+    specs = provide_all(parse_specs(request.engines))
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
     selected = _selected(request)
     if selected.source.own:
         _check_references(selected, request.rules)
-    return _Bench(request, specs, vocabulary, selected).run()
+    path = request.out or _default_path(request, specs, selected.source.name)
+    return _Bench(request, executor, place(path), specs, vocabulary, selected).run()
 
 
 class _Bench:
@@ -81,24 +130,28 @@ class _Bench:
     def __init__(
         self,
         request: BenchRequest,
+        executor: Executor,
+        place: Place,
         specs: Sequence[EngineSpec],
         vocabulary: Vocabulary,
         selected: Selected,
     ) -> None:
         self.request = request
+        self.executor = executor
+        self.place = place
         self.specs = tuple(specs)
         self.vocabulary = vocabulary
         self.selected = selected
         self.run_directory: RunDirectory | None = None
-        self.progress: RunProgress | None = None
+        self.progress = RunProgress(len(selected))
 
     def run(self) -> RunDirectory:
         """Run the cases that are not there yet, then close the run."""
-        path = self._path()
-        check_place(path)
-        check_identity(path, self._known(), self.specs)
-        finished = _finished(path)
-        with saved_vocabulary(self.vocabulary) as file:
+        self.place.check()
+        self.place.check_identity(self._known(), self.specs)
+        if self.place.finished():
+            self.executor = LocalLanes(1)  # the engines are only asked what they are
+        with saved_vocabulary(self.vocabulary) as file, self.progress:
             settings = LaneSettings(
                 self.specs,
                 str(file),
@@ -108,69 +161,37 @@ class _Bench:
                 self.request.effort,
                 str(default_directory()),
             )
-            lanes = 1 if finished else self._lanes()
-            with RunProgress(len(self.selected)) as self.progress:
-                run_lanes(settings, lanes, self._begin, self._done)
-        assert self.run_directory is not None
-        if not self.run_directory.finished:
-            seconds = _seconds(self.run_directory)
-            self.run_directory.finish({"seconds": round(seconds, 1)})
-        return self.run_directory
+            self.executor.run(settings, len(self.selected), self._begin, self.progress)
+        run = self.run_directory
+        assert run is not None
+        if not run.finished:
+            run.gather()
+            run.finish({"seconds": round(_seconds(run), 1)})
+        return run
 
     def _begin(
         self, infos: list[Mapping[str, Any]]
     ) -> tuple[RunDirectory, Iterator[tuple[int, Case]]]:
-        identity = self._identity(infos)
-        run = create_or_resume(self._path(), identity, _notes())
+        run = self.place.open(self._identity(infos), _notes())
         self.run_directory = run
         if run.finished:
             return run, iter(())
         done = run.done()
-        _note_session(run, self._lanes())
-        assert self.progress is not None
+        _note_session(run, self.executor.lanes(len(self.selected)))
         self.progress.skip(len(done))
         todo = {
             ordinal: id_ for ordinal, id_ in enumerate(self.selected.ids) if ordinal not in done
         }
         return run, _jobs(self.selected, todo)
 
-    def _done(self, case: CaseDone) -> None:
-        assert self.progress is not None
-        self.progress.case_done(case.disputed_tokens)
-
-    def _lanes(self) -> int:
-        wanted = self.request.lanes or default_lanes()
-        return max(1, min(wanted, len(self.selected)))
-
-    def _path(self) -> Path:
-        if self.request.out is not None:
-            return self.request.out
-        asked = json.dumps(_asked(self.request, self.specs), sort_keys=True, default=str)
-        digest = hashlib.sha256(asked.encode()).hexdigest()[:8]
-        stem = "".join(c if c.isalnum() else "-" for c in self.selected.source.name).strip("-")
-        return Path(RUNS) / f"{stem[:40]}-{digest}"
-
     def _identity(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """What two sessions must have in common to write into one run directory."""
-        engines = {
-            spec.name: {
-                "version": info["version"],
-                "options": info["options"],
-                "packages": info["packages"],
-                "tokens_asked": info["asked"],
-                "tokens_with_other_bytes": info["other_bytes"],
-            }
-            for spec, info in zip(self.specs, infos, strict=True)
-        }
-        return {"engines": engines, **self._known()}
+        return {"engines": engines_of(self.specs, infos), **self._known()}
 
     def _known(self) -> dict[str, Any]:
         """What is known of the identity before the engines are started."""
         return {
-            "harness": {"version": __version__, "sha256": code_hash()},
-            "validators": {
-                name: importlib.metadata.version(name) for name in ("jsonschema", "jsonschema-rs")
-            },
+            **installed(),
             "vocabulary": {
                 "spec": self.request.vocabulary,
                 "eos": self.request.eos,
@@ -190,6 +211,37 @@ class _Bench:
         }
 
 
+def engines_of(
+    specs: Sequence[EngineSpec], infos: Sequence[Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """What of the engines belongs to a run's identity, by name.
+
+    Args:
+        specs: The engines.
+        infos: What each says it is, as `harness.processes.lanes.Lane.open` gives it.
+    """
+    return {
+        spec.name: {
+            "version": info["version"],
+            "options": info["options"],
+            "packages": info["packages"],
+            "tokens_asked": info["asked"],
+            "tokens_with_other_bytes": info["other_bytes"],
+        }
+        for spec, info in zip(specs, infos, strict=True)
+    }
+
+
+def installed() -> dict[str, dict[str, str]]:
+    """What of a run's identity this machine and this environment decide."""
+    return {
+        "harness": {"version": __version__, "sha256": code_hash()},
+        "validators": {
+            name: importlib.metadata.version(name) for name in ("jsonschema", "jsonschema-rs")
+        },
+    }
+
+
 def code_hash() -> str:
     """A hash of the harness's and the adapters' own source: other code, other verdicts."""
     digest = hashlib.sha256()
@@ -197,6 +249,14 @@ def code_hash() -> str:
     for file in sorted([*root.glob("harness/**/*.py"), *root.glob("adapters/*.py")]):
         digest.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
+
+
+def _default_path(request: BenchRequest, specs: Sequence[EngineSpec], data: str) -> Path:
+    """Under `RUNS`, by what is asked: the same request finds its run again."""
+    asked = json.dumps(_asked(request, specs), sort_keys=True, default=str)
+    digest = hashlib.sha256(asked.encode()).hexdigest()[:8]
+    stem = "".join(c if c.isalnum() else "-" for c in data).strip("-")
+    return Path(RUNS) / f"{stem[:40]}-{digest}"
 
 
 def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]:
@@ -245,14 +305,6 @@ def _jobs(selected: Selected, todo: Mapping[int, str]) -> Iterator[tuple[int, Ca
         yield ordinals[case.id], case
 
 
-def _finished(path: Path) -> bool:
-    manifest = path / "run.json"
-    try:
-        return "tables" in json.loads(manifest.read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-
-
 def _notes() -> dict[str, Any]:
     """What is recorded of the machine and the moment; no part of the run's identity."""
     return {
@@ -278,14 +330,15 @@ def _commit() -> str | None:
 
 
 def _note_session(run: RunDirectory, lanes: int) -> None:
-    with (run.path / "sessions.jsonl").open("a", encoding="utf-8") as stream:
+    with (run.path / SESSIONS).open("a", encoding="utf-8") as stream:
         # a line of its own, also where the one before was cut
         stream.write("\n" + json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
+    run.publish(SESSIONS)
 
 
 def _seconds(run: RunDirectory) -> float:
     """Wall time of all sessions; one that was interrupted lasted until its last stored case."""
-    starts = list(_starts((run.path / "sessions.jsonl").read_text("utf-8", "replace")))
+    starts = list(_starts((run.path / SESSIONS).read_text("utf-8", "replace")))
     stored = sorted(file.stat().st_mtime for file in run.path.glob("parts/*/part.json"))
     total = time.time() - starts[-1]
     for began, end in itertools.pairwise(starts):

@@ -1,4 +1,4 @@
-"""The command line: ``maskcourt bench | engines | cases | tally | replay | resolvers``.
+"""The command line: ``maskcourt bench | sweep | tally | report | query | replay | …``.
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
@@ -8,68 +8,23 @@ the caller asked to fail on, 130 when interrupted, 0 else.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
-import re
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import click
 
 from harness import __version__
 from harness.cli_lists import cases, engines
-from harness.cli_runs import KINDS, replay, resolvers, show_summary, tally
+from harness.cli_options import is_url, request_of, run_options
+from harness.cli_query import query
+from harness.cli_report import report
+from harness.cli_runs import replay, resolvers, show_summary, tally
+from harness.cli_sweep import sweep
 from harness.errors import MaskcourtError, UsageError
-
-
-class _Count(click.ParamType):  # type: ignore[type-arg]
-    """A positive whole number, or ``none``."""
-
-    name = "N|none"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value is None or value == "none":
-            return None
-        if str(value).isdigit() and int(value) > 0:
-            return int(value)
-        return self.fail(f"{value!r} is neither a positive whole number nor 'none'", param, ctx)
-
-
-class _Size(click.ParamType):  # type: ignore[type-arg]
-    """A size in bytes, with an optional K, M or G."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", str(value), re.IGNORECASE)
-        size = int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " ")) if match else 0
-        if not size:
-            self.fail(f"{value!r} is no size; write 512M or 4G", param, ctx)
-        return size
-
-
-class _Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A positive, finite number of seconds."""
-
-    name = "SECONDS"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = 0.0
-        if not 0 < seconds < math.inf:  # nan is not either
-            self.fail(f"{value!r} is no positive number of seconds", param, ctx)
-        return seconds
-
-
-_SECONDS = _Seconds()
 
 
 class _NobodyReads(Exception):
@@ -112,182 +67,22 @@ def cli(debug: bool) -> None:
     del debug
 
 
-def _bench_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of a run, in the order of the help text."""
-    from harness.data.cases import STYLES
-    from harness.method.case_run import Rules
-    from harness.processes.engines import DEFAULT
-    from harness.processes.panel import Limits
-
-    limits, rules = Limits(), Rules()
-    options = [
-        click.option(
-            "--engines",
-            "-e",
-            multiple=True,
-            default=[",".join(DEFAULT)],
-            show_default=True,
-            metavar="SPEC,…",
-            help="Engines: NAME, NAME@VERSION, NAME[option=value,…], module:Class.",
-        ),
-        click.option(
-            "--cases",
-            "-c",
-            default="embedded",
-            show_default=True,
-            metavar="SPEC",
-            help="embedded, maskbench[:PATH], jsonschemabench[:SPLIT] or FILE.jsonl.",
-        ),
-        click.option(
-            "--out",
-            "-o",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="Run directory; started again it goes on where it was."
-            "  [default: one under runs/, named after the request]",
-        ),
-        click.option("--family", "families", multiple=True, help="Only this family; repeatable."),
-        click.option("--id", "pattern", metavar="GLOB", help="Only cases whose id matches."),
-        click.option("--limit", type=int, metavar="N", help="At most N cases, the first by id."),
-        click.option(
-            "--sample",
-            type=int,
-            metavar="N",
-            help="N cases with a valid instance, in proportion to the families.",
-        ),
-        click.option(
-            "--seed",
-            type=int,
-            default=rules.seed,
-            show_default=True,
-            help="Of the sample and of every choice in a walk.",
-        ),
-        click.option(
-            "--style",
-            type=click.Choice(list(STYLES)),
-            default=rules.style,
-            show_default=True,
-            help="How reference texts are written.",
-        ),
-        click.option(
-            "--walks",
-            type=click.IntRange(min=1),
-            default=rules.walks,
-            show_default=True,
-            help="Walks per case, through its valid instances.",
-        ),
-        click.option(
-            "--cap",
-            type=_Count(),
-            default=str(rules.cap),
-            show_default=True,
-            help="Disputed tokens resolved per dispute; 'none' resolves all.",
-        ),
-        click.option(
-            "--panel",
-            type=click.Choice(["common", "survivors"]),
-            default=rules.panel,
-            show_default=True,
-            help="common: a walk stops for all when one engine can no longer be judged.",
-        ),
-        click.option(
-            "--resolver",
-            type=click.Choice(["shared", "rollout"]),
-            default="shared",
-            show_default=True,
-            help="rollout: the original study's procedure.",
-        ),
-        click.option(
-            "--vocabulary",
-            default="qwen2.5",
-            show_default=True,
-            metavar="SPEC",
-            help="qwen2.5, a tokenizer.json, a tiktoken file, or a Hugging Face id.",
-        ),
-        click.option("--eos", metavar="TOKEN", help="End of sequence, if the vocabulary has none."),
-        click.option(
-            "--lanes",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Cases at the same time.  [default: as many as the machine carries]",
-        ),
-        click.option(
-            "--compile-timeout",
-            type=_SECONDS,
-            default=limits.compile,
-            show_default=True,
-            help="Seconds of processor time per schema.",
-        ),
-        click.option(
-            "--mask-timeout",
-            type=_SECONDS,
-            default=limits.mask,
-            show_default=True,
-            help="Seconds of processor time per mask.",
-        ),
-        click.option(
-            "--resolve-timeout",
-            type=_SECONDS,
-            default=limits.resolve,
-            show_default=True,
-            help="Seconds of processor time per batch of tokens.",
-        ),
-        click.option(
-            "--memory",
-            type=_Size(),
-            default="4G",
-            show_default=True,
-            help="Resident memory per host.",
-        ),
-        click.option(
-            "--fail-on",
-            multiple=True,
-            type=click.Choice(KINDS),
-            help="Exit with 1 when any engine has such a verdict; repeatable.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
 @cli.command()
-@_bench_options
+@run_options
 def bench(**options: Any) -> None:
     """Run the comparison and print who is wrong, how often and why."""
-    from harness.bench import BenchRequest
     from harness.bench import bench as run_bench
-    from harness.method.case_run import Rules
-    from harness.processes.panel import Limits
 
-    request = BenchRequest(
-        engines=options["engines"],
-        cases=options["cases"],
-        out=options["out"],
-        families=options["families"],
-        pattern=options["pattern"],
-        limit=options["limit"],
-        sample=options["sample"],
-        lanes=options["lanes"],
-        vocabulary=options["vocabulary"],
-        eos=options["eos"],
-        resolver=options["resolver"],
-        rules=Rules(
-            options["seed"], options["cap"], options["panel"], options["walks"], options["style"]
-        ),
-        limits=Limits(
-            options["compile_timeout"],
-            options["mask_timeout"],
-            options["resolve_timeout"],
-            options["memory"],
-        ),
-    )
-    run = run_bench(request)
+    if is_url(options["out"]):
+        raise UsageError(
+            f"bench writes to directories of this machine, not to {options['out']}",
+            "maskcourt sweep writes to URLs",
+        )
+    run = run_bench(request_of(options))
     show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
 
 
-for _command in (tally, replay, resolvers, engines, cases):
+for _command in (sweep, tally, report, query, replay, resolvers, engines, cases):
     cli.add_command(_command)
 
 

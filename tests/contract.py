@@ -23,6 +23,7 @@ from harness.protocol import (
     Mask,
     Matcher,
     Refused,
+    StoringEngine,
     allows,
     complete_options,
     follow_by_mask,
@@ -82,10 +83,13 @@ class Contract:
         """Walk along `texts`, by schema; the engine must accept them in some tokenisation."""
         for schema, some in texts.items():
             start = engine.compile(schema)
+            restored = _restored(engine, schema, start)
             for text in some:
                 rng = random.Random(f"{self.seed}/{schema}/{text}")
                 try:
                     self._walk(start.clone(), text.encode(), rng)
+                    if restored is not None:
+                        self._walk_together(start.clone(), restored.clone(), text.encode(), rng)
                 except AssertionError as error:
                     raise AssertionError(
                         f"{engine.info.name}, {schema}, {text}: {error}"
@@ -105,6 +109,41 @@ class Contract:
             if any(before < one <= at for one in examined):
                 self._examine(matcher, text, at, rng)
         self._check_end(matcher)
+
+    def _walk_together(
+        self, matcher: Matcher, restored: Matcher, text: bytes, rng: random.Random
+    ) -> None:
+        """A restored matcher allows the same everywhere: along the text, astray, at the end."""
+        at = 0
+        while at < len(text):
+            mask = self._check_equal(matcher, restored, text[:at])
+            self._check_equal_astray(matcher.clone(), restored.clone(), rng)
+            token = rng.choice(
+                [one for one in self.vocabulary.starts(text, at) if allows(mask, one)]
+            )
+            assert matcher.consume(token)
+            assert restored.consume(token), f"restored, it refuses {self._name(token)}"
+            at += len(self.vocabulary.tokens[token])
+        self._check_equal(matcher, restored, text)
+        for one in (matcher, restored):
+            assert one.consume(self.vocabulary.eos), "restored, it does not end"
+        self._check_equal(matcher, restored, text + b" and the end")
+
+    def _check_equal_astray(self, matcher: Matcher, restored: Matcher, rng: random.Random) -> None:
+        astray = b""
+        for _ in range(3):
+            mask = self._check_equal(matcher, restored, astray)
+            tokens = token_ids(mask & ~self.vocabulary.eos_mask, self.vocabulary.size).tolist()
+            if not tokens:
+                return
+            token = rng.choice(tokens)
+            assert matcher.consume(token) == restored.consume(token)
+            astray += self.vocabulary.tokens[token]
+
+    def _check_equal(self, matcher: Matcher, restored: Matcher, written: bytes) -> Mask:
+        mask = mask_of(matcher, self.vocabulary)
+        assert_same(mask_of(restored, self.vocabulary), mask, f"restored, behind {written!r}")
+        return mask
 
     def _examine(self, matcher: Matcher, text: bytes, at: int, rng: random.Random) -> None:
         try:
@@ -237,6 +276,21 @@ class Contract:
 
     def _name(self, token: int) -> str:
         return f"token {token} {self.vocabulary.tokens[token]!r}"
+
+
+def _restored(engine: Engine, schema: str, start: Matcher) -> Matcher | None:
+    """`start` stored and restored, by an engine that can."""
+    data = engine.store(start) if isinstance(engine, StoringEngine) else None
+    return engine.restore(schema, data) if data is not None else None  # type: ignore[attr-defined]
+
+
+def check_damage_shows(engine: StoringEngine, schema: str) -> None:
+    """What was stored cannot be restored in part, nor as nothing."""
+    data = engine.store(engine.compile(schema))
+    assert data
+    for damaged in (data[: len(data) // 2], b"", b"?" + data):
+        with pytest.raises(ValueError, match=r"."):
+            engine.restore(schema, damaged)
 
 
 def check_refusal(engine: Engine, schema: str, message: str) -> None:

@@ -1,13 +1,15 @@
 """The notebooks, executed by the running interpreter; run as a module, it writes their outputs.
 
-``python -m tests.notebooks [NAME…]`` executes the notebooks in place. No installed kernel is
-needed, and nothing of when, where and by which interpreter they were executed is kept.
+``python -m tests.notebooks [NAME…]`` executes the notebooks as in a clone without runs (set
+MASKCOURT_RUN for another run in the report). No installed kernel is needed, and nothing of when,
+where and by which interpreter they were executed is kept.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,9 +78,10 @@ def _environment(changes):
 
 
 def main():
-    """Execute the notebooks that are named, or all, where they stand."""
+    """Execute the notebooks that are named, or all, and write them back."""
     for name in sys.argv[1:] or sorted(file.stem for file in DIRECTORY.glob("*.ipynb")):
-        nbformat.write(execute(name, DIRECTORY), DIRECTORY / f"{name}.ipynb")
+        with tempfile.TemporaryDirectory() as empty:
+            nbformat.write(execute(name, empty), DIRECTORY / f"{name}.ipynb")
 
 
 if __name__ == "__main__":

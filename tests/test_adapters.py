@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -18,9 +19,18 @@ from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
 from harness.data.vocabulary import Vocabulary
 from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import UsageError
-from harness.protocol import Engine, Matcher, Refused, allows, complete_options, token_ids
+from harness.protocol import (
+    Engine,
+    Matcher,
+    Refused,
+    StoringEngine,
+    allows,
+    complete_options,
+    token_ids,
+)
 from tests.contract import (
     Contract,
+    check_damage_shows,
     check_identity,
     check_refusal,
     check_token_bytes,
@@ -166,6 +176,13 @@ class TestContract:
     def test_refusals_are_in_the_words_of_the_engine(self, kind, message, config):
         check_refusal(make(kind, small(), config=config), '{"$ref": "#/nope"}', message)
 
+    @pytest.mark.parametrize("kind", [XGrammarEngine, OutlinesEngine])
+    def test_compiled_schemas_can_be_stored(self, kind):
+        engine = make(kind, small())
+        assert isinstance(engine, StoringEngine)
+        assert engine.store(engine.compile(OBJECT)), "the contract compares what is restored"
+        check_damage_shows(engine, OBJECT)
+
     @pytest.mark.parametrize("vocabulary", [small, qwen])
     @pytest.mark.parametrize("kind", ENGINES)
     def test_the_library_holds_the_bytes_of_the_vocabulary(self, kind, vocabulary):
@@ -250,6 +267,19 @@ class TestXGrammar:
         monkeypatch.setattr(xgrammar.GrammarCompiler, "compile_json_schema", fail)
         with pytest.raises(raised, match=message):
             engine.compile("{}")
+
+    def test_a_grammar_of_another_format_is_not_restored(self):
+        engine = make(XGrammarEngine, small())
+        stored = engine.store(engine.compile(self.OPEN))
+        other = re.sub(rb'"__VERSION__":"v\d+"', b'"__VERSION__":"v0"', stored)
+        assert other != stored
+        with pytest.raises(ValueError, match="version"):
+            engine.restore(self.OPEN, other)
+
+    def test_a_large_grammar_is_not_stored(self, monkeypatch):
+        engine = make(XGrammarEngine, small())
+        monkeypatch.setattr("adapters.xgrammar._STORABLE", 100)
+        assert engine.store(engine.compile(self.OPEN)) is None
 
     def test_a_version_without_fork_is_cloned_by_replay(self, monkeypatch):
         import xgrammar
@@ -358,6 +388,13 @@ class TestOutlines:
         leaked = {b"<|start|>", b"<tool_call>", b"\x98\x80", b"\xff\xfe"}
         assert leaked <= shipped
         assert not leaked & spec
+
+    def test_an_index_of_another_version_is_not_restored(self):
+        engine = make(OutlinesEngine, small())
+        stored = engine.store(engine.compile(self.STRING))
+        version = engine.info.version.encode()
+        with pytest.raises(ValueError, match="not stored by outlines-core"):
+            engine.restore(self.STRING, stored.replace(version, b"0.0.1", 1))
 
     def test_shipped_keys_are_not_the_bytes_of_the_vocabulary(self):
         engine = make(OutlinesEngine, small(), config="shipped")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests.command import begun, children, descendants, is_gone, maskcourt, until
+from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
 from tests.sweeping import (
     CASES,
+    GATES,
     LOOPBACK,
     Cases,
     HeldCluster,
@@ -67,18 +70,13 @@ class TestUndisturbed:
         done = maskcourt(*arguments, env={**os.environ, **LOOPBACK})
         assert done.returncode == 0, done.stderr
         assert tables(tmp_path / "run") == tables(cases.root / "local")
-        own = ("run", "seconds", "timings", "costs")
         printed = json.loads(done.stdout)
         assert printed.keys() == local[1].keys()
         for key in ("cases", "walked", "positions", "disputed_tokens"):
             assert printed[key] == local[1][key]
-        assert printed["run"] != local[1]["run"]
-        assert own[0] in printed
-        manifests = [
-            json.loads((run / "run.json").read_text())
-            for run in (tmp_path / "run", cases.root / "local")
-        ]
-        assert manifests[0]["identity"] == manifests[1]["identity"]
+        runs = (tmp_path / "run", cases.root / "local")
+        ours, theirs = (json.loads((run / "run.json").read_text()) for run in runs)
+        assert ours["identity"] == theirs["identity"]
         did = re.findall(r"node 127\.0\.0\.1 \(\w{6}\): (\d+) cases?, 1 lane busy", done.stderr)
         assert len(did) == 2
         assert sum(map(int, did)) == CASES
@@ -125,19 +123,22 @@ class TestKilled:
         assert tables(out) == tables(cases.root / "local")
         assert "the node is gone" in said
 
-    @pytest.mark.parametrize("second", ["sweep", "bench"])
-    def test_the_driver_is_gone_on_with(self, cases, nodes, tmp_path, second):
+    @pytest.mark.parametrize(("first", "second"), [("sweep", "bench"), ("bench", "sweep")])
+    def test_the_driver_is_gone_on_with(self, cases, nodes, tmp_path, first, second):
+        """By a sweep or a local run, whichever of them it was that was killed."""
         out, log = tmp_path / "run", tmp_path / "log"
-        with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
-            lanes = [parent(cases.host_at(gate)) for gate in (2, 5)]
-            until(lambda: len(list(out.glob("parts/[0-9]*"))) == 0 or True, process)
+        commands = {
+            "sweep": sweep(cases, nodes, out),
+            "bench": cases.arguments("bench", out, "--lanes", 2),
+        }
+        with begun(commands[first], log, LOOPBACK) as process:
+            lanes = [parent(cases.host_at(gate)) for gate in GATES]
             process.kill()
             process.wait()
         until(lambda: all(map(is_gone, lanes)))
         stored = len(list(out.glob("parts/[0-9]*")))
         cases.open_gates()
-        again = sweep(cases, nodes, out) if second == "sweep" else cases.arguments("bench", out)
-        done = maskcourt(*again, env={**os.environ, **LOOPBACK})
+        done = maskcourt(*commands[second], env={**os.environ, **LOOPBACK})
         assert done.returncode == 0, done.stderr
         assert tables(out) == tables(cases.root / "local")
         assert not stored or f"{stored} of {CASES} cases are there already" in done.stderr
@@ -180,8 +181,21 @@ class TestAtUrl:
         assert done.returncode == 0, done.stderr
         assert tables(there) == tables(cases.root / "local")
         assert not (there / "parts").exists()
-        mirror = Path(json.loads(done.stdout)["run"])
-        assert tables(Path(__file__).resolve().parent.parent / mirror) == tables(there)
+        mirror = ROOT / json.loads(done.stdout)["run"]
+        assert tables(mirror) == tables(there)
+        shutil.rmtree(mirror)
+
+
+class TestSubmitted:
+    def test_it_is_run_there_and_its_summary_is_printed_here(self, cases, local, tmp_path):
+        cases.open_gates()
+        with cluster(1, dashboard=True) as held:
+            arguments = cases.arguments("sweep", tmp_path / "run", "--json")
+            done = maskcourt(*arguments, "--submit", f"http://{held.dashboard}")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["cases"] == CASES
+        assert tables(tmp_path / "run") == tables(cases.root / "local")
+        assert "1 lane busy" in done.stderr, "the job's log"
 
 
 class TestOnThisMachine:
@@ -239,10 +253,6 @@ class TestWithoutRay:
         assert done.stderr.count("\n") == 1
 
 
-def maskcourt_program(program: str, *arguments: str):
-    import subprocess
-
-    from tests.command import ROOT
-
+def maskcourt_program(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -29,6 +29,8 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
     if any("estimate" in engine[KINDS[0]] for engine in engines.values()):
         console.print(_estimates(engines))
     console.print(_compilation(engines))
+    if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
+        console.print(_timings(engines))
     for name, engine in engines.items():
         _print_why(name, engine, console)
     _print_open(engines, console)
@@ -200,6 +202,38 @@ def _compilation(engines: Mapping[str, Any]) -> Table:
         counts = [f"{engine['compile'][word]:,}" for word in words]
         table.add_row(Text(name), *counts, *([_listed(engine["failures"]) or "-"] if later else []))
     return table
+
+
+_TIMED = {"time_to_first_mask": "to first mask", "time_between_masks": "between masks"}
+_AT = ("mean", "p50", "p90", "p99", "p99.9", "max")
+
+
+def _timings(engines: Mapping[str, Any]) -> Table:
+    table = _table(
+        "Times of the engines",
+        "to first mask: processor time, of the schemas that the engine compiled\n"
+        "between masks: consume a token and write the next mask",
+    )
+    table.add_column("engine", overflow="fold", min_width=16)
+    table.add_column("time", no_wrap=True)
+    for column in _AT:
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, engine in engines.items():
+        for number, (measure, title) in enumerate(_TIMED.items()):
+            cells = [_duration(engine["timings"][measure][column]) for column in _AT]
+            table.add_row(Text("" if number else name), title, *cells)
+        table.add_section()
+    return table
+
+
+def _duration(microseconds: float | None) -> str:
+    """A time in the unit that fits it, to three digits."""
+    if microseconds is None:
+        return "-"
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= 0.9995 * size:
+            return f"{_three_digits(microseconds / size)} {unit}"
+    return f"{_three_digits(microseconds)} µs"
 
 
 def _print_why(name: str, engine: Mapping[str, Any], console: Console) -> None:

@@ -24,6 +24,7 @@ from harness.report.estimates import Disputes
 from harness.report.how_bad import judged_positions, per_million, share_with_bug
 from harness.report.instance_counts import Instances
 from harness.report.severity import SEVERITIES
+from harness.report.timing import timings
 from harness.runs.store import RunDirectory
 
 KINDS = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
@@ -57,7 +58,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
           ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
-        - ``instances``: see `harness.report.instance_counts`.
+        - ``instances``: see `harness.report.instance_counts`;
+        - ``timings``: see `harness.report.timing`, in microseconds.
     """
     stored = Stored(run, classify)
     walk = stored.fold(WALK, _WALK_COLUMNS)
@@ -92,6 +94,7 @@ class _Engines:
         self.instances = Instances(stored)
         self.disputes = disputes
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
+        self.timings = timings(stored.run)
         rows = stored.run.table("engines", ["engine", "stage", "outcome"])
         self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
 
@@ -118,6 +121,7 @@ class _Engines:
             "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
             "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
             "instances": self.instances.counts(index, on_instances),
+            "timings": self.timings[name],
             "unresolved": _reasons(mine, "unresolved"),
             "contested": sum(contested.values()),
             "contested_by": contested,

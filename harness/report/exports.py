@@ -1,0 +1,116 @@
+"""The tables behind the figures as files: CSV for programs, Markdown for documents."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageError
+from harness.report.counts import Classify, by_catalogue
+from harness.report.figure_tables import Digest, FigureTable, digest
+from harness.runs.store import RunDirectory, writing
+
+
+def write(
+    run: RunDirectory, directory: Path, kind: str = "csv", rule: Classify = by_catalogue
+) -> list[Path]:
+    """Write the tables behind the figures.
+
+    Args:
+        run: The run, finished or not.
+        directory: Where to; made if it is not there.
+        kind: ``csv``, one file per table, or ``markdown``, all of them in ``tables.md``.
+        rule: Gives verdicts their classes; the catalogue of departures does.
+
+    Returns:
+        The files, in the order of `harness.report.figure_tables.NAMES`.
+
+    Raises:
+        UsageError: A kind that there is not.
+        RunDirectoryError: The run is damaged, or the files cannot be written.
+    """
+    known_kind(kind)
+    return write_digest(digest(run, rule), directory, kind)
+
+
+def write_digest(found: Digest, directory: Path, kind: str = "csv") -> list[Path]:
+    """As `write`, of what was read from a run before."""
+    files = known_kind(kind)(found.tables)
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (directory / name).write_text(text, "utf-8")
+    return [directory / name for name in files]
+
+
+def known_kind(kind: str) -> Callable[[Mapping[str, FigureTable]], dict[str, str]]:
+    """What makes files of a kind: their contents by name.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    if kind not in _KINDS:
+        raise UsageError(f"no tables of kind {kind!r}", f"one of {', '.join(_KINDS)}")
+    return _KINDS[kind]
+
+
+def as_csv(table: FigureTable) -> str:
+    """A table in CSV (RFC 4180, but for plain line feeds); what is not known is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([_csv_cell(row[name]) for name in table.columns] for row in table.rows)
+    return text.getvalue()
+
+
+def as_markdown(table: FigureTable) -> str:
+    """A table in GitHub's Markdown, with its title."""
+    numeric = [_is_numeric(table, name) for name in table.columns]
+    lines = [
+        f"### {table.title}",
+        "",
+        _line(name.replace("_", " ") for name in table.columns),
+        _line("---:" if one else "---" for one in numeric),
+        *(_line(_markdown_cell(row[name]) for name in table.columns) for row in table.rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _is_numeric(table: FigureTable, name: str) -> bool:
+    values = [row[name] for row in table.rows if row[name] is not None]
+    return bool(values) and all(isinstance(one, int | float) for one in values)
+
+
+def _line(cells: Any) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _csv_cell(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _markdown_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
+def _csv_files(tables: Mapping[str, FigureTable]) -> dict[str, str]:
+    return {f"{name}.csv": as_csv(table) for name, table in tables.items()}
+
+
+def _markdown_files(tables: Mapping[str, FigureTable]) -> dict[str, str]:
+    return {"tables.md": "\n".join(as_markdown(table) for table in tables.values())}
+
+
+_KINDS: Mapping[str, Callable[[Mapping[str, FigureTable]], dict[str, str]]] = {
+    "csv": _csv_files,
+    "markdown": _markdown_files,
+}

@@ -1,0 +1,240 @@
+"""The tables behind the figures of a report: what is drawn, exported and read is the same numbers.
+
+Every table is a list of rows with the same columns, small whatever the size of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from harness.processes.outcomes import COMPILE_WORDS
+from harness.report.breakdown import breakdown
+from harness.report.counts import CLASSES, ERRORS, Classify, by_catalogue
+from harness.report.severity import SEVERITIES
+from harness.report.tally import KINDS, summary
+from harness.report.timing import FIGURES, MEASURES, UNIT
+from harness.runs.run_reader import RunReader
+from harness.runs.store import RunDirectory
+
+Row = Mapping[str, Any]
+
+_RATIO = ("value", "low", "high", "interval")
+_MAIN = tuple(KINDS.values())
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """One table.
+
+    Attributes:
+        title: What it shows, in one line.
+        columns: The names of its columns.
+        rows: Its rows; each has every column.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A run as reports show it.
+
+    Attributes:
+        summary: As `harness.report.tally.summary` gives it.
+        tables: The tables by name, in the order of `NAMES`.
+    """
+
+    summary: Mapping[str, Any]
+    tables: Mapping[str, FigureTable]
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines, in the order of the run."""
+        return tuple(self.summary["engines"])
+
+
+def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
+    """Everything that figures, exports and readings are made from.
+
+    Args:
+        run: The run, finished or not.
+        rule: Gives verdicts their classes; the catalogue of departures does.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+    """
+    classes: dict[str, pa.Table] = {}
+
+    def once(run: RunDirectory, evidence: str) -> pa.Table:
+        if evidence not in classes:
+            classes[evidence] = rule(run, evidence)
+        return classes[evidence]
+
+    found = summary(run, once)
+    by_engine = found["engines"]
+    made: dict[str, FigureTable] = {name: make(by_engine) for name, make in _OF_ENGINES.items()}
+    for by in ("keyword", "place", "departure", "family"):
+        made[f"by_{by}"] = _by(by, breakdown(run, by, once)["rows"])
+    made["agreement"] = _agreement(run)
+    made["cases"] = _cases(run)
+    return Digest(found, {name: made[name] for name in NAMES})
+
+
+NAMES = (
+    *("cases", "compile", "errors", "how_bad", "severity", "agreement", "timings"),
+    *("by_keyword", "by_place", "by_departure", "by_family"),
+)
+"""The tables, in the order in which they are listed."""
+
+
+def _table(title: str, columns: Iterable[str], rows: Iterable[Row]) -> FigureTable:
+    names = tuple(columns)
+    return FigureTable(title, names, tuple({name: row[name] for name in names} for row in rows))
+
+
+def _compile(engines: Mapping[str, Any]) -> FigureTable:
+    rows = [{"engine": name, **one["compile"]} for name, one in engines.items()]
+    return _table("Schemas by outcome of compilation", ("engine", *COMPILE_WORDS), rows)
+
+
+def _errors(engines: Mapping[str, Any]) -> FigureTable:
+    """Of walks in tokens, of instances in instances."""
+    rows: list[Row] = []
+    for name, one in engines.items():
+        for kind in ERRORS:
+            counts = one[_plural(kind)] if kind in _MAIN else one["other_kinds"][kind]
+            if kind in _MAIN or counts["tokens"]:
+                located = counts.get("located")
+                cells = {**one["by_class"][kind], "cases": counts["cases"], "located": located}
+                rows.append({"engine": name, "evidence": "walk", "kind": kind, **cells})
+        found = one["instances"]
+        named = {kind: found[key] for key, kind in KINDS.items()}
+        for kind, counts in {**named, **found["other_kinds"]}.items():
+            row = {"engine": name, "evidence": "instance", "kind": kind, "located": None}
+            rows.append({**row, **counts})
+    columns = ("engine", "evidence", "kind", *CLASSES, "located", "cases")
+    return _table("Proven errors: tokens of walks, and instances", columns, rows)
+
+
+def _plural(kind: str) -> str:
+    return f"{kind}s"
+
+
+def _how_bad(engines: Mapping[str, Any]) -> FigureTable:
+    rows = []
+    for name, one in engines.items():
+        for kind, share in one["share_with_bug"].items():
+            row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
+            rows.append({**row, "found": share["cases"], "of": share["of"], **_ratio(share)})
+        for kind, rate in one["per_million"].items():
+            row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
+            rows.append({**row, "found": rate["bugs"], "of": rate["decisions"], **_ratio(rate)})
+    columns = ("engine", "measure", "kind", "found", "of", *_RATIO)
+    return _table("How bad, with 95% intervals resampled by schema", columns, rows)
+
+
+def _ratio(one: Mapping[str, Any]) -> Row:
+    return {key: one[key] for key in _RATIO}
+
+
+def _severity(engines: Mapping[str, Any]) -> FigureTable:
+    rows = [
+        {"engine": name, "kind": kind, **one["severity"][kind]}
+        for name, one in engines.items()
+        for kind in _MAIN
+    ]
+    return _table("Bugs of walks by severity, in tokens", ("engine", "kind", *SEVERITIES), rows)
+
+
+def _timings(engines: Mapping[str, Any]) -> FigureTable:
+    rows = [
+        {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
+        for name, one in engines.items()
+        for measure in MEASURES
+    ]
+    return _table("Times of the engines", ("engine", "measure", "unit", *FIGURES), rows)
+
+
+_OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], FigureTable]] = {
+    "compile": _compile,
+    "errors": _errors,
+    "how_bad": _how_bad,
+    "severity": _severity,
+    "timings": _timings,
+}
+
+
+def _by(by: str, rows: Sequence[Row]) -> FigureTable:
+    columns = (by, "engine", "kind", "class", "evidence", "tokens", "cases", "located")
+    filled = [{"located": None, **row} for row in rows]
+    return _table(f"Proven errors by {by}", columns, filled)
+
+
+def _agreement(run: RunDirectory) -> FigureTable:
+    """Which engines accept together where they do not all agree, most tokens first."""
+    engines = list(run.manifest["identity"]["engines"])
+    tokens: dict[tuple[int, int], int] = {}
+    disputes: dict[tuple[int, int], int] = {}
+    cases: dict[tuple[int, int], set[str]] = {}
+    names = ["case", "accepters", "rejecters", "tokens"]
+    for batch in RunReader(run).batches("disputes", names):
+        case = batch.column("case")
+        sides = np.column_stack([batch.column(one).to_numpy() for one in names[1:3]])
+        found, group = np.unique(sides, axis=0, return_inverse=True)
+        group = group.reshape(-1)
+        summed = np.bincount(group, batch.column("tokens").to_numpy(), len(found))
+        counted = np.bincount(group, minlength=len(found))
+        codes = case.indices.to_numpy()
+        for number, (accepters, rejecters) in enumerate(found.tolist()):
+            key = (accepters, rejecters)
+            tokens[key] = tokens.get(key, 0) + int(summed[number])
+            disputes[key] = disputes.get(key, 0) + int(counted[number])
+            there = np.unique(codes[group == number]).tolist()
+            cases.setdefault(key, set()).update(case.dictionary[one].as_py() for one in there)
+    rows = [
+        {
+            "accept": _named(key[0], engines),
+            "reject": _named(key[1], engines),
+            "tokens": tokens[key],
+            "disputes": disputes[key],
+            "cases": len(cases[key]),
+        }
+        for key in sorted(tokens, key=lambda key: (-tokens[key], key))
+    ]
+    columns = ("accept", "reject", "tokens", "disputes", "cases")
+    return _table("Disputed tokens by who accepts them", columns, rows)
+
+
+SEPARATOR = " + "
+"""Between the engines of a set."""
+
+
+def _named(some: int, engines: Sequence[str]) -> str:
+    return SEPARATOR.join(name for number, name in enumerate(engines) if some >> number & 1)
+
+
+def _cases(run: RunDirectory) -> FigureTable:
+    """What became of the cases, by family."""
+    names = ["family", "status", "reason"]
+    table = run.table("cases", [*names, "positions", "disputed_tokens"])
+    grouped = table.group_by(names).aggregate(
+        [("positions", "count"), ("positions", "sum"), ("disputed_tokens", "sum")]
+    )
+    rows = [
+        {
+            **{name: row[name] for name in names},
+            "cases": row["positions_count"],
+            "positions": row["positions_sum"],
+            "disputed_tokens": row["disputed_tokens_sum"],
+        }
+        for row in grouped.sort_by([(name, "ascending") for name in names]).to_pylist()
+    ]
+    columns = (*names, "cases", "positions", "disputed_tokens")
+    return _table("Cases by family and what became of them", columns, rows)

@@ -1,0 +1,452 @@
+"""Figures of a run for papers: PNG and SVG, the same bytes for the same numbers.
+
+Colour stands for a verdict, never for a bit of a mask; where lines must tell engines apart, their
+dashes differ too. The colours are those of Okabe and Ito (Color Universal Design, 2008), which
+people with any of the common kinds of colour blindness tell apart, and differ in lightness, so that
+they survive a print in grey.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.report.counts import CLASSES, Classify, by_catalogue
+from harness.report.extras import require
+from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
+from harness.report.severity import SEVERITIES
+from harness.report.tally import KINDS
+from harness.report.timing import Distribution, distributions
+from harness.runs.store import RunDirectory, writing
+
+Times = Mapping[str, Mapping[str, Distribution]]
+
+KINDS_OF_FILES = ("png", "svg")
+NAMES = ("compile", "errors", "how_bad", "keywords", "agreement", "severity", "timings")
+"""The figures, in the order in which they are drawn."""
+
+_WIDE = 6.3
+"""Inches: the width of a column of text on A4."""
+_DOTS = 200
+"""Per inch, in PNG."""
+_DOTS_SMALL = 130
+"""Likewise, in pictures."""
+_KEYWORDS = 18
+"""Rows of the heat map at most."""
+
+_BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+_BLUE, _VERMILLION, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#B8B8B8"
+
+_OF_CLASS = {"bug": _VERMILLION, "warned": _ORANGE, "departure": _GREY}
+_OF_OUTCOME = {
+    "compiled": _GREY,
+    "refused": _SKY,
+    "timed_out": _ORANGE,
+    "out_of_memory": _PURPLE,
+    "crashed": _VERMILLION,
+}
+_OF_SEVERITY = {"on_path": _VERMILLION, "common": _ORANGE, "rare": _SKY, "unranked": _GREY}
+_OF_LINE = (_BLUE, _VERMILLION, _GREEN, _PURPLE, _ORANGE, _SKY, _BLACK)
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)), (0, (8, 2)))
+
+_STYLE = {
+    "font.family": ["DejaVu Sans"],  # comes with matplotlib
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "svg.hashsalt": "maskcourt",
+    "svg.fonttype": "path",
+    "path.simplify": True,
+}
+
+
+def draw(
+    run: RunDirectory,
+    directory: Path,
+    kinds: Sequence[str] = KINDS_OF_FILES,
+    rule: Classify = by_catalogue,
+) -> list[Path]:
+    """Draw the figures of a run.
+
+    Args:
+        run: The run, finished or not.
+        directory: Where to; made if it is not there.
+        kinds: Of ``png`` (200 dots per inch) and ``svg``.
+        rule: Gives verdicts their classes; the catalogue of departures does.
+
+    Returns:
+        The files: for each name in `NAMES` one of each kind.
+
+    Raises:
+        UsageError: matplotlib is not installed, or there is no such kind.
+        RunDirectoryError: The run is damaged, or the files cannot be written.
+    """
+    _check(kinds)
+    return draw_digest(digest(run, rule), distributions(run), directory, kinds)
+
+
+def draw_digest(
+    found: Digest, times: Times, directory: Path, kinds: Sequence[str] = KINDS_OF_FILES
+) -> list[Path]:
+    """As `draw`, of what was read from a run before."""
+    _check(kinds)
+    files = []
+    for name in NAMES:
+        figure = drawn(name, found, times)
+        for kind in kinds:
+            file = directory / f"{name}.{kind}"
+            _save(figure, file, kind)
+            files.append(file)
+    return files
+
+
+def drawn(name: str, found: Digest, times: Times) -> Any:
+    """One of `NAMES` as a matplotlib Figure.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    with _styled():
+        if name == "timings":
+            return _timings(found.engines, times)
+        return _DRAWN[name](found)
+
+
+def picture(name: str, found: Digest, times: Times) -> bytes:
+    """One of `NAMES` as a small PNG, in few colours: what notebooks show and keep.
+
+    Raises:
+        UsageError: matplotlib is not installed.
+    """
+    figure = drawn(name, found, times)
+    image = require("PIL.Image", "report", "pictures")  # comes with matplotlib
+    large, small = io.BytesIO(), io.BytesIO()
+    with _styled():
+        figure.savefig(large, format="png", dpi=_DOTS_SMALL, metadata={"Software": None})
+    image.open(large).convert("RGB").quantize(48).save(small, format="png", optimize=True)
+    return small.getvalue()
+
+
+def _check(kinds: Sequence[str]) -> None:
+    require("matplotlib", "report", "figures")
+    for kind in kinds:
+        if kind not in KINDS_OF_FILES:
+            raise UsageError(f"no figures of kind {kind!r}", f"one of {', '.join(KINDS_OF_FILES)}")
+
+
+def _save(figure: Any, file: Path, kind: str) -> None:
+    """Write a figure; nothing of when and with what it was made."""
+    metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
+    with writing(file.parent), _styled():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, format=kind, dpi=_DOTS, metadata=metadata)
+
+
+@contextlib.contextmanager
+def _styled() -> Iterator[None]:
+    """Matplotlib as it comes, with this module's style and nothing of the user's."""
+    matplotlib = require("matplotlib", "report", "figures")
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_STYLE)
+        yield
+
+
+def _figure(height: float, panels: int = 1, **options: Any) -> tuple[Any, list[Any]]:
+    """A figure without a window, and its panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDE, height), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False, **options)
+    return figure, list(axes[0])
+
+
+def _rows_of(found: Digest, table: str, **wanted: object) -> list[Row]:
+    return [
+        row
+        for row in found.tables[table].rows
+        if all(row[name] == value for name, value in wanted.items())
+    ]
+
+
+def _compile(found: Digest) -> Any:
+    rows = _rows_of(found, "compile")
+    figure, (axes,) = _figure(1.1 + 0.32 * len(rows))
+    _stack(axes, [row["engine"] for row in rows], rows, _OF_OUTCOME)
+    axes.set_title("Schemas by outcome of compilation")
+    axes.set_xlabel("schemas")
+    axes.locator_params(axis="x", integer=True)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(_OF_OUTCOME))
+    return figure
+
+
+def _stack(
+    axes: Any, names: Sequence[str], rows: Sequence[Row], colours: Mapping[str, str]
+) -> None:
+    """Horizontal bars, one per row, stacked by the columns that have colours."""
+    left = np.zeros(len(rows))
+    for word, colour in colours.items():
+        counts = np.array([row[word] for row in rows], dtype=np.float64)
+        if counts.any():
+            axes.barh(names, counts, left=left, color=colour, label=_said(word), height=0.7)
+            for at, count in enumerate(counts):
+                if count and count >= 0.06 * max(1, sum(rows[at][one] for one in colours)):
+                    middle = left[at] + count / 2
+                    axes.text(middle, at, f"{count:,.0f}", ha="center", va="center", fontsize=7)
+        left += counts
+    axes.invert_yaxis()
+    axes.margins(x=0.01)
+
+
+def _errors(found: Digest) -> Any:
+    engines = found.engines
+    figure, panels = _figure(0.5 + 0.75 * max(2, len(engines)), 2, sharey=True)
+    for axes, (key, kind) in zip(panels, KINDS.items(), strict=True):
+        rows = {row["engine"]: row for row in _rows_of(found, "errors", evidence="walk", kind=kind)}
+        axes.set_xscale("log")
+        for number, word in enumerate(CLASSES):
+            at = np.arange(len(engines)) + (number - 1) * 0.27
+            counts = [rows[engine][word] for engine in engines]
+            drawn = np.maximum(counts, 1e-3)  # nothing at all is no length on such an axis
+            axes.barh(at, drawn, 0.25, color=_OF_CLASS[word], label=_said(word, 2))
+            for where, count in zip(at, counts, strict=True):
+                shown = f" {count:,}"
+                axes.text(max(count, 0.8), where, shown, va="center", fontsize=6.5)
+        most = max((row[word] for row in rows.values() for word in CLASSES), default=0)
+        axes.set_xlim(0.8, max(10, most) * 30)
+        axes.set_yticks(range(len(engines)), engines)
+        axes.set_title(key.replace("_", " ").capitalize())
+        axes.set_xlabel("tokens, proven (logarithmic)")
+        axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
+    panels[0].invert_yaxis()
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=3)
+    return figure
+
+
+def _said(word: str, many: int = 1) -> str:
+    plurals = {"bug": "bugs", "departure": "departures"}
+    return plurals.get(word, word) if many > 1 else word.replace("_", " ")
+
+
+_MEASURES = {
+    "share_of_schemas_with_a_bug": ("Schemas with a proven bug", "%", 100.0),
+    "bugs_per_million_mask_decisions": ("Bugs per million mask decisions", "", 1.0),
+}
+_OF_KIND = {
+    "any": ("any", _BLACK, "o"),
+    "false_acceptance": ("false acceptances", _VERMILLION, "s"),
+    "false_rejection": ("false rejections", _BLUE, "D"),
+}
+
+
+def _how_bad(found: Digest) -> Any:
+    engines = found.engines
+    figure, panels = _figure(0.8 + 0.55 * max(2, len(engines)), 2, sharey=True)
+    for axes, (measure, (title, unit, scale)) in zip(panels, _MEASURES.items(), strict=True):
+        for number, (kind, (label, colour, marker)) in enumerate(_OF_KIND.items()):
+            rows = _rows_of(found, "how_bad", measure=measure, kind=kind)
+            for at, row in enumerate(rows):
+                if row["value"] is None:
+                    continue
+                where = at + (number - 1) * 0.22
+                if row["low"] is not None:
+                    ends = (row["low"] * scale, row["high"] * scale)
+                    axes.plot(ends, (where, where), color=colour, linewidth=1.2)
+                axes.plot(row["value"] * scale, where, marker, color=colour, markersize=4)
+            axes.plot([], [], marker, color=colour, markersize=4, label=label)
+        axes.set_yticks(range(len(engines)), engines)
+        axes.set_ylim(len(engines) - 0.5, -0.5)
+        axes.set_title(title)
+        axes.set_xlabel(f"{unit or 'wrong bits per million'}, with 95% interval")
+        axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
+        axes.set_xlim(left=0)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=3)
+    return figure
+
+
+def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any, Any]]:
+    """Bugs of walks and instances by keyword and engine.
+
+    Returns:
+        The keywords, most cases first, and in how many cases there is a bug: shape
+        ``(keywords, engines)``. An error that is about no keyword is ``(none)``.
+    """
+    cases: dict[str, dict[str, int]] = {}
+    for row in _rows_of(found, "by_keyword", **{"kind": kind, "class": "bug"}):
+        of_engine = cases.setdefault(row["keyword"] or "(none)", {})
+        # the two kinds of evidence may be about the same case: no sum
+        of_engine[row["engine"]] = max(of_engine.get(row["engine"], 0), row["cases"])
+    order = sorted(cases, key=lambda one: (-sum(cases[one].values()), one))
+    table = [[cases[one].get(engine, 0) for engine in found.engines] for one in order]
+    return order, np.array(table, dtype=np.int64).reshape(len(order), len(found.engines))
+
+
+def _keywords(found: Digest) -> Any:
+    tables = {kind: keyword_counts(found, kind) for kind in KINDS.values()}
+    most = max([1, *(len(order) for order, _ in tables.values())])
+    figure, panels = _figure(1.1 + 0.2 * min(most, _KEYWORDS), 2)
+    top = max([10, *(int(counts.max()) for _, counts in tables.values() if counts.size)])
+    for axes, (kind, (order, counts)) in zip(panels, tables.items(), strict=True):
+        shown = counts[:_KEYWORDS]
+        _heat(axes, order[:_KEYWORDS], found.engines, shown, top)
+        left = len(order) - len(shown)
+        more = f" (first {_KEYWORDS} of {len(order)})" if left else ""
+        axes.set_title(f"{kind.replace('_', ' ').capitalize()}s{more}")
+    figure.suptitle("Cases with a bug, by keyword", x=0.01, ha="left", fontsize=9)
+    return figure
+
+
+def _heat(axes: Any, rows: Sequence[str], columns: Sequence[str], counts: Any, top: int) -> None:
+    from matplotlib.colors import LogNorm
+
+    if not len(rows):
+        axes.text(0.5, 0.5, "none", ha="center", va="center", transform=axes.transAxes)
+        axes.set_axis_off()
+        return
+    shown = np.where(counts > 0, counts, np.nan)
+    axes.imshow(shown, aspect="auto", cmap="YlOrRd", norm=LogNorm(1, top))
+    for (row, column), count in np.ndenumerate(counts):
+        if count:
+            dark = np.log(count) > 0.55 * np.log(top)
+            colour = "white" if dark else "black"
+            axes.text(column, row, f"{count:,}", ha="center", va="center", color=colour, fontsize=7)
+    axes.set_xticks(range(len(columns)), columns, fontsize=7)
+    axes.set_yticks(range(len(rows)), rows, fontsize=7)
+    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="#EEEEEE", linewidth=0.8)
+    axes.tick_params(which="both", length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _agreement(found: Digest) -> Any:
+    """Bars over a grid that says which engines accept and which reject, as in an UpSet plot."""
+    rows = _rows_of(found, "agreement")[:12]
+    engines = found.engines
+    from matplotlib.figure import Figure
+
+    height = 0.24 * max(2, len(engines))
+    figure = Figure(figsize=(_WIDE, 1.9 + height), layout="constrained")
+    bars, grid = figure.subplots(2, 1, sharex=True, height_ratios=(1.7, height))
+    places = range(len(rows))
+    tokens = [row["tokens"] for row in rows]
+    bars.bar(places, tokens, 0.6, color=_GREY)
+    for at, row in enumerate(rows):
+        text = f"{row['tokens']:,}\n{row['cases']:,} cases"
+        bars.text(at, row["tokens"], text, ha="center", va="bottom", fontsize=6.5)
+        accept, reject = (set(row[one].split(SEPARATOR)) for one in ("accept", "reject"))
+        for line, engine in enumerate(engines):
+            if engine in accept:
+                grid.plot(at, line, "o", color=_BLACK, markersize=6)
+            elif engine in reject:
+                grid.plot(at, line, "o", color="white", markeredgecolor=_BLACK, markersize=6)
+    if tokens:
+        bars.set_yscale("log")
+        bars.set_ylim(0.8, max(tokens) * 60)
+        grid.set_xlim(-0.6, max(len(rows), 4) - 0.4)
+    bars.set_ylabel("disputed tokens")
+    bars.set_title("Who accepts together (filled) and who rejects (open), by disputed tokens")
+    bars.tick_params(labelbottom=False, bottom=False)
+    grid.set_yticks(range(len(engines)), engines)
+    grid.set_ylim(len(engines) - 0.5, -0.5)
+    grid.tick_params(length=0, labelbottom=False)
+    grid.spines[:].set_visible(False)
+    return figure
+
+
+def _severity(found: Digest) -> Any:
+    engines = found.engines
+    figure, panels = _figure(1.0 + 0.32 * max(2, len(engines)), 2, sharey=True)
+    for axes, (key, kind) in zip(panels, KINDS.items(), strict=True):
+        rows = _rows_of(found, "severity", kind=kind)
+        left = np.zeros(len(rows))
+        totals = np.array([max(1, sum(row[one] for one in SEVERITIES)) for row in rows])
+        for word, colour in _OF_SEVERITY.items():
+            counts = np.array([row[word] for row in rows])
+            shares = 100 * counts / totals
+            axes.barh(range(len(rows)), shares, 0.7, left, color=colour, label=_said(word))
+            for at in np.flatnonzero(shares > 12).tolist():
+                middle = left[at] + shares[at] / 2
+                axes.text(middle, at, f"{counts[at]:,}", ha="center", va="center", fontsize=7)
+            left += shares
+        for at in np.flatnonzero(left == 0).tolist():
+            axes.text(1, at, "no bug", va="center", fontsize=7)
+        axes.set_yticks(range(len(engines)), engines)
+        axes.set_xlim(0, 100)
+        axes.set_title(f"{key.replace('_', ' ').capitalize()}, bugs")
+        axes.set_xlabel("% of tokens")
+    panels[0].invert_yaxis()
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=4)
+    return figure
+
+
+_TIMES = {
+    "time_to_first_mask": "Time to first mask",
+    "time_between_masks": "Time between masks",
+}
+_UNITS = {1e0: "1 µs", 1e1: "10 µs", 1e2: "100 µs", 1e3: "1 ms", 1e4: "10 ms", 1e5: "100 ms"}
+_UNITS |= {1e6: "1 s", 1e7: "10 s", 1e8: "100 s", 1e9: "1,000 s"}
+
+
+def _timings(engines: Sequence[str], times: Times) -> Any:
+    """What share took longer than a time: both axes logarithmic, so that tails are seen."""
+    figure, panels = _figure(2.6, 2, sharey=True)
+    least = 1e-1
+    for axes, (measure, title) in zip(panels, _TIMES.items(), strict=True):
+        ends = [1e2, 1e3]
+        for number, engine in enumerate(engines):
+            one = times[engine][measure]
+            if not one.n:
+                continue
+            longer = 1 - np.cumsum(one.counts) / one.n
+            longer = np.maximum(np.append(1.0, longer), 0.5 / one.n)
+            least = min(least, 0.5 / one.n)
+            values = np.append(one.values[:1], one.values)
+            colour, dashes = (some[number % len(some)] for some in (_OF_LINE, _DASHES))
+            axes.step(*_thinned(values, longer), color=colour, linestyle=dashes, label=engine)
+            ends += [float(values[0]), float(values[-1])]
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        ticks = [one for one in _UNITS if min(ends) / 10 < one < max(ends) * 10]
+        axes.set_xticks(ticks, [_UNITS[one] for one in ticks], rotation=30)
+        axes.minorticks_off()
+        axes.set_title(title)
+        axes.grid(color="#DDDDDD", linewidth=0.5)
+    ticks = [one for one in (1.0, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5) if one >= least]
+    panels[0].set_yticks(ticks, [f"{100 * one:g}%" for one in ticks])
+    panels[0].set_ylabel("share that took longer")
+    handles, labels = panels[1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=4)
+    return figure
+
+
+def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:
+    """A curve without the points that no eye tells apart."""
+    moved = np.round(np.log10(values) * 150), np.round(np.log10(shares) * 150)
+    keep = np.ones(len(values), dtype=np.bool_)
+    keep[1:-1] = (moved[0][1:-1] != moved[0][:-2]) | (moved[1][1:-1] != moved[1][:-2])
+    return values[keep], shares[keep]
+
+
+_DRAWN: Mapping[str, Callable[[Digest], Any]] = {
+    "compile": _compile,
+    "errors": _errors,
+    "how_bad": _how_bad,
+    "keywords": _keywords,
+    "agreement": _agreement,
+    "severity": _severity,
+}

@@ -1,0 +1,118 @@
+"""Everything that a report says of a run, as one JSON object; the page only lays it out."""
+
+from __future__ import annotations
+
+import functools
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from harness import __version__
+from harness.report.counts import Stored
+from harness.report.page.counted import Counted
+from harness.report.page.explained import SCHEMA_LIMIT, explained
+from harness.report.page.sampling import draw
+from harness.report.tally import summary
+from harness.runs.store import RunDirectory
+from harness.why.departures import Catalogue, classify, load_catalogue
+from harness.witnesses.replay import vocabulary_of
+
+SHOWN = 600
+"""Verdicts that a report shows unless it is told otherwise."""
+
+_VALIDATORS = ("jsonschema", "jsonschema-rs")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a report is to show.
+
+    Attributes:
+        shown_as: What the run is called in the commands that the report tells.
+        verdicts: How many verdicts it explains; 0 for none.
+        seed: Of their sample.
+        catalogue: The departures; None is the catalogue that comes with maskcourt.
+    """
+
+    shown_as: str
+    verdicts: int = SHOWN
+    seed: int = 0
+    catalogue: Catalogue | None = None
+
+
+def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
+    """All data of a report. The same run, request and validators always give the same.
+
+    Args:
+        run: The run, finished or not.
+        request: What to show.
+
+    Returns:
+        ``about``, ``summary`` (`harness.report.tally.summary`), the counts of
+        `harness.report.page.counted.Counted` by their names, ``catalogue`` (the departures that
+        occur), ``groups`` (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
+        (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+        UsageError: The vocabulary is not the one that the run was made with.
+    """
+    catalogue = request.catalogue or load_catalogue()
+    rule = functools.cache(functools.partial(classify, catalogue))  # asked for by every count
+    counted = Counted(Stored(run, rule))
+    departures = counted.departures()
+    sample = draw(run, rule, request.verdicts, request.seed)
+    found = explained(run, sample, vocabulary_of(run))
+    return {
+        "about": _about(run, request, found.verdicts),
+        "summary": summary(run, rule),
+        "errors": counted.errors(),
+        "keywords": counted.by_keyword(),
+        "families": counted.by_family(),
+        "sets": counted.sets(),
+        "fates": counted.fates(),
+        "failures": counted.failures(),
+        "departures": departures,
+        "catalogue": _used(catalogue, {row["departure"] for row in departures}),
+        "groups": sample.groups,
+        "verdicts": found.verdicts,
+        "cases": found.cases,
+        "manifest": _manifest(run),
+    }
+
+
+def _about(run: RunDirectory, request: Request, verdicts: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "run": request.shown_as,
+        "quoted": shlex.quote(request.shown_as),
+        "name": run.path.resolve().name,
+        "maskcourt": __version__,
+        "validators": {name: metadata.version(name) for name in _VALIDATORS},
+        "seed": request.seed,
+        "asked": request.verdicts,
+        "shown": len(verdicts),
+        "schema_limit": SCHEMA_LIMIT,
+    }
+
+
+def _used(catalogue: Catalogue, names: set[str]) -> list[dict[str, str]]:
+    return [
+        {
+            "id": one.id,
+            "class": one.class_,
+            "engine": one.engine,
+            "from": one.from_,
+            "source": one.source,
+            "says": one.says,
+        }
+        for one in catalogue
+        if one.id in names
+    ]
+
+
+def _manifest(run: RunDirectory) -> Mapping[str, Any]:
+    tables = run.manifest.get("tables")
+    rest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
+    return {**rest, "rows": tables and {name: one["rows"] for name, one in tables.items()}}

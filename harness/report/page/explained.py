@@ -1,0 +1,213 @@
+"""The verdicts that a report shows, each with all that a reader needs to see why it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.data.vocabulary import Vocabulary
+from harness.report.page.opinion_host import OpinionHost
+from harness.report.page.sampling import Sample
+from harness.report.page.schema_lines import laid_out
+from harness.runs.run_reader import ROW, Cursor, RunReader
+from harness.runs.store import RunDirectory
+from harness.witnesses.witness import WALK, Witness
+from harness.witnesses.witness_reader import TABLES, CaseWitnesses, spelled, witnesses
+
+SCHEMA_LIMIT = 12_000
+"""Characters beyond which a schema is abridged."""
+_BEFORE = (200, 2_000)
+"""Bytes that are kept of the begin and the end of a long text so far."""
+_AFTER = (1_500, 300)
+"""Of the begin and the end of a long completion."""
+_ERRORS = 400
+"""Characters of a validator's message that are kept."""
+
+_ABOUT = ("schema_pointer", "instance_pointer", "category", "detail")
+_REJECTIONS = ("false_rejection", "never_stops")
+
+
+@dataclass
+class Explained:
+    """Verdicts and the schemas that they are about, as JSON; see `explained`."""
+
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    cases: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Explained:
+    """The verdicts of a sample, in the order of the cases.
+
+    Returns:
+        ``verdicts``: of each ``id`` (its name for `replay`), ``group`` (see `Sample.groups`),
+        ``case``, ``number`` (of the walk or the instance), ``position``, ``place``, ``reason``,
+        ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
+        ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
+        ``special`` where it is no text), ``after_tokens``, ``ends``, ``accepter``, ``allowed``,
+        ``forbidden``, and ``said`` (see `harness.validation.opinions.opinions`; None where the
+        verdict rests on no text).
+        ``cases``: by name, ``lines``, ``spans`` and ``abridged`` of the schema, as in
+        `harness.report.page.schema_lines.Laid`.
+
+    Raises:
+        RunDirectoryError: The tables do not fit together.
+    """
+    found = Explained()
+    rows = _rows(RunReader(run), sample)
+    context = _Context(run)
+    with OpinionHost(run.manifest["identity"]["limits"]["memory"]) as host:
+        for case in witnesses(run, sample.choice, vocabulary):
+            verdicts = list(_of_case(case, sample, rows, context, vocabulary, host))
+            pointers = {one["schema_pointer"] for one in verdicts}
+            laid = laid_out(case.schema, sorted(pointers), SCHEMA_LIMIT)
+            found.verdicts += verdicts
+            found.cases[case.case] = {
+                "lines": laid.lines,
+                "spans": laid.spans,
+                "abridged": laid.abridged,
+                "size": len(case.schema),
+            }
+    return found
+
+
+def pieces(text: bytes, keep: tuple[int, int]) -> list[Any]:
+    """A text for JSON: one string, or the begin, how many bytes are left out, and the end.
+
+    A byte that is no part of a character stands as the surrogate ``U+DC00`` plus its value, which
+    no valid text holds (PEP 383).
+    """
+    first, last = keep
+    if len(text) <= first + last + 40:
+        return [text.decode("utf-8", "surrogateescape")]
+    while first < len(text) and text[first] & 0xC0 == 0x80:
+        first += 1
+    end = len(text) - last
+    while end > first and text[end] & 0xC0 == 0x80:
+        end -= 1
+    begin, rest = (part.decode("utf-8", "surrogateescape") for part in (text[:first], text[end:]))
+    return [begin, end - first, rest]
+
+
+def _rows(reader: RunReader, sample: Sample) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """The stored rows of the verdicts, by evidence and number."""
+    columns = {WALK: ["dispute", *_ABOUT]}
+    found: dict[tuple[str, int], Mapping[str, Any]] = {}
+    for evidence, table in TABLES.items():
+        names = columns.get(evidence, ["place", *_ABOUT])
+        for batch in reader.batches(table, names, sample.choice.of(evidence)):
+            found |= {(evidence, row[ROW]): row for row in batch.to_pylist()}
+    return found
+
+
+class _Context:
+    """What other tables say of the places of verdicts, read case by case."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        reader = RunReader(run)
+        self.engines = list(run.manifest["identity"]["engines"])
+        sides = ["walk", "position", "dispute", "accepters", "rejecters"]
+        self._disputes = Cursor(reader, "disputes", sides)
+        self._positions = Cursor(reader, "positions", ["walk", "position", "place"])
+
+    def enter(self, case: str) -> None:
+        """Go on to a case; cases must come in the order of the run."""
+        disputes, positions = self._disputes.of(case), self._positions.of(case)
+        self.sides = {
+            (row["walk"], row["position"], row["dispute"]): (row["accepters"], row["rejecters"])
+            for row in ([] if disputes is None else disputes.to_pylist())
+        }
+        self.places = {
+            (row["walk"], row["position"]): row["place"]
+            for row in ([] if positions is None else positions.to_pylist())
+        }
+
+    def who(self, one: Witness, row: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Which engines allow the token and which forbid it, as far as the run says so."""
+        sides = self.sides.get((one.place, len(one.before), row.get("dispute", -1)))
+        if one.evidence == WALK and sides is not None:
+            allowed, forbidden = (
+                [name for bit, name in enumerate(self.engines) if engines >> bit & 1]
+                for engines in sides
+            )
+            return allowed, forbidden
+        if one.kind == "mask_lies":  # its mask and its consumption do not say the same
+            return [], []
+        return ([], [one.engine]) if one.kind in _REJECTIONS else ([one.engine], [])
+
+
+def _of_case(
+    case: CaseWitnesses,
+    sample: Sample,
+    rows: Mapping[tuple[str, int], Mapping[str, Any]],
+    context: _Context,
+    vocabulary: Vocabulary,
+    host: OpinionHost,
+) -> Iterator[dict[str, Any]]:
+    """The verdicts of one case."""
+    context.enter(case.case)
+    for one in case.witnesses:
+        key = (one.evidence, one.number)
+        row = rows[key]
+        allowed, forbidden = context.who(one, row)
+        at_walk = context.places.get((one.place, len(one.before)), "")
+        asked = one.claim.ruling is not None
+        yield {
+            "id": one.name,
+            "group": sample.group_of[key],
+            "case": one.case,
+            "number": one.place,
+            "position": len(one.before),
+            "place": at_walk if one.evidence == WALK else row.get("place") or "",
+            "reason": one.reason,
+            "departure": sample.departures[key],
+            **{name: row.get(name) or "" for name in _ABOUT},
+            **_texts(one, vocabulary),
+            "accepter": one.accepter,
+            "allowed": allowed,
+            "forbidden": forbidden,
+            "said": _shortened(host.opinions(case.schema, one.text)) if asked else None,
+        }
+
+
+def _texts(one: Witness, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The text of a verdict in three parts: before the token, the token, and behind it."""
+    before = spelled(vocabulary, one.before)
+    token: dict[str, Any] | None = None
+    if one.token >= 0:
+        name = vocabulary.tokens[one.token]
+        token = {"id": one.token, "text": name.decode("utf-8", "surrogateescape")}
+        if vocabulary.special[one.token]:
+            token["special"] = True
+    own = spelled(vocabulary, [one.token]) if one.token >= 0 else b""
+    after = one.text[len(before) + len(own) :]
+    return {
+        "before": pieces(before, _BEFORE),
+        "token": token,
+        "after": pieces(after, _AFTER),
+        "after_tokens": len(one.completion),
+        "ends": ends(one.completion, vocabulary.eos_ids),
+    }
+
+
+def ends(completion: Sequence[int], eos_ids: Sequence[int]) -> bool:
+    """Whether a completion ends with an end of sequence."""
+    return bool(completion) and completion[-1] in eos_ids
+
+
+def _shortened(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with long messages cut."""
+    out = dict(said)
+    out["detail"] = _cut(str(said.get("detail", "")))
+    for name, one in said.items():
+        if isinstance(one, Mapping) and "errors" in one:
+            errors = [{**error, "message": _cut(error["message"])} for error in one["errors"]]
+            out[name] = {**one, "errors": errors}
+    return out
+
+
+def _cut(message: str) -> str:
+    """The begin and the end: validators quote the instance first and say what is wrong last."""
+    if len(message) <= _ERRORS:
+        return message
+    return f"{message[: _ERRORS - 150]} … {message[-150:]}"

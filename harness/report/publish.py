@@ -1,0 +1,186 @@
+"""Publish a run: small tables, its manifest and figures in one directory, a reading beside it.
+
+``python -m harness.report.publish RUN DIRECTORY`` writes into DIRECTORY, and a ``README.md`` into
+the directory above, which links what else was published there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.errors import MaskcourtError, UsageError
+from harness.report import exports, figures, reading
+from harness.report.counts import Classify, by_catalogue
+from harness.report.exports import as_markdown
+from harness.report.figure_tables import Digest, FigureTable, digest
+from harness.report.timing import distributions
+from harness.runs.store import RunDirectory, open_run, writing
+
+LARGEST = 1_000_000
+"""Bytes: all files of a publication together are smaller."""
+
+_CAPTIONS = {
+    "errors": "False acceptances and rejections: bugs beside what is warned of and declared.",
+    "how_bad": "Share of schemas with a proven bug, and errors per million mask decisions.",
+    "keywords": "On how many cases a bug is proven, by keyword.",
+    "compile": "Compilation.",
+    "agreement": "Which engines accept together where they do not all agree.",
+    "severity": "How likely a generating model is to meet the errors.",
+    "timings": "Times of the engines, taken inside their hosts.",
+}
+
+
+_STUDY = (
+    "The study whose method this is found that xgrammar under-constrains most, and that what can be"
+    " proven against llguidance are mostly rejections."
+)
+
+
+def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
+    """Write the tables (CSV), the manifest, the figures (SVG) and the reading of a finished run.
+
+    Args:
+        run: The run.
+        directory: Where to; the reading becomes ``README.md`` in the directory above.
+        rule: Gives verdicts their classes; the catalogue of departures does.
+
+    Returns:
+        The files.
+
+    Raises:
+        UsageError: The run is not finished, matplotlib is not installed, or it is too much.
+        RunDirectoryError: The run is damaged, or the files cannot be written.
+    """
+    if not run.finished:
+        raise UsageError(f"{run.path} is not finished", "run the same command again to go on")
+    found = digest(run, rule)
+    files = exports.write_digest(found, directory)
+    files += figures.draw_digest(found, distributions(run), directory, ("svg",))
+    written = {
+        directory / "manifest.json": json.dumps(manifest(run), indent=2, ensure_ascii=False) + "\n",
+        directory.parent / "README.md": readme(run, found, directory),
+    }
+    with writing(directory):
+        for file, text in written.items():
+            file.write_text(text, "utf-8")
+    files += written
+    if (size := sum(file.stat().st_size for file in files)) >= LARGEST:
+        raise UsageError(f"what is published of {run.path} has {size:,} bytes", f"< {LARGEST:,}")
+    return files
+
+
+def manifest(run: RunDirectory) -> dict[str, Any]:
+    """The run's manifest, without the checksums of what is not published."""
+    kept = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
+    if "machine" in kept:
+        system = str(kept["machine"].get("system", ""))
+        kept["machine"] = {**kept["machine"], "system": re.split(r"[-\s]", system)[0]}
+    rows = {name: one["rows"] for name, one in run.manifest["tables"].items()}
+    return {**kept, "rows": rows}
+
+
+def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
+    """The reading of a run, to stand in the directory above the published one."""
+    name = directory.name
+    parts = [
+        "# Results",
+        "Written from the tables by `make results`; every sentence is computed.",
+        f"## {name}",
+        _compared(run, found),
+        "### Against the original study",
+        _STUDY,
+        _items(reading.direction(found)),
+        *_figures(name, ("errors", "how_bad")),
+        "### What is proven",
+    ]
+    for engine in found.engines:
+        version = found.summary["engines"][engine].get("version", "?")
+        parts += [f"**{engine} {version}**", _items(reading.engine_sentences(found, engine))]
+    parts += _figures(name, ("keywords", "severity", "agreement"))
+    parts += ["### Why it may differ from the study"]
+    parts += [_items(reading.differences(found, run.manifest, _cleared(directory.parent)))]
+    parts += ["### Compilation and times", *_figures(name, ("compile", "timings"))]
+    parts += [_without_title(found.tables[one]) for one in ("compile", "timings")]
+    parts += ["### Files", _files(name, found), *_others(directory)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _compared(run: RunDirectory, found: Digest) -> str:
+    identity, summary = run.manifest["identity"], found.summary
+    families = {row["family"] for row in found.tables["cases"].rows}
+    data = str(identity.get("data", {}).get("name", "its data")).partition(":")[0]
+    seconds = "" if summary["seconds"] is None else f" in {summary['seconds'] / 60:,.0f} minutes"
+    walked = f"{summary['walked']:,} walked, {summary['positions']:,} positions"
+    return (
+        f"{summary['cases']:,} cases of `{data}` in {len(families)} families ({walked},"
+        f" {summary['disputed_tokens']:,} disputed tokens, {summary['resolved_tokens']:,}"
+        f" resolved){seconds}; seed {identity.get('rules', {}).get('seed')}. The words are those"
+        " of [docs/verdicts.md](../docs/verdicts.md); counts are lower bounds."
+    )
+
+
+def _items(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {one}" for one in sentences)
+
+
+def _figures(name: str, shown: Iterable[str]) -> list[str]:
+    return [f"![{_CAPTIONS[one]}]({name}/{one}.svg)" for one in shown]
+
+
+def _without_title(table: FigureTable) -> str:
+    return as_markdown(table).partition("\n\n")[2].rstrip("\n")
+
+
+def _files(name: str, found: Digest) -> str:
+    lines = [
+        f"- [{one}.csv]({name}/{one}.csv): {table.title[:1].lower()}{table.title[1:]}"
+        for one, table in found.tables.items()
+    ]
+    about = "engines, options, data, seed, limits, machine"
+    return "\n".join([*lines, f"- [manifest.json]({name}/manifest.json): {about}"])
+
+
+def _others(directory: Path) -> list[str]:
+    """Links to what else was published here."""
+    links = []
+    for file in sorted(directory.parent.glob("*/README.md")):
+        if file.parent.name != directory.name:
+            title = file.read_text("utf-8").partition("\n")[0].lstrip("# ").strip()
+            links.append(f"- [{title}]({file.parent.name}/README.md)")
+    return ["## Other results", "\n".join(links)] if links else []
+
+
+def _cleared(directory: Path) -> Mapping[str, Any] | None:
+    """What became of the false acceptances of one roll-out per token, if that was published."""
+    try:
+        text = (directory / "one-roll-out" / "comparisons.json").read_text("utf-8")
+        compared = [one["result"] for one in json.loads(text)["comparisons"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    rows = [row for result in compared for row in result.values()]
+    keys = ("false_acceptances", "cleared")
+    return {key: sum(int(row[key]) for row in rows) for key in keys}
+
+
+def main(arguments: list[str]) -> int:
+    """Publish as the command line asks; the exit code."""
+    try:
+        if len(arguments) != 2:
+            raise UsageError("say what to publish", "RUN DIRECTORY")
+        run, directory = map(Path, arguments)
+        files = publish(open_run(run), directory)
+    except MaskcourtError as error:
+        sys.stderr.write(f"maskcourt: {error}\n")
+        return error.exit_code
+    size = sum(file.stat().st_size for file in files)
+    sys.stderr.write(f"{len(files)} files, {size:,} bytes, read {directory.parent / 'README.md'}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

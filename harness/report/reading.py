@@ -1,0 +1,329 @@
+"""A reading of a run: what it proves, in sentences, each of them computed from the tables.
+
+The direction to compare with is that of the study whose method this is: xgrammar under-constrains
+most, and what can be proven against llguidance are mostly rejections. A sentence says whether a run
+shows the same, and the last part what may be the reason where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from harness.report.figure_tables import Digest, Row
+from harness.report.tally import KINDS
+
+ACCEPTANCE, REJECTION = KINDS.values()
+SHARE, RATE = "share_of_schemas_with_a_bug", "bugs_per_million_mask_decisions"
+
+LOOSE_IN_STUDY = "xgrammar"
+"""The engine that under-constrains most in the original study."""
+STRICT_IN_STUDY = "llguidance"
+"""The engine whose provable errors are mostly rejections there."""
+STUDIED = {"llguidance": "0.6.7", "outlines": "0.1.13", "xgrammar": "0.1.10"}
+"""The versions in MaskBench's published tables (the README of ``maskbench`` in
+https://github.com/guidance-ai/jsonschemabench)."""
+NOT_HERE = "llama.cpp"
+"""The engine of MaskBench's tables for which there is no adapter."""
+
+_KEYWORDS = 5
+"""Keywords that a sentence names."""
+
+
+def direction(found: Digest) -> list[str]:
+    """Whether a run shows what the original study showed, one sentence or two for each claim."""
+    return [*_loosest(found), *_beside(found), *_rejects(found)]
+
+
+def engine_sentences(found: Digest, engine: str) -> list[str]:
+    """What is proven against one engine: how much, on which keywords, where, how severe."""
+    of = found.summary["engines"][engine]
+    if not of["judged"]["cases"] and not of["share_with_bug"]["any"]["of"]:
+        return [f"{engine} was not judged in any case."]
+    parts = [_bad(found, engine), *_by_kind(found, engine), _located(of), _severe(of)]
+    parts += [_departing(found, engine), _open(of)]
+    return [one for one in parts if one]
+
+
+def differences(found: Digest, manifest: Mapping[str, Any], cleared: Row | None) -> list[str]:
+    """What may make a run differ from the original study.
+
+    Args:
+        found: The run's tables.
+        manifest: The run's manifest.
+        cleared: What became of the false acceptances of one roll-out per token, where that was
+            looked at: ``false_acceptances`` and ``cleared``.
+    """
+    engines = manifest["identity"]["engines"]
+    parts = [_versions(engines), _options(engines)]
+    parts.append(
+        f"Engines: {NOT_HERE}, which MaskBench measures too, is missing here; an error that only"
+        " another engine's acceptance can prove stays unproven without it."
+    )
+    parts += [_rule(found), _procedure(cleared), _sample(found, manifest)]
+    return [one for one in parts if one]
+
+
+def _loosest(found: Digest) -> list[str]:
+    by_tokens = _ranked(found, lambda engine: _bugs(found, engine, ACCEPTANCE))
+    by_schemas = _ranked(found, lambda engine: _ratio(found, engine, SHARE, ACCEPTANCE)["value"])
+    if not by_tokens or not _bugs(found, by_tokens[0], ACCEPTANCE):
+        return ["No engine is proven to let an invalid text through but by declared departures."]
+    most, widest = by_tokens[0], by_schemas[0]
+    tokens = _bugs(found, most, ACCEPTANCE)
+    share = _ratio(found, widest, SHARE, ACCEPTANCE)
+    first = f"Most false acceptances, by tokens, are {most}'s ({tokens:,}); " + (
+        "it also has them in the largest share of schemas"
+        if widest == most
+        else f"the largest share of schemas with one is {widest}'s"
+    )
+    text = f"{first}, {_interval(share)}."
+    same = [name == LOOSE_IN_STUDY for name in (most, widest)]
+    verdict = {
+        (True, True): f"That {LOOSE_IN_STUDY} under-constrains most is shown here, too.",
+        (True, False): f"That {LOOSE_IN_STUDY} under-constrains most is so here by tokens, not by"
+        " schemas.",
+        (False, True): f"That {LOOSE_IN_STUDY} under-constrains most is so here by schemas, not by"
+        " tokens.",
+        (False, False): f"That {LOOSE_IN_STUDY} under-constrains most is not shown here.",
+    }[same[0], same[1]]
+    if LOOSE_IN_STUDY not in found.engines:
+        verdict = f"{LOOSE_IN_STUDY}, which under-constrains most in the study, is not in this run."
+    return [text, verdict, *_overlapping(found, widest)]
+
+
+def _beside(found: Digest) -> list[str]:
+    """The two engines of the study's direction next to each other."""
+    if not {LOOSE_IN_STUDY, STRICT_IN_STUDY} <= set(found.engines):
+        return []
+    shown = [
+        f"{engine} lets through {_count(_bugs(found, engine, ACCEPTANCE), 'wrong token')}, in"
+        f" {_interval(_ratio(found, engine, SHARE, ACCEPTANCE))} of schemas"
+        for engine in (LOOSE_IN_STUDY, STRICT_IN_STUDY)
+    ]
+    return [f"Side by side: {'; '.join(shown)}."]
+
+
+def _overlapping(found: Digest, first: str) -> list[str]:
+    """Which engines' shares of schemas cannot be told from the largest."""
+    low = _ratio(found, first, SHARE, ACCEPTANCE)["low"]
+    near = [
+        engine
+        for engine in found.engines
+        if engine != first
+        and low is not None
+        and (high := _ratio(found, engine, SHARE, ACCEPTANCE)["high"]) is not None
+        and high >= low
+    ]
+    if not near:
+        return []
+    return [f"By schemas the interval of {first} overlaps with that of {_listed(near)}."]
+
+
+def _rejects(found: Digest) -> list[str]:
+    if STRICT_IN_STUDY not in found.engines:
+        return [f"{STRICT_IN_STUDY} is not in this run."]
+    accepted, rejected = (_bugs(found, STRICT_IN_STUDY, kind) for kind in (ACCEPTANCE, REJECTION))
+    if not accepted + rejected:
+        return [f"Nothing but declared departures is proven against {STRICT_IN_STUDY}."]
+    share = rejected / (accepted + rejected)
+    holds = "as in the study" if share > 0.5 else "other than in the study"
+    wrong = f"Of {accepted + rejected:,} wrong tokens that are {STRICT_IN_STUDY}'s bugs"
+    return [f"{wrong} {rejected:,} ({share:.1%}) are rejections, {holds}."]
+
+
+def _bad(found: Digest, engine: str) -> str:
+    share, rate = (_ratio(found, engine, measure, "any") for measure in (SHARE, RATE))
+    text = f"A bug is proven in {_interval(share)} of {share['of']:,} schemas"
+    if rate["value"] is None:
+        return f"{text}."
+    return f"{text}; {_number(rate)} of a million mask decisions are wrong."
+
+
+def _by_kind(found: Digest, engine: str) -> Iterable[str]:
+    for kind, verb in ((ACCEPTANCE, "lets through"), (REJECTION, "forbids")):
+        tokens, instances = _bugs(found, engine, kind), _bugs(found, engine, kind, "instance")
+        what = "wrong" if kind == ACCEPTANCE else "right"
+        text = f"It {verb} {_count(tokens, f'{what} token')} of walks" if tokens else ""
+        if instances:
+            on = _count(instances, f"{'invalid' if kind == ACCEPTANCE else 'valid'} instance")
+            text += f" and {on}" if text else f"It {verb} {on}"
+        if not text:
+            yield f"It {verb} no token wrongly but by what it declares."
+            continue
+        named = _keywords(found, engine, kind)
+        yield f"{text}; by keyword: {named}." if named else f"{text}."
+
+
+def _keywords(found: Digest, engine: str, kind: str) -> str:
+    """The keywords of bugs, those of most schemas first."""
+    wanted = {"engine": engine, "kind": kind, "class": "bug"}
+    cases: dict[str, tuple[int, int]] = {}
+    for row in _rows(found, "by_keyword", **wanted):
+        name = row["keyword"] or "none"
+        most, tokens = cases.get(name, (0, 0))
+        cases[name] = (max(most, row["cases"]), tokens + row["tokens"])
+    order = sorted(cases, key=lambda name: (-cases[name][0], -cases[name][1], name))
+    shown = [f"{name} ({_count(cases[name][0], 'case')})" for name in order[:_KEYWORDS]]
+    if more := len(order) - _KEYWORDS:
+        shown += [f"{_count(more, 'more keyword')}"] if more > 0 else []
+    return _listed(shown)
+
+
+def _located(of: Mapping[str, Any]) -> str:
+    tokens, located = (of["false_acceptances"][key] for key in ("tokens", "located"))
+    if not tokens:
+        return ""
+    return (
+        f"Of its false acceptances {located:,} of {tokens:,} ({located / tokens:.1%}) are located:"
+        " the error lies at the token itself; of the others it is there or later."
+    )
+
+
+def _severe(of: Mapping[str, Any]) -> str:
+    rejected = of["severity"][REJECTION]
+    total = sum(rejected.values())
+    if not total:
+        return ""
+    return (
+        f"Of its {total:,} rejections that are bugs {rejected['on_path']:,} forbid the token that a"
+        f" valid text is usually written with, {rejected['common']:,} another common one."
+    )
+
+
+def _departing(found: Digest, engine: str) -> str:
+    """How much of what is proven is declared or warned of, by entry of the catalogue."""
+    entries: dict[str, int] = {}
+    for row in _rows(found, "by_departure", engine=engine):
+        if row["departure"] and row["evidence"] == "walk":
+            entries[row["departure"]] = entries.get(row["departure"], 0) + row["tokens"]
+    if not entries:
+        return "Nothing that is proven against it is a departure that it declares or warns of."
+    order = sorted(entries, key=lambda name: (-entries[name], name))
+    shown = [f"`{name}` ({entries[name]:,})" for name in order[:_KEYWORDS]]
+    if len(order) > _KEYWORDS:
+        shown.append(_count(len(order) - _KEYWORDS, "more entry", "more entries"))
+    return (
+        f"Declared or warned of, and no bugs: {sum(entries.values()):,} tokens, {_listed(shown)}."
+    )
+
+
+def _open(of: Mapping[str, Any]) -> str:
+    parts = []
+    if unresolved := sum(of["unresolved"].values()):
+        parts.append(f"{unresolved:,} tokens stay unresolved")
+    if of["contested"]:
+        parts.append(f"{of['contested']:,} are contested and count for nobody")
+    return f"{' and '.join(parts)[:1].upper()}{' and '.join(parts)[1:]}." if parts else ""
+
+
+def _versions(engines: Mapping[str, Any]) -> str:
+    known = [name for name in engines if name in STUDIED]
+    if not known:
+        return ""
+    shown = [f"{name} {engines[name].get('version', '?')} ({STUDIED[name]})" for name in known]
+    return f"Versions: here (in MaskBench's published tables) {_listed(shown)}."
+
+
+def _options(engines: Mapping[str, Any]) -> str:
+    by_config: dict[str, list[str]] = {}
+    for name, one in engines.items():
+        by_config.setdefault(str(one.get("options", {}).get("config", "?")), []).append(name)
+    meaning = {
+        "spec": "as close to the specification as the engine can get",
+        "shipped": "as its users get it",
+    }
+    shown = [
+        f"{_listed(names)} {'is' if len(names) == 1 else 'are'} configured"
+        f" {meaning.get(config, 'in a way of its own')}"
+        for config, names in by_config.items()
+    ]
+    return f"Options: {'; '.join(shown)}. An engine in its defaults errs elsewhere."
+
+
+def _rule(found: Digest) -> str:
+    left: dict[str, dict[str, int]] = {}
+    for row in _rows(found, "errors", evidence="walk"):
+        if row["kind"] in KINDS.values() and (out := row["warned"] + row["departure"]):
+            left.setdefault(row["engine"], {})[row["kind"]] = out
+    if not left:
+        return "Departures: none was met, so that the rule for them changes nothing here."
+    shown = [
+        f"{engine} would have "
+        + _listed([f"{count:,} more {kind.replace('_', ' ')}s" for kind, count in kinds.items()])
+        for engine, kinds in left.items()
+    ]
+    return (
+        f"Departures: without the rule that what an engine declares is no bug, {'; '.join(shown)}."
+    )
+
+
+def _procedure(cleared: Row | None) -> str:
+    if cleared is None or not cleared["false_acceptances"]:
+        return ""
+    share = cleared["cleared"] / cleared["false_acceptances"]
+    return (
+        "Procedure: one roll-out per token charges an invalid text to the token that it began with;"
+        f" of such charges that were looked at again {share:.0%} have a valid completion, and are"
+        " somebody else's false rejection ([one-roll-out](one-roll-out/README.md))."
+    )
+
+
+def _sample(found: Digest, manifest: Mapping[str, Any]) -> str:
+    summary, cap = found.summary, manifest["identity"].get("rules", {}).get("cap")
+    text = f"Sample: {_count(summary['cases'], 'case')}, {summary['walked']:,} of them walked"
+    text += (
+        ", since a case is walked only where every engine compiled it"
+        if (manifest["identity"].get("rules", {}).get("panel") == "common")
+        else ""
+    )
+    if not summary["capped"]:
+        return f"{text}; every disputed token was resolved."
+    resolved, disputed = summary["resolved_tokens"], summary["disputed_tokens"]
+    return (
+        f"{text}; of {disputed:,} disputed tokens {resolved:,} were resolved ({cap} per dispute, a"
+        " seeded sample, and all on the reference's path), and counts are of those."
+    )
+
+
+def _rows(found: Digest, table: str, **wanted: object) -> list[Row]:
+    rows = found.tables[table].rows
+    return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+def _bugs(found: Digest, engine: str, kind: str, evidence: str = "walk") -> int:
+    rows = _rows(found, "errors", engine=engine, kind=kind, evidence=evidence)
+    return sum(int(row["bug"]) for row in rows)
+
+
+def _ratio(found: Digest, engine: str, measure: str, kind: str) -> Row:
+    (row,) = _rows(found, "how_bad", engine=engine, measure=measure, kind=kind)
+    return row
+
+
+def _ranked(found: Digest, value: Callable[[str], float | None]) -> list[str]:
+    """The engines, the largest value first; one without a value comes last."""
+    values = {one: -1.0 if (of := value(one)) is None else of for one in found.engines}
+    return sorted(values, key=lambda engine: -values[engine])
+
+
+def _interval(share: Row) -> str:
+    if share["value"] is None:
+        return "none"
+    text = f"{share['value']:.1%}"
+    return text if share["low"] is None else f"{text} ({share['low']:.1%} to {share['high']:.1%})"
+
+
+def _number(rate: Row) -> str:
+    text = f"{rate['value']:.3g}"
+    return text if rate["low"] is None else f"{text} ({rate['low']:.3g} to {rate['high']:.3g})"
+
+
+def _count(number: int, noun: str, plural: str | None = None) -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"

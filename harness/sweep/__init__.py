@@ -1,0 +1,1 @@
+"""Sweeps: many lanes on many machines, through the same function as on one."""

@@ -1,0 +1,122 @@
+"""Directories that several processes of a machine hold together; the last one removes them.
+
+Holding is a shared lock on a file beside the directory, which the system lets go of when a
+process dies in whatever way. So what can be locked for oneself alone is held by nobody: it is
+removed by whoever lets go last, and what the killed left behind by the next who holds anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+from harness.errors import MaskcourtError
+
+_READY = ".ready"
+_LOCK = ".lock"
+
+LONGEST_BASE = 40
+"""Letters. Ray puts Unix sockets below the directory, and their names may have 107."""
+
+
+class Held:
+    """A directory called `name`, held until `release` or the end of the process.
+
+    Args:
+        name: Who asks for the same name holds the same directory.
+        base: Where the directories are; by default one of the user's own for temporary files.
+
+    Raises:
+        MaskcourtError: The base directory belongs to somebody else.
+    """
+
+    def __init__(self, name: str, base: Path | None = None) -> None:
+        self.base = base or base_directory()
+        self.path = self.base / name
+        self._lock: IO[str] | None = _locked(self._lock_file)
+        self.path.mkdir(exist_ok=True)
+        sweep_up(self.base)
+
+    def filled(self, fill: Callable[[Path], object]) -> Path:
+        """The directory, after the first who asks has filled it; all others wait for that one."""
+        with (self.path / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (self.path / _READY).exists():
+                fill(self.path)
+                (self.path / _READY).touch()
+        return self.path
+
+    def release(self) -> None:
+        """Let go; the directory is removed unless others hold it."""
+        if self._lock is not None:
+            _remove_unheld(self._lock_file, self._lock)
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def _lock_file(self) -> Path:
+        return self.path.with_name(self.path.name + _LOCK)
+
+
+@contextlib.contextmanager
+def held(name: str) -> Iterator[Path]:
+    """Hold a directory for the time being."""
+    one = Held(name)
+    try:
+        yield one.path
+    finally:
+        one.release()
+
+
+def base_directory() -> Path:
+    """The user's own directory for what is held, made if it is not there.
+
+    Raises:
+        MaskcourtError: Somebody else has one of that name.
+    """
+    place = Path(tempfile.gettempdir())
+    if len(str(place)) > LONGEST_BASE:
+        place = Path("/tmp")  # noqa: S108 - the directory below it is the user's own
+    base = place / f"maskcourt-{os.geteuid()}"
+    base.mkdir(mode=0o700, exist_ok=True)
+    found = base.lstat()
+    if found.st_uid != os.geteuid() or base.is_symlink():
+        raise MaskcourtError(f"{base} belongs to somebody else", "set TMPDIR to another directory")
+    return base
+
+
+def sweep_up(base: Path) -> None:
+    """Remove what nobody holds."""
+    for file in base.glob(f"*{_LOCK}"):
+        with contextlib.suppress(OSError), file.open("r+") as lock:
+            _remove_unheld(file, lock)
+
+
+def _locked(file: Path) -> IO[str]:
+    """The lock file, locked together with others; not one that was removed meanwhile."""
+    while True:
+        lock = file.open("a+")
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(file.stat(), os.fstat(lock.fileno())):
+                return lock
+        lock.close()
+
+
+def _remove_unheld(file: Path, lock: IO[str]) -> None:
+    """Remove a directory and its lock file if only `lock`, opened from it, can hold it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(file.stat(), os.fstat(lock.fileno())):
+            shutil.rmtree(re.sub(f"{re.escape(_LOCK)}$", "", str(file)), ignore_errors=True)
+            file.unlink()
