@@ -23,12 +23,12 @@ from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import InputError
 from harness.method.case_run import Rules, reference_problem
 from harness.method.resolve import Effort
+from harness.processes import compiled_cache, slow_schemas
 from harness.processes.engines import EngineSpec, parse_specs
 from harness.processes.environments import provide_all
-from harness.processes.lanes import LaneSettings, default_lanes, run_lanes
+from harness.processes.lanes import LaneSettings, default_ahead, default_lanes, run_lanes
 from harness.processes.panel import Limits
 from harness.processes.scratch import saved_vocabulary
-from harness.processes.slow_schemas import default_directory
 from harness.report.progress import RunProgress
 from harness.runs.run_place import LocalPlace, Place
 from harness.runs.store import SESSIONS, RunDirectory
@@ -87,7 +87,9 @@ class LocalLanes:
 
     def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
         """See `Executor.run`."""
-        run_lanes(settings, self.lanes(cases), begin, progress.case_stored)
+        lanes = self.lanes(cases)
+        settings = replace(settings, ahead=default_ahead(lanes) if cases > lanes else 0)
+        run_lanes(settings, lanes, begin, progress.case_stored)
 
 
 def bench(request: BenchRequest) -> RunDirectory:
@@ -159,7 +161,8 @@ class _Bench:
                 self.request.rules,
                 self.request.resolver,
                 self.request.effort,
-                str(default_directory()),
+                str(slow_schemas.default_directory()),
+                None if (kept_in := compiled_cache.default_directory()) is None else str(kept_in),
             )
             self.executor.run(settings, len(self.selected), self._begin, self.progress)
         run = self.run_directory

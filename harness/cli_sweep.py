@@ -38,7 +38,7 @@ from harness.errors import UsageError
 @click.option(
     "--lane-memory",
     type=Size(),
-    help="Memory that a lane is taken to need.  [default: 1G and 1G per engine]",
+    help="Memory that a lane is taken to need.  [default: 1G, and 1G per engine's host]",
 )
 @run_options
 def sweep(**options: Any) -> None:

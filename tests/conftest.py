@@ -31,6 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _remember_nothing_of_other_runs(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["MASKCOURT_SLOW_SCHEMAS"] = str(tmp_path_factory.mktemp("slow-schemas"))
+    os.environ["MASKCOURT_COMPILED"] = ""
 
 
 @pytest.fixture(scope="session")

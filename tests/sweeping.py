@@ -178,6 +178,7 @@ def main() -> None:
         share = {
             "node_ip_address": "127.0.0.1",
             "dashboard_host": "127.0.0.1",
+            "dashboard_agent_listen_port": 0,  # there may be other clusters here
             "object_store_memory": 80 << 20,
             "memory": 4 << 30,
         }

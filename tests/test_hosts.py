@@ -88,7 +88,9 @@ class TestAnswers:
         assert host.request(opened).head["sha256"] == vocabulary.sha256
         host.request({"do": "compile", "schema": '{"const": 5}'})
         assert not host.board.masks.any()
-        host.request({"do": "walk", "from": 0}, {"tokens": np.array([-1, ord("5")], dtype=np.int32)})
+        host.request(
+            {"do": "walk", "from": 0}, {"tokens": np.array([-1, ord("5")], dtype=np.int32)}
+        )
         assert host.board.progress[0] == 2
         assert np.flatnonzero(host.board.masks[0]).tolist() == [ord("5") // 32]
         host.close()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from harness.sweep.held import base_directory
 from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
 from tests.sweeping import (
     CASES,
@@ -167,6 +168,19 @@ class TestKilled:
         assert tables(runs["sweep"]) == tables(runs["bench"])
 
 
+class TestInterrupted:
+    def test_lanes_end_and_the_cluster_stays(self, cases, nodes, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
+            lanes = [parent(cases.host_at(gate)) for gate in GATES]
+            below = [deeper for lane in lanes for deeper in descendants(lane)]
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(60) == 130, log.read_text()
+        until(lambda: all(map(is_gone, [*lanes, *below])))
+        last = log.read_text().strip().splitlines()[-1]
+        assert last.startswith("maskcourt: interrupted; finished cases are kept")
+
+
 class TestAtUrl:
     def test_a_run_is_finished_there_after_a_driver_died(self, cases, nodes, tmp_path):
         there, log = tmp_path / "there", tmp_path / "log"
@@ -210,18 +224,8 @@ class TestOnThisMachine:
         until(lambda: all(map(is_gone, below)))
         assert listening == []
         assert len(below) > 5
+        assert not (base_directory() / f"r{process.pid}").exists()
         assert tables(out) == tables(cases.root / "local")
-
-    def test_an_interrupt_ends_all_of_it(self, cases, tmp_path):
-        out, log = tmp_path / "run", tmp_path / "log"
-        with begun(cases.arguments("sweep", out, "--lanes", 1), log) as process:
-            cases.host_at(2)
-            below = descendants(process.pid)
-            os.killpg(process.pid, signal.SIGINT)
-            assert process.wait(60) == 130, log.read_text()
-        until(lambda: all(map(is_gone, below)))
-        last = log.read_text().strip().splitlines()[-1]
-        assert last.startswith("maskcourt: interrupted; finished cases are kept")
 
 
 class TestWithoutRay:

@@ -89,14 +89,14 @@ def test_nothing_is_lost_and_nothing_is_doubled(count, deadly, seed):
 
 class TestDeaths:
     def test_the_first_cases_of_a_claim_are_suspects_and_the_rest_is_not(self):
-        ledger = Ledger(facts(40), 1)
+        ledger = Ledger(facts(40), 1, at_once=2)
         unit = claimed(ledger, "a")
         assert len(unit) > 3
         ledger.died("a", nothing_stored)
         assert set(ledger.deaths) == set(unit[:2])
 
     def test_a_suspect_is_run_alone(self):
-        ledger = Ledger(facts(40), 2)
+        ledger = Ledger(facts(40), 2, at_once=2)
         claimed(ledger, "busy")
         unit = claimed(ledger, "a")
         ledger.died("a", nothing_stored)
@@ -104,7 +104,7 @@ class TestDeaths:
         assert ledger.claim("b") == Claim((unit[0],), alone=True)
 
     def test_neighbours_of_a_deadly_case_are_not_given_up(self):
-        ledger = Ledger(facts(40), 1)
+        ledger = Ledger(facts(40), 1, at_once=2)
         deadly, neighbour = claimed(ledger, "a")[:2]
         ledger.died("a", nothing_stored)
         given_up = []

@@ -1,12 +1,12 @@
 """The service inside an engine's host: everything that touches the engine, hot loops included.
 
 Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
-``compile``, ``goto`` (replay consumed tokens), ``walk`` (consume a token, then mask; a batch of
-them), ``prove`` (which continuation of a list each disputed token is allowed to take to the end),
-``confirm`` (the same for one completion each, mask by mask), ``roll_out``, ``exhaust`` (whether
-any completion exists within a limit), ``lengthen`` (how often one token may follow itself) and
-``probe`` (whole texts from the start, mask by mask). Masks are written to a board that the
-coordinator reads.
+``compile``, ``keep`` (the compilation, for later runs), ``goto`` (replay consumed tokens), ``walk``
+(consume a token, then mask; a batch of them), ``prove`` (which continuation of a list each disputed
+token is allowed to take to the end), ``confirm`` (the same for one completion each, mask by mask),
+``roll_out``, ``exhaust`` (whether any completion exists within a limit), ``lengthen`` (how often
+one token may follow itself) and ``probe`` (whole texts from the start, mask by mask). Masks are
+written to a board that the coordinator reads.
 
 The engine walks ahead: what is asked about a position (``at``) is asked when its masks, and those
 of some positions behind it, are known. So there are two matchers, one at the end of the walk and
@@ -15,6 +15,7 @@ one that follows to where something is asked.
 
 from __future__ import annotations
 
+import math
 import mmap
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +27,12 @@ from harness.data.vocabulary import Vocabulary
 from harness.method.rollout import ENDINGS, Preferences, exhausted, roll_out
 from harness.processes import wire
 from harness.processes.board import Board, size_of
+from harness.processes.compiled_cache import (
+    Compilation,
+    CompiledCache,
+    compile_or_restore,
+    open_cache,
+)
 from harness.processes.host_worker import load
 from harness.processes.probe import arrays_of, probe
 from harness.protocol import (
@@ -57,6 +64,8 @@ class EngineService:
         self._at = 0
         self._preferences: Preferences | None = None
         self._strict = False
+        self._cache: CompiledCache | None = None
+        self._compilation: tuple[str, Compilation] | None = None
         self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
     def handle(self, message: wire.Message) -> wire.Message:
@@ -67,6 +76,7 @@ class EngineService:
             "open": self.open,
             "check": self.check,
             "compile": self.compile,
+            "keep": self.keep,
             "goto": self.goto,
             "walk": self.walk,
             "prove": self.prove,
@@ -86,6 +96,9 @@ class EngineService:
         self.board = Board(memory, self.vocabulary.words)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = load(head["engine"])(self.vocabulary, head["options"])
+        self._cache = open_cache(
+            head.get("cache"), self.engine, self.vocabulary.sha256, head.get("memory", 4 << 30)
+        )
         info = self.engine.info
         return wire.Message(
             {
@@ -119,20 +132,33 @@ class EngineService:
         )
 
     def compile(self, message: wire.Message) -> wire.Message:
-        """Compile a schema and stand at its start; the first mask belongs to the time."""
-        self.start = self.here = self._ahead = None
-        self._strict = bool(message.head.get("strict"))
-        began = time.process_time()
+        """Compile a schema and stand at its start; the first mask belongs to the time.
+
+        Where a compilation of the same was kept, and would have been within ``limit`` seconds, it
+        is restored; the times are those of the compilation. ``keep`` in the answer asks for the
+        command of that name, which takes time of its own.
+        """
+        head = message.head
+        self.start = self.here = self._ahead = self._compilation = None
+        self._strict = bool(head.get("strict"))
+        limit = head.get("limit", math.inf)
         try:
-            start = self.engine.compile(message.head["schema"])
+            one = compile_or_restore(self.engine, head["schema"], self._buffer, self._cache, limit)
         except Refused as refusal:
             return wire.Message({"refused": str(refusal)[:2000]})
-        compiled = time.process_time()
-        start.mask(self._buffer)
-        masked = time.process_time()
-        self.start = start
-        self._begin(start.clone(), [])
-        return wire.Message({"compile": compiled - began, "first_mask": masked - compiled})
+        self.start = one.start
+        self._begin(one.start.clone(), [])
+        keep = self._cache is not None and self._cache.worth_keeping(one)
+        self._compilation = (head["schema"], one) if keep else None
+        times = {"compile": one.compile_seconds, "first_mask": one.first_mask_seconds}
+        return wire.Message({**times, "restored": one.restored, "keep": keep})
+
+    def keep(self, _message: wire.Message) -> wire.Message:
+        """Keep the last compilation for later runs."""
+        if self._cache is not None and self._compilation is not None:
+            self._cache.keep(*self._compilation)
+        self._compilation = None
+        return wire.Message({})
 
     def goto(self, message: wire.Message) -> wire.Message:
         """Stand where the start state is after the given tokens."""

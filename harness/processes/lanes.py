@@ -48,6 +48,10 @@ from harness.validation.judge import Judge
 MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
 
+PANEL_BYTES = 4 << 30
+"""What a panel's hosts and their share of a lane need at most, as a rule: three engines on
+MaskBench reached 3.7 GiB."""
+
 _LOOK = 0.05
 """Seconds between two looks after compilations."""
 
@@ -64,6 +68,8 @@ class LaneSettings:
     effort: Effort = field(default_factory=Effort)
     slow_schemas: str | None = None
     """Directory of what is remembered of slow compilations; None remembers nothing."""
+    compiled: str | None = None
+    """Directory of compilations that are kept; None keeps none."""
     ahead: int = 0
     """Cases whose schemas are compiled while another one is walked; each takes hosts of its own."""
 
@@ -90,7 +96,14 @@ class Lane:
         self.runners: list[CaseRun] = []
         for _ in range(1 + settings.ahead):
             words = self.vocabulary.words
-            panel = Panel(settings.specs, settings.vocabulary_path, words, settings.limits, slow)
+            panel = Panel(
+                settings.specs,
+                settings.vocabulary_path,
+                words,
+                settings.limits,
+                slow,
+                settings.compiled,
+            )
             panel.meanwhile = self._look_after
             self.runners.append(
                 CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
@@ -421,6 +434,13 @@ def _failed(case: Case, status: str, message: str) -> Rows:
 
 def default_lanes() -> int:
     """As many lanes as processors, two at most per 8 GiB of memory."""
-    processors = len(os.sched_getaffinity(0))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(processors, memory // (4 << 30)))
+    return max(1, min(len(os.sched_getaffinity(0)), _memory() // PANEL_BYTES))
+
+
+def default_ahead(lanes: int) -> int:
+    """How many cases a lane compiles ahead: one, where there is memory for its hosts."""
+    return 1 if _memory() >= 2 * lanes * PANEL_BYTES else 0
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -31,6 +31,9 @@ from harness.processes.slow_schemas import SlowSchemas
 Ask = tuple[Mapping[str, object], Mapping[str, wire.Array]]
 Answer = wire.Message | Failure
 
+KEEP_SECONDS = 60.0
+"""Processor time for keeping a compilation."""
+
 T = TypeVar("T")
 Step = Generator[None, Answer, T]
 """What takes several answers of one engine: it asks, waits to be given the answer, goes on."""
@@ -77,12 +80,14 @@ class Panel:
         words: Words of its masks.
         limits: What a request may cost.
         slow: What is remembered of slow compilations; None remembers nothing.
+        kept_in: The directory of compilations that are kept; None keeps none.
 
     Attributes:
         meanwhile: Called again and again while engines are waited for.
     """
 
     meanwhile: Callable[[], None] | None = None
+    _kept_in: str | None = None
     _slow: SlowSchemas | None = None
 
     def __init__(
@@ -92,8 +97,10 @@ class Panel:
         words: int,
         limits: Limits,
         slow: SlowSchemas | None = None,
+        kept_in: str | None = None,
     ) -> None:
         self._slow = slow
+        self._kept_in = kept_in
         self.specs = tuple(specs)
         self.limits = limits
         self.infos: list[dict[str, Any]] = [{} for _ in specs]
@@ -138,6 +145,8 @@ class Panel:
             "options": dict(self.specs[index].options),
             "vocabulary": self._vocabulary_path,
             "board": self._hosts[index].board_descriptor,
+            "cache": self._kept_in,
+            "memory": self.limits.memory,
         }
         self._submit({index: (head, {})}, self._hosts[index].spec.start_seconds)
         answer = yield
@@ -206,8 +215,8 @@ class Panel:
         """Wait until there is something to go on with, or `timeout` seconds."""
         wait(self.busy(), timeout)
 
-    def _compiling(self, index: int) -> Step[Outcome]:
-        """Bring one host up if it is down, and have the schema compiled in it."""
+    def _compiling(self, index: int, *, keep: bool = True) -> Step[Outcome]:
+        """Bring one host up if it is down, and have the schema compiled in it, and kept."""
         host, schema = self._hosts[index], self._schema
         host.output()
         if not self._up(index):
@@ -222,9 +231,16 @@ class Panel:
             limit = self._slow.limit(recalled)
             if recalled == "timed_out":
                 return timed_out
-        head = {"do": "compile", "schema": schema, "strict": index in self._strict}
+        strict = index in self._strict
+        head = {"do": "compile", "schema": schema, "strict": strict, "limit": limit}
         self._submit({index: (head, {})}, limit)
-        outcome = self._compiled((yield))
+        answer = yield
+        outcome = self._compiled(answer)
+        if keep and isinstance(answer, wire.Message) and answer.head.get("keep"):
+            self._submit({index: ({"do": "keep"}, {})}, KEEP_SECONDS)
+            yield
+            if not host.running:  # of what nobody asked for: nothing is held against the engine
+                return (yield from self._compiling(index, keep=False))
         self._opened[index] = host.running
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):

@@ -199,6 +199,7 @@ def _started(nodes: int) -> Any:
         "object_store_memory": OBJECT_STORE,
         "node_ip_address": "127.0.0.1",
         "dashboard_host": "127.0.0.1",
+        "dashboard_agent_listen_port": 0,  # the usual one may be that of another cluster
     }
     head = {"include_dashboard": False, "include_log_monitor": False, "_system_config": _HEALTH}
     try:

@@ -200,7 +200,7 @@ class Dispatch:
         self._cases = pack_cases(jobs, self.order.settings.rules.walks)
         self._pieces = [self.ray.put(piece) for piece in self._cases.pieces]
         self._index = self.ray.put(self._cases.index)
-        self._ledger = Ledger(self._cases.facts, self.count)
+        self._ledger = Ledger(self._cases.facts, self.count, 1 + self.order.settings.ahead)
 
     def _begin_lane(self, lane: _Lane) -> None:
         assert self._run is not None

@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from harness.processes.lanes import MAX_DEATHS
 from harness.sweep.packing import CaseFacts, CostModel, Unit, pack
 
-AT_ONCE = 2
-"""Cases that a lane may have in hand: one that is walked, one that is compiled ahead."""
-
 REPACK = 4
 """Units are packed anew when so many cases per lane were learned from since the last time."""
 
@@ -40,16 +37,16 @@ class Ledger:
     Args:
         facts: The cases.
         lanes: How many lanes will take them.
-        costs: What they are expected to cost; learns from what is stored.
+        at_once: How many cases a lane may have in hand: the one that is walked, and those whose
+            schemas are compiled ahead.
     """
 
-    def __init__(
-        self, facts: Iterable[CaseFacts], lanes: int, costs: CostModel | None = None
-    ) -> None:
+    def __init__(self, facts: Iterable[CaseFacts], lanes: int, at_once: int = 1) -> None:
         self.facts = {one.ordinal: one for one in facts}
         self.deaths: dict[int, int] = {}
         self._lanes = lanes
-        self._costs = costs or CostModel()
+        self._at_once = at_once
+        self._costs = CostModel()
         self._left = set(self.facts)
         self._claimed: dict[str, list[int]] = {}
         self._suspects: deque[int] = deque()
@@ -105,7 +102,7 @@ class Ledger:
         stored = [ordinal for ordinal in claimed if is_stored(ordinal)]
         self._left.difference_update(stored)
         open_ = [ordinal for ordinal in claimed if ordinal not in set(stored)]
-        suspects = open_[:AT_ONCE] if by_itself else []
+        suspects = open_[: self._at_once] if by_itself else []
         given_up = []
         for ordinal in suspects:
             self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1

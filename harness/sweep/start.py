@@ -37,7 +37,7 @@ class SweepRequest:
         address: Of an existing cluster.
         submit: The dashboard of a cluster that this is submitted to as a job.
         lane_cpus: Processors that a lane is declared to need.
-        lane_memory: Bytes of memory; None declares 1 GiB and 1 GiB per engine.
+        lane_memory: Bytes of memory; None declares what `memory_of` says.
     """
 
     bench: BenchRequest
@@ -69,6 +69,11 @@ def start(request: SweepRequest) -> RunDirectory:
     return run_with(RayLanes(request), request.bench, place)
 
 
+def memory_of(engines: int, panels: int) -> int:
+    """Bytes that a lane is declared to need: 1 GiB for itself, 1 GiB for each host of an engine."""
+    return (1 + engines * panels) * GIB
+
+
 class RayLanes:
     """Lanes in Ray actors: what `harness.bench.LocalLanes` is for one machine."""
 
@@ -82,8 +87,8 @@ class RayLanes:
 
     def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
         """See `harness.bench.Executor.run`."""
-        needs = self._needs(settings)
         with self._cluster() as cluster:
+            settings, needs = self._ahead(settings, cluster)
             self._count = self._counted(cluster, needs, progress)
             vocabulary = Path(settings.vocabulary_path)
             sha256 = Vocabulary.load(vocabulary).sha256
@@ -100,9 +105,19 @@ class RayLanes:
         for line in dispatch.summary():
             progress.say(line)
 
-    def _needs(self, settings: LaneSettings) -> LaneNeeds:
-        memory = self.request.lane_memory or (1 + len(settings.specs)) * GIB
-        return LaneNeeds(self.request.lane_cpus, memory)
+    def _ahead(self, settings: LaneSettings, cluster: Cluster) -> tuple[LaneSettings, LaneNeeds]:
+        """Whether lanes compile a case ahead, as they do where that costs no lane its memory."""
+        plain, ahead = (
+            LaneNeeds(self.request.lane_cpus, memory_of(len(settings.specs), panels))
+            for panels in (1, 2)
+        )
+        if (declared := self.request.lane_memory) is not None:
+            both = declared >= ahead.memory
+            plain = ahead = replace(plain, memory=declared)
+        else:
+            wanted = min(self.request.bench.lanes or cluster.carries(plain), cluster.carries(plain))
+            both = cluster.carries(ahead) >= wanted
+        return replace(settings, ahead=int(both)), ahead if both else plain
 
     def _cluster(self) -> AbstractContextManager[Cluster]:
         if self.request.address is not None:
