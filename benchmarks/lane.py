@@ -205,9 +205,9 @@ class MeteredJudge(Judge):
 class Observed:
     """A resolver that does as `inner` does at the chosen positions, and nothing elsewhere."""
 
-    def __init__(self, inner: Resolver | None, way: Way) -> None:
-        self.name = "none" if inner is None else inner.name
-        self.one_clears_all = inner is None or inner.one_clears_all
+    def __init__(self, inner: Resolver, way: Way) -> None:
+        self.name = inner.name
+        self.one_clears_all = inner.one_clears_all
         self.resolved: list[Resolved] = []
         self._inner = inner
         self._way = way
@@ -215,7 +215,7 @@ class Observed:
     def resolve(self, scene: Scene, context: Context) -> None:
         """Fill `scene.findings`, or leave them as they are."""
         disputed = _disputed(scene.position)
-        if self._inner is None or not self._chosen(scene.position.number, disputed):
+        if not self._chosen(scene.position.number, disputed):
             return
         wall, cpu = time.perf_counter(), time.process_time()
         self._inner.resolve(scene, context)
@@ -252,8 +252,7 @@ class BenchLane:
         self.vocabulary = Vocabulary.load(vocabulary_path)
         words = self.vocabulary.words
         self.panel, self.judge = (make or _panel_and_judge)(specs, vocabulary_path, words, limits)
-        nobody = Observed(None, Way())
-        self._runner = CaseRun(self.panel, self.judge, self.vocabulary, nobody, Rules())
+        self._runner = CaseRun(self.panel, self.judge, self.vocabulary, None, Rules())
 
     def open(self) -> None:
         """Start the engines.
@@ -272,9 +271,11 @@ class BenchLane:
 
     def run(self, case: Case, way: Way) -> Ran:
         """Run one case and store its rows in a directory that is thrown away."""
-        inner = None if way.resolver == "none" else RESOLVERS[way.resolver](Effort())
-        observed = Observed(inner, way)
-        self._runner.resolver = observed
+        resolved: list[Resolved] = []
+        self._runner.resolver = None
+        if way.resolver != "none":
+            observed = Observed(RESOLVERS[way.resolver](Effort()), way)
+            self._runner.resolver, resolved = observed, observed.resolved
         self._runner.rules = Rules(seed=way.seed, cap=way.cap)
         head = {"do": "meter", "on": way.timed}
         self.panel.ask({index: (head, {}) for index in range(len(self.panel))})
@@ -284,7 +285,7 @@ class BenchLane:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         hosts = self.spent()
         seconds, size = _store(rows)
-        return _ran(case, way, rows, observed.resolved, hosts, (wall, cpu, seconds, size))
+        return _ran(case, way, rows, resolved, hosts, (wall, cpu, seconds, size))
 
     def spent(self) -> dict[str, HostSpent]:
         """What every host has spent since this was last asked."""

@@ -172,12 +172,20 @@ def set_bits(ids: Iterable[int], words: int) -> Mask:
     return np.packbits(bits, bitorder="little").view(np.uint32)
 
 
+_MANY = 256
+"""Words; from about so many on it is faster to look at all bits of a mask."""
+
+
 def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     """The ids below `size` whose bits are set in `mask`, ascending."""
     words = np.flatnonzero(mask)
-    bits = np.unpackbits(mask[words].view(np.uint8), bitorder="little").reshape(-1, 32)
-    rows, columns = np.nonzero(bits)
-    ids = (words[rows] * 32 + columns).astype(np.int32)
+    if len(words) > _MANY:
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little", count=size)
+        every: npt.NDArray[np.int32] = np.flatnonzero(bits.view(np.bool_)).astype(np.int32)
+        return every
+    bits = np.unpackbits(mask[words].view(np.uint8), bitorder="little")
+    at = np.flatnonzero(bits.view(np.bool_))
+    ids: npt.NDArray[np.int32] = (words[at >> 5] * 32 + (at & 31)).astype(np.int32)
     return ids[ids < size]
 
 

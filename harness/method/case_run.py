@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.completion.continuations import Context, Continuations
+from harness.completion.continuations import Continuations
 from harness.data.canonical import Canonical
 from harness.data.cases import Case, styled
 from harness.data.vocabulary import Vocabulary
@@ -66,14 +66,22 @@ class Rules:
 
 
 class CaseRun:
-    """Runs cases one after the other on one panel and one judge."""
+    """Runs cases one after the other on one panel and one judge.
+
+    Args:
+        panel: The engines.
+        judge: The validators.
+        vocabulary: The shared one.
+        resolver: How disputes are resolved; None only walks and counts them.
+        rules: What is done with each case.
+    """
 
     def __init__(
         self,
         panel: Panel,
         judge: Judge,
         vocabulary: Vocabulary,
-        resolver: Resolver,
+        resolver: Resolver | None,
         rules: Rules,
     ) -> None:
         self.panel = panel
@@ -146,6 +154,7 @@ class _Run:
         self.failures: dict[int, int] = {}
         self.probes = Probes(tools.vocabulary)
         self.schema: Any = None
+        self.known: Continuations | None = None
         tools.panel.begin_compile(case.schema, distrusted=distrusted)
 
     def rows(self) -> Rows:
@@ -206,7 +215,6 @@ class _Run:
         """Walk one reference, resolving the disputes on the way."""
         tools = self.tools
         key = WalkKey(tools.rules.seed, self.case.id, walk)
-        continuations = Continuations(self.schema, reference)
         canonical = tools.canonical_starts(reference)
         engines = tuple(index for index in judged if index not in self.lost)
         engines = self._brought_to_start(engines, walk)
@@ -231,9 +239,7 @@ class _Run:
             token, stay = self._next(position, differ=here.differ)
             assert state is not None, "a reference is JSON"
             self.notes.arrived(walk, position, here)
-            failed = self._dispute(
-                walk, position, here, state, continuations, token, canonical.get(offset, -1)
-            )
+            failed = self._dispute(walk, position, here, state, token, canonical.get(offset, -1))
             if position.at_end or token is None:
                 return
             if failed:
@@ -280,7 +286,6 @@ class _Run:
         position: Position,
         here: Arrived,
         state: State,
-        continuations: Continuations,
         token: int | None,
         canonical: int,
     ) -> Mapping[int, Failure]:
@@ -298,6 +303,8 @@ class _Run:
             )
         place = place_of(state, at_end=position.at_end)
         self.notes.position(walk, position, disputes, token, canonical, place)
+        if tools.resolver is None:
+            return {}
         assert self.proofs is not None, "a case that cannot be judged is not walked"
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
         probe = self.probes.due(state, position.engines) if walk == 0 else []
@@ -307,7 +314,7 @@ class _Run:
         scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
         if disputes:
             with self.notes.cost("resolve"):
-                self._resolve(walk, scene, continuations.at(position.offset))
+                self._resolve(walk, scene, tools.resolver)
         with self.notes.cost("probe"):
             if probe:
                 self.probes.unfinishable(scene, state, probe)
@@ -333,7 +340,7 @@ class _Run:
             assert self.proofs is not None, "a case that cannot be judged is not walked"
             self.proofs.verdicts(walk, position, (), findings)
 
-    def _resolve(self, walk: int, scene: Scene, context: Context) -> None:
+    def _resolve(self, walk: int, scene: Scene, resolver: Resolver) -> None:
         """Fill the scene's findings.
 
         Engines have faster ways to consume a text than one mask after the other. Each distinct
@@ -342,10 +349,10 @@ class _Run:
         Raises:
             _MaskLies: An engine's faster way allowed what its masks do not.
         """
-        tools = self.tools
-        tools.resolver.resolve(scene, context)
-        rests_on = witnessed(scene.findings, one_clears_all=tools.resolver.one_clears_all)
-        number = scene.position.number
+        position = scene.position
+        resolver.resolve(scene, self._continuations(position.reference).at(position.offset))
+        rests_on = witnessed(scene.findings, one_clears_all=resolver.one_clears_all)
+        number = position.number
         for lie in scene.unconfirmed(rests_on, self.confirmed):
             engine = scene.findings.engines[lie.row]
             if engine not in self.distrusted:
@@ -355,6 +362,12 @@ class _Run:
             if (found.walk, found.position) == (walk, number) and found.lie.consumes:
                 scene.lied(found.lie)
 
+    def _continuations(self, reference: bytes) -> Continuations:
+        """The known continuations along a reference; those of the last one are kept."""
+        if self.known is None or self.known.reference != reference:
+            self.known = Continuations(self.schema, reference)
+        return self.known
+
     def _proofs(self) -> VerdictNotes:
         tools = self.tools
         return VerdictNotes(
@@ -362,7 +375,7 @@ class _Run:
             self.case,
             [spec.name for spec in tools.panel.specs],
             tools.vocabulary,
-            tools.resolver.one_clears_all,
+            tools.resolver is None or tools.resolver.one_clears_all,
             Attribution(self.schema),
         )
 

@@ -55,19 +55,31 @@ def find_disputes(
     differing = np.bitwise_or.reduce(masks) & ~np.bitwise_and.reduce(masks)
     if not differing.any():
         return []
-    disputed = token_ids(differing, size)
-    pattern = np.zeros(len(disputed), dtype=np.int64)
-    for bit, mask in enumerate(masks):
-        pattern |= _bits(mask, disputed).astype(np.int64) << bit
     out = []
-    for one in np.unique(pattern).tolist():
-        accepters = tuple(engine for bit, engine in enumerate(engines) if one >> bit & 1)
-        rejecters = tuple(engine for bit, engine in enumerate(engines) if not one >> bit & 1)
-        tokens = disputed[pattern == one]
+    for accepters, bits in _split(differing, masks, engines):
+        tokens = token_ids(bits, size)
+        if not len(tokens):  # of ids beyond the vocabulary
+            continue
+        rejecters = tuple(engine for engine in engines if engine not in accepters)
         name = ",".join(map(str, accepters))
         drawn, census = draw(tokens, cap, always, f"{key}/{name}")
         out.append(Dispute(accepters, rejecters, tokens, drawn, census))
     return sorted(out, key=lambda dispute: dispute.accepters)
+
+
+def _split(
+    disputed: Mask, masks: npt.NDArray[np.uint32], engines: Sequence[int]
+) -> list[tuple[tuple[int, ...], Mask]]:
+    """The disputed tokens by who accepts them, as masks."""
+    parts: list[tuple[tuple[int, ...], Mask]] = [((), disputed)]
+    for engine, mask in zip(engines, masks, strict=True):
+        sides = [
+            side
+            for accepters, bits in parts
+            for side in (((*accepters, engine), bits & mask), (accepters, bits & ~mask))
+        ]
+        parts = [(accepters, bits) for accepters, bits in sides if bits.any()]
+    return parts
 
 
 def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tuple[Tokens, int]:
@@ -78,23 +90,25 @@ def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tu
     """
     if cap is None or len(tokens) <= cap:
         return tokens, len(tokens)
-    by_right = tokens[np.isin(tokens, np.asarray(always, dtype=np.int32))]
-    others = np.setdiff1d(tokens, by_right, assume_unique=True)
-    count = max(cap - len(by_right), 0)
-    order = np.argsort(_mixed(others, keyed_index(key, 1 << 63)), kind="stable")
-    drawn = np.concatenate([by_right, others[order[:count]]])
-    return np.sort(drawn).astype(np.int32), len(by_right)
+    among = np.unique(np.asarray(always, dtype=np.int32))
+    at = np.minimum(np.searchsorted(tokens, among), len(tokens) - 1)
+    at = at[tokens[at] == among]
+    others = np.delete(tokens, at)
+    count = max(cap - len(at), 0)
+    values = _mixed(others, keyed_index(key, 1 << 63))  # no two are the same
+    first = np.argpartition(values, count - 1)[:count] if 0 < count < len(others) else slice(count)
+    return np.sort(np.concatenate([tokens[at], others[first]])), len(at)
 
 
 def _mixed(tokens: Tokens, salt: int) -> npt.NDArray[np.uint64]:
     """SplitMix64's finaliser of each token, salted (Steele, Lea and Flood, OOPSLA 2014)."""
+    value = tokens.astype(np.uint64)
     with np.errstate(over="ignore"):
-        value = tokens.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(salt)
-        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return value ^ (value >> np.uint64(31))
-
-
-def _bits(mask: Mask, ids: Tokens) -> npt.NDArray[np.uint32]:
-    bits: npt.NDArray[np.uint32] = (mask[ids >> 5] >> (ids & 31).astype(np.uint32)) & np.uint32(1)
-    return bits
+        value *= np.uint64(0x9E3779B97F4A7C15)
+        value += np.uint64(salt)
+        value ^= value >> np.uint64(30)
+        value *= np.uint64(0xBF58476D1CE4E5B9)
+        value ^= value >> np.uint64(27)
+        value *= np.uint64(0x94D049BB133111EB)
+        value ^= value >> np.uint64(31)
+    return value
