@@ -130,6 +130,7 @@ class InProcessPanel(Panel):
         self._answers: dict[int, Answer] = {}
         self._opened = [False] * len(kinds)
         self._steps = {}
+        self._walking, self._ways = set(), {}
         self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 
     def _opening(self, index: int) -> Step[Failure | None]:
@@ -147,6 +148,7 @@ class InProcessPanel(Panel):
         assert not self._steps, "nothing can be waited for in here"
 
     def _submit(self, asks: Mapping[int, Ask], limit: float, *, stepwise: bool = False) -> None:
+        self._end_walks(asks)
         for index, (head, arrays) in asks.items():
             assert index not in self._answers, "asked twice before the answer was collected"
             self._answers[index] = self._hosts[index].request(head, arrays, limit)

@@ -23,7 +23,9 @@ from tests.miniatures import (
     CrashesOnMask,
     Enumerator,
     ForbidsOne,
+    LanguageMatcher,
     RaisesOnMask,
+    crash,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
@@ -45,6 +47,22 @@ def forbidding(*tokens):
     """A schema under which one engine forbids some tokens on the way, where they may come."""
     pairs = [[TEXT[:at].decode(), token] for at in range(len(TEXT)) for token in tokens]
     return {"enum": [VALUE, [12], "ab"], "x-forbidden": pairs, "x-extra": ["[1, 2]", "[12, 3"]}
+
+
+class Proves(CrashesOnMask):
+    """Crashes only where its mask is asked for on the walk: it follows texts by another way."""
+
+    fail = crash
+
+    class Matcher(CrashesOnMask.Matcher):
+        def follow(self, tokens):
+            trial, mask, count = self.clone(), np.zeros(VOCABULARY.words, dtype=np.uint32), 0
+            for token in tokens:
+                LanguageMatcher.mask(trial, mask)
+                if not allows(mask, token) or not trial.consume(token):
+                    break
+                count += 1
+            return count
 
 
 class TestBatches:
@@ -80,6 +98,22 @@ class TestBatches:
             monkeypatch.setattr(march, "SLOTS", slots)
             found.append(outcome(engines, schema, rules))
         assert found[0]["positions"]["position"], "something was walked"
+        assert all(one == found[0] for one in found[1:])
+
+    def test_an_engine_that_crashed_ahead_answers_for_positions_before(self, monkeypatch):
+        """It is brought back for them; the crash is told where the walk comes to it."""
+        schema = forbidding("12", "34", "ab")
+        last = max(outcome((Proves, ForbidsOne), schema)["positions"]["position"])
+        found = []
+        for first in (1, 8, SLOTS):
+            monkeypatch.setattr(march, "_FIRST", first)
+            monkeypatch.setattr(March, "_length", first)
+            monkeypatch.setattr(march, "SLOTS", first)
+            found.append(outcome((Proves, ForbidsOne), {**schema, "x-crash": last - 1}))
+        stages = zip(*(found[0]["engines"][name] for name in ("stage", "position")), strict=True)
+        assert ("walk", last - 1) in stages
+        kinds = set(found[0]["verdicts"]["kind"])
+        assert "false_rejection" in kinds, "what it allowed before convicts the other"
         assert all(one == found[0] for one in found[1:])
 
     def test_a_crash_beyond_where_the_walk_goes_is_nobodys(self):

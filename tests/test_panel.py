@@ -184,6 +184,19 @@ class TestWalking:
             ]
         assert all(np.array_equal(*pair) for pair in zip(batch, singly, strict=True))
 
+    def test_what_is_asked_meanwhile_waits_and_takes_nothing_from_the_walk(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        expected = [one.masks.copy() for one in walk(panel, [0, 1], b"123").values()]
+        panel.recover_start(0)
+        panel.recover_start(1)
+        panel.begin_walk([0, 1], [-1, *b"123"], 0)
+        tokens = {"tokens": np.array([ord("2")], dtype=np.int32)}
+        answer = panel.ask({1: ({"do": "lengthen", "at": 1, "limit": 1}, tokens)})[1]
+        assert answer.arrays["times"].tolist() == [1]
+        ways = panel.end_walk([0, 1])
+        found = [ways[engine].masks for engine in (0, 1)]
+        assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+
     def test_those_not_asked_stay_where_they_are(self, panel, vocabulary):
         panel.compile(SCHEMA)
         walk(panel, [0, 1], [])

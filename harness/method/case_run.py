@@ -239,7 +239,9 @@ class _Run:
             token, stay = self._next(position, differ=here.differ)
             assert state is not None, "a reference is JSON"
             self.notes.arrived(walk, position, here)
-            failed = self._dispute(walk, position, here, state, token, canonical.get(offset, -1))
+            failed = self._dispute(
+                walk, position, here, march, state, token, canonical.get(offset, -1)
+            )
             if position.at_end or token is None:
                 return
             if failed:
@@ -285,6 +287,7 @@ class _Run:
         walk: int,
         position: Position,
         here: Arrived,
+        march: March,
         state: State,
         token: int | None,
         canonical: int,
@@ -310,6 +313,7 @@ class _Run:
         probe = self.probes.due(state, position.engines) if walk == 0 else []
         if not disputes and not flaws and not probe:
             return {}
+        march.stand_by(position.engines, position.consumed)
         drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
         scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
         if disputes:

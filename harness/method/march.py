@@ -5,6 +5,8 @@ the reference's path it depends on nothing but the position's key. So the tokens
 that were so, and the engines asked for many positions at once; where a prediction fails, what was
 asked beyond it is thrown away. What a caller learns of a position is what it would have learned by
 asking for that position alone.
+
+While a batch is gone through, the engines are already at the next one.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy.typing as npt
 from harness.data.vocabulary import Vocabulary
 from harness.method.walk import WalkKey, likely_token, path_tokens
 from harness.processes.board import SLOTS
-from harness.processes.outcomes import Failure, MaskLies
+from harness.processes.outcomes import Failure
 from harness.processes.panel import Panel, Walked
 
 _FIRST = 8
@@ -112,6 +114,11 @@ class _Batch:
         rows = [self.engines.index(one) for one in engines if one in self.engines]
         return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
 
+    def way(self, engine: int) -> list[int]:
+        """The tokens of the positions that an engine reached."""
+        tokens = self.tokens[: self.reached[self.engines.index(engine)]]
+        return [token for token in tokens if token != NOTHING]
+
     def at(self, number: int, engines: Sequence[int]) -> Arrived:
         """What it tells of a position."""
         slot = number - self.first
@@ -133,6 +140,16 @@ class _Batch:
         )
 
 
+@dataclass
+class _Asked:
+    """A batch that the engines may still be at; `batch` once it was waited for."""
+
+    first: int
+    tokens: Sequence[int]
+    engines: tuple[int, ...]
+    batch: _Batch | None = None
+
+
 _NONE: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
 
 
@@ -152,8 +169,8 @@ class March:
     key: WalkKey
     reference: bytes
     _batch: _Batch | None = None
+    _ahead: _Asked | None = None
     _length: int = _FIRST
-    _down: set[int] = field(default_factory=set)
     _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def path(self, offset: int) -> tuple[int, ...]:
@@ -177,40 +194,81 @@ class March:
         number = len(consumed) + (token != NOTHING)
         batch = self._batch
         if batch is None or not batch.holds(number, token, engines):
-            batch = self._batch = self._ask(engines, consumed, offset, token)
-        elif number - batch.first + 1 == len(batch.tokens):
-            self._length = min(2 * len(batch.tokens), SLOTS)
+            batch = self._batch = self._next(engines, consumed, offset, token)
         return batch.at(number, engines)
+
+    def stand_by(self, engines: Sequence[int], consumed: Sequence[int]) -> None:
+        """Bring engines back that failed beyond the present position: it may be asked about.
+
+        They are told of the way as far as it is known, and not asked for a mask on it.
+        """
+        batches = [batch for batch in (self._batch, self._collected()) if batch is not None]
+        for engine in engines:
+            if not self.panel.up(engine):
+                way = list(consumed)
+                for batch in batches:
+                    way[max(batch.first - 1, 0) :] = batch.way(engine)
+                self.panel.recover(engine, way)
 
     def forget(self) -> None:
         """An engine was brought back to the present position: ask anew from there."""
-        self._batch, self._down = None, set()
+        self._collected()
+        self._batch = self._ahead = None
 
-    def _ask(
+    def _next(
         self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
     ) -> _Batch:
-        """Ask for the next positions, engines that failed beyond the last one brought back."""
+        """The batch that begins with a position: the one that was asked for, or another."""
         number = len(consumed) + (token != NOTHING)
-        if self._batch is not None and number < self._batch.first + len(self._batch.tokens):
-            self._length = _FIRST
+        last, batch = self._batch, self._collected()
+        self._ahead = None
+        steady = last is None or number == last.first + len(last.tokens)
+        self._length = min(2 * self._length, SLOTS) if steady and last is not None else _FIRST
+        if batch is None or not batch.holds(number, token, engines):
+            batch = self._asked(engines, consumed, offset, token)
+        if steady and not batch.failures:
+            self._ask_ahead(batch, offset)
+        return batch
+
+    def _asked(
+        self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
+    ) -> _Batch:
+        """The positions behind the present one, engines that failed beyond it brought back."""
+        number = len(consumed) + (token != NOTHING)
         lost: dict[int, Failure] = {}
-        for engine in self._down.intersection(engines):
-            if (failure := self.panel.recover(engine, consumed)) is not None:
-                lost[engine] = failure
-        tokens = [token, *self._likely(number, offset)]
-        up = [engine for engine in engines if engine not in lost]
+        for engine in engines:
+            if not self.panel.up(engine):
+                failure = self.panel.recover(engine, consumed)
+                lost |= {} if failure is None else {engine: failure}
+        up = tuple(engine for engine in engines if engine not in lost)
+        tokens = [token, *self._likely(number, offset, self._length - 1)]
         ways = self.panel.walk(up, tokens, len(consumed))
-        self._down = {
-            one
-            for one, way in ways.items()
-            if way.failure and not isinstance(way.failure, MaskLies)
-        }
         return _Batch.of(number, tokens, ways, lost, self.vocabulary.words)
 
-    def _likely(self, number: int, offset: int) -> list[int]:
+    def _ask_ahead(self, batch: _Batch, offset: int) -> None:
+        """Have the engines walk on behind a batch; `offset` is that of its first position."""
+        offset += sum(len(self.vocabulary.tokens[token]) for token in batch.tokens[1:])
+        number = batch.first + len(batch.tokens)
+        length = min(2 * self._length, SLOTS)
+        tokens = self._likely(number - 1, offset, length)
+        if tokens:
+            self.panel.begin_walk(batch.engines, tokens, number - 1)
+            self._ahead = _Asked(number, tokens, batch.engines)
+
+    def _collected(self) -> _Batch | None:
+        """The batch that was asked for ahead, waited for."""
+        ahead = self._ahead
+        if ahead is None:
+            return None
+        if ahead.batch is None:
+            ways = self.panel.end_walk(ahead.engines)
+            ahead.batch = _Batch.of(ahead.first, ahead.tokens, ways, {}, self.vocabulary.words)
+        return ahead.batch
+
+    def _likely(self, number: int, offset: int, length: int) -> list[int]:
         """The tokens that are taken at position `number` and behind it, if all are allowed."""
         tokens: list[int] = []
-        while len(tokens) < self._length - 1 and offset < len(self.reference):
+        while len(tokens) < length and offset < len(self.reference):
             if not (path := self.path(offset)):
                 break
             token = likely_token(self.key.at(number), path)

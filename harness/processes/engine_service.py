@@ -61,6 +61,7 @@ class EngineService:
         self.here: Matcher | None = None
         self._ahead: Matcher | None = None
         self._walked: list[int] = []
+        self._astray = False
         self._at = 0
         self._preferences: Preferences | None = None
         self._strict = False
@@ -176,9 +177,10 @@ class EngineService:
         forgotten. A first token of -1 stands for none: the mask of where the walk stands. Out:
         ``lies`` where a token was refused; the board tells at which.
         """
-        tokens = message.arrays["tokens"].tolist()
-        if len(self._walked) != message.head["from"] and not self._turn_back(message.head["from"]):
+        tokens, at = message.arrays["tokens"].tolist(), message.head["from"]
+        if (self._astray or len(self._walked) != at) and not self._turn_back(at):
             return wire.Message({"lies": True})
+        self._astray = True
         ahead, board, clock = self._ahead, self.board, time.perf_counter_ns
         assert ahead is not None
         for slot, token in enumerate(tokens):
@@ -191,12 +193,14 @@ class EngineService:
                     return wire.Message({"lies": True})
                 self._walked.append(token)
             board.write(slot, ahead.mask, clock, took)
+        self._astray = False
         return wire.Message({})
 
     def _begin(self, here: Matcher, walked: list[int]) -> None:
         """Stand behind `walked`, with nothing ahead."""
         self.here, self._ahead = here, here.clone()
         self._walked, self._at = walked, len(walked)
+        self._astray = False
 
     def _turn_back(self, at: int) -> bool:
         """Forget what was walked beyond `at`; False where the engine refuses what it took before.

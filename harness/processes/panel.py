@@ -108,6 +108,8 @@ class Panel:
         self._schema = ""
         self._strict: set[int] = set()
         self._opened = [False] * len(specs)
+        self._walking: set[int] = set()
+        self._ways: dict[int, Walked] = {}
         self._steps: dict[int, Step[Outcome]] = {}
         self._outcomes: dict[int, Outcome] = {}
         self._hosts = [
@@ -129,7 +131,7 @@ class Panel:
 
     def open(self) -> dict[int, Failure]:
         """Start the hosts that are down, all at once; the engines that do not come up."""
-        down = [index for index in range(len(self)) if not self._up(index)]
+        down = [index for index in range(len(self)) if not self.up(index)]
         found = self._done({index: self._opening(index) for index in down})
         return {index: failure for index, failure in found.items() if failure is not None}
 
@@ -189,7 +191,9 @@ class Panel:
         if distrusted is not None:
             self._strict = set(distrusted)
         self._outcomes = {}
-        steps = {index: self._compiling(index) for index in self._all(engines)}
+        engines = self._all(engines)
+        self._end_walks(engines)
+        steps = {index: self._compiling(index) for index in engines}
         self._steps = self._gone_on(steps, dict.fromkeys(steps), self._outcomes)
 
     def compiled(self) -> bool:
@@ -219,7 +223,7 @@ class Panel:
         """Bring one host up if it is down, and have the schema compiled in it, and kept."""
         host, schema = self._hosts[index], self._schema
         host.output()
-        if not self._up(index):
+        if not self.up(index):
             failure = yield from self._opening(index)
             host.output()
             if failure is not None:
@@ -296,12 +300,31 @@ class Panel:
             tokens: `harness.processes.board.SLOTS` at most; -1 as the first consumes nothing.
             at: How many tokens were consumed before them; the engines forget what came behind.
         """
+        self.begin_walk(engines, tokens, at)
+        return self.end_walk(engines)
+
+    def begin_walk(self, engines: Sequence[int], tokens: Sequence[int], at: int) -> None:
+        """As `walk`, without waiting.
+
+        What is asked of an engine before `end_walk` waits until it has walked.
+        """
         head = {"do": "walk", "from": at}
         arrays = {"tokens": np.array(tokens, dtype=np.int32)}
         asks: dict[int, Ask] = dict.fromkeys(engines, (head, arrays))
         self._submit(asks, self.limits.mask, stepwise=True)
-        answers = self.collect(engines)
-        return {index: self._walked(index, answer) for index, answer in answers.items()}
+        self._walking.update(engines)
+
+    def end_walk(self, engines: Sequence[int]) -> dict[int, Walked]:
+        """How far each of the engines came; the board is theirs until the next walk."""
+        self._end_walks(engines)
+        return {index: self._ways.pop(index) for index in engines}
+
+    def _end_walks(self, engines: Iterable[int]) -> None:
+        """Wait for those of the engines that walk."""
+        walking = sorted(self._walking.intersection(engines))
+        self._walking.difference_update(walking)
+        for index, answer in self.collect(walking).items():
+            self._ways[index] = self._walked(index, answer)
 
     def _walked(self, engine: int, answer: Answer) -> Walked:
         failure = None if isinstance(answer, wire.Message) else answer
@@ -351,7 +374,7 @@ class Panel:
 
     def recover_start(self, engine: int) -> Failure | None:
         """Put a running engine back to the start of the text."""
-        if not self._up(engine):
+        if not self.up(engine):
             return self.recover(engine, ())
         none = np.zeros(0, dtype=np.int32)
         answer = self._ask({engine: ({"do": "goto"}, {"tokens": none})}, self.limits.mask)[engine]
@@ -376,7 +399,8 @@ class Panel:
     def _all(self, engines: Iterable[int] | None) -> list[int]:
         return list(range(len(self)) if engines is None else engines)
 
-    def _up(self, index: int) -> bool:
+    def up(self, index: int) -> bool:
+        """Whether an engine can be asked."""
         return self._hosts[index].running and self._opened[index]
 
     def _ask(
@@ -392,6 +416,7 @@ class Panel:
         *,
         stepwise: bool = False,
     ) -> None:
+        self._end_walks(asks)
         for index, (head, arrays) in asks.items():
             seconds = limit[index] if isinstance(limit, Mapping) else limit
             self._hosts[index].submit(head, arrays, seconds, stepwise=stepwise)
