@@ -221,7 +221,7 @@ def _finished(runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> C
     except MaskcourtError:
         raise
     except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
-        rows = _failed(case, "harness_error", traceback.format_exc())
+        rows = failed_rows(case, "harness_error", traceback.format_exc())
     run.write_case(ordinal, rows)
     cases = rows.lists("cases")
     return CaseDone(
@@ -362,7 +362,7 @@ class _Dispatch:
                 continue
             assert self.run_directory is not None
             message = f"took its lane down {MAX_DEATHS} times"
-            self.run_directory.write_case(ordinal, _failed(case, "lane_died", message))
+            self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
             self.done(CaseDone(ordinal, case.id, "lane_died", 0, 0))
         self.workers.append(self._start(careful=True))
 
@@ -413,7 +413,8 @@ def _remembered(settings: LaneSettings, vocabulary: Vocabulary) -> SlowSchemas |
     return SlowSchemas(Path(settings.slow_schemas), limit, vocabulary.sha256)
 
 
-def _failed(case: Case, status: str, message: str) -> Rows:
+def failed_rows(case: Case, status: str, message: str) -> Rows:
+    """The rows of a case that could not be run."""
     rows = Rows()
     rows.add(
         "cases",

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.bench import Begin
 from harness.errors import MaskcourtError, UsageError
-from harness.processes.lanes import MAX_DEATHS, CaseDone, _failed
+from harness.processes.lanes import MAX_DEATHS, CaseDone, failed_rows
 from harness.report.progress import RunProgress
 from harness.runs.store import RunDirectory
 from harness.sweep.case_pack import PackedCases, pack_cases
@@ -272,7 +272,7 @@ class Dispatch:
         assert self._cases is not None
         case = self._cases.read(ordinal)
         message = f"took its lane down {MAX_DEATHS} times"
-        run.write_case(ordinal, _failed(case, "lane_died", message))
+        run.write_case(ordinal, failed_rows(case, "lane_died", message))
         self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
 
     def _false_start(self, reason: str) -> None:

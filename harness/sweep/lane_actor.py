@@ -22,11 +22,11 @@ from typing import Any
 from harness.bench import engines_of, installed
 from harness.data.cases import Case
 from harness.errors import MaskcourtError, UsageError
+from harness.processes import compiled_cache, slow_schemas
 from harness.processes.engines import EngineSpec
 from harness.processes.environments import provide_all
 from harness.processes.host_worker import die_with_parent
 from harness.processes.lanes import CaseDone, Lane, LaneSettings, serve
-from harness.processes.slow_schemas import default_directory
 from harness.runs.store import RunDirectory
 from harness.sweep.case_pack import CaseFiles, Entry, write_pieces
 from harness.sweep.held import Held
@@ -234,12 +234,17 @@ class LaneActor:
             f"vocabulary-{self._order.vocabulary[:16]}",
             lambda path: (path / "vocabulary").write_bytes(next(_each(vocabulary))),
         )
+        kept = settings.compiled
+        if kept == "":  # kept, and each node has its own place for it
+            directory = compiled_cache.default_directory()
+            kept = None if directory is None else str(directory)
         return Lane(
             replace(
                 settings,
                 specs=tuple(provide_all(specs)),
                 vocabulary_path=str(file / "vocabulary"),
-                slow_schemas=settings.slow_schemas or str(default_directory()),
+                slow_schemas=settings.slow_schemas or str(slow_schemas.default_directory()),
+                compiled=kept,
             )
         )
 

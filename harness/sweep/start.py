@@ -13,9 +13,9 @@ from pathlib import Path
 from harness.bench import Begin, BenchRequest, installed, run_with
 from harness.data.vocabulary import Vocabulary
 from harness.errors import UsageError
+from harness.processes import compiled_cache, slow_schemas
 from harness.processes.engines import EngineSpec
 from harness.processes.lanes import LaneSettings
-from harness.processes.slow_schemas import VARIABLE
 from harness.report.progress import RunProgress
 from harness.runs.run_place import LocalPlace, Place
 from harness.runs.store import RunDirectory
@@ -145,9 +145,10 @@ class RayLanes:
 
 def _travelling(settings: LaneSettings) -> LaneSettings:
     """The settings without what is only so on this machine."""
-    named = os.environ.get(VARIABLE)
     specs = tuple(_bare(spec) for spec in settings.specs)
-    return replace(settings, specs=specs, vocabulary_path="", slow_schemas=named)
+    kept = settings.compiled and os.environ.get(compiled_cache.VARIABLE, "")
+    slow = os.environ.get(slow_schemas.VARIABLE)
+    return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow, compiled=kept)
 
 
 def _bare(spec: EngineSpec) -> EngineSpec:
