@@ -149,12 +149,12 @@ def inverted(weigh):
 def suspecting(weigh):
     """What the fast validator alone calls invalid is invalid."""
 
-    def judged(self, texts):
-        rulings = judge.Judge.weigh_faults(self, texts)
+    def judged(self, *texts):
+        rulings, which = judge.Judge.weigh_many(self, *texts)
         return [
             replace(one, verdict=judge.INVALID) if one.verdict == judge.SUSPECT else one
             for one in rulings
-        ]
+        ], which
 
     return judged
 
@@ -247,7 +247,7 @@ MUTANTS = (
     Mutant("jsonschema-rs decides alone", trusting(1), checks.check_both_validators_are_needed),
     Mutant(
         "a suspicion of the fast validator is a proof",
-        instead(judge.Judge, "judge", suspecting),
+        instead(judge.Judge, "judge_many", suspecting),
         checks.check_both_validators_are_needed,
     ),
     Mutant(
@@ -360,7 +360,7 @@ MUTANTS = (
     ),
     Mutant(
         "the walk takes a token that not all accept",
-        instead(case_run, "choose", lambda _: lambda position: position.path[-1]),
+        instead(case_run, "choose", lambda _: lambda position, **_: position.path[-1]),
         checks.check_everybody_walks_along,
     ),
     Mutant(

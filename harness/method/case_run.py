@@ -19,7 +19,8 @@ from harness.method.flaws import Probes, wrong_ends, wrong_steps
 from harness.method.instances import prepare, question
 from harness.method.march import NOTHING, Arrived, March
 from harness.method.resolve import Resolver
-from harness.method.scene import Lie, Scene
+from harness.method.scene import Scene
+from harness.method.tried import Lie
 from harness.method.verdict_notes import VerdictNotes
 from harness.method.walk import (
     Position,

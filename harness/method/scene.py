@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -18,8 +17,9 @@ import numpy.typing as npt
 from harness.data.vocabulary import Vocabulary
 from harness.method.findings import ENDED, FAILED, Completion, Evidence, Findings, Flaw, Status
 from harness.method.rollout import ENDINGS
+from harness.method.tried import WITNESSED, Lie, Tried, Ways, by_row, question_left
 from harness.method.walk import Position
-from harness.method.weighing import Columns, Weighing
+from harness.method.weighing import Columns, Rulings, Weighing
 from harness.processes import wire
 from harness.processes.engine_service import LIES, NO_CONTINUATION
 from harness.processes.outcomes import Failure
@@ -30,55 +30,6 @@ from harness.why.locating import Locating, Shapes
 
 PROVE_CHUNK = 4096
 ROLL_CHUNK = 16
-
-
-@dataclass(frozen=True)
-class Tried:
-    """One engine's completions of some disputed tokens.
-
-    Attributes:
-        row: The engine.
-        columns: The tokens, none twice, shape ``(k,)``.
-        numbers: The completion of each, shape ``(k,)``.
-    """
-
-    row: int
-    columns: Columns
-    numbers: npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class Lie:
-    """An engine was found to consume what its mask forbids.
-
-    Attributes:
-        row: The engine.
-        token: The disputed token.
-        tokens: The tokens behind it, the last of which the mask forbids.
-        consumes: Whether the engine consumes that one by itself, as it did in a longer text.
-    """
-
-    row: int
-    token: int
-    tokens: tuple[int, ...]
-    consumes: bool
-
-
-@dataclass(frozen=True)
-class _Ways:
-    """The completions that are tried, and how far each entry has come.
-
-    Attributes:
-        list_of: Which list belongs to a column, shape ``(n,)``.
-        members: The lists of completion numbers.
-        lists: The same as Python lists.
-        rank: Where in its list an entry goes on, shape ``(e, n)``.
-    """
-
-    list_of: npt.NDArray[np.int32]
-    members: wire.Ragged
-    lists: Sequence[Sequence[int]]
-    rank: npt.NDArray[np.int32]
 
 
 class Scene:
@@ -175,7 +126,7 @@ class Scene:
         Yields:
             What was found, by row, a chunk at a time.
         """
-        ways = _Ways(list_of, wire.Ragged.of_ints(lists), lists, rank)
+        ways = Ways(list_of, wire.Ragged.of_ints(lists), lists, rank)
         count = max((-(-len(one) // PROVE_CHUNK) for one in columns.values()), default=0)
         chunks = [slice(at * PROVE_CHUNK, (at + 1) * PROVE_CHUNK) for at in range(count)]
         begun = self._begin(columns, chunks[0], ways) if chunks else {}
@@ -187,7 +138,7 @@ class Scene:
                 for row, answer in sorted(answers.items())
             ]
 
-    def _begin(self, columns: Mapping[int, Columns], chunk: slice, ways: _Ways) -> dict[int, Ask]:
+    def _begin(self, columns: Mapping[int, Columns], chunk: slice, ways: Ways) -> dict[int, Ask]:
         asks = {
             row: self._question(row, one[chunk], ways)
             for row, one in columns.items()
@@ -196,7 +147,7 @@ class Scene:
         self._ask_engines(asks)
         return asks
 
-    def _found(self, row: int, asked: Columns, choice: npt.NDArray[np.int32], ways: _Ways) -> Tried:
+    def _found(self, row: int, asked: Columns, choice: npt.NDArray[np.int32], ways: Ways) -> Tried:
         """Note what an engine answered about a chunk; the completions that it allows."""
         lied = asked[choice == LIES]
         self.findings.status[row, lied] = Status.MASK_LIES
@@ -242,7 +193,7 @@ class Scene:
                 found.append(
                     Tried(row, columns_ended, np.array(list(numbers.values()), dtype=np.int32))
                 )
-        return _by_row(found), ended
+        return by_row(found), ended
 
     def weigh(self, tried: Sequence[Tried]) -> None:
         """Validate completed tokens and note what follows for their engines."""
@@ -370,7 +321,7 @@ class Scene:
 
     def disown(self, row: int, status: Status) -> None:
         """Withdraw everything that rests on completions of one engine."""
-        proven = np.isin(self.findings.status[row], _WITNESSED)
+        proven = np.isin(self.findings.status[row], WITNESSED)
         self.findings.status[row, proven] = status
         self.findings.completion[row, proven] = -1
 
@@ -401,7 +352,7 @@ class Scene:
         ruling: rulings.Ruling,
     ) -> None:
         """Leave entries with completions of which the validators say the same."""
-        status, evidence = _question_left(ruling)
+        status, evidence = question_left(ruling)
         self.findings.status[row, columns] = status
         self.findings.completion[row, columns] = numbers
         self.findings.explain(row, columns, evidence)
@@ -458,7 +409,7 @@ class Scene:
             return FAILED[self.failures[self.findings.engines[entry[0]]].word]
         return Status.GIVEN_UP
 
-    def _question(self, row: int, columns: Columns, ways: _Ways) -> Ask:
+    def _question(self, row: int, columns: Columns, ways: Ways) -> Ask:
         used = np.unique(ways.list_of[columns])
         numbers = sorted({number for one in used.tolist() for number in ways.lists[one]})
         place = {number: index for index, number in enumerate(numbers)}
@@ -509,69 +460,20 @@ class Scene:
         )
         return self.number(text, "rollout", tuple(taken))
 
-    def _weigh(
-        self, columns: Columns, numbers: npt.NDArray[np.int32]
-    ) -> tuple[Sequence[rulings.Ruling], npt.NDArray[np.int32]]:
+    def _weigh(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> Rulings:
         """The fast validator, and both where it does not say invalid."""
+        return self._judge.weigh_many(*self._parts(columns, numbers))
+
+    def _confirm(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> Rulings:
+        """Both validators."""
+        return self._judge.judge_many(*self._parts(columns, numbers))
+
+    def _parts(
+        self, columns: Columns, numbers: npt.NDArray[np.int32]
+    ) -> tuple[bytes, list[bytes], list[bytes], npt.NDArray[np.int32]]:
+        """The texts of completed tokens as `Judge.weigh_many` takes them."""
         used = np.unique(numbers)
         which: npt.NDArray[np.int32] = np.searchsorted(used, numbers).astype(np.int32)
         suffixes = [self.findings.completions[number].text for number in used.tolist()]
         middles = [self.bytes[column] for column in columns.tolist()]
-        return self._judge.weigh_many(self.position.text, middles, suffixes, which)
-
-    def _confirm(
-        self, columns: Columns, numbers: npt.NDArray[np.int32]
-    ) -> tuple[Sequence[rulings.Ruling], npt.NDArray[np.int32]]:
-        """Both validators."""
-        return _numbered(self._judge.judge(self._texts(columns, numbers)))
-
-    def _texts(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> list[bytes]:
-        return [self.text(*pair) for pair in zip(columns.tolist(), numbers.tolist(), strict=True)]
-
-
-def _by_row(found: Sequence[Tried]) -> list[Tried]:
-    """One entry per row, its columns ascending."""
-    rows: dict[int, list[Tried]] = {}
-    for one in found:
-        rows.setdefault(one.row, []).append(one)
-    out = []
-    for row, parts in sorted(rows.items()):
-        columns = np.concatenate([part.columns for part in parts])
-        order = np.argsort(columns, kind="stable")
-        numbers = np.concatenate([part.numbers for part in parts])
-        out.append(Tried(row, columns[order], numbers[order]))
-    return out
-
-
-def _numbered(
-    said: Sequence[rulings.Ruling],
-) -> tuple[list[rulings.Ruling], npt.NDArray[np.int32]]:
-    """The distinct rulings, and which of them each is."""
-    places: dict[rulings.Ruling, int] = {}
-    which = [places.setdefault(one, len(places)) for one in said]
-    return list(places), np.array(which, dtype=np.int32)
-
-
-_WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
-
-
-def _question_left(ruling: rulings.Ruling) -> tuple[Status, Evidence]:
-    """What an entry is left with where no completion was valid."""
-    reason = ruling.reason
-    match ruling.verdict:
-        case rulings.INVALID:
-            status = Status.INVALID
-        case rulings.UNDECIDED:
-            status = Status.UNDECIDED
-        case _:
-            # valid in the end where the fast validator said invalid: the two differ
-            status, reason = Status.CONTESTED, reason or "validators_differ"
-    evidence = Evidence(
-        reason,
-        ruling.keyword,
-        ruling.schema_pointer,
-        ruling.instance_pointer,
-        ruling.jsonschema,
-        ruling.jsonschema_rs,
-    )
-    return status, evidence
+        return self.position.text, middles, suffixes, which

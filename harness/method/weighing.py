@@ -17,8 +17,11 @@ from harness.validation.judge import Ruling
 Columns = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.int32]
 
-Ask = Callable[[Columns, Numbers], tuple[Sequence[Ruling], npt.NDArray[np.int32]]]
-"""Given columns and completion numbers, the distinct rulings and for each pair which it is."""
+Rulings = tuple[Sequence[Ruling], npt.NDArray[np.int32]]
+"""Distinct rulings, and which of them each text has, shape ``(n,)``."""
+
+Ask = Callable[[Columns, Numbers], Rulings]
+"""Given columns and completion numbers, the rulings on each pair's text."""
 
 
 class Weighing:
