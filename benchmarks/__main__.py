@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,12 +65,23 @@ def main(
         specs = provide_all(parse_specs([engines]))
         measurement = Measurement(plan, specs, open_vocabulary(vocabulary), work, seed, say)
         began = machine()
-        measurement.run(only or PARTS)
-        finish(measurement, as_json(measurement, began, time.monotonic() - clock), out, console)
+        whole = measured(measurement, only or PARTS)
+        result = as_json(measurement, began, time.monotonic() - clock)
+        finish(measurement, {**result, "complete": whole}, out, console)
     except MaskcourtError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    say("done")
+    say("done" if whole else "interrupted: only what was measured until then")
+    sys.exit(0 if whole else 130)
+
+
+def measured(measurement: Measurement, parts: Sequence[str]) -> bool:
+    """Measure the parts; whether nobody interrupted it."""
+    try:
+        measurement.run(parts)
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 def finish(

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from benchmarks import __main__ as command
 from benchmarks import workloads
 from benchmarks.__main__ import finish, main
 from benchmarks.curves import curves
@@ -517,3 +518,11 @@ class TestTheCommand:
         assert set(QUICK.caps) <= set(FULL.caps)
         assert set(QUICK.lengths) <= set(FULL.lengths)
         assert (QUICK.repetitions, FULL.cap) == (3, None)
+
+
+def test_an_interrupted_measurement_says_so():
+    class Interrupted:
+        def run(self, parts):
+            raise KeyboardInterrupt
+
+    assert not command.measured(Interrupted(), ("resolving",))
