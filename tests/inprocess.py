@@ -130,7 +130,7 @@ class InProcessPanel(Panel):
         self._answers: dict[int, Answer] = {}
         self._opened = [False] * len(kinds)
         self._steps = {}
-        self._walking, self._ways = set(), {}
+        self._walking, self._ways, self._bank = set(), {}, 0
         self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 
     def _opening(self, index: int) -> Step[Failure | None]:

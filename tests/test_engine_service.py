@@ -50,13 +50,13 @@ def step(service, *tokens):
     """Walk on by some tokens; with none, have the mask written of where the walk stands."""
     arrays = {"tokens": np.array(tokens or [-1], dtype=np.int32)}
     service.board.progress[0] = 0
-    return ask(service, "walk", arrays, **{"from": len(service._walked)})
+    return ask(service, "walk", arrays, **{"from": len(service._walked), "bank": 0})
 
 
 def mask(service):
     """The mask of where the walk stands."""
     assert step(service).head == {}
-    return service.board.masks[0]
+    return service.board.masks[0, 0]
 
 
 def allowed(service):
@@ -119,7 +119,7 @@ class TestOpening:
         step(service)
         shared = Board(mmap.mmap(memory, size_of(VOCABULARY.words)), VOCABULARY.words)
         assert shared.progress[0] == 1
-        assert token_ids(shared.masks[0], VOCABULARY.size).tolist() == [ord("5")]
+        assert token_ids(shared.masks[0, 0], VOCABULARY.size).tolist() == [ord("5")]
         os.close(memory)
 
     def test_an_engine_that_holds_the_vocabulary(self):
@@ -169,31 +169,31 @@ class TestWalking:
         assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
         assert step(service, *ids("12")).head == {}
         assert service.board.progress[0] == 1
-        assert set(token_ids(service.board.masks[0], VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert set(token_ids(service.board.masks[0, 0], VOCABULARY.size)) == set(ids("3", "<eos>"))
 
     def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
         service = standing(miniatures.Enumerator, SCHEMA)
         assert step(service, -1, *ids("1", "2")).head == {}
         assert service.board.progress[0] == 3
         expected = [ids('"', '"a', "[", "1", "12"), ids("2", "23"), ids("3", "<eos>")]
-        for written, tokens in zip(service.board.masks, expected, strict=False):
+        for written, tokens in zip(service.board.masks[0], expected, strict=False):
             assert set(token_ids(written, VOCABULARY.size)) == set(tokens)
-        assert (service.board.times[:3, 0] > 0).all()
+        assert (service.board.times[0, :3, 0] > 0).all()
 
     def test_a_token_that_is_refused_is_told_and_changes_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         before = mask(service).copy()
         assert step(service, *ids("2", "9")).head == {"lies": True}
         assert service.board.progress[0] == 1, "the board tells how far it came"
-        head = {"from": 1}
+        head = {"from": 1, "bank": 0}
         ask(service, "walk", {"tokens": np.array([-1], dtype=np.int32)}, **head)
-        assert np.array_equal(service.board.masks[0], before)
+        assert np.array_equal(service.board.masks[0, 0], before)
 
     def test_turning_back_to_take_another_way(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')
         tokens = {"tokens": np.array(ids("1", "2"), dtype=np.int32)}
-        assert ask(service, "walk", tokens, **{"from": 0}).head == {}
-        assert set(token_ids(service.board.masks[1], VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert ask(service, "walk", tokens, **{"from": 0, "bank": 0}).head == {}
+        assert set(token_ids(service.board.masks[0, 1], VOCABULARY.size)) == set(ids("3", "<eos>"))
 
     def test_what_is_asked_about_a_position_behind_the_walk(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')

@@ -89,10 +89,11 @@ class TestAnswers:
         host.request({"do": "compile", "schema": '{"const": 5}'})
         assert not host.board.masks.any()
         host.request(
-            {"do": "walk", "from": 0}, {"tokens": np.array([-1, ord("5")], dtype=np.int32)}
+            {"do": "walk", "from": 0, "bank": 1},
+            {"tokens": np.array([-1, ord("5")], dtype=np.int32)},
         )
         assert host.board.progress[0] == 2
-        assert np.flatnonzero(host.board.masks[0]).tolist() == [ord("5") // 32]
+        assert np.flatnonzero(host.board.masks[1, 0]).tolist() == [ord("5") // 32]
         host.close()
 
 

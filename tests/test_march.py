@@ -152,17 +152,17 @@ class TestBoard:
         there, here = Board(memory, 3), Board(memory, 3)
         clock = iter([5, 12]).__next__
         there.write(
-            SLOTS - 1, lambda row: np.copyto(row, np.arange(1, 4, dtype=np.uint32)), clock, 40
+            1, SLOTS - 1, lambda row: np.copyto(row, np.arange(1, 4, dtype=np.uint32)), clock, 40
         )
         assert here.progress.tolist() == [SLOTS]
-        assert here.times[SLOTS - 1].tolist() == [7, 40]
-        assert here.masks[SLOTS - 1].tolist() == [1, 2, 3]
-        assert here.wide[SLOTS - 1].tolist() == [1 | 2 << 32, 3]
+        assert here.times[1, SLOTS - 1].tolist() == [7, 40]
+        assert here.masks[1, SLOTS - 1].tolist() == [1, 2, 3]
+        assert here.wide[1, SLOTS - 1].tolist() == [1 | 2 << 32, 3]
 
     def test_a_mask_that_fails_is_not_told_of(self):
         board = Board.private(1)
         with pytest.raises(RuntimeError):
-            board.write(0, lambda _row: (_ for _ in ()).throw(RuntimeError()), lambda: 0, 0)
+            board.write(0, 0, lambda _row: (_ for _ in ()).throw(RuntimeError()), lambda: 0, 0)
         assert board.progress[0] == 0
 
 

@@ -61,7 +61,7 @@ def panel(request, panel_of, vocabulary):
 def allowed(panel, engine, vocabulary):
     """The tokens of the engine's last mask, as bytes."""
     board = panel._hosts[engine].board
-    mask = board.masks[board.progress[0] - 1]
+    mask = board.masks[panel._bank, board.progress[0] - 1]
     return {vocabulary.tokens[one] for one in token_ids(mask, vocabulary.size)}
 
 
@@ -202,8 +202,8 @@ class TestWalking:
         walk(panel, [0, 1], [])
         panel.walk([1], [ord("4")], 0)
         panel.walk([0], [-1], 0)
-        panel.walk([1], [-1], 1)
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        panel.walk([1], [-1], 1)
         assert allowed(panel, 1, vocabulary) == {b"5"}
 
     def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
@@ -218,8 +218,8 @@ class TestWalking:
         walk(panel, [0, 1], b"12")
         assert panel.recover_start(0) is None
         panel.walk([0], [-1], 0)
-        panel.walk([1], [-1], 2)
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        panel.walk([1], [-1], 2)
         assert allowed(panel, 1, vocabulary) == {b"3", b"<eos>"}
 
     def test_an_exception_in_a_mask_is_a_crash_that_leaves_the_others_alone(self, vocabulary):

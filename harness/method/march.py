@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +65,8 @@ class _Batch:
         engines: Those that were asked.
         reached: How many of the positions each engine reached.
         failures: What kept an engine from the next one.
-        masks: Shape ``(len(tokens), len(engines), words)``; likewise `times`, with 2 for words, and
-            `allowed`, without.
+        masks: Of each engine, shape ``(reached, words)``; shared memory.
+        times: Shape ``(len(tokens), len(engines), 2)``; likewise `allowed`, without the 2.
         differ: Whether masks differ, for the positions that all reached, shape ``(m,)``.
     """
 
@@ -74,7 +75,7 @@ class _Batch:
     engines: tuple[int, ...]
     reached: Sequence[int]
     failures: Mapping[int, Failure]
-    masks: Masks
+    masks: tuple[Masks, ...]
     times: _Ints
     allowed: _Ints
     differ: npt.NDArray[np.bool_]
@@ -86,25 +87,21 @@ class _Batch:
         tokens: Sequence[int],
         ways: Mapping[int, Walked],
         lost: Mapping[int, Failure],
-        words: int,
     ) -> _Batch:
         """What engines answered; `lost` are those that could not be asked."""
         engines = tuple(sorted([*ways, *lost]))
-        shape = (len(tokens), len(engines))
-        masks = np.zeros((*shape, words), dtype=np.uint32)
-        times = np.zeros((*shape, 2), dtype=np.int64)
-        allowed = np.zeros(shape, dtype=np.int64)
-        for row, engine in enumerate(engines):
-            if engine in ways:
-                way = ways[engine]
-                masks[: len(way), row] = way.masks
-                times[: len(way), row] = way.times
-                allowed[: len(way), row] = np.bitwise_count(way.wide).sum(axis=1, dtype=np.uint32)
         reached = [len(ways[engine]) if engine in ways else 0 for engine in engines]
         failed = {one: way.failure for one, way in ways.items() if way.failure is not None}
         wide = [ways[engine].wide if engine in ways else _NONE for engine in engines]
+        differ = _differ(wide)
+        times = np.zeros((len(tokens), len(engines), 2), dtype=np.int64)
+        for row, engine in enumerate(engines):
+            if engine in ways:
+                times[: reached[row], row] = ways[engine].times
+        masks = tuple(ways[engine].masks if engine in ways else _NO_MASKS for engine in engines)
+        allowed = _allowed(wide, differ, len(tokens))
         failures = {**failed, **lost}
-        return cls(first, tokens, engines, reached, failures, masks, times, allowed, _differ(wide))
+        return cls(first, tokens, engines, reached, failures, masks, times, allowed, differ)
 
     def holds(self, number: int, token: int, engines: Sequence[int]) -> bool:
         """Whether it tells of a position behind `token`, of all these engines."""
@@ -122,22 +119,28 @@ class _Batch:
     def at(self, number: int, engines: Sequence[int]) -> Arrived:
         """What it tells of a position."""
         slot = number - self.first
-        masks, allowed, times = self.masks[slot], self.allowed[slot], self.times[slot]
+        allowed, times = self.allowed[slot], self.times[slot]
         if slot < len(self.differ) and len(engines) == len(self.engines):
-            return Arrived(self.engines, {}, masks, allowed, times, bool(self.differ[slot]))
+            if not self.differ[slot]:
+                return Arrived(self.engines, {}, self._same[slot], allowed, times, differ=False)
+            masks = np.stack([mask[slot] for mask in self.masks])
+            return Arrived(self.engines, {}, masks, allowed, times, differ=True)
         rows = [self.engines.index(one) for one in engines]
         came = [row for row in rows if slot < self.reached[row]]
         failures = {
             self.engines[row]: self.failures[self.engines[row]] for row in rows if row not in came
         }
-        return Arrived(
-            tuple(self.engines[row] for row in came),
-            failures,
-            masks[came],
-            allowed[came],
-            times[came],
-            bool((masks[came] != masks[came[:1]]).any()),
-        )
+        some = [self.masks[row][slot] for row in came]
+        masks = np.stack(some) if some else _NO_MASKS
+        differ = bool((masks != masks[:1]).any())
+        names = tuple(self.engines[row] for row in came)
+        return Arrived(names, failures, masks, allowed[came], times[came], differ)
+
+    @cached_property
+    def _same(self) -> Masks:
+        """The first engine's masks as if they were all engines', where they do not differ."""
+        one = self.masks[0]
+        return np.broadcast_to(one[:, None, :], (len(one), len(self.engines), one.shape[1]))
 
 
 @dataclass
@@ -151,6 +154,7 @@ class _Asked:
 
 
 _NONE: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
+_NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
 
 
 @dataclass
@@ -243,7 +247,7 @@ class March:
         up = tuple(engine for engine in engines if engine not in lost)
         tokens = [token, *self._likely(number, offset, self._length - 1)]
         ways = self.panel.walk(up, tokens, len(consumed))
-        return _Batch.of(number, tokens, ways, lost, self.vocabulary.words)
+        return _Batch.of(number, tokens, ways, lost)
 
     def _ask_ahead(self, batch: _Batch, offset: int) -> None:
         """Have the engines walk on behind a batch; `offset` is that of its first position."""
@@ -262,7 +266,7 @@ class March:
             return None
         if ahead.batch is None:
             ways = self.panel.end_walk(ahead.engines)
-            ahead.batch = _Batch.of(ahead.first, ahead.tokens, ways, {}, self.vocabulary.words)
+            ahead.batch = _Batch.of(ahead.first, ahead.tokens, ways, {})
         return ahead.batch
 
     def _likely(self, number: int, offset: int, length: int) -> list[int]:
@@ -276,6 +280,20 @@ class March:
             offset += len(self.vocabulary.tokens[token])
             number += 1
         return tokens
+
+
+def _allowed(
+    masks: Sequence[npt.NDArray[np.uint64]], differ: npt.NDArray[np.bool_], positions: int
+) -> _Ints:
+    """How many tokens each engine allows at each position, counted once where masks agree."""
+    allowed = np.zeros((positions, len(masks)), dtype=np.int64)
+    same = np.flatnonzero(~differ)
+    for row, mask in enumerate(masks):
+        at = np.arange(len(mask)) if row == 0 else np.delete(np.arange(len(mask)), same)
+        rest = mask if row == 0 else mask[at]
+        allowed[at, row] = np.bitwise_count(rest).sum(axis=1, dtype=np.uint32)
+        allowed[same, row] = allowed[same, 0]
+    return allowed
 
 
 def _differ(masks: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.bool_]:

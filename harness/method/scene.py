@@ -28,7 +28,7 @@ from harness.validation import judge as rulings
 from harness.validation.judge import Judge
 from harness.why.locating import Locating, Shapes
 
-PROVE_CHUNK = 4096
+PROVE_CHUNK = 1024
 ROLL_CHUNK = 16
 
 

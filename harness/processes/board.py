@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-SLOTS = 64
+SLOTS = 256
 """Positions in a batch, at most."""
 
-_HEAD = 1 + 2 * SLOTS
+BANKS = 2
+"""Batches that a board holds: one is read while the next is written."""
+
+_HEAD = 1 + 2 * SLOTS * BANKS
 """Words of 64 bits before the masks."""
 
 
@@ -29,18 +32,19 @@ class Board:
     Attributes:
         progress: How many slots of the present batch are written, shape ``(1,)`` int64.
         times: Nanoseconds to compute the mask of a slot, and to consume the token that leads
-            there, shape ``(SLOTS, 2)`` int64.
-        masks: Shape ``(SLOTS, words)`` uint32.
+            there, shape ``(BANKS, SLOTS, 2)`` int64.
+        masks: Shape ``(BANKS, SLOTS, words)`` uint32.
         wide: The same in words of 64 bits, the last one filled up with zeros, for comparisons:
-            shape ``(SLOTS, (words + 1) // 2)`` uint64.
+            shape ``(BANKS, SLOTS, (words + 1) // 2)`` uint64.
     """
 
     def __init__(self, memory: Any, words: int) -> None:
         head = np.frombuffer(memory, dtype=np.int64, count=_HEAD)
         self.progress: npt.NDArray[np.int64] = head[:1]
-        self.times: npt.NDArray[np.int64] = head[1:].reshape(SLOTS, 2)
-        rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8).reshape(SLOTS, _even(words))
-        self.masks: npt.NDArray[np.uint32] = rows[:, :words]
+        self.times: npt.NDArray[np.int64] = head[1:].reshape(BANKS, SLOTS, 2)
+        rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8)
+        rows = rows.reshape(BANKS, SLOTS, _even(words))
+        self.masks: npt.NDArray[np.uint32] = rows[:, :, :words]
         self.wide: npt.NDArray[np.uint64] = rows.view(np.uint64)
 
     @classmethod
@@ -50,23 +54,24 @@ class Board:
 
     def write(
         self,
+        bank: int,
         slot: int,
         mask: Callable[[npt.NDArray[np.uint32]], object],
         clock: Callable[[], int],
         consume_ns: int,
     ) -> None:
         """Have `mask` write a slot, note what it took by `clock`, and that the slot is written."""
-        row = self.masks[slot]
+        row = self.masks[bank, slot]
         began = clock()
         mask(row)
         took = clock() - began
-        self.times[slot] = took, consume_ns
+        self.times[bank, slot] = took, consume_ns
         self.progress[0] = slot + 1
 
 
 def size_of(words: int) -> int:
     """Bytes of a board with masks of `words` words."""
-    return _HEAD * 8 + SLOTS * _even(words) * 4
+    return _HEAD * 8 + BANKS * SLOTS * _even(words) * 4
 
 
 def _even(words: int) -> int:

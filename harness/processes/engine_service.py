@@ -174,10 +174,12 @@ class EngineService:
         """Consume ``tokens`` (k,) int32 one by one, and write the mask behind each to the board.
 
         ``from`` (header) is the number of tokens consumed before; what was walked beyond it is
-        forgotten. A first token of -1 stands for none: the mask of where the walk stands. Out:
-        ``lies`` where a token was refused; the board tells at which.
+        forgotten. ``bank`` (header) is where on the board. A first token of -1 stands for none: the
+        mask of where the walk stands. Out: ``lies`` where a token was refused; the board tells at
+        which.
         """
-        tokens, at = message.arrays["tokens"].tolist(), message.head["from"]
+        head, tokens = message.head, message.arrays["tokens"].tolist()
+        at, bank = head["from"], head["bank"]
         if (self._astray or len(self._walked) != at) and not self._turn_back(at):
             return wire.Message({"lies": True})
         self._astray = True
@@ -192,7 +194,7 @@ class EngineService:
                 if not consumed:
                     return wire.Message({"lies": True})
                 self._walked.append(token)
-            board.write(slot, ahead.mask, clock, took)
+            board.write(bank, slot, ahead.mask, clock, took)
         self._astray = False
         return wire.Message({})
 

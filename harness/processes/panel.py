@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.processes import wire
+from harness.processes.board import BANKS
 from harness.processes.engines import EngineSpec
 from harness.processes.hosts import Host, HostSpec, gather, poll, wait
 from harness.processes.outcomes import (
@@ -55,7 +56,7 @@ class Walked:
 
     Attributes:
         masks: Those of the positions that it reached, shape ``(n, words)`` uint32; shared memory
-            that the next batch overwrites.
+            that the walk after the next overwrites.
         wide: The same in words of 64 bits (`harness.processes.board.Board`).
         times: Nanoseconds inside the host: to compute the mask, and to consume the token before,
             shape ``(n, 2)`` int64; overwritten likewise.
@@ -108,6 +109,7 @@ class Panel:
         self._schema = ""
         self._strict: set[int] = set()
         self._opened = [False] * len(specs)
+        self._bank = 0
         self._walking: set[int] = set()
         self._ways: dict[int, Walked] = {}
         self._steps: dict[int, Step[Outcome]] = {}
@@ -308,14 +310,15 @@ class Panel:
 
         What is asked of an engine before `end_walk` waits until it has walked.
         """
-        head = {"do": "walk", "from": at}
+        self._bank = (self._bank + 1) % BANKS
+        head = {"do": "walk", "from": at, "bank": self._bank}
         arrays = {"tokens": np.array(tokens, dtype=np.int32)}
         asks: dict[int, Ask] = dict.fromkeys(engines, (head, arrays))
         self._submit(asks, self.limits.mask, stepwise=True)
         self._walking.update(engines)
 
     def end_walk(self, engines: Sequence[int]) -> dict[int, Walked]:
-        """How far each of the engines came; the board is theirs until the next walk."""
+        """How far each of the engines came."""
         self._end_walks(engines)
         return {index: self._ways.pop(index) for index in engines}
 
@@ -331,8 +334,9 @@ class Panel:
         if isinstance(answer, wire.Message) and answer.head.get("lies"):
             failure = MaskLies("refused to consume a token that its mask allows")
         board = self._hosts[engine].board
-        reached = int(board.progress[0])
-        return Walked(board.masks[:reached], board.wide[:reached], board.times[:reached], failure)
+        bank, reached = self._bank, int(board.progress[0])
+        masks, wide, times = board.masks[bank], board.wide[bank], board.times[bank]
+        return Walked(masks[:reached], wide[:reached], times[:reached], failure)
 
     def ask(self, asks: Mapping[int, Ask]) -> dict[int, Answer]:
         """Ask several engines something while resolving, all at once."""
