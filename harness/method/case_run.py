@@ -219,9 +219,10 @@ class _Run:
         canonical = tools.canonical_starts(reference)
         engines = tuple(index for index in judged if index not in self.lost)
         engines = self._brought_to_start(engines, walk)
-        march = March(tools.panel, tools.vocabulary, key, reference)
-        with self.notes.cost("walk"):
-            here = march.arrive(engines, (), 0, NOTHING)
+        march = March(
+            tools.panel, tools.vocabulary, key, reference, lambda: self.notes.cost("walk")
+        )
+        here = march.arrive(engines, (), 0, NOTHING)
         engines = self._arrived(here, walk, 0)
         consumed: tuple[int, ...] = ()
         offset = 0
@@ -237,7 +238,8 @@ class _Run:
                 engines,
                 here.masks,
             )
-            token, stay = self._next(position, differ=here.differ)
+            predicted = march.predicted(position.number, offset)
+            token, stay = self._next(position, here, predicted)
             assert state is not None, "a reference is JSON"
             self.notes.arrived(walk, position, here)
             failed = self._dispute(
@@ -251,8 +253,7 @@ class _Run:
             if not self._enough(stay, judged):
                 return
             offset += len(tools.vocabulary.tokens[token])
-            with self.notes.cost("walk"):
-                here = march.arrive(stay, consumed, offset, token)
+            here = march.arrive(stay, consumed, offset, token)
             self._note_step(walk, position, token, here)
             consumed = (*consumed, token)
             engines = self._arrived(here, walk, len(consumed))
@@ -274,9 +275,11 @@ class _Run:
             return len(engines) == len(judged) and len(engines) >= 2
         return len(engines) >= 2
 
-    def _next(self, position: Position, *, differ: bool) -> tuple[int | None, tuple[int, ...]]:
+    def _next(
+        self, position: Position, here: Arrived, predicted: int | None
+    ) -> tuple[int | None, tuple[int, ...]]:
         """The token to take, and the engines that go along."""
-        token = choose(position, differ=differ)
+        token = choose(position, differ=here.differ, predicted=predicted)
         if token is not None:
             return token, position.engines
         if self.tools.rules.panel == "survivors":
@@ -332,11 +335,13 @@ class _Run:
 
     def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
+        if not here.failures and not here.empty:
+            return
         refused = [engine for engine, one in here.failures.items() if isinstance(one, MaskLies)]
         # behind the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.tools.vocabulary.tokens[token])
         empty: list[int] = []
-        if whole < len(position.reference) and not here.allowed.all():
+        if whole < len(position.reference) and here.empty:
             empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
         if flaws := wrong_steps(position, token, refused, empty):
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)

@@ -11,7 +11,8 @@ While a batch is gone through, the engines are already at the next one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -46,6 +47,7 @@ class Arrived:
         times: Nanoseconds inside the hosts: to compute the mask, and to consume the token before;
             shape ``(e, 2)``.
         differ: Whether any two masks differ.
+        empty: Whether any mask is empty.
     """
 
     engines: tuple[int, ...]
@@ -54,6 +56,7 @@ class Arrived:
     allowed: _Ints
     times: _Ints
     differ: bool
+    empty: bool
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ class _Batch:
         slot = number - self.first
         if not 0 <= slot < len(self.tokens) or self.tokens[slot] != token:
             return False
+        if slot < len(self.differ) and engines == self.engines:
+            return True
         rows = [self.engines.index(one) for one in engines if one in self.engines]
         return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
 
@@ -121,10 +126,9 @@ class _Batch:
         slot = number - self.first
         allowed, times = self.allowed[slot], self.times[slot]
         if slot < len(self.differ) and len(engines) == len(self.engines):
-            if not self.differ[slot]:
-                return Arrived(self.engines, {}, self._same[slot], allowed, times, differ=False)
-            masks = np.stack([mask[slot] for mask in self.masks])
-            return Arrived(self.engines, {}, masks, allowed, times, differ=True)
+            differ = self._differing[slot]
+            masks = np.stack([one[slot] for one in self.masks]) if differ else self._same[slot]
+            return Arrived(self.engines, {}, masks, allowed, times, differ, self._empty[slot])
         rows = [self.engines.index(one) for one in engines]
         came = [row for row in rows if slot < self.reached[row]]
         failures = {
@@ -134,7 +138,19 @@ class _Batch:
         masks = np.stack(some) if some else _NO_MASKS
         differ = bool((masks != masks[:1]).any())
         names = tuple(self.engines[row] for row in came)
-        return Arrived(names, failures, masks, allowed[came], times[came], differ)
+        allowed = allowed[came]
+        empty = not allowed.all()
+        return Arrived(names, failures, masks, allowed, times[came], differ, empty)
+
+    @cached_property
+    def _differing(self) -> list[bool]:
+        differing: list[bool] = self.differ.tolist()
+        return differing
+
+    @cached_property
+    def _empty(self) -> list[bool]:
+        empty: list[bool] = (self.allowed == 0).any(axis=1).tolist()
+        return empty
 
     @cached_property
     def _same(self) -> Masks:
@@ -166,15 +182,18 @@ class March:
         vocabulary: The shared one.
         key: The walk's.
         reference: The text.
+        timed: Times what it is entered for: asking for positions and waiting for them.
     """
 
     panel: Panel
     vocabulary: Vocabulary
     key: WalkKey
     reference: bytes
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
     _batch: _Batch | None = None
     _ahead: _Asked | None = None
     _length: int = _FIRST
+    _predicted: dict[tuple[int, int], int] = field(default_factory=dict)
     _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def path(self, offset: int) -> tuple[int, ...]:
@@ -198,8 +217,13 @@ class March:
         number = len(consumed) + (token != NOTHING)
         batch = self._batch
         if batch is None or not batch.holds(number, token, engines):
-            batch = self._batch = self._next(engines, consumed, offset, token)
+            with self.timed():
+                batch = self._batch = self._next(engines, consumed, offset, token)
         return batch.at(number, engines)
+
+    def predicted(self, number: int, offset: int) -> int | None:
+        """The `likely_token` of a position at `offset`, if it was predicted."""
+        return self._predicted.get((number, offset))
 
     def stand_by(self, engines: Sequence[int], consumed: Sequence[int]) -> None:
         """Bring engines back that failed beyond the present position: it may be asked about.
@@ -276,6 +300,7 @@ class March:
             if not (path := self.path(offset)):
                 break
             token = likely_token(self.key.at(number), path)
+            self._predicted[number, offset] = token
             tokens.append(token)
             offset += len(self.vocabulary.tokens[token])
             number += 1

@@ -80,14 +80,19 @@ def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[
     return tuple(vocabulary.starts(reference, offset))
 
 
-def choose(position: Position, *, differ: bool = True) -> int | None:
+def choose(position: Position, *, differ: bool = True, predicted: int | None = None) -> int | None:
     """The token that all engines take: one of the path that all accept; None if there is none.
 
-    With `differ` false all masks of the position are the same.
+    Args:
+        position: Where it is taken.
+        differ: Whether any two masks of the position differ.
+        predicted: Its `likely_token`, if that is known.
     """
     candidates: Sequence[int] = position.path
     for mask in position.masks if differ else position.masks[:1]:
         candidates = [token for token in candidates if allows(mask, token)]
+    if predicted is not None and len(candidates) == len(position.path):
+        return predicted
     return likely_token(position.key, candidates) if candidates else None
 
 
