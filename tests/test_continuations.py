@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.completion.continuations import MAX_CANDIDATES, Continuations
+from harness.data.vocabulary import byte_vocabulary
 from harness.text.jsontext import START, advance
 
 OBJECT = {
@@ -185,6 +186,23 @@ def test_candidates_do_not_depend_on_what_was_asked_before(name, data):
     assert [fresh.candidates(token) for token in tokens] == [
         asked.candidates(token) for token in tokens
     ]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(sorted(REACHABLE)), st.data())
+def test_a_group_has_what_each_of_its_tokens_has(name, data):
+    """Also where only a few are looked at, because of what their bytes are."""
+    schema, reference, _, _ = REACHABLE[name]
+    vocabulary = byte_vocabulary([token for token in TOKENS if len(token) > 1])
+    k = data.draw(st.integers(0, len(reference)))
+    ids = data.draw(st.lists(st.integers(0, vocabulary.size - 2), min_size=1))
+    tokens = [vocabulary.tokens[one] for one in ids]
+    singly = [Continuations(schema, reference.encode()).at(k).candidates(one) for one in tokens]
+    for first in (None, vocabulary.plain_first[ids]):
+        context = Continuations(schema, reference.encode()).at(k)
+        index, groups = context.group(tokens, first)
+        assert [groups[one] for one in index.tolist()] == singly
+        assert list(dict.fromkeys(index.tolist())) == list(range(len(groups)))
 
 
 @pytest.mark.parametrize("k", [-1, 3])

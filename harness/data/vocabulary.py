@@ -121,6 +121,17 @@ class Vocabulary:
         return self[token]
 
     @cached_property
+    def plain_first(self) -> npt.NDArray[np.int16]:
+        """The first byte of every token that may stand in a JSON string as it is, else -1.
+
+        Shape ``(size,)``; -1 for reserved tokens.
+        """
+        from harness.text.jsontext import plain_end  # hosts have no need of it
+
+        first = [text[0] if text and plain_end(text) == len(text) else -1 for text in self.tokens]
+        return np.where(self.special, -1, first).astype(np.int16)
+
+    @cached_property
     def tokens(self) -> list[bytes]:
         """The bytes of every id, by id. Do not change the list."""
         ends = self.offsets.tolist()

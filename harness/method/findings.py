@@ -241,10 +241,15 @@ def verdicts(findings: Findings, *, one_clears_all: bool) -> Verdicts:
 
 
 def witnessed(findings: Findings, *, one_clears_all: bool) -> list[tuple[int, int]]:
-    """The entries (row and column) whose completions the verdicts rest on."""
+    """The entries (row and column) whose completions the verdicts rest on.
+
+    Of each engine and completion only the first.
+    """
     found = verdicts(findings, one_clears_all=one_clears_all)
-    proven = found.completion >= 0
-    return list(zip(found.accepter[proven].tolist(), found.column[proven].tolist(), strict=True))
+    proven = np.flatnonzero(found.completion >= 0)
+    keys = found.accepter[proven] * len(findings.completions) + found.completion[proven]
+    first = proven[np.sort(np.unique(keys, return_index=True)[1])]
+    return list(zip(found.accepter[first].tolist(), found.column[first].tolist(), strict=True))
 
 
 def reason_of(findings: Findings, row: int, column: int) -> str:

@@ -213,7 +213,8 @@ def _known(scene: Scene, context: Context) -> tuple[npt.NDArray[np.int32], list[
     eos = scene.vocabulary.eos_ids
     tokens = scene.findings.tokens.tolist()
     ordinary = [column for column, token in enumerate(tokens) if token not in eos]
-    groups, texts = context.group([scene.bytes[column] for column in ordinary])
+    first = scene.vocabulary.plain_first[scene.findings.tokens[ordinary]]
+    groups, texts = context.group([scene.bytes[column] for column in ordinary], first)
     situation = np.zeros(len(tokens), dtype=np.int32)
     situation[ordinary] = groups
     lists = [[scene.number(text, "reference") for text in one] for one in texts]

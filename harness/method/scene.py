@@ -68,10 +68,9 @@ class Scene:
         self.tries = np.zeros(shape, dtype=np.int32)
         self.cleared = np.zeros(shape[1], dtype=np.bool_)
         self.failures: dict[int, Failure] = {}
-        self.bytes = [
-            b"" if token in vocabulary.eos_ids else vocabulary.tokens[token]
-            for token in tokens.tolist()
-        ]
+        self.bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
+        for column in np.flatnonzero(self.findings.ends).tolist():
+            self.bytes[column] = b""
         self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[rulings.Ruling, int]] = {}

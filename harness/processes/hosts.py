@@ -9,6 +9,7 @@ memory limit (`OutOfMemory`). A host that ended is started again by whoever need
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import mmap
 import os
 import re
@@ -42,6 +43,9 @@ OUTPUT_LIMIT = 16_384
 
 _CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
 """The time of day that an engine prints before its warnings: two runs would differ in it."""
+
+_PIPE = 1 << 20
+"""Bytes that a pipe holds where the system lets it, so that nobody waits to write a message."""
 
 _TICK = 0.02
 _SLOW_TICK = 0.1
@@ -114,6 +118,9 @@ class Host:
         # and -u writes at once what an engine prints, so that it survives a crash
         command = [self.spec.interpreter, "-P", "-u", "-m", "harness.processes.host_worker"]
         self._to_host, self._from_host = to_host, from_host
+        with contextlib.suppress(OSError):  # more than the system allows without privileges
+            fcntl.fcntl(to_host, fcntl.F_SETPIPE_SZ, _PIPE)
+            fcntl.fcntl(from_host, fcntl.F_SETPIPE_SZ, _PIPE)
         try:
             self._process = subprocess.Popen(
                 [*command, str(inward), str(outward), self.spec.service],
