@@ -249,8 +249,8 @@ class TestWhereItIsWritten:
         assert {file: file.read_bytes() for file in finished.iterdir()} == before
 
     def test_a_disk_without_space_keeps_what_is_stored(self, own, tmp_path):
-        """Files may have 6 KiB here; the last case needs more."""
-        noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(6000))
+        """Files may have 48 KiB here; the last case needs more."""
+        noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
         big = plain_case(9, about="big")
         big["schema"] |= {"description": noise}
         path = write_cases(tmp_path / "own.jsonl", plain_case(0), plain_case(1), big)
@@ -271,7 +271,7 @@ class TestWhereItIsWritten:
 
 
 def little_space() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 10, 6 << 10))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, 48 << 10))
 
 
 def cut(file: Path) -> None:
@@ -327,7 +327,7 @@ class TestDamagedRuns:
 def unfinished(own, tmp_path_factory):
     """A run that stopped for want of space, two of its cases stored."""
     root = tmp_path_factory.mktemp("unfinished")
-    noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(6000))
+    noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
     big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
     write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
     arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run")
