@@ -49,6 +49,7 @@ class BenchRequest:
     limit: int | None = None
     sample: int | None = None
     lanes: int | None = None
+    ahead: int | None = None
     vocabulary: str = "qwen2.5"
     eos: str | None = None
     resolver: str = "shared"
@@ -80,6 +81,7 @@ class LocalLanes:
     """Lanes in processes of this machine; by default as many as it carries."""
 
     wanted: int | None = None
+    ahead: int | None = None
 
     def lanes(self, cases: int) -> int:
         """As many as are wanted, one per case at most."""
@@ -88,7 +90,8 @@ class LocalLanes:
     def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
         """See `Executor.run`."""
         lanes = self.lanes(cases)
-        settings = replace(settings, ahead=default_ahead(lanes) if cases > lanes else 0)
+        ahead = default_ahead(lanes) if self.ahead is None else self.ahead
+        settings = replace(settings, ahead=ahead if cases > lanes else 0)
         run_lanes(settings, lanes, begin, progress.case_stored)
 
 
@@ -99,7 +102,7 @@ def bench(request: BenchRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
-    return run_with(LocalLanes(request.lanes), request)
+    return run_with(LocalLanes(request.lanes, request.ahead), request)
 
 
 def run_with(
@@ -263,7 +266,7 @@ def _default_path(request: BenchRequest, specs: Sequence[EngineSpec], data: str)
 
 
 def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]:
-    wanted = asdict(replace(request, out=None, lanes=None))
+    wanted = asdict(replace(request, out=None, lanes=None, ahead=None))
     return {**wanted, "engines": [spec.name for spec in specs]}
 
 

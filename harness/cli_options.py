@@ -89,6 +89,7 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
         limit=options["limit"],
         sample=options["sample"],
         lanes=options["lanes"],
+        ahead=options["ahead"],
         vocabulary=options["vocabulary"],
         eos=options["eos"],
         resolver=options["resolver"],
@@ -226,6 +227,13 @@ def _how() -> list[Callable[..., Any]]:
             type=click.IntRange(min=1),
             metavar="N",
             help="Cases at the same time.  [default: as many as there is room for]",
+        ),
+        click.option(
+            "--ahead",
+            type=click.IntRange(0, 8),
+            metavar="N",
+            help="Schemas that a lane compiles while it walks a case; each takes hosts of its own."
+            "  [default: 1 where there is memory for it]",
         ),
     ]
 

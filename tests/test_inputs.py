@@ -254,7 +254,7 @@ class TestWhereItIsWritten:
         big = plain_case(9, about="big")
         big["schema"] |= {"description": noise}
         path = write_cases(tmp_path / "own.jsonl", plain_case(0), plain_case(1), big)
-        arguments = request(own, "--cases", path, "--out", tmp_path / "run")
+        arguments = request(own, "--cases", path, "--out", tmp_path / "run", "--ahead", 0)
         message = self.refusal(*arguments, preexec_fn=little_space)
         assert message.startswith(f"{tmp_path}/run cannot be written: ")
         again = maskcourt(*arguments)
@@ -330,7 +330,7 @@ def unfinished(own, tmp_path_factory):
     noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
     big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
     write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
-    arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run")
+    arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run", "--ahead", 0)
     assert maskcourt(*arguments, preexec_fn=little_space).returncode == 2
     return root / "run"
 

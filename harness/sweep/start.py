@@ -106,7 +106,10 @@ class RayLanes:
             progress.say(line)
 
     def _ahead(self, settings: LaneSettings, cluster: Cluster) -> tuple[LaneSettings, LaneNeeds]:
-        """Whether lanes compile a case ahead, as they do where that costs no lane its memory."""
+        """Whether lanes compile a case ahead: by default where that costs no lane its memory."""
+        if (asked := self.request.bench.ahead) is not None:
+            memory = self.request.lane_memory or memory_of(len(settings.specs), 1 + asked)
+            return replace(settings, ahead=asked), LaneNeeds(self.request.lane_cpus, memory)
         plain, ahead = (
             LaneNeeds(self.request.lane_cpus, memory_of(len(settings.specs), panels))
             for panels in (1, 2)
