@@ -37,6 +37,9 @@ _LOCK = ".lock"
 _BATCH = 1_000_000
 """Rows that are joined at a time."""
 
+_FILES = 1000
+"""Files that are: each needs memory of its own, however few its rows are."""
+
 
 class RunDirectory:
     """One run on disk. `create` or `resume` it to write, `open_run` it to read."""
@@ -264,7 +267,7 @@ def _join(files: list[Path], target: Path, schema: pa.Schema) -> int:
             batch.append(table)
             size += table.num_rows
             rows += table.num_rows
-            if size >= _BATCH or index == len(files) - 1:
+            if size >= _BATCH or len(batch) >= _FILES or index == len(files) - 1:
                 writer.write_table(pa.concat_tables(batch).unify_dictionaries().cast(schema))
                 batch, size = [], 0
     return rows
