@@ -10,14 +10,17 @@ import json
 import os
 import platform
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from harness import __version__
-from harness.data.cases import Case, Selected, open_cases, select, styled
+from harness.data.cases import Case, CaseSource, Selected, open_cases, select, styled
 from harness.data.vocabulary import Vocabulary
 from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import InputError
@@ -35,6 +38,11 @@ from harness.runs.store import SESSIONS, RunDirectory
 from harness.validation.judge import INVALID, Judge
 
 RUNS = "runs"
+
+BAD_CASES_SECONDS = 1.0
+"""Cases that are found bad within this time are told of before anything else is started."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,9 @@ Begin = Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[i
 class Executor(Protocol):
     """What runs the cases of a run: lanes of this machine, or of many."""
 
+    def prepared(self) -> AbstractContextManager[object]:
+        """What takes long and does not depend on the cases: entered while these are selected."""
+
     def lanes(self, cases: int) -> int:
         """How many cases it runs at a time, where there are so many; known when a run begins."""
 
@@ -82,6 +93,10 @@ class LocalLanes:
 
     wanted: int | None = None
     ahead: int | None = None
+
+    def prepared(self) -> AbstractContextManager[object]:
+        """Nothing: a lane starts its engines when it is needed."""
+        return contextlib.nullcontext()
 
     def lanes(self, cases: int) -> int:
         """As many as are wanted, one per case at most."""
@@ -122,11 +137,30 @@ def run_with(
         place(request.out).check()
     specs = provide_all(parse_specs(request.engines))
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
-    selected = _selected(request)
-    if selected.source.own:
-        _check_references(selected, request.rules)
-    path = request.out or _default_path(request, specs, selected.source.name)
-    return _Bench(request, executor, place(path), specs, vocabulary, selected).run()
+    source = open_cases(request.cases)
+    at = place(request.out or _default_path(request, specs, source.name))
+    at.check()
+    if at.finished():
+        executor = LocalLanes(1)  # the engines are only asked what they are
+    selecting = _in_background(lambda: _selected(source, request))
+    with contextlib.suppress(TimeoutError):
+        selecting.result(BAD_CASES_SECONDS)
+    with executor.prepared():
+        return _Bench(request, executor, at, specs, vocabulary, selecting.result()).run()
+
+
+def _in_background(work: Callable[[], T]) -> Future[T]:
+    """What `work` gives, or raises, once it is done; nobody waits for it at the end."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 class _Bench:
@@ -152,10 +186,7 @@ class _Bench:
 
     def run(self) -> RunDirectory:
         """Run the cases that are not there yet, then close the run."""
-        self.place.check()
         self.place.check_identity(self._known(), self.specs)
-        if self.place.finished():
-            self.executor = LocalLanes(1)  # the engines are only asked what they are
         with saved_vocabulary(self.vocabulary) as file, self.progress:
             settings = LaneSettings(
                 self.specs,
@@ -270,9 +301,10 @@ def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]
     return {**wanted, "engines": [spec.name for spec in specs]}
 
 
-def _selected(request: BenchRequest) -> Selected:
-    return select(
-        open_cases(request.cases),
+def _selected(source: CaseSource, request: BenchRequest) -> Selected:
+    """The cases of the run; those of the user's own are checked."""
+    selected = select(
+        source,
         families=request.families,
         pattern=request.pattern,
         limit=request.limit,
@@ -280,6 +312,9 @@ def _selected(request: BenchRequest) -> Selected:
         seed=request.rules.seed,
         with_valid=request.sample is not None,
     )
+    if source.own:
+        _check_references(selected, request.rules)
+    return selected
 
 
 def _check_references(selected: Selected, rules: Rules) -> None:

@@ -127,6 +127,7 @@ class InProcessPanel(Panel):
         self.infos = [{} for _ in kinds]
         self._schema = ""
         self._strict = set()
+        self._printed = {}
         self._answers: dict[int, Answer] = {}
         self._opened = [False] * len(kinds)
         self._steps = {}

@@ -350,7 +350,8 @@ def leave() -> None:
 
 
 def spin() -> None:
-    """Hang, and burn the processor doing so."""
+    """Hang, and burn the processor doing so, after a word of warning."""
+    print("this may take long", flush=True)  # noqa: T201 - engines do
     for _ in range(_ENDLESS):
         sum(range(1000))
 

@@ -7,7 +7,7 @@ import pytest
 from harness.processes.engines import EngineSpec
 from harness.processes.outcomes import Compiled, TimedOut
 from harness.processes.panel import Limits, Panel
-from harness.processes.slow_schemas import SlowSchemas, default_directory
+from harness.processes.slow_schemas import Recalled, SlowSchemas, default_directory
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 
@@ -20,18 +20,35 @@ def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
 
 def test_a_time_out_is_remembered(tmp_path):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
-    assert slow(tmp_path).recall(ENGINE, "{}") == "timed_out"
+    assert slow(tmp_path).recall(ENGINE, "{}") == Recalled("timed_out")
 
 
-@pytest.mark.parametrize(("seconds", "memory"), [(1.9, None), (2.1, "compiled"), (9.9, "compiled")])
-def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, memory):
+@pytest.mark.parametrize("printed", ["a warning\n\n", "10 %\r20 %\r\n", "\nübrig"])
+def test_what_was_printed_until_a_time_out_is_remembered_with_it(tmp_path, printed):
+    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0, printed)
+    assert slow(tmp_path).recall(ENGINE, "{}") == Recalled("timed_out", printed)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "recalled"),
+    [(1.9, None), (2.1, Recalled("compiled")), (9.9, Recalled("compiled"))],
+)
+def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, recalled):
     slow(tmp_path).keep(ENGINE, "{}", "compiled", seconds)
-    assert slow(tmp_path).recall(ENGINE, "{}") == memory
+    assert slow(tmp_path).recall(ENGINE, "{}") == recalled
+
+
+@pytest.mark.parametrize("content", [b"", b"no such outcome\n", b"\xff\xfe"])
+def test_a_damaged_memory_is_no_memory(tmp_path, content):
+    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
+    (file,) = (one for one in tmp_path.rglob("*") if one.is_file())
+    file.write_bytes(content)
+    assert slow(tmp_path).recall(ENGINE, "{}") is None
 
 
 def test_what_compiled_before_is_given_more_time():
     memory = SlowSchemas(None, 10.0, "v")  # type: ignore[arg-type]
-    assert memory.limit("compiled") > memory.limit(None) == 10.0
+    assert memory.limit(Recalled("compiled")) > memory.limit(None) == 10.0
 
 
 @pytest.mark.parametrize(
@@ -76,9 +93,11 @@ def test_a_panel_tries_a_schema_that_timed_out_only_once(tmp_path, vocabulary, v
         hanging = '{"const": 1, "x-crash": true}'
         first = panel.compile(hanging)[0]
         assert isinstance(first, TimedOut)
+        assert panel.output(0) == "this may take long\n"
         assert panel.open() == {}
         again = panel.compile(hanging)[0]
-        assert again == first
+        assert (again, panel.output(0)) == (first, "this may take long\n")
+        assert panel.output(0) == "", "it is told once"
         assert panel.open() == {}, "the host was not asked, so it did not die again"
         assert isinstance(panel.compile('{"const": 1}')[0], Compiled)
     finally:

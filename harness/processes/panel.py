@@ -108,6 +108,7 @@ class Panel:
         self._vocabulary_path = vocabulary_path
         self._schema = ""
         self._strict: set[int] = set()
+        self._printed: dict[int, str] = {}
         self._opened = [False] * len(specs)
         self._bank = 0
         self._walking: set[int] = set()
@@ -224,7 +225,7 @@ class Panel:
     def _compiling(self, index: int, *, keep: bool = True) -> Step[Outcome]:
         """Bring one host up if it is down, and have the schema compiled in it, and kept."""
         host, schema = self._hosts[index], self._schema
-        host.output()
+        self.output(index)
         if not self.up(index):
             failure = yield from self._opening(index)
             host.output()
@@ -235,7 +236,8 @@ class Panel:
         if self._slow is not None:
             recalled = self._slow.recall(self.infos[index], schema)
             limit = self._slow.limit(recalled)
-            if recalled == "timed_out":
+            if recalled is not None and recalled.outcome == "timed_out":
+                self._printed[index] = recalled.printed
                 return timed_out
         strict = index in self._strict
         head = {"do": "compile", "schema": schema, "strict": strict, "limit": limit}
@@ -290,7 +292,9 @@ class Panel:
     def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
         match outcome:
             case TimedOut() if self._slow is not None:
-                self._slow.keep(self.infos[index], schema, "timed_out", self.limits.compile)
+                printed = self._printed[index] = self._hosts[index].output()
+                limit = self.limits.compile
+                self._slow.keep(self.infos[index], schema, "timed_out", limit, printed)
             case Compiled() if self._slow is not None:
                 self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
 
@@ -385,8 +389,8 @@ class Panel:
         return None if isinstance(answer, wire.Message) else answer
 
     def output(self, engine: int) -> str:
-        """What the engine printed since this was last asked."""
-        return self._hosts[engine].output()
+        """What the engine printed since this was last asked, or until a time-out before."""
+        return self._printed.pop(engine, "") + self._hosts[engine].output()
 
     def close(self) -> None:
         """End all hosts."""

@@ -14,8 +14,9 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 VARIABLE = "MASKCOURT_SLOW_SCHEMAS"
 """Environment variable that names the directory."""
@@ -27,6 +28,14 @@ PATIENCE = 5.0
 """A schema that compiled within the limit before may take this many times the limit."""
 
 Memory = Literal["timed_out", "compiled"]
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What became of a schema before: the outcome, and what the engine printed until a time-out."""
+
+    outcome: Memory
+    printed: str = ""
 
 
 def default_directory() -> Path:
@@ -51,7 +60,7 @@ class SlowSchemas:
         self._limit = limit
         self._vocabulary = vocabulary
 
-    def recall(self, engine: Mapping[str, Any], schema: str) -> Memory | None:
+    def recall(self, engine: Mapping[str, Any], schema: str) -> Recalled | None:
         """What became of this schema before; None when it is not known or was far from the limit.
 
         Args:
@@ -59,16 +68,25 @@ class SlowSchemas:
             schema: The schema's JSON text.
         """
         try:
-            found = self._file(engine, schema).read_text("utf-8").strip()
-        except OSError:
+            found = self._file(engine, schema).read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError):
             return None
-        return found if found in ("timed_out", "compiled") else None  # type: ignore[return-value]
+        outcome, _, printed = found.partition("\n")
+        return Recalled(outcome, printed) if outcome in get_args(Memory) else None  # type: ignore[arg-type]
 
-    def limit(self, memory: Memory | None) -> float:
+    def limit(self, recalled: Recalled | None) -> float:
         """Seconds that a compilation may take."""
-        return self._limit * PATIENCE if memory == "compiled" else self._limit
+        compiled = recalled is not None and recalled.outcome == "compiled"
+        return self._limit * PATIENCE if compiled else self._limit
 
-    def keep(self, engine: Mapping[str, Any], schema: str, outcome: Memory, seconds: float) -> None:
+    def keep(
+        self,
+        engine: Mapping[str, Any],
+        schema: str,
+        outcome: Memory,
+        seconds: float,
+        printed: str = "",
+    ) -> None:
         """Remember an outcome, unless it was far from the limit or cannot be written."""
         if outcome == "compiled" and seconds < self._limit * NEAR:
             return
@@ -76,7 +94,7 @@ class SlowSchemas:
         temporary = file.with_name(f".{file.name}-{os.getpid()}")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(outcome + "\n", "utf-8")
+            temporary.write_bytes(f"{outcome}\n{printed}".encode())
             temporary.rename(file)
         except OSError:
             return  # forgetting costs a repetition and nothing else

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,28 +80,38 @@ class RayLanes:
     def __init__(self, request: SweepRequest) -> None:
         self.request = request
         self._count = 0
+        self._cluster: Cluster | None = None
+
+    @contextlib.contextmanager
+    def prepared(self) -> Iterator[None]:
+        """The cluster is up, or connected to."""
+        address, nodes = self.request.address, self.request.nodes
+        up = local_cluster(nodes) if address is None else existing_cluster(address)
+        with up as self._cluster:
+            yield
 
     def lanes(self, cases: int) -> int:
         """As many as are asked for, or as the cluster carries; one per case at most."""
         return max(1, min(self._count, cases))
 
     def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
-        """See `harness.bench.Executor.run`."""
-        with self._cluster() as cluster:
-            settings, needs = self._ahead(settings, cluster)
-            self._count = self._counted(cluster, needs, progress)
-            vocabulary = Path(settings.vocabulary_path)
-            sha256 = Vocabulary.load(vocabulary).sha256
-            dispatch = Dispatch(
-                cluster,
-                LaneOrder(_travelling(settings), installed(), sha256, _away()),
-                vocabulary.read_bytes(),
-                needs,
-                self.lanes(cases),
-                begin,
-                progress,
-            )
-            dispatch.run()
+        """See `harness.bench.Executor.run`; to be called while it is prepared."""
+        cluster = self._cluster
+        assert cluster is not None
+        settings, needs = self._ahead(settings, cluster)
+        self._count = self._counted(cluster, needs, progress)
+        vocabulary = Path(settings.vocabulary_path)
+        sha256 = Vocabulary.load(vocabulary).sha256
+        dispatch = Dispatch(
+            cluster,
+            LaneOrder(_travelling(settings), installed(), sha256, _away()),
+            vocabulary.read_bytes(),
+            needs,
+            self.lanes(cases),
+            begin,
+            progress,
+        )
+        dispatch.run()
         for line in dispatch.summary():
             progress.say(line)
 
@@ -121,11 +131,6 @@ class RayLanes:
             wanted = min(self.request.bench.lanes or cluster.carries(plain), cluster.carries(plain))
             both = cluster.carries(ahead) >= wanted
         return replace(settings, ahead=int(both)), ahead if both else plain
-
-    def _cluster(self) -> AbstractContextManager[Cluster]:
-        if self.request.address is not None:
-            return existing_cluster(self.request.address)
-        return local_cluster(self.request.nodes)
 
     def _counted(self, cluster: Cluster, needs: LaneNeeds, progress: RunProgress) -> int:
         """How many lanes to start.
