@@ -1,6 +1,6 @@
 """One lane under observation: run a case in a stated way, and say where the time went.
 
-The parts are the harness's own, put together as `harness.processes.lanes.Lane` does; the services
+The parts are the harness's own, put together as `harness.lanes.Lane` does; the services
 inside the hosts are metered ones (`benchmarks.meter`), and the resolver is watched by `Observed`.
 """
 

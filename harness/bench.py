@@ -24,12 +24,12 @@ from harness.data.cases import Case, CaseSource, Selected, open_cases, select, s
 from harness.data.vocabulary import Vocabulary
 from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import InputError
+from harness.lanes import LaneSettings, default_ahead, default_lanes, run_lanes
 from harness.method.case_run import Rules, reference_problem
 from harness.method.resolve import Effort
 from harness.processes import compiled_cache, slow_schemas
 from harness.processes.engines import EngineSpec, parse_specs
 from harness.processes.environments import provide_all
-from harness.processes.lanes import LaneSettings, default_ahead, default_lanes, run_lanes
 from harness.processes.panel import Limits
 from harness.processes.scratch import saved_vocabulary
 from harness.report.progress import RunProgress
@@ -255,7 +255,7 @@ def engines_of(
 
     Args:
         specs: The engines.
-        infos: What each says it is, as `harness.processes.lanes.Lane.open` gives it.
+        infos: What each says it is, as `harness.lanes.Lane.open` gives it.
     """
     return {
         spec.name: {

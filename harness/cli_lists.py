@@ -8,11 +8,12 @@ from typing import Any
 import click
 from rich.table import Table
 
+from harness.cli_common import json_option, seed_option
 from harness.cli_print import print_json, table_console
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def engines(as_json: bool) -> None:
     """List the engines that can be named, with their options."""
     from harness.processes.engine_list import listed_engines
@@ -42,9 +43,9 @@ def engines(as_json: bool) -> None:
 @click.option("--id", "pattern", metavar="GLOB", help="Only cases whose id matches.")
 @click.option("--limit", type=int, metavar="N", help="At most N cases, the first by id.")
 @click.option("--sample", type=int, metavar="N", help="N cases with a valid instance.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@seed_option
 @click.option("--ids", is_flag=True, help="List every case, not only the families.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def cases(spec: str, ids: bool, as_json: bool, **choice: Any) -> None:
     """Show what a set of cases holds, and what a selection takes of it."""
     from harness.data.cases import open_cases, select

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli_runs import KINDS
+from harness.cli_common import fail_on_option
 
 if TYPE_CHECKING:
     from harness.bench import BenchRequest
@@ -244,27 +244,9 @@ def _limits() -> list[Callable[..., Any]]:
 
     limits = Limits()
     return [
-        click.option(
-            "--compile-timeout",
-            type=SECONDS,
-            default=limits.compile,
-            show_default=True,
-            help="Seconds of processor time per schema.",
-        ),
-        click.option(
-            "--mask-timeout",
-            type=SECONDS,
-            default=limits.mask,
-            show_default=True,
-            help="Seconds of processor time per mask.",
-        ),
-        click.option(
-            "--resolve-timeout",
-            type=SECONDS,
-            default=limits.resolve,
-            show_default=True,
-            help="Seconds of processor time per batch of tokens.",
-        ),
+        _seconds("--compile-timeout", limits.compile, "schema"),
+        _seconds("--mask-timeout", limits.mask, "mask"),
+        _seconds("--resolve-timeout", limits.resolve, "batch of tokens"),
         click.option(
             "--memory",
             type=Size(),
@@ -275,14 +257,19 @@ def _limits() -> list[Callable[..., Any]]:
     ]
 
 
+def _seconds(name: str, default: float, what: str) -> Callable[..., Any]:
+    return click.option(
+        name,
+        type=SECONDS,
+        default=default,
+        show_default=True,
+        help=f"Seconds of processor time per {what}.",
+    )
+
+
 def _printing() -> list[Callable[..., Any]]:
     """What becomes of the summary."""
     return [
-        click.option(
-            "--fail-on",
-            multiple=True,
-            type=click.Choice(KINDS),
-            help="Exit with 1 when any engine has such a verdict; repeatable.",
-        ),
+        fail_on_option,
         click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
     ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli_common import departures_option, json_option
 from harness.cli_print import table_console
 from harness.errors import UsageError
 
@@ -27,13 +28,8 @@ _SHOWN = 200
 
 @click.command()
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... SQL", type=click.UNPROCESSED)
-@click.option(
-    "--departures",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Classify by this catalogue instead of the one that comes with maskcourt.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@departures_option
+@json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print as CSV.")
 def query(arguments: Sequence[str], departures: Path | None, as_json: bool, as_csv: bool) -> None:
     """Ask SQL of the tables of one or many runs, with DuckDB.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli_common import departures_option, seed_option
 from harness.cli_print import print_json
 from harness.errors import UsageError
 
@@ -44,13 +45,8 @@ FORMATS = ("html", "csv", "markdown", "png", "svg")
     metavar="N",
     help="Verdicts that the page explains, by --seed, some of every sort.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
-@click.option(
-    "--departures",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Classify by this catalogue instead of the one that comes with maskcourt.",
-)
+@seed_option
+@departures_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(
     run: Path,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.cli_common import departures_option, fail_on_option, json_option, seed_option
 from harness.cli_print import print_json, table_console
 from harness.errors import UsageError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from harness.report.counts import Classify
     from harness.runs.store import RunDirectory
 
-KINDS = ("false_acceptances", "false_rejections")
 GROUPINGS = (
     *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
     "cause",
@@ -26,24 +26,14 @@ GROUPINGS = (
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--fail-on",
-    multiple=True,
-    type=click.Choice(KINDS),
-    help="Exit with 1 when any engine has such a verdict; repeatable.",
-)
+@fail_on_option
 @click.option(
     "--by",
     type=click.Choice(GROUPINGS),
     help="List the verdicts by this; by cause: those that are contested.",
 )
-@click.option(
-    "--departures",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Classify by this catalogue instead of the one that comes with maskcourt.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@departures_option
+@json_option
 def tally(
     run: Path, fail_on: tuple[str, ...], by: str | None, departures: Path | None, as_json: bool
 ) -> None:
@@ -73,9 +63,9 @@ def tally(
 @click.argument("verdicts", nargs=-1, metavar="[VERDICT]...")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N verdicts, by --seed.")
 @click.option("--all", "everything", is_flag=True, help="Every verdict that has a witness.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@seed_option
 @click.option("--show", is_flag=True, help="Print the witness of one VERDICT; replay nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def replay(
     run: Path,
     verdicts: tuple[str, ...],
@@ -114,7 +104,7 @@ def replay(
 @click.command()
 @click.argument("rollout", type=click.Path(path_type=Path))
 @click.argument("shared", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@json_option
 def resolvers(rollout: Path, shared: Path, as_json: bool) -> None:
     """Say what became of one resolver's false acceptances in a run with another.
 

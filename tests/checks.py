@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from harness.completion.rollout import LIMIT
 from harness.data.cases import Case, Instance
 from harness.method.case_run import Rules
-from harness.method.rollout import LIMIT
 from harness.runs.tables import Rows
 from harness.validation.validator_service import ValidatorService
 from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.completion.rollout import ENDINGS
 from harness.data.vocabulary import byte_vocabulary
-from harness.method.rollout import ENDINGS
 from harness.processes import wire
 from harness.processes.board import Board, size_of
 from harness.processes.engine_service import LIES, NO_CONTINUATION, EngineService

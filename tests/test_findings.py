@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.completion.rollout import ENDINGS
 from harness.method.findings import (
     ENDED,
     FAILED,
@@ -22,7 +23,6 @@ from harness.method.findings import (
     verdicts,
     witnessed,
 )
-from harness.method.rollout import ENDINGS
 from harness.processes.outcomes import Failure
 
 TOKEN = 65

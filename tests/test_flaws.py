@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.completion.rollout import LIMIT, exhausted
 from harness.data.vocabulary import byte_vocabulary
 from harness.method.flaws import BUDGET, HUNTS
-from harness.method.rollout import LIMIT, exhausted
 from harness.protocol import set_bits
 from tests.inprocess import UNCAPPED, case, make_run, records, run_case
 from tests.miniatures import (

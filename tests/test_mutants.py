@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.completion.rollout import Rollout
 from harness.method import case_run, dispute, findings, flaws, scene, verdict_notes
 from harness.method.findings import Findings, Status
 from harness.method.instances import Fed
-from harness.method.rollout import Rollout
 from harness.processes import engine_service
 from harness.validation import judge, validate
 from harness.why import locating

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.completion.unfinished import first_characters, least_rest, number_rests, spelled_rest
 from harness.text.jsontext import START, Mode, advance
 from harness.text.layout import Layout, layout_of
 from harness.text.partial import CONTAINER, Cursor, Frame, feed, load, path_of
-from harness.text.unfinished import first_characters, least_rest, number_rests, spelled_rest
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.completion.rollout import LIMIT
 from harness.data.vocabulary import byte_vocabulary
 from harness.errors import RunDirectoryError, UsageError
-from harness.method.rollout import LIMIT
 from harness.protocol import set_bits
 from harness.runs.store import RunDirectory
 from harness.witnesses.replay import Replayed, replay

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 
 from harness.data.cases import open_cases
 from harness.data.vocabulary_readers import open_vocabulary
+from harness.lanes import Lane, LaneSettings
 from harness.method.case_run import CaseRun, Rules
 from harness.processes.engines import parse_spec
-from harness.processes.lanes import Lane, LaneSettings
 from harness.processes.panel import Limits
 from harness.processes.scratch import saved_vocabulary
 from harness.runs.tables import Rows

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.completion.rollout import Preferences, Rollout, keyed_index, roll_out
 from harness.data.vocabulary import Vocabulary, byte_vocabulary
-from harness.method.rollout import Preferences, Rollout, keyed_index, roll_out
 from harness.protocol import set_bits, token_ids
 from tests.contract import small_vocabulary
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from harness.errors import RunDirectoryError
-from harness.processes.lanes import Lane, serve
+from harness.lanes import Lane, serve
 from harness.runs.store import create_or_resume
 from harness.runs.tables import SCHEMAS
 from tests.inprocess import case, make_run

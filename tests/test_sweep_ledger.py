@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.processes.lanes import MAX_DEATHS
+from harness.lanes import MAX_DEATHS
 from harness.sweep.ledger import Claim, Ledger
 from harness.sweep.packing import CaseFacts
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from harness.completion.endings import Endings
 from harness.completion.heads import Head, Heads
 from harness.completion.repairs import Fault, Repairs
+from harness.completion.unfinished import Progress, first_characters, least_rest
 from harness.schema.hints import Hints
 from harness.text.jsontext import Mode, plain_end
 from harness.text.partial import Cursor, feed, trace
-from harness.text.unfinished import Progress, first_characters, least_rest
 
 MAX_CANDIDATES = 12
 

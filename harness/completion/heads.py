@@ -11,13 +11,7 @@ from collections.abc import Hashable, Iterator
 from typing import Any, Final, NamedTuple
 
 from harness.completion.endings import MISSING, Endings, Keep, Lead, Plan
-from harness.schema.format_patterns import FORMAT_PATTERNS
-from harness.schema.hints import Variant, distinct, property_names
-from harness.schema.likely import count, listed, types
-from harness.schema.patterns import pattern
-from harness.text.jsontext import Mode
-from harness.text.partial import Cursor, Frames, parse_number, path_of, with_value
-from harness.text.unfinished import (
+from harness.completion.unfinished import (
     Progress,
     StringRule,
     StringSlot,
@@ -26,6 +20,12 @@ from harness.text.unfinished import (
     number_rests,
     spelled_rest,
 )
+from harness.schema.format_patterns import FORMAT_PATTERNS
+from harness.schema.hints import Variant, distinct, property_names
+from harness.schema.likely import count, listed, types
+from harness.schema.patterns import pattern
+from harness.text.jsontext import Mode
+from harness.text.partial import Cursor, Frames, parse_number, path_of, with_value
 
 MAX_HEADS: Final = 14
 _MAX_HELD = 5000

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from harness.completion.endings import MISSING, Endings, Lead, close_text, in_order
 from harness.completion.heads import Head
+from harness.completion.unfinished import number_rests, spelled_rest
 from harness.schema.hints import Variant, property_names
 from harness.schema.likely import REFERENCES, count, needed, same
 from harness.text.jsontext import Mode
 from harness.text.layout import Layout
 from harness.text.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
-from harness.text.unfinished import number_rests, spelled_rest
 
 Path = tuple[str | int, ...]
 Fault = tuple[str, Path, Path]

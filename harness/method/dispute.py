@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.method.rollout import keyed_index
+from harness.completion.rollout import keyed_index
 from harness.protocol import Mask, token_ids
 
 Tokens = npt.NDArray[np.int32]

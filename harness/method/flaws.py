@@ -19,9 +19,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from harness.completion.rollout import LIMIT
 from harness.data.vocabulary import Vocabulary
 from harness.method.findings import Flaw, Status, flawed
-from harness.method.rollout import LIMIT
 from harness.method.scene import Scene
 from harness.method.walk import Position
 from harness.protocol import allows

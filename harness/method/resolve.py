@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.continuations import Context
+from harness.completion.rollout import LIMIT
 from harness.method.findings import Status
-from harness.method.rollout import LIMIT
 from harness.method.scene import Scene
 from harness.method.tried import Tried
 from harness.method.weighing import Columns

@@ -14,9 +14,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from harness.completion.rollout import ENDINGS
 from harness.data.vocabulary import Vocabulary
 from harness.method.findings import ENDED, FAILED, Completion, Evidence, Findings, Flaw, Status
-from harness.method.rollout import ENDINGS
 from harness.method.tried import WITNESSED, Lie, Tried, Ways, by_row, question_left
 from harness.method.walk import Position
 from harness.method.weighing import Columns, Rulings, Weighing

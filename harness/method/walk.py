@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.completion.rollout import keyed_index
 from harness.data.vocabulary import Vocabulary
-from harness.method.rollout import keyed_index
 from harness.protocol import allows
 
 

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.completion.rollout import ENDINGS, Preferences, exhausted, roll_out
 from harness.data.vocabulary import Vocabulary
-from harness.method.rollout import ENDINGS, Preferences, exhausted, roll_out
 from harness.processes import wire
 from harness.processes.board import Board, size_of
 from harness.processes.compiled_cache import (
@@ -267,7 +267,7 @@ class EngineService:
     def roll_out(self, message: wire.Message) -> wire.Message:
         """Roll out from each of ``tokens``; ``key`` and ``limit`` are in the header.
 
-        Out: ``endings`` (n,) int8, an index into `harness.method.rollout.ENDINGS`; ragged
+        Out: ``endings`` (n,) int8, an index into `harness.completion.rollout.ENDINGS`; ragged
         ``taken``.
         """
         if self._preferences is None:

@@ -1,22 +1,16 @@
-"""Progress of long work on standard error: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run: cases, failures and disputed tokens, with an estimate of what is left."""
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from harness.processes.lanes import CaseDone
+from harness.lanes import CaseDone
+from harness.report.live import LiveLine
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
-
-PLAIN_EVERY = 10.0
-"""Seconds between two plain lines."""
 
 
 class RunProgress:
@@ -33,28 +27,13 @@ class RunProgress:
         self._disputed = 0
         self._failed = 0
         self._slowest = ""
-        self._began = self._printed = time.monotonic()
-        self._bar: Progress | None = None
-        if sys.stderr.isatty():
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[note]}"),
-                console=Console(stderr=True),
-                transient=True,
-            )
+        self._began = time.monotonic()
+        self._line = LiveLine("cases", total, "starting the engines")
 
     def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-            self._task = self._bar.add_task(
-                "cases", total=self.total, completed=self.done, note="starting the engines"
-            )
-        else:
-            plural = "" if self.total == 1 else "s"
-            _say(f"{self.total} case{plural}; starting the engines")
+        self._line.__enter__()
+        plural = "" if self.total == 1 else "s"
+        self._line.plain(f"{self.total} case{plural}; starting the engines")
         return self
 
     def __exit__(
@@ -63,16 +42,14 @@ class RunProgress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._line.__exit__(kind, error, trace)
 
     def skip(self, already: int) -> None:
         """So many cases are there from before."""
         self.done = already
-        if self._bar is not None:
-            self._bar.update(self._task, completed=already)
-        elif already:
-            _say(f"{already} of {self.total} cases are there already")
+        self._line.update(already)
+        if already:
+            self._line.plain(f"{already} of {self.total} cases are there already")
 
     def case_stored(self, case: CaseDone) -> None:
         """One more case is stored."""
@@ -90,20 +67,14 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """Print a line of its own."""
-        if self._bar is not None:
-            self._bar.console.print(line, highlight=False, markup=False)
-        else:
-            _say(line)
+        self._line.say(line)
 
     def _show(self, *, at_once: bool = False) -> None:
         note = f"{self._disputed:,} disputed tokens{self._rate()}{self._slowest}{self._left()}"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, note=note)
-            return
-        now = time.monotonic()
-        if now - self._printed >= PLAIN_EVERY or at_once:
-            self._printed = now
-            _say(f"{self.done}/{self.total} cases, {now - self._began:.0f} s, {note}")
+        self._line.update(self.done, note)
+        if self._line.is_due() or at_once:
+            seconds = time.monotonic() - self._began
+            self._line.plain(f"{self.done}/{self.total} cases, {seconds:.0f} s, {note}")
 
     def _rate(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
@@ -122,8 +93,3 @@ class RunProgress:
             if seconds >= 90
             else f", about {seconds:.0f} s left"
         )
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()

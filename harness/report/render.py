@@ -39,12 +39,11 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
 
 
 def _how_bad(engines: Mapping[str, Any]) -> Table:
-    table = _table(
+    table = _by_engine(
         "How bad (in brackets: 95% intervals, resampled by schema)",
         "schemas in which a bug is proven; wrong bits per million bits of judged masks\n"
         "(what is a departure, or warned of, is no bug)",
     )
-    table.add_column("engine", overflow="fold", min_width=16)
     table.add_column("schemas with a bug", justify="right")
     for column in ("false acc.", "false rej.", "bugs per million"):
         table.add_column(column, justify="right")
@@ -90,17 +89,16 @@ def _three_digits(number: float) -> str:
 
 
 def _errors(engines: Mapping[str, Any]) -> Table:
-    table = _table(
+    table = _by_engine(
         "Proven errors of walks (lower bounds: a completion proves each of them)",
         "false acceptances: the engine allowed a text that is invalid under the schema\n"
         "false rejections: it forbade a token that leads to a valid text\n"
         "bugs, warned (the engine said that it ignores the keyword) and departures\n"
         "(deviations that it documents) are tokens; cases are those of all three",
+        words=["verdict"],
+        numbers=[*_CLASSES.values(), "cases"],
+        width=24,
     )
-    table.add_column("engine", overflow="fold", min_width=24)
-    table.add_column("verdict", no_wrap=True)
-    for column in (*_CLASSES.values(), "cases"):
-        table.add_column(column, justify="right", no_wrap=True)
     for name, engine in engines.items():
         judged = f"{engine['version']}, {_plural(engine['judged']['cases'], 'case')} judged"
         heads = [Text(name, style="bold"), Text(judged, style="dim")]
@@ -122,15 +120,13 @@ def _kinds(engine: Mapping[str, Any]) -> Iterable[tuple[str, str, Mapping[str, i
 
 
 def _instances(engines: Mapping[str, Any]) -> Table:
-    table = _table(
+    table = _by_engine(
         "Proven errors on the cases' own instances",
         "false acceptances: of so many invalid instances, those let through\n"
         "false rejections: of so many valid instances, those refused",
+        words=["verdict"],
+        numbers=[*_CLASSES.values(), "of", "cases"],
     )
-    table.add_column("engine", overflow="fold", min_width=16)
-    table.add_column("verdict", no_wrap=True)
-    for column in (*_CLASSES.values(), "of", "cases"):
-        table.add_column(column, justify="right", no_wrap=True)
     for name, engine in engines.items():
         found = engine["instances"]
         tested = (f"{found['tested_invalid']:,}", f"{found['tested_valid']:,}")
@@ -148,14 +144,31 @@ def _tested(instances: Mapping[str, Any]) -> int:
 
 
 def _estimates(engines: Mapping[str, Any]) -> Table:
-    table = _table(
-        "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)"
+    table = _by_engine(
+        "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)",
+        numbers=[kind.replace("_", " ") for kind in KINDS],
+        width=18,
     )
-    table.add_column("engine", overflow="fold", min_width=18)
-    for kind in KINDS:
-        table.add_column(kind.replace("_", " "), justify="right", no_wrap=True)
     for name, engine in engines.items():
         table.add_row(Text(name), *(_estimate(engine[kind]["estimate"]) for kind in KINDS))
+    return table
+
+
+def _by_engine(
+    title: str,
+    caption: str | None = None,
+    *,
+    words: Iterable[str] = (),
+    numbers: Iterable[str] = (),
+    width: int = 16,
+) -> Table:
+    """A table whose first column, at least `width` letters wide, has the engines."""
+    table = _table(title, caption)
+    table.add_column("engine", overflow="fold", min_width=width)
+    for column in words:
+        table.add_column(column, no_wrap=True)
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
@@ -192,9 +205,8 @@ def _short(number: int) -> str:
 def _compilation(engines: Mapping[str, Any]) -> Table:
     words = list(next(iter(engines.values()))["compile"])
     later = any(engine["failures"] for engine in engines.values())
-    table = _table("Schemas at compilation, and what failed later")
-    table.add_column("engine", overflow="fold", min_width=16)
-    for word in words:
+    table = _by_engine("Schemas at compilation, and what failed later")
+    for word in words:  # wrapped where there is no room for all
         table.add_column(word.replace("out_of_", "no ").replace("_", " "), justify="right")
     if later:
         table.add_column("later", overflow="fold")
@@ -209,15 +221,13 @@ _AT = ("mean", "p50", "p90", "p99.9", "max")
 
 
 def _timings(engines: Mapping[str, Any]) -> Table:
-    table = _table(
+    table = _by_engine(
         "Times of the engines",
         "to first mask: processor time, of the schemas that the engine compiled\n"
         "between masks: consume a token and write the next mask",
+        words=["time"],
+        numbers=_AT,
     )
-    table.add_column("engine", overflow="fold", min_width=16)
-    table.add_column("time", no_wrap=True)
-    for column in _AT:
-        table.add_column(column, justify="right", no_wrap=True)
     for name, engine in engines.items():
         for number, (measure, title) in enumerate(_TIMED.items()):
             cells = [_duration(engine["timings"][measure][column]) for column in _AT]
@@ -369,10 +379,10 @@ def _plural(count: int, noun: str) -> str:
 
 def print_resolvers(found: Mapping[str, Any], console: Console) -> None:
     """What `harness.report.resolver_comparison.compare` found."""
-    table = _table("False acceptances of one roll-out per token, looked at again")
-    table.add_column("engine")
-    for column in ("false acceptances", "confirmed", "cleared", "open"):
-        table.add_column(column, justify="right")
+    table = _by_engine(
+        "False acceptances of one roll-out per token, looked at again",
+        numbers=[column.replace("_", " ") for column in _RESOLVED],
+    )
     for name, row in found["engines"].items():
         table.add_row(Text(name), *(f"{row[key]:,}" for key in _RESOLVED))
     console.print(table)

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.bench import Begin
 from harness.errors import MaskcourtError, UsageError
-from harness.processes.lanes import MAX_DEATHS, CaseDone, failed_rows
+from harness.lanes import MAX_DEATHS, CaseDone, failed_rows
 from harness.report.progress import RunProgress
 from harness.runs.store import RunDirectory
 from harness.sweep.case_pack import PackedCases, pack_cases

@@ -22,11 +22,11 @@ from typing import Any
 from harness.bench import engines_of, installed
 from harness.data.cases import Case
 from harness.errors import MaskcourtError, UsageError
+from harness.lanes import CaseDone, Lane, LaneSettings, serve
 from harness.processes import compiled_cache, slow_schemas
 from harness.processes.engines import EngineSpec
 from harness.processes.environments import provide_all
 from harness.processes.host_worker import die_with_parent
-from harness.processes.lanes import CaseDone, Lane, LaneSettings, serve
 from harness.runs.store import RunDirectory
 from harness.sweep.case_pack import CaseFiles, Entry, write_pieces
 from harness.sweep.held import Held

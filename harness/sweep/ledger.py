@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from harness.processes.lanes import MAX_DEATHS
+from harness.lanes import MAX_DEATHS
 from harness.sweep.packing import CaseFacts, CostModel, Unit, pack
 
 REPACK = 4

@@ -13,9 +13,9 @@ from pathlib import Path
 from harness.bench import Begin, BenchRequest, installed, run_with
 from harness.data.vocabulary import Vocabulary
 from harness.errors import UsageError
+from harness.lanes import LaneSettings
 from harness.processes import compiled_cache, slow_schemas
 from harness.processes.engines import EngineSpec
-from harness.processes.lanes import LaneSettings
 from harness.report.progress import RunProgress
 from harness.runs.run_place import LocalPlace, Place
 from harness.runs.store import RunDirectory

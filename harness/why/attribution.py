@@ -4,7 +4,7 @@ A false acceptance is explained by the keyword that the validators name. For a f
 there is no error to ask about; it is attributed to the keyword in force at that place: the most
 specific one, of all the subschemas that apply there, that governs what the token begins to write.
 Which that is for each kind of place says `harness.why.in_force`, for keys `harness.why.key_rules`;
-which subschemas apply, `harness.schema.applicable`.
+which subschemas apply, `harness.why.applicable`.
 
 The first piece of a token that is not whitespace decides, as for its category. So a token that
 closes a string and goes on is attributed to the string. A delimiter that ends a number is
@@ -26,9 +26,9 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, Final
 
-from harness.schema.applicable import Applicable, Sources, escaped
 from harness.text.jsontext import Mode
 from harness.text.partial import Cursor, Frames, feed, path_of, settled, trace
+from harness.why.applicable import Applicable, Sources, escaped
 from harness.why.in_force import (
     ARRAY_END,
     BARE,

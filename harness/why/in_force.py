@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from harness.schema.applicable import Fork, Source, Way
 from harness.schema.likely import listed, same
 from harness.text.partial import Frame
+from harness.why.applicable import Fork, Source, Way
 from harness.why.refutation import admits
 
 NOT_RANK: Final = 80

@@ -26,9 +26,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from harness.schema.applicable import Source, Way
 from harness.schema.likely import listed, matches
 from harness.text.partial import Frame
+from harness.why.applicable import Source, Way
 from harness.why.in_force import Said, at_last, in_force, said
 from harness.why.refutation import matchable
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from harness.runs.columns import matching, numbers
-from harness.schema.applicable import Applicable
 from harness.text.jsontext import START, State, advance
 from harness.text.partial import Cursor, feed
+from harness.why.applicable import Applicable
 
 Ints = npt.NDArray[np.int64]
 

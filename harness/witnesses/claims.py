@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.completion.rollout import LIMIT
 from harness.data.vocabulary import Vocabulary
-from harness.method.rollout import LIMIT
 from harness.processes.probe import Probed
 from harness.validation import judge as rulings
 from harness.witnesses.witness import NO_END, Witness

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from harness.completion.rollout import LIMIT
 from harness.data.vocabulary import Vocabulary
 from harness.data.vocabulary_readers import open_vocabulary
 from harness.errors import RunDirectoryError, UsageError
+from harness.lanes import Lane, LaneSettings
 from harness.method.case_run import Rules
 from harness.method.flaws import BUDGET
-from harness.method.rollout import LIMIT
 from harness.processes import wire
 from harness.processes.engines import parse_specs
 from harness.processes.environments import provide_all
-from harness.processes.lanes import Lane, LaneSettings
 from harness.processes.outcomes import Compiled
 from harness.processes.panel import Limits
 from harness.processes.probe import Probed, from_arrays

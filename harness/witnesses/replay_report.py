@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
-import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import TimeRemainingColumn
 
+from harness.report.live import LiveLine
 from harness.runs.store import RunDirectory
 from harness.witnesses.replay import Replayed, replay, vocabulary_of
 from harness.witnesses.witness_reader import Choice
@@ -28,9 +19,6 @@ from harness.witnesses.witness_text import described, readable
 
 SHOWN = 50
 """Up to so many replayed verdicts are listed one by one; of more, those that differ."""
-
-PLAIN_EVERY = 10.0
-"""Seconds between two plain lines of progress where standard error is no terminal."""
 
 
 def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
@@ -78,25 +66,10 @@ class Counted:
         self.total = total
         self.done = 0
         self.differ = 0
-        self._printed = time.monotonic()
-        self._bar: Progress | None = None
-        if sys.stderr.isatty():
-            self._bar = Progress(
-                TextColumn("replay"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
-                console=Console(stderr=True),
-                transient=True,
-                redirect_stdout=False,  # results belong to standard output even then
-            )
-            self._task = self._bar.add_task("", total=total, note="starting the engines")
+        self._line = LiveLine("replay", total, "starting the engines", TimeRemainingColumn())
 
     def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
+        self._line.__enter__()
         return self
 
     def __exit__(
@@ -105,8 +78,7 @@ class Counted:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._line.__exit__(kind, error, trace)
 
     def each(self, results: Iterator[Replayed]) -> Iterator[Replayed]:
         """The same results, counted."""
@@ -118,18 +90,10 @@ class Counted:
 
     def say(self, text: str, end: str = "\n") -> None:
         """Print to standard output; a live line on the same terminal is out of the way."""
-        if self._bar is None or not sys.stdout.isatty():
-            click.echo(text + end, nl=False)
-            return
-        self._bar.stop()
-        click.echo(text + end, nl=False)
-        self._bar.start()
+        self._line.write(text + end)
 
     def _tell(self) -> None:
         note = f"{self.differ:,} differ"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, note=note)
-        elif time.monotonic() - self._printed >= PLAIN_EVERY:
-            self._printed = time.monotonic()
-            sys.stderr.write(f"{self.done:,}/{self.total:,} verdicts, {note}\n")
-            sys.stderr.flush()
+        self._line.update(self.done, note)
+        if self._line.is_due():
+            self._line.plain(f"{self.done:,}/{self.total:,} verdicts, {note}")

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harness.completion.rollout import keyed_index
 from harness.data.vocabulary import Vocabulary
 from harness.errors import RunDirectoryError, UsageError
-from harness.method.rollout import keyed_index
 from harness.runs.run_reader import ROW, Cursor, OfCase, RunReader, by_case
 from harness.runs.store import RunDirectory
 from harness.witnesses.witness import CLAIMS, INSTANCE, WALK, Witness

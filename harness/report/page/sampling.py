@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from harness.method.rollout import keyed_index
+from harness.completion.rollout import keyed_index
 from harness.report.counts import INSTANCE, TABLES, WALK, Classify, Stored
 from harness.runs.columns import Coded, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.store import RunDirectory

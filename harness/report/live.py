@@ -1,0 +1,100 @@
+"""How far long work is, on standard error: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+PLAIN_EVERY = 10.0
+"""Seconds between two plain lines."""
+
+
+class LiveLine:
+    """How far long work has come, with a note; a context manager.
+
+    Args:
+        name: What is counted, or done.
+        total: How much there is to do.
+        note: What the live line says until there is anything to say.
+        more: Further columns behind the elapsed time.
+
+    """
+
+    def __init__(self, name: str, total: int, note: str, *more: ProgressColumn) -> None:
+        self._printed = time.monotonic()
+        self._bar: Progress | None = None
+        if sys.stderr.isatty():
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                *more,
+                TextColumn("{task.fields[note]}"),
+                console=Console(stderr=True),
+                transient=True,
+                redirect_stdout=False,  # results belong to standard output even then
+            )
+            self._task = self._bar.add_task(name, total=total, note=note)
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, note: str | None = None) -> None:
+        """Show how much is done on the live line, and a note where there is a new one."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done)
+            if note is not None:
+                self._bar.update(self._task, note=note)
+
+    def is_due(self) -> bool:
+        """Whether a plain line is to be printed again."""
+        return self._bar is None and time.monotonic() - self._printed >= PLAIN_EVERY
+
+    def plain(self, line: str) -> None:
+        """Print a plain line where there is no live one."""
+        if self._bar is None:
+            self._printed = time.monotonic()
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    def say(self, line: str) -> None:
+        """Print a line of its own on standard error."""
+        if self._bar is None:
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+        else:
+            self._bar.console.print(line, highlight=False, markup=False)
+
+    def write(self, text: str) -> None:
+        """Write to standard output; a live line on the same terminal is out of the way."""
+        hidden = self._bar if sys.stdout.isatty() else None
+        if hidden is not None:
+            hidden.stop()
+        click.echo(text, nl=False)
+        if hidden is not None:
+            hidden.start()
