@@ -53,7 +53,7 @@ def directed(run, rule=all_bugs):
 class TestDirection:
     def test_is_that_of_the_study(self, stored):
         said = directed(stored(book(xgrammar_fa=30, llguidance_fa=1, llguidance_fr=9)))
-        assert "Most false acceptances, by tokens, are xgrammar's (30)" in said
+        assert "Most false acceptances, by tokens, are xgrammar's (30 tokens)" in said
         assert "under-constrains most is shown here, too" in said
         assert (
             "Of 10 wrong tokens that are llguidance's bugs 9 (90.0%) are rejections, as in" in said
@@ -61,15 +61,26 @@ class TestDirection:
 
     def test_is_another(self, stored):
         said = directed(stored(book(outlines_fa=30, llguidance_fa=9, llguidance_fr=1)))
-        assert "are outlines's (30)" in said
+        assert "are outlines's (30 tokens)" in said
         assert "under-constrains most is not shown here" in said
         assert "1 (10.0%) are rejections, other than in the study" in said
 
     def test_may_be_so_by_tokens_alone(self, stored):
         many = [book(f"case {n}", outlines_fa=1) for n in range(9)]
         said = directed(stored(book(xgrammar_fa=50), *many))
-        assert "are xgrammar's (50); the largest share of schemas with one is outlines's" in said
+        assert "xgrammar's (50 tokens); the largest share of schemas with one is outlines's" in said
         assert "is so here by tokens, not by schemas" in said
+
+    def test_of_a_capped_run_is_that_of_all_disputed_tokens(self, stored):
+        """The more is proven of xgrammar, in a dispute that was resolved whole."""
+        written = book(xgrammar_fa=90)
+        written.position(1).dispute(1, 4, 1, tokens=5000, drawn=50, census=0, number=1)
+        written.verdicts(1, "outlines", "false_acceptance", 50, by_right=False, number=1)
+        said = directed(stored(written))
+        assert "outlines's (some 5,000 tokens, scaled from 50)" in said
+        assert "xgrammar wrongly lets tokens through in" in said
+        assert "of schemas (90 tokens)" in said
+        assert "is so here by schemas, not by tokens" in said
 
     def test_may_be_so_by_schemas_alone(self, stored):
         many = [book(f"case {n}", xgrammar_fa=1) for n in range(9)]

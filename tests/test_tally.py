@@ -231,6 +231,26 @@ class TestCappedRuns:
         found = summary(stored(self.book()))["engines"]["c"]["false_acceptances"]
         assert found["estimate"] == {"tokens": 0, "low": 0, "high": 0}
 
+    def test_a_rate_is_of_all_disputed_tokens(self, stored):
+        engines = summary(stored(self.book(), vocabulary={"size": 1000}))["engines"]
+        rate = engines["b"]["per_million"]
+        assert (rate["false_rejection"]["bugs"], rate["false_rejection"]["scaled"]) == (6, 51)
+        assert rate["false_rejection"]["value"] == 51_000
+        assert rate["any"]["scaled"] == 51 + 3, "what was not sampled is not scaled"
+
+    def test_one_sample_more_or_less_lucky_does_not_turn_the_order_round(self, stored):
+        """Of a dispute of 1,000 tokens 10 convict; of ten disputes of 20 tokens, all whole, 200."""
+        book = Book("case").position(0).dispute(0, A, B | C, tokens=1000, drawn=10, census=0)
+        book.verdicts(0, "b", "false_rejection", 10, by_right=False)
+        for number in range(1, 11):
+            book.position(number).dispute(number, A | B, C, tokens=20)
+            book.verdicts(number, "c", "false_rejection", 20)
+        engines = summary(stored(book, vocabulary={"size": 1000}))["engines"]
+        rates = {name: one["per_million"]["any"] for name, one in engines.items()}
+        assert (rates["b"]["bugs"], rates["c"]["bugs"]) == (10, 200)
+        assert (rates["b"]["scaled"], rates["c"]["scaled"]) == (1000, 200)
+        assert rates["b"]["value"] > rates["c"]["value"]
+
     def test_runs_that_resolved_everything_have_no_estimates(self, stored):
         for engine in summary(stored(*by_hand()))["engines"].values():
             assert "estimate" not in engine["false_acceptances"]
@@ -397,19 +417,29 @@ class TestHowBad:
         assert found["other_kinds"]["unfinishable"] == counts(1, 1, 1)
         assert found["share_with_bug"]["any"]["cases"] == 0
 
-    def test_bugs_that_instances_prove_count_for_schemas_too(self, stored):
+    def test_bugs_that_instances_prove_count_in_schemas_that_were_walked(self, stored):
+        book = Book("walked").compiled("compiled", "compiled", "compiled").position(0)
+        book.instance(0, "invalid").on_instance(0, "a", "false_acceptance")
+        engines = summary(stored(book))["engines"]
+        assert [one["share_with_bug"]["any"]["cases"] for one in engines.values()] == [1, 0, 0]
+
+    def test_all_engines_are_measured_by_the_schemas_that_were_walked(self, stored):
+        """The last engine compiles less, which makes its bugs no larger a share."""
         walked = Book("walked").compiled("compiled", "compiled", "compiled").position(0)
-        walked.instance(0)
-        apart = Book("apart", "set_aside", "no_reference")
-        apart.compiled("compiled", "compiled", "refused").instance(0, "invalid")
-        apart.on_instance(0, "a", "false_acceptance")
-        engines = summary(stored(walked, apart))["engines"]
+        walked.verdicts(0, "a", "false_rejection", 1).verdicts(0, "c", "false_rejection", 1)
+        books = [walked]
+        for number in range(3):
+            apart = Book(f"apart {number}", "not_compared", "not_compiled_by_all")
+            apart.compiled("compiled", "compiled", "refused").instance(0, "invalid")
+            books.append(apart.on_instance(0, "a", "false_acceptance"))
+        engines = summary(stored(*books))["engines"]
         found = {name: one["share_with_bug"]["any"] for name, one in engines.items()}
         assert {name: (one["cases"], one["of"]) for name, one in found.items()} == {
-            "a": (1, 2),
-            "b": (0, 2),
-            "c": (0, 1),
+            "a": (1, 1),
+            "b": (0, 1),
+            "c": (1, 1),
         }
+        assert engines["a"]["instances"]["false_acceptances"]["cases"] == 3
 
     def test_a_run_without_cases_has_neither(self, stored):
         found = summary(stored())["engines"]["a"]

@@ -126,3 +126,24 @@ class Disputes:
         some = Drawn(of.tokens[concerning], of.drawn[concerning], of.census[concerning])
         value = estimate(some, certain, found[concerning])
         return {"tokens": round(value.tokens), "low": round(value.low), "high": round(value.high)}
+
+    def scaled(self, mine: Counts, rows: Ints) -> npt.NDArray[np.float64]:
+        """How many verdicts each entry stands for if all disputed tokens were resolved.
+
+        Summed over the entries of a kind this is the value of `estimate`. Verdicts that are not
+        about a disputed token count as they are.
+
+        Args:
+            mine: Some verdicts of walks, with the column ``by_right``.
+            rows: What `rows_of` says of them.
+
+        Returns:
+            Shape ``(n,)``, as the entries.
+        """
+        of = self._of
+        sampled = mine.column("by_right").equal(False) & (rows >= 0)
+        rest, drawn = of.tokens - of.census, of.drawn - of.census
+        factor = np.divide(rest, drawn, out=np.ones(len(rest)), where=drawn > 0)
+        found = mine.tokens.astype(np.float64)
+        found[sampled] *= factor[rows[sampled]]
+        return found

@@ -132,11 +132,13 @@ def _how_bad(engines: Mapping[str, Any]) -> FigureTable:
     for name, one in engines.items():
         for kind, share in one["share_with_bug"].items():
             row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
+            row["scaled"] = None
             rows.append({**row, "found": share["cases"], "of": share["of"], **_ratio(share)})
         for kind, rate in one["per_million"].items():
             row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
-            rows.append({**row, "found": rate["bugs"], "of": rate["decisions"], **_ratio(rate)})
-    columns = ("engine", "measure", "kind", "found", "of", *_RATIO)
+            counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}
+            rows.append({**row, **counts, **_ratio(rate)})
+    columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO)
     return _table("How bad, with 95% intervals resampled by schema", columns, rows)
 
 

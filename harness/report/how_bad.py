@@ -4,28 +4,31 @@ Raw counts of tokens are dominated by a few schemas in which one error shows at 
 tokens. Two figures are not, and a tally leads with them:
 
 the share of schemas with a bug
-    of the cases in which the engine was judged, at a position of a walk or by an instance, those
-    with at least one proven bug of either evidence. What the specifications allow
+    of the cases in which the engine was judged at a position of a walk, those with at least one
+    proven bug, of a walk or an instance. A case is walked where all engines can be compared, so
+    engines are measured by the same schemas: one that compiles many others, on which nothing but
+    instances can convict it, is no better for that. What the specifications allow
     (`harness.report.counts.LEGAL`) is counted under its name, but makes no schema bad;
 bugs per million mask decisions
     a mask decision is one bit of the engine's mask at one position of a walk at which it was
     judged, so that there are as many as positions times ids of the vocabulary. The bugs are the
-    bits that a walk proves wrong (`harness.report.counts.WRONG_BITS`).
+    bits that a walk proves wrong (`harness.report.counts.WRONG_BITS`). Where a run was capped, the
+    sample of a dispute stands for the whole dispute (`harness.report.estimates`): an engine whose
+    errors show at many tokens at once would seem better otherwise.
 
-Warnings and departures are no bugs and count in neither. Both figures are lower bounds; where a run
-was capped, disputed tokens that were not resolved count as decided rightly.
+Warnings and departures are no bugs and count in neither. What is not proven counts as decided
+rightly, so that both figures are too low rather than too high.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.report.counts import ERRORS, LEGAL, WRONG_BITS, Counts, Stored
-from harness.report.instance_counts import Instances
 from harness.report.intervals import ratios, shares
 
 _BAD = tuple(kind for kind in ERRORS if kind not in LEGAL)
@@ -50,16 +53,14 @@ def judged_positions(stored: Stored, engine: int) -> npt.NDArray[np.int64]:
     return np.bincount(at.case[mine], minlength=len(stored.cases))
 
 
-def share_with_bug(
-    stored: Stored, engine: int, instances: Instances, bugs: Sequence[Counts]
-) -> dict[str, Any]:
+def share_with_bug(stored: Stored, engine: int, bugs: Sequence[Counts]) -> dict[str, Any]:
     """The share of schemas with a bug, by kind, as JSON; `bugs` are the engine's, by evidence.
 
     Each of ``any``, ``false_acceptance``, ``false_rejection`` and ``other`` has ``cases``, ``of``
     (cases), ``value``, and of its 95% interval ``low``, ``high`` and ``interval``, the method.
     """
     many = len(stored.cases)
-    judged = (judged_positions(stored, engine) > 0) | instances.cases_of(engine)
+    judged = judged_positions(stored, engine) > 0
     hits = np.column_stack(
         [
             sum(one.where(kind=kinds).per_case(many) for one in bugs) > 0
@@ -72,27 +73,36 @@ def share_with_bug(
     }
 
 
-def per_million(stored: Stored, engine: int, bugs: Counts) -> dict[str, Any]:
-    """Bugs per million mask decisions, by kind, as JSON; `bugs` are the engine's, of walks.
+def per_million(
+    stored: Stored, engine: int, bugs: Counts, scaled: Callable[[Counts], npt.NDArray[Any]]
+) -> dict[str, Any]:
+    """Bugs per million mask decisions, by kind, as JSON.
 
-    Each of ``any``, ``false_acceptance`` and ``false_rejection`` has ``bugs``, ``decisions``,
-    ``value``, and of its 95% interval ``low``, ``high`` and ``interval``, the method. `decisions`
-    and what follows from it are None where the run does not say how large its vocabulary is.
+    Args:
+        stored: The run.
+        engine: The number of the engine in it.
+        bugs: The engine's, of walks.
+        scaled: Gives how many tokens some verdicts stand for in each case, shape ``(cases,)``.
+
+    Each of ``any``, ``false_acceptance`` and ``false_rejection`` has ``bugs`` (proven), ``scaled``
+    (those, scaled to all disputed tokens where the run was capped), ``decisions``, ``value``, and
+    of its 95% interval ``low``, ``high`` and ``interval``, the method. `decisions` and what follows
+    from it are None where the run does not say how large its vocabulary is.
     """
     positions = judged_positions(stored, engine)
     judged = positions > 0
-    many, size = len(stored.cases), stored.size
-    wrong = np.column_stack([bugs.where(kind=kinds).per_case(many) for kinds in _RATES.values()])[
-        judged
-    ]
+    size = stored.size
+    kinds = [bugs.where(kind=kinds) for kinds in _RATES.values()]
+    wrong = np.column_stack([scaled(one) for one in kinds])[judged]
     decisions = None if size is None else int(positions.sum()) * size
     found = ratios(wrong, positions[judged] * (size or 1))
     nothing = {"value": None, "low": None, "high": None, "interval": "none"}
     return {
         name: {
-            "bugs": int(column.sum()),
+            "bugs": int(one.tokens.sum()),
+            "scaled": round(float(column.sum())),
             "decisions": decisions,
-            **(nothing if size is None else one.scaled(_MILLION)),
+            **(nothing if size is None else ratio.scaled(_MILLION)),
         }
-        for name, column, one in zip(_RATES, wrong.T, found, strict=True)
+        for name, one, column, ratio in zip(_RATES, kinds, wrong.T, found, strict=True)
     }

@@ -49,12 +49,6 @@ class Instances:
         found: npt.NDArray[np.bool_] = cases[self._case] & (left < 0)
         return found
 
-    def cases_of(self, engine: int) -> npt.NDArray[np.bool_]:
-        """In which cases the engine was tested, shape ``(cases,)``."""
-        decided = self._verdict.equal("valid", "invalid")
-        tested = self._case[self.tested(engine) & decided]
-        return np.bincount(tested, minlength=len(self._stored.cases)) > 0
-
     def counts(self, engine: int, mine: Counts) -> dict[str, Any]:
         """One engine's counts as JSON; `mine` are its verdicts on instances.
 

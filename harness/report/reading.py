@@ -65,14 +65,14 @@ def differences(found: Digest, manifest: Mapping[str, Any], cleared: Row | None)
 
 
 def _loosest(found: Digest) -> list[str]:
-    by_tokens = _ranked(found, lambda engine: _bugs(found, engine, ACCEPTANCE))
+    by_tokens = _ranked(found, lambda engine: _scaled(found, engine, ACCEPTANCE))
     by_schemas = _ranked(found, lambda engine: _ratio(found, engine, SHARE, ACCEPTANCE)["value"])
     if not by_tokens or not _bugs(found, by_tokens[0], ACCEPTANCE):
         return ["No engine is proven to let an invalid text through but by declared departures."]
     most, widest = by_tokens[0], by_schemas[0]
-    tokens = _bugs(found, most, ACCEPTANCE)
+    tokens = _wrong(found, most, ACCEPTANCE)
     share = _ratio(found, widest, SHARE, ACCEPTANCE)
-    first = f"Most false acceptances, by tokens, are {most}'s ({tokens:,}); " + (
+    first = f"Most false acceptances, by tokens, are {most}'s ({tokens}); " + (
         "it also has them in the largest share of schemas"
         if widest == most
         else f"the largest share of schemas with one is {widest}'s"
@@ -89,7 +89,8 @@ def _loosest(found: Digest) -> list[str]:
     }[same[0], same[1]]
     if LOOSE_IN_STUDY not in found.engines:
         verdict = f"{LOOSE_IN_STUDY}, which under-constrains most in the study, is not in this run."
-    return [text, verdict, *_overlapping(found, widest)]
+    unsure = [*_overlapping(found, most, RATE), *_overlapping(found, widest, SHARE)]
+    return [text, verdict, *unsure]
 
 
 def _beside(found: Digest) -> list[str]:
@@ -97,39 +98,42 @@ def _beside(found: Digest) -> list[str]:
     if not {LOOSE_IN_STUDY, STRICT_IN_STUDY} <= set(found.engines):
         return []
     shown = [
-        f"{engine} lets through {_count(_bugs(found, engine, ACCEPTANCE), 'wrong token')}, in"
+        f"{engine} wrongly lets tokens through in"
         f" {_interval(_ratio(found, engine, SHARE, ACCEPTANCE))} of schemas"
+        f" ({_wrong(found, engine, ACCEPTANCE)})"
         for engine in (LOOSE_IN_STUDY, STRICT_IN_STUDY)
     ]
     return [f"Side by side: {'; '.join(shown)}."]
 
 
-def _overlapping(found: Digest, first: str) -> list[str]:
-    """Which engines' shares of schemas cannot be told from the largest."""
-    low = _ratio(found, first, SHARE, ACCEPTANCE)["low"]
+def _overlapping(found: Digest, first: str, measure: str) -> list[str]:
+    """Which engines' shares of schemas, or rates, cannot be told from the largest."""
+    low = _ratio(found, first, measure, ACCEPTANCE)["low"]
     near = [
         engine
         for engine in found.engines
         if engine != first
         and low is not None
-        and (high := _ratio(found, engine, SHARE, ACCEPTANCE)["high"]) is not None
+        and (high := _ratio(found, engine, measure, ACCEPTANCE)["high"]) is not None
         and high >= low
     ]
     if not near:
         return []
-    return [f"By schemas the interval of {first} overlaps with that of {_listed(near)}."]
+    unit = "schemas" if measure == SHARE else "tokens"
+    return [f"By {unit} the interval of {first} overlaps with that of {_listed(near)}."]
 
 
 def _rejects(found: Digest) -> list[str]:
     if STRICT_IN_STUDY not in found.engines:
         return [f"{STRICT_IN_STUDY} is not in this run."]
-    accepted, rejected = (_bugs(found, STRICT_IN_STUDY, kind) for kind in (ACCEPTANCE, REJECTION))
+    accepted, rejected = (_scaled(found, STRICT_IN_STUDY, one) for one in (ACCEPTANCE, REJECTION))
     if not accepted + rejected:
         return [f"Nothing but declared departures is proven against {STRICT_IN_STUDY}."]
     share = rejected / (accepted + rejected)
     holds = "as in the study" if share > 0.5 else "other than in the study"
-    wrong = f"Of {accepted + rejected:,} wrong tokens that are {STRICT_IN_STUDY}'s bugs"
-    return [f"{wrong} {rejected:,} ({share:.1%}) are rejections, {holds}."]
+    both = _shown(found, accepted + rejected)
+    wrong = f"Of {both} wrong tokens that are {STRICT_IN_STUDY}'s bugs"
+    return [f"{wrong} {_shown(found, rejected)} ({share:.1%}) are rejections, {holds}."]
 
 
 def _bad(found: Digest, engine: str) -> str:
@@ -137,7 +141,8 @@ def _bad(found: Digest, engine: str) -> str:
     text = f"A bug is proven in {_interval(share)} of {share['of']:,} schemas"
     if rate["value"] is None:
         return f"{text}."
-    return f"{text}; {_number(rate)} of a million mask decisions are wrong."
+    how = ", by scaled samples" if found.summary["capped"] else ""
+    return f"{text}; {_number(rate)} of a million mask decisions are wrong{how}."
 
 
 def _by_kind(found: Digest, engine: str) -> Iterable[str]:
@@ -282,7 +287,8 @@ def _sample(found: Digest, manifest: Mapping[str, Any]) -> str:
     resolved, disputed = summary["resolved_tokens"], summary["disputed_tokens"]
     return (
         f"{text}; of {disputed:,} disputed tokens {resolved:,} were resolved ({cap} per dispute, a"
-        " seeded sample, and all on the reference's path), and counts are of those."
+        " seeded sample, and all on the reference's path). Counts are of those; rates and the order"
+        " of engines by tokens scale the sample of each dispute to the dispute."
     )
 
 
@@ -294,6 +300,25 @@ def _rows(found: Digest, table: str, **wanted: object) -> list[Row]:
 def _bugs(found: Digest, engine: str, kind: str, evidence: str = "walk") -> int:
     rows = _rows(found, "errors", engine=engine, kind=kind, evidence=evidence)
     return sum(int(row["bug"]) for row in rows)
+
+
+def _scaled(found: Digest, engine: str, kind: str) -> int:
+    """Tokens of bugs; of a capped run scaled to all disputed tokens."""
+    return int(_ratio(found, engine, RATE, kind)["scaled"])
+
+
+def _wrong(found: Digest, engine: str, kind: str) -> str:
+    """How many tokens are proven wrong, and of a capped run for how many they stand."""
+    proven, scaled = _bugs(found, engine, kind), _scaled(found, engine, kind)
+    text = _count(proven, "token")
+    return text if scaled == proven else f"{_shown(found, scaled)} tokens, scaled from {proven:,}"
+
+
+def _shown(found: Digest, tokens: int) -> str:
+    """A number of tokens; of a capped run to three digits."""
+    if not found.summary["capped"] or tokens < 1000:
+        return f"{tokens:,}"
+    return f"some {float(f'{tokens:.3g}'):,.0f}"
 
 
 def _ratio(found: Digest, engine: str, measure: str, kind: str) -> Row:

@@ -41,7 +41,8 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
 def _how_bad(engines: Mapping[str, Any]) -> Table:
     table = _by_engine(
         "How bad (in brackets: 95% intervals, resampled by schema)",
-        "schemas in which a bug is proven; wrong bits per million bits of judged masks\n"
+        "walked schemas with a proven bug; wrong bits per million bits of judged masks,\n"
+        "scaled from the samples where a cap left tokens out\n"
         "(what is a departure, or warned of, is no bug)",
     )
     table.add_column("schemas with a bug", justify="right")

@@ -8,6 +8,9 @@
     BPE vocabulary are ranks: the more frequent a pair was in the tokenizer's training text, the
     earlier it was merged (Sennrich, Haddow and Birch, ACL 2016, section 3.2). In a vocabulary of
     150,000 these are about the 30,000 that a vocabulary of the earlier, smaller kind would have.
+    The first 256 ids are no merges but single bytes in an order of their own (``bytes_to_unicode``
+    in ``encoder.py`` of https://github.com/openai/gpt-2): of these only printable ASCII, the space,
+    the tab and the two ends of lines are common, and no control character or part of a character.
 ``rare``
     Any other token. Special tokens come last in such vocabularies, so that these are rare too.
 ``unranked``
@@ -26,6 +29,10 @@ REFUSALS = ("false_rejection", "never_stops")
 """The kinds of verdict in which an engine forbids a token; only these can be on path."""
 COMMON_SHARE = 5
 """One in so many tokens is common."""
+
+_BYTES = 256
+_WRITTEN = (*range(ord("~") - ord("!") + 1), 197, 198, 201, 220)
+"""Ids of the bytes ``!`` to ``~``, of tab, line feed, carriage return and space."""
 
 _ON_PATH, _COMMON, _RARE, _UNRANKED = range(len(SEVERITIES))
 
@@ -48,7 +55,8 @@ def severities(
         found = np.full(len(tokens), _UNRANKED, dtype=np.int8)
     else:
         first_rare = -(-size // COMMON_SHARE)
-        found = np.where(tokens < first_rare, _COMMON, _RARE).astype(np.int8)
+        unwritten = (tokens < _BYTES) & ~np.isin(tokens, _WRITTEN)
+        found = np.where((tokens < first_rare) & ~unwritten, _COMMON, _RARE).astype(np.int8)
     found[ends] = _COMMON
     found[tokens < 0] = _UNRANKED
     found[on_path] = _ON_PATH

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from harness.processes.outcomes import COMPILE_WORDS
@@ -109,8 +110,8 @@ class _Engines:
         contested = _reasons(mine, "contested")
         return {
             **stored.run.manifest["identity"]["engines"][name],
-            "share_with_bug": share_with_bug(stored, index, self.instances, both),
-            "per_million": per_million(stored, index, both[0]),
+            "share_with_bug": share_with_bug(stored, index, both),
+            "per_million": per_million(stored, index, both[0], self._scaled),
             "compile": self._compile_counts(name),
             "judged": {
                 "cases": int(np.count_nonzero(positions)),
@@ -141,6 +142,14 @@ class _Engines:
             rows = self.dispute_rows[mine.rows]
             counts["estimate"] = self.disputes.estimate(mine, rows, index, kind)
         return counts
+
+    def _scaled(self, mine: Counts) -> npt.NDArray[Any]:
+        """How many tokens some verdicts of walks stand for in each case, shape ``(cases,)``."""
+        many = len(self.stored.cases)
+        if self.dispute_rows is None:
+            return mine.per_case(many)
+        scaled = self.disputes.scaled(mine, self.dispute_rows[mine.rows])
+        return np.bincount(mine.case, scaled, many)
 
     def _compile_counts(self, name: str) -> dict[str, int]:
         found = {row["outcome"]: row["count_all"] for row in self._rows(name, at_compile=True)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +29,7 @@ class Counted:
     def __init__(self, stored: Stored) -> None:
         names = ("engine", "kind", "class", "keyword", "departure")
         self._stored = stored
-        self._walk = stored.fold(WALK, (*names, "dispute"))
+        self._walk = stored.fold(WALK, (*names, "dispute", "by_right"))
         self._instance = stored.fold(INSTANCE, names)
 
     def errors(self) -> list[dict[str, Any]]:
@@ -36,8 +37,19 @@ class Counted:
         return self._walk.where(kind=ERRORS).grouped(("engine", "kind", "class"))
 
     def by_keyword(self) -> list[dict[str, Any]]:
-        """Errors by ``keyword``; see `crossed`."""
-        return crossed(self._walk, self._instance, "keyword")
+        """Errors by ``keyword``; see `crossed`.
+
+        Each row also has ``scaled``, the tokens that its tokens stand for in a capped run.
+        """
+        rows = crossed(self._walk, self._instance, "keyword")
+        disputes = Disputes(self._stored)
+        scaled = self._walk
+        if disputes.capped:
+            weights = disputes.scaled(scaled, disputes.rows_of(scaled))
+            scaled = Counts.of(replace(scaled.folded, tokens=np.rint(weights).astype(np.int64)))
+        names = ("keyword", "engine", "kind", "class")
+        sums = {tuple(row[name] for name in names): row["tokens"] for row in scaled.grouped(names)}
+        return [{**row, "scaled": sums.get(tuple(row[name] for name in names), 0)} for row in rows]
 
     def by_family(self) -> list[dict[str, Any]]:
         """Errors by ``family``; see `crossed`."""
