@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +41,21 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         found = collect(make(directory), Request("runs/small", catalogue=Catalogue(())))
         made[name] = directory / "report.html"
         made[name].write_text(assembled(found), "utf-8")
+        if name == "small":
+            made["varied"] = directory / "varied.html"
+            made["varied"].write_text(assembled(varied(found)), "utf-8")
     return made
+
+
+def varied(data: dict[str, Any]) -> dict[str, Any]:
+    """The same with what the small run lacks: a token on path, a look-alike, many keywords."""
+    found = copy.deepcopy(data)
+    rejected, accepted = found["verdicts"][1], found["verdicts"][0]
+    found["groups"][rejected["group"]]["severity"] = "on_path"
+    accepted["token"]["text"] = "\uff11"
+    (row,) = [one for one in found["keywords"] if one["kind"] == "false_rejection"]
+    found["keywords"] += [{**row, "keyword": f"k{number}"} for number in range(6)]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +165,18 @@ class TestAnswers:
         assert rows == [["(none", "stated)", "·", "·", "1"], ["maxLength", "1", "·", "·"]]
         assert page.run("return document.querySelectorAll('#fig-sets tbody tr').length") == 2
 
+    def test_the_keywords_that_are_not_named_are_a_link_away(self, browser):
+        page = browser("varied")
+        assert page.texts("#table-rej li a[href='#keywords']") == ["and 2 more"]
+
+    def test_says_what_the_rare_kinds_mean(self, browser):
+        page = browser()
+        page.click("#errors summary")
+        note = page.text("#table-errors .note")
+        assert "Stops too early: the engine allows the end" in note
+        assert "Dead end: the engine leads to a place" in note
+        assert "Unfinishable" not in note
+
     def test_says_that_a_run_is_not_finished(self, browser):
         assert "This run is not finished" in browser("begun").text("#alerts")
         assert browser("small").text("#alerts") == ""
@@ -169,7 +197,7 @@ class TestExplorer:
     def test_says_that_what_is_unresolved_is_not_explained(self, browser):
         page = browser()
         page.choose("kind", "unresolved")
-        assert "In the run, 1 verdict fits" in page.text("#count")
+        assert "In the run, 1 verdict in 1 schema fits" in page.text("#count")
         assert page.listed[0].startswith("None of these is explained here")
 
     @pytest.mark.parametrize(
@@ -193,6 +221,38 @@ class TestExplorer:
         assert [one.splitlines()[2] for one in page.listed] == ['{"a": "bc"}', '{"a": "b"}']
         field.send_keys("c")
         assert len(page.listed) == 1
+
+    @pytest.mark.parametrize(
+        ("text", "many"), [("\\xff", 2), ("\\u{1b}", 1), ("is too long", 1), ("for all I know", 0)]
+    )
+    def test_search_finds_what_the_page_shows(self, browser, text, many):
+        page = browser()
+        page.driver.find_element("id", "filter-q").send_keys(text)
+        assert page.text("#count").startswith(f"{many} verdict")
+
+    def test_counts_schemas_too(self, browser):
+        page = browser()
+        page.choose("family", "short")
+        assert "21 verdicts in at least 1 schema fit" in page.text("#count")
+        page.choose("kind", "false rejection")
+        assert "20 verdicts in 1 schema fit" in page.text("#count")
+
+    @pytest.mark.parametrize(
+        ("unit", "cell", "evidence"),
+        [
+            ("cases", "#heat-rej", ""),
+            ("tokens", "#heat-rej", "=walk"),
+            ("instances", "#heat-acc", "=instance"),
+        ],
+    )
+    def test_a_cell_and_its_list_count_the_same(self, browser, unit, cell, evidence):
+        page = browser()
+        page.click(f"#unit-keywords input[value={unit}]")
+        number = page.text(f"{cell} button")
+        page.click(f"{cell} button")
+        noun = "in 1 schema" if unit == "cases" else f"In the run, {number} verdict"
+        assert noun in page.text("#count")
+        assert page.run("return document.getElementById('filter-evidence').value") == evidence
 
     def test_a_cell_of_the_heat_map_shows_its_verdicts(self, browser):
         page = browser()
@@ -250,6 +310,89 @@ class TestExplorer:
         assert len(again.listed) == 20
         assert again.run("return location.hash") == address
 
+    @pytest.mark.parametrize("size", [PHONE, DESKTOP])
+    @pytest.mark.parametrize(
+        "opener", ["#heat-rej button", "#table-acc li button", "#table-acc td > button"]
+    )
+    def test_back_leads_to_where_one_came_from(self, browser, opener, size):
+        page = browser(size=size)
+        page.run("document.querySelector(arguments[0]).scrollIntoView()", opener)
+        before = page.run("return scrollY")
+        page.click(opener)
+        assert abs(page.run("return scrollY") - before) > 500
+        shown = page.run("return location.hash"), page.text("#detail h3")
+        page.driver.back()
+        assert page.run("return [scrollY, location.hash]") == [before, ""]
+        assert page.run("return document.activeElement.matches(arguments[0])", opener)
+        assert len(page.listed) == 24
+        page.driver.forward()
+        assert (page.run("return location.hash"), page.text("#detail h3")) == shown
+
+    def test_filters_of_the_explorer_are_no_steps_to_go_back(self, browser):
+        page = browser()
+        steps = page.run("return history.length")
+        page.choose("kind", "false rejection")
+        page.click("#list [role=option]")
+        assert page.run("return history.length") == steps
+
+    def test_a_verdict_closes_that_the_filters_leave_out(self, browser):
+        page = browser(address="#verdict=0")
+        page.choose("engine", "two:B")
+        assert page.text("#detail").startswith("The verdict that was open is not among these.")
+        assert page.run("return location.hash") == "#engine=two%3AB"
+        page.run("document.getElementById('detail').focus()")
+        page.press("ESCAPE")
+        assert page.focused == page.run("return document.querySelector('#list').firstChild.id")
+
+    def test_escape_leads_to_the_filters_where_the_list_is_empty(self, browser):
+        page = browser(address="#kind=unresolved")
+        page.run("document.getElementById('detail').focus()")
+        page.press("ESCAPE")
+        assert page.focused == "reset"
+
+    def test_reset_closes_the_verdict(self, browser):
+        page = browser(address="#verdict=0")
+        page.click("#reset")
+        assert page.run("return location.hash") == ""
+        assert page.text("#detail").startswith("Choose a verdict")
+
+    def test_an_address_that_contradicts_itself_is_about_the_verdict(self, browser):
+        page = browser(address="#verdict=0&engine=two%3AB")
+        assert page.run("return location.hash") == "#verdict=0"
+        assert len(page.listed) == 24
+
+    def test_an_address_with_an_unknown_filter_leaves_it_out(self, browser):
+        page = browser(address="#engine=nobody&constructor=1&kind=false_rejection")
+        assert len(page.listed) == 20
+        assert page.run("return location.hash") == "#kind=false_rejection"
+
+    @pytest.mark.parametrize("size", [PHONE, DESKTOP])
+    def test_a_verdict_leads_back_to_the_list(self, browser, size):
+        page = browser(size=size, address="#verdict=0")
+        page.click("#detail .back")
+        assert page.focused == "verdict-0"
+        top = page.run("return document.activeElement.getBoundingClientRect().top")
+        assert 0 <= top < size[1]
+
+    def test_lists_by_severity_where_it_is_known(self, browser):
+        assert browser().run("return document.getElementById('filter-severity')") is None
+        page = browser("varied")
+        page.choose("severity", "on path")
+        assert {line.partition("\n")[0] for line in page.listed} == {"false rejection: maxLength"}
+        assert page.text("#count").endswith("fit these filters.")
+        page.click("#list [role=option]")
+        assert "severity\non path" in page.text("#detail")
+
+    def test_names_the_characters_of_a_look_alike(self, browser):
+        page = browser("varied", address="#verdict=0")
+        assert "; U+FF11)" in page.text("#detail")
+        assert page.listed[0].endswith("U+FF11")
+
+    def test_says_of_what_sort_a_verdict_is(self, browser):
+        assert "The only verdict of its sort" in browser(address="#verdict=0").text("#detail")
+        several = browser(address="#verdict=1").text("#detail")
+        assert "in 1 schema; all of them are explained here." in several
+
     def test_says_how_to_see_a_verdict_that_is_not_in_the_page(self, browser):
         page = browser(address="#verdict=4711")
         assert page.text("#detail").endswith("maskcourt replay runs/small 4711 --show")
@@ -280,6 +423,20 @@ class TestForAnybody:
         page.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         assert page.run(POOR_CONTRAST) == []
 
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_the_edges_of_controls_can_be_seen(self, browser, scheme):
+        page = browser(scheme=scheme, address="#verdict=0")
+        assert page.run(FAINT_EDGES) == []
+
+    def test_lines_do_not_run_through_the_words_of_a_figure(self, browser):
+        page = browser(size=PHONE)
+        order = "return getComputedStyle(document.querySelector('#fig-errors text')).paintOrder"
+        assert page.run(order).startswith("stroke")
+
+    def test_a_thumb_can_hit_what_acts(self, browser):
+        page = browser("varied", size=PHONE, address="#verdict=0")
+        assert page.run(SMALL_TARGETS) == []
+
     def test_the_first_stop_of_the_keyboard_skips_to_the_results(self, browser):
         page = browser()
         page.press("TAB")
@@ -306,6 +463,9 @@ class TestForAnybody:
             assert colour == "rgb(255, 255, 255)"
             shown = "return getComputedStyle(document.getElementById('filters')).display"
             assert page.run(shown) == "none"
+            cells = "return [...document.querySelectorAll('.heat .cell')].map((one) => one.offsetWidth > 0)"
+            assert set(page.run(cells)) == {True}
+            assert "Choose a verdict" not in page.text("#detail")
         finally:
             page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
@@ -344,10 +504,16 @@ class TestHostileRun:
         assert any("Content Security Policy" in one["message"] for one in driver.get_log("browser"))
 
 
-POOR_CONTRAST = """
+LIGHT = """
 const level = (part) => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
 const light = ([r, g, b]) => 0.2126 * level(r / 255) + 0.7152 * level(g / 255) + 0.0722 * level(b / 255);
 const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const between = (one, other) => (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+"""
+
+POOR_CONTRAST = (
+    LIGHT
+    + """
 const mixed = (over, under) => over.slice(0, 3).map((one, at) => one * over[3] + under[at] * (1 - over[3]));
 const behind = (node) => {
   const found = [];
@@ -376,7 +542,29 @@ for (const node of document.querySelectorAll('body *')) {
 }
 return poor;
 """
+)
 """What has less contrast than WCAG 2.2, 1.4.3 asks for (level AA, for text of any size)."""
+
+FAINT_EDGES = (
+    LIGHT
+    + """
+const paper = light(parts(getComputedStyle(document.body).backgroundColor));
+return [...document.querySelectorAll('button:not(.link, .cell), select, input[type="search"], .f-4, .f-5')].filter((node) => {
+  const style = getComputedStyle(node);
+  const edge = style.boxShadow === 'none' ? style.borderTopColor : style.boxShadow;
+  return between(light(parts(edge)), paper) < 3;
+}).map((node) => node.outerHTML.slice(0, 80));
+"""
+)
+"""What has an edge of less contrast than WCAG 2.2, 1.4.11 asks for."""
+
+SMALL_TARGETS = """
+return [...document.querySelectorAll('button, select, summary, fieldset label, nav a, td li a')].filter((node) => {
+  const box = node.getBoundingClientRect();
+  return box.width && Math.min(box.width, box.height) < 24;
+}).map((node) => node.outerHTML.slice(0, 80));
+"""
+"""What is smaller than WCAG 2.2, 2.5.8 asks for; links within sentences may be."""
 
 NAMELESS = """
 const named = (node) => node.getAttribute('aria-label') || node.labels && node.labels.length || node.innerText.trim();

@@ -26,6 +26,7 @@ from harness.report.page.schema_lines import laid_out
 from harness.why.departures import Catalogue
 from tests import reporting
 from tests.books import Book, all_bugs, classes, store
+from tests.replaying import stored
 from tests.reporting import ATTACK, A, B, C
 
 SIZES = st.lists(st.integers(0, 20), max_size=12)
@@ -44,6 +45,14 @@ def data(run):
 @pytest.fixture(scope="module")
 def page(data):
     return assembled(data)
+
+
+class Usual(reporting.Page):
+    """A case whose walk goes by the tokens that the tokenizer itself would put."""
+
+    def _add(self, table, **values):
+        more = {"canonical": values["token"]} if table == "positions" else {}
+        super()._add(table, **more, **values)
 
 
 def verdict(data, kind, case="others"):
@@ -247,6 +256,24 @@ class TestData:
         assert data["about"]["quoted"] == "'runs/it is'"
         assert data["summary"]["finished"] is True
         assert data["manifest"]["identity"]["limits"]["compile"] > 0
+
+    def test_says_how_likely_a_model_meets_it(self, tmp_path):
+        book = Usual("short", "one", {}, "ab")
+        completion = book.completion(b'"')
+        for token in b"ac":  # the first is the one of the walk
+            letter = bytes([token])
+            book.verdict("false_rejection", "one:A", b'"', letter, completion, "two:B")
+        number = book.instance(b'"ab"')
+        for token in b"ba":
+            book.instance_verdict("false_rejection", "two:B", number, 2, token)
+        run = stored(tmp_path, [book], reporting.ENGINES)
+        found = collect(run, Request("r", catalogue=Catalogue(())))
+        groups = [found["groups"][one["group"]] for one in found["verdicts"]]
+        ids = [one["id"] for one in found["verdicts"]]
+        severity = {id_: group["severity"] for id_, group in zip(ids, groups, strict=True)}
+        # of a vocabulary of unknown size no token has a rank
+        wanted = {"0": "on_path", "1": "unranked", "i0": "on_path", "i1": "unranked"}
+        assert severity == wanted
 
     def test_of_an_unfinished_run(self, tmp_path):
         found = collect(reporting.begun(tmp_path), Request("r", catalogue=Catalogue(())))

@@ -231,6 +231,10 @@ class Stored:
         """The row of the case that each name in a column stands for."""
         return translated(words(column), self.case_rows)
 
+    def severities(self, evidence: str) -> Coded:
+        """The severity of each verdict of one kind of evidence, in the order of the table."""
+        return _Fold(self, evidence, ("severity",)).rows("severity")
+
     def fold(self, evidence: str, names: Sequence[str]) -> Counts:
         """The verdicts of one kind of evidence, counted by some columns.
 
@@ -262,11 +266,18 @@ class _Fold:
 
     def counts(self) -> Counts:
         """The folded rows."""
-        spot = self._walk_spots() if self.evidence == WALK else self._instance_spots()
+        spot = self._spots()
         columns = {name: self._column(name, spot) for name in self.names}
         first, tokens = folded([ranged(spot), *columns.values()])
         picked = {name: column[first] for name, column in columns.items()}
         return Counts.of(Folded(picked, spot[first], self.case[first], tokens))
+
+    def rows(self, name: str) -> Coded:
+        """One column, unfolded."""
+        return self._column(name, self._spots())
+
+    def _spots(self) -> Ints:
+        return self._walk_spots() if self.evidence == WALK else self._instance_spots()
 
     def _walk_spots(self) -> Ints:
         """The row of each verdict's position; beyond the last row where it has none."""

@@ -133,7 +133,8 @@ def _rejects(found: Digest) -> list[str]:
     holds = "as in the study" if share > 0.5 else "other than in the study"
     both = _shown(found, accepted + rejected)
     wrong = f"Of {both} wrong tokens that are {STRICT_IN_STUDY}'s bugs"
-    return [f"{wrong} {_shown(found, rejected)} ({share:.1%}) are rejections, {holds}."]
+    part = "over 99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
+    return [f"{wrong} {_shown(found, rejected)} ({part}) are rejections, {holds}."]
 
 
 def _bad(found: Digest, engine: str) -> str:
@@ -318,7 +319,7 @@ def _shown(found: Digest, tokens: int) -> str:
     """A number of tokens; of a capped run to three digits."""
     if not found.summary["capped"] or tokens < 1000:
         return f"{tokens:,}"
-    return f"some {float(f'{tokens:.3g}'):,.0f}"
+    return f"some {_three_digits(tokens)}"
 
 
 def _ratio(found: Digest, engine: str, measure: str, kind: str) -> Row:
@@ -340,8 +341,16 @@ def _interval(share: Row) -> str:
 
 
 def _number(rate: Row) -> str:
-    text = f"{rate['value']:.3g}"
-    return text if rate["low"] is None else f"{text} ({rate['low']:.3g} to {rate['high']:.3g})"
+    text = _three_digits(rate["value"])
+    if rate["low"] is None:
+        return text
+    return f"{text} ({_three_digits(rate['low'])} to {_three_digits(rate['high'])})"
+
+
+def _three_digits(number: float) -> str:
+    """Three significant digits, and no exponent."""
+    rounded = float(f"{number:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.3g}"
 
 
 def _count(number: int, noun: str, plural: str | None = None) -> str:

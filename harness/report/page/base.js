@@ -135,5 +135,12 @@ function visible(text) {
   return nodes;
 }
 
+// What is seen in a text beyond ASCII, by its code points: U+FF11 looks like 1.
+function beyondAscii(text) {
+  const found = [...new Set(text)].filter((char) => char > '\u007f' && !UNSEEN.test(char));
+  const named = found.slice(0, 4).map((char) => `U+${char.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`);
+  return named.join(' ') + (found.length > 4 ? ' …' : '');
+}
+
 // The same without marks.
 const safe = (text) => [...String(text)].map((char) => UNSEEN.test(char) ? unseen(char)[0] : char).join('');

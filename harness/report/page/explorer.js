@@ -1,7 +1,11 @@
 // The explorer: filters, a list of verdicts, and one of them in full. Its state stands in the
 // address, so that a verdict can be pointed at: #verdict=17.
 
-const FILTERS = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located'];
+const GROUPED = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', 'severity'];
+const SEVERITIES = ['on_path', 'common', 'rare', 'unranked'];
+const RANKED = DATA.groups.some((group) => group.severity !== 'unranked');
+const FILTERS = GROUPED.filter((name) => name !== 'severity' || RANKED);
+const VALUES = Object.fromEntries(FILTERS.map((name) => [name, [...new Set(DATA.groups.map((group) => String(group[name])))]]));
 const state = { verdict: null, q: '' };
 const groupOf = (one) => DATA.groups[one.group];
 const rankOf = (one) => {
@@ -13,44 +17,72 @@ const VERDICTS = DATA.verdicts.map((one, at) => [rankOf(one), at, one]).sort(([a
   return differs < 0 ? i - j : a[differs] - b[differs];
 }).map(([, , one]) => one);
 const joined = (text) => text.map((part) => typeof part === 'number' ? ' … ' : part).join('');
-const SEARCHED = new Map(VERDICTS.map((one) => [one.id, [one.id, one.case, one.place, one.category, one.detail, one.reason, one.departure, one.schema_pointer, joined(one.before) + (one.token ? one.token.text : '') + joined(one.after)].join('\n').toLowerCase()]));
+const messages = (said) => said ? Object.values(said).flatMap((one) => (one && one.errors) || []).map((error) => error.message) : [];
+// As the page shows it, so that what is seen is found: control characters as they are written out.
+const searched = (one) => safe([headline(one), one.id, one.case, one.place, one.category, one.detail, words(one.reason), one.departure, one.schema_pointer, one.instance_pointer,
+  joined(one.before) + (one.token ? one.token.text : '') + joined(one.after), codePoints(one), ...messages(one.said)].join(' | ')).toLowerCase();
+const SEARCHED = new Map(VERDICTS.map((one) => [one.id, searched(one)]));
 let SHOWN = [];
 
 const matches = (group) => FILTERS.every((name) => state[name] === undefined || String(group[name]) === state[name]);
+const fits = (one) => matches(groupOf(one));
 
 function filterForm() {
-  const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words };
-  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER };
+  const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words, severity: words };
+  const order = { engine: ENGINES, kind: KIND_ORDER, class: CLASS_ORDER, severity: SEVERITIES };
   const selects = FILTERS.map((name) => {
-    const values = [...new Set(DATA.groups.map((group) => String(group[name])))];
-    values.sort((a, b) => order[name] ? order[name].indexOf(a) - order[name].indexOf(b) : a.localeCompare(b));
+    const values = [...VALUES[name]].sort((a, b) => order[name] ? order[name].indexOf(a) - order[name].indexOf(b) : a.localeCompare(b));
     const options = values.map((value) => el('option', { value: `=${value}` }, safe((label[name] || String)(value))));
     return el('label', {}, name === 'located' ? 'where the error is' : name, el('select', { id: `filter-${name}`, on: { change: (event) => {
       state[name] = event.target.value ? event.target.value.slice(1) : undefined;
       refresh(true);
     } } }, el('option', { value: '' }, 'any'), options));
   });
-  const search = el('label', {}, 'text search', el('input', { type: 'search', id: 'filter-q', placeholder: 'case, text, pointer', on: { input: (event) => { state.q = event.target.value; refresh(true); } } }));
-  const reset = el('button', { type: 'button', id: 'reset', on: { click: () => explore({}) } }, 'Reset');
-  byId('filters').replaceChildren(...selects, search, reset);
+  const search = el('label', {}, 'text search', el('input', { type: 'search', id: 'filter-q', placeholder: 'text, message', on: { input: (event) => { state.q = event.target.value; refresh(true); } } }));
+  const button = el('button', { type: 'button', id: 'reset', on: { click: reset } }, 'Reset');
+  byId('filters').replaceChildren(...selects, search, button);
   byId('filters').addEventListener('submit', (event) => event.preventDefault());
 }
 
 function refresh(record) {
   for (const name of FILTERS) byId(`filter-${name}`).value = state[name] === undefined ? '' : `=${state[name]}`;
   byId('filter-q').value = state.q;
-  const query = state.q.trim().toLowerCase();
-  SHOWN = VERDICTS.filter((one) => matches(groupOf(one)) && (!query || SEARCHED.get(one.id).includes(query)));
-  const all = sum(DATA.groups.filter(matches).map((group) => group.verdicts));
-  fill('count', el('strong', {}, plural(SHOWN.length, 'verdict')), ` explained here. In the run, ${plural(all, 'verdict')} ${all === 1 ? 'fits' : 'fit'} these filters${query ? ' (before the text search)' : ''}.`);
+  const query = safe(state.q.trim()).toLowerCase();
+  SHOWN = VERDICTS.filter((one) => fits(one) && (!query || SEARCHED.get(one.id).includes(query)));
+  const groups = DATA.groups.filter(matches);
+  const all = sum(groups.map((group) => group.verdicts));
+  fill('count', el('strong', {}, plural(SHOWN.length, 'verdict')), ` explained here. In the run, ${plural(all, 'verdict')}${all ? ` in ${schemasOf(groups)}` : ''} ${all === 1 ? 'fits' : 'fit'} these filters${query ? ' (before the text search)' : ''}.`);
   const list = byId('list');
   list.replaceChildren(...SHOWN.map(item));
   if (!SHOWN.length) {
     const none = all ? 'None of these is explained here: they have no witness, or the sample holds none that the search finds.' : 'No verdict of the run fits these filters.';
     list.append(el('li', { class: 'none', role: 'option', 'aria-selected': 'false', 'aria-disabled': 'true' }, none));
   }
+  if (!SHOWN.some((one) => one.id === state.verdict)) closeVerdict();
   mark();
   if (record) remember();
+}
+
+// A schema may be in several groups, though of one family only: if the groups do not tell in how
+// many it is, the row of a heat map may, and else it is said how many there are at least.
+function schemasOf(groups) {
+  const set = FILTERS.filter((name) => state[name] !== undefined && name !== 'evidence').join(' ');
+  const rows = { 'engine kind class keyword': DATA.keywords, 'engine kind class family': DATA.families }[set];
+  const row = rows && rows.find((one) => set.split(' ').every((name) => String(one[name]) === state[name]));
+  const without = { walk: 'instances', instance: 'tokens' }[state.evidence];
+  if (row && !row[without]) return plural(row.cases, 'schema');
+  const most = new Map();
+  for (const { family, cases } of groups) most.set(family, Math.max(most.get(family) || 0, cases));
+  const least = sum([...most.values()]);
+  return `${least < sum(groups.map((group) => group.cases)) ? 'at least ' : ''}${plural(least, 'schema')}`;
+}
+
+function closeVerdict() {
+  const had = state.verdict !== null;
+  state.verdict = null;
+  const detail = byId('detail');
+  detail.className = '';
+  detail.replaceChildren(el('p', { class: 'hint' }, had ? 'The verdict that was open is not among these. ' : '', SHOWN.length ? 'Choose a verdict in the list to see why it holds.' : ''));
 }
 
 function headline(one) {
@@ -62,9 +94,9 @@ function item(one) {
   const group = groupOf(one);
   const before = joined(one.before);
   const snippet = el('code', { class: 'snip' }, visible([...before].slice(-22).join('')), one.token ? el('span', { class: 'tok' }, tokenText(one.token)) : '', visible([...joined(one.after)].slice(0, 16).join('')));
-  return el('li', { id: `verdict-${one.id}`, role: 'option', class: tone(group.kind), tabindex: '-1', 'aria-selected': 'false', on: { click: () => openVerdict(one.id, false) } },
+  return el('li', { id: `verdict-${one.id}`, role: 'option', class: tone(group.kind), tabindex: '-1', 'aria-selected': 'false', on: { click: () => show(one.id) } },
     el('span', { class: 'what' }, el('b', {}, `${words(group.kind)}${group.keyword ? `: ${safe(group.keyword)}` : ''}`), el('span', {}, className(group.class))),
-    snippet, el('span', { class: 'case' }, `${group.engine} · ${safe(one.case)} · ${one.id}`));
+    snippet, el('span', { class: 'case' }, `${[group.engine, safe(one.case), one.id, codePoints(one)].filter(Boolean).join(' · ')}`));
 }
 
 // Which item can be reached by the tabulator, and which is the one that is open.
@@ -91,32 +123,50 @@ function keys(event) {
     mark(items[Math.max(0, Math.min(items.length - 1, to))]);
   } else if ((event.key === 'Enter' || event.key === ' ') && at >= 0) {
     event.preventDefault();
-    openVerdict(items[at].id.slice('verdict-'.length), false);
+    show(items[at].id.slice('verdict-'.length));
   }
 }
 
-// Show the explorer with these filters and no others.
-function explore(filters) {
+function setFilters(filters, q) {
   for (const name of FILTERS) state[name] = filters[name] === undefined ? undefined : String(filters[name]);
-  state.q = '';
-  refresh(true);
-  if (Object.keys(filters).length) {
-    byId('explorer').scrollIntoView({ behavior: 'instant' });
-    if (SHOWN.length) openVerdict(SHOWN[0].id, false, true);
-    const first = byId('list').querySelector('[tabindex="0"]');
-    if (first) first.focus({ preventScroll: true });
-  }
+  state.q = q || '';
 }
 
-// Open one verdict; `alone`: whatever the filters are; `quietly`: the focus stays where it is.
-function openVerdict(id, alone, quietly) {
+function reset() {
+  state.verdict = null;
+  setFilters({});
+  refresh(true);
+}
+
+// From elsewhere in the page: show the explorer with these filters and no others.
+function explore(filters) {
+  leave();
+  setFilters(filters);
+  refresh(true);
+  byId('explorer').scrollIntoView({ behavior: 'instant' });
+  if (SHOWN.length) show(SHOWN[0].id, true);
+  const first = byId('list').querySelector('[tabindex="0"]');
+  if (first) first.focus({ preventScroll: true });
+}
+
+// From elsewhere in the page: open one verdict, whatever the filters are.
+function openVerdict(id) {
+  leave();
+  setFilters({});
+  refresh(false);
+  show(id);
+  byId('detail').scrollIntoView({ behavior: 'instant' });
+}
+
+// Open one verdict; `quietly`: neither focus nor page move. One that the filters leave out is
+// shown without them.
+function show(id, quietly) {
   const one = DATA.verdicts.find((verdict) => verdict.id === id);
-  if (alone || !one) {
-    for (const name of FILTERS) state[name] = undefined;
-    state.q = '';
+  if (!SHOWN.includes(one)) {
+    setFilters({});
+    refresh(false);
   }
   state.verdict = one ? id : null;
-  if (alone || !one) refresh(false);
   mark();
   const detail = byId('detail');
   detail.replaceChildren(...(one ? detailOf(one) : [el('p', {}, `Verdict ${safe(id)} is not among those that this page explains: maskcourt replay ${DATA.about.quoted} ${/^i?\d+$/.test(id) ? id : 'VERDICT'} --show`)]));
@@ -125,7 +175,7 @@ function openVerdict(id, alone, quietly) {
   if (hit) hit.parentNode.scrollTop = Math.max(0, hit.offsetTop - hit.parentNode.offsetTop - 60);
   if (!quietly) {
     detail.focus({ preventScroll: true });
-    if (alone || detail.getBoundingClientRect().top < 0 || detail.getBoundingClientRect().top > innerHeight / 2) detail.scrollIntoView({ behavior: 'instant' });
+    if (detail.getBoundingClientRect().top < 0 || detail.getBoundingClientRect().top > innerHeight / 2) detail.scrollIntoView({ behavior: 'instant' });
   }
   remember();
 }
@@ -135,24 +185,78 @@ function remember() {
   if (state.verdict !== null) parts.set('verdict', state.verdict);
   for (const name of FILTERS) if (state[name] !== undefined) parts.set(name, state[name]);
   if (state.q) parts.set('q', state.q);
-  history.replaceState(null, '', parts.size ? `#${parts}` : location.pathname + location.search);
+  history.replaceState(history.state, '', parts.size ? `#${parts}` : location.pathname + location.search);
+}
+
+// Whoever comes to the explorer from elsewhere in the page goes back there by the browser's Back:
+// a new entry of its history, beside which `opener` remembers what was chosen. Entries of the
+// explorer have a state; by that they are told from those of plain links.
+const OPENERS = [];
+function leave() {
+  const opener = OPENERS.push(document.activeElement) - 1;
+  history.replaceState({ ...history.state, opener, y: scrollY }, '');
+  history.pushState({}, '');
+}
+
+function comeBack(event) {
+  if (!event.state) return;
+  takeAddress(true);
+  const { opener, y } = event.state;
+  if (opener === undefined) return;
+  if (OPENERS[opener]) OPENERS[opener].focus({ preventScroll: true });
+  scrollTo({ top: y, behavior: 'instant' });
+}
+
+// Take the state from the address; values that no filter has are left out.
+function takeAddress(quietly) {
+  const parts = new URLSearchParams(location.hash.includes('=') ? location.hash.slice(1) : '');
+  state.verdict = null;
+  setFilters(Object.fromEntries([...parts].filter(([name, value]) => FILTERS.includes(name) && VALUES[name].includes(value))), parts.get('q'));
+  refresh(false);
+  if (parts.has('verdict')) show(parts.get('verdict'), quietly);
+  if (location.hash.includes('=')) remember();
 }
 
 function fromAddress() {
   if (!location.hash.includes('=')) return;
-  const parts = new URLSearchParams(location.hash.slice(1));
-  for (const name of FILTERS) state[name] = parts.has(name) ? parts.get(name) : undefined;
-  state.q = parts.get('q') || '';
-  refresh(false);
   byId('explorer').scrollIntoView({ behavior: 'instant' });
-  if (parts.has('verdict')) openVerdict(parts.get('verdict'), !FILTERS.some((name) => parts.has(name)) && !parts.has('q'));
+  const alone = /^#verdict=[^&]*$/.test(location.hash);
+  takeAddress(false);
+  if (alone) byId('detail').scrollIntoView({ behavior: 'instant' });
 }
+
+// From a verdict back to where it stands in the list, or else to the filters.
+function toList() {
+  const list = byId('list');
+  const place = list.querySelector('[aria-selected="true"]') || list.querySelector('[tabindex="0"]') || byId('reset');
+  place.focus({ preventScroll: true });
+  place.parentNode.scrollIntoView({ behavior: 'instant', block: 'nearest' });
+}
+
+// Of a token with look-alikes of other characters, or such as a font may lack, what they are.
+function codePoints(one) { return one.token && !one.token.special ? beyondAscii(one.token.text) : ''; }
 
 const tokenText = (token) => token.special ? [safe(token.text) || `special token ${token.id}`] : token.text === '' ? ['(empty)'] : visible(token.text);
 const textParts = (text) => text.map((part) => typeof part === 'number' ? el('span', { class: 'cut' }, ` [${count(part)} bytes left out] `) : visible(part)).flat();
 
+// The kinds that no section above defines.
+const RARE_KINDS = {
+  never_stops: 'the engine forbids the end of generation behind a complete valid value',
+  stops_too_early: 'the engine allows the end where the text is not yet a complete JSON value',
+  dead_end: 'the engine leads to a place where it allows nothing, or from which no way within the limit leads to an end',
+  mask_lies: 'the engine’s mask and what it consumes do not say the same of a token',
+  unfinishable: 'the engine allows the same white space or digit to follow itself 500 times, so that a model can go on for ever',
+  contested: 'the validators differ, or the specification leaves it open; it counts for nobody',
+};
+
+// What the kinds mean that a table names, below that table.
+function explainKinds(id, kinds) {
+  const said = Object.keys(RARE_KINDS).filter((kind) => kinds.has(kind)).map((kind) => `${words(kind)}: ${RARE_KINDS[kind]}`);
+  if (said.length) byId(id).append(el('p', { class: 'note' }, `${said.join('. ')}.`.replace(/(^|\. )\w/g, (begin) => begin.toUpperCase())));
+}
+
 const MEANING = {
-  false_acceptance: (one, group) => `${group.engine} lets this ${one.token && group.evidence === 'walk' ? 'token through and goes on to the end' : 'text through to its end'}. Both validators call the text invalid${group.evidence === 'walk' ? ', and no completion that was tried behind this token is valid' : ''}.`,
+  false_acceptance: (one, group) => `${group.engine} lets this ${one.token && group.evidence === 'walk' ? 'token through and goes on to the end' : 'text through to its end'}. ${group.keyword === 'json' ? 'The text is no JSON: the parser refuses it, so that no validator is asked' : 'Both validators call the text invalid'}${group.evidence === 'walk' ? ', and no completion that was tried behind this token is valid' : ''}.`,
   false_rejection: (one, group) => one.accepter ? `${group.engine} forbids this token. ${one.accepter} allows it and goes on to the end, and both validators call the text valid.` : `${group.engine} forbids this token of a text that both validators call valid.`,
   never_stops: (one, group) => `${group.engine} forbids the end of generation behind a complete valid value.`,
   stops_too_early: (one, group) => `${group.engine} allows the end of generation where the text is not yet a complete JSON value.`,
@@ -166,18 +270,21 @@ function detailOf(one) {
   const group = groupOf(one);
   const place = group.evidence === 'walk' ? `walk ${one.number}, position ${one.position}` : `instance ${one.number}, token ${one.position}`;
   const entry = DATA.catalogue.find((other) => other.id === one.departure);
+  const sort = 'engine, kind, class, keyword, family, evidence, located';
   return [
+    el('button', { type: 'button', class: 'quiet back', on: { click: toList } }, 'Back to the list'),
     el('h3', {}, headline(one)),
     el('p', {}, el('span', { class: 'badge' }, className(group.class)), group.kind === 'false_acceptance' && group.evidence === 'walk' ? el('span', { class: 'badge plain' }, group.located ? 'located: the error lies at this token' : 'not located: here or later') : '', ` ${safe(one.case)} (${safe(group.family)}), ${place}${one.place ? `, ${one.place}` : ''}`),
     el('p', {}, MEANING[group.kind] ? MEANING[group.kind](one, group) : ''),
     entry ? el('p', { class: 'note' }, `${entry.class === 'warned' ? 'Warned of' : 'Documented'}: ${entry.says} (${entry.id})`) : '',
     textBlock(one, group),
-    whoBlock(one),
+    whoBlock(one, group),
     validatorsBlock(one),
     ...schemaBlock(one),
     el('h4', {}, 'Repeat it'),
     commandBlock(`maskcourt replay ${DATA.about.quoted} ${one.id}`),
-    el('p', { class: 'note' }, `One of ${plural(group.verdicts, 'verdict')} of its sort (engine, kind, class, keyword, family, evidence, located) in ${plural(group.cases, 'schema')}; ${count(group.shown)} of them ${group.shown === 1 ? 'is' : 'are'} explained here.`),
+    el('p', { class: 'note' }, group.verdicts === 1 ? `The only verdict of its sort (${sort}).`
+      : `One of ${plural(group.verdicts, 'verdict')} of its sort (${sort}), in ${plural(group.cases, 'schema')}; ${group.shown === group.verdicts ? 'all' : count(group.shown)} of them ${group.shown === 1 ? 'is' : 'are'} explained here.`),
   ];
 }
 
@@ -185,13 +292,16 @@ function textBlock(one, group) {
   const rest = group.evidence === 'walk' ? 'what follows in the completion' : 'the rest of the instance';
   return el('div', {}, el('h4', {}, 'The text so far, the token, and how it goes on'),
     el('div', { class: 'text', tabindex: '0', role: 'group', 'aria-label': 'The text' }, textParts(one.before), one.token ? el('mark', { class: 'tok', title: `token ${one.token.id}` }, tokenText(one.token)) : '', el('span', { class: 'aft' }, textParts(one.after))),
-    el('p', { class: 'note' }, one.token ? `Boxed: the token (${one.token.special ? 'special, ' : ''}id ${one.token.id}). ` : 'No single token is at fault. ', joined(one.after) ? `Dotted line: ${rest}${one.after_tokens ? ` (${plural(one.after_tokens, 'token')}${one.ends ? ', then the end of generation' : ''})` : ''}.` : one.ends ? 'Then the end of generation.' : '', ' Framed: bytes and characters that cannot be seen.'));
+    el('p', { class: 'note' }, one.token ? `Boxed: the token (${one.token.special ? 'special, ' : ''}id ${one.token.id}${codePoints(one) && `; ${codePoints(one)}`}). ` : 'No single token is at fault. ', joined(one.after) ? `Dotted line: ${rest}${one.after_tokens ? ` (${plural(one.after_tokens, 'token')}${one.ends ? ', then the end of generation' : ''})` : ''}.` : one.ends ? 'Then the end of generation.' : '', ' Framed: bytes and characters that cannot be seen.'));
 }
 
-function whoBlock(one) {
+const LIKELY = { on_path: 'on path: a model that writes this text in the usual way is stopped here', common: 'common token', rare: 'rare token' };
+
+function whoBlock(one, group) {
   const names = (list) => list.join(', ') || 'not said by this verdict';
   return el('dl', { class: 'facts' }, [['allowed by', names(one.allowed)], ['forbidden by', names(one.forbidden)], one.accepter ? ['completion by', one.accepter] : null,
-    one.category ? ['kind of token', `${one.category}${one.detail ? ` (${safe(one.detail)})` : ''}`] : null, one.reason ? ['reason', words(one.reason)] : null].filter(Boolean).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
+    one.category ? ['kind of token', `${one.category}${one.detail ? ` (${safe(one.detail)})` : ''}`] : null, one.reason ? ['reason', words(one.reason)] : null,
+    group.severity === 'unranked' ? null : ['severity', LIKELY[group.severity]]].filter(Boolean).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 }
 
 function validatorsBlock(one) {
@@ -236,14 +346,14 @@ function explorer() {
     ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence, and whether the error is located). `
       + `${count(about.shown)} of them are explained here: as many of each sort as there is room for, bugs first, drawn with seed ${about.seed}. Counts are of all. Verdicts that are unresolved have no witness and are not listed.`
     : `The run holds ${plural(all, 'verdict')}; none are explained here.`;
+  explainKinds('table-errors', new Set(DATA.errors.map((row) => row.kind)));
+  explainKinds('table-instances', new Set(ENGINES.flatMap((name) => Object.keys(DATA.summary.engines[name].instances.other_kinds))));
   filterForm();
   refresh(false);
   byId('list').addEventListener('keydown', keys);
   byId('detail').addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape') return;
-    const open = state.verdict !== null && byId(`verdict-${state.verdict}`);
-    if (open) open.focus();
+    if (event.key === 'Escape') toList();
   });
-  if (SHOWN.length) byId('detail').append(el('p', { class: 'note' }, 'Choose a verdict in the list to see why it holds.'));
-  addEventListener('hashchange', fromAddress);
+  addEventListener('popstate', comeBack);
+  addEventListener('hashchange', () => { if (!history.state) fromAddress(); });
 }

@@ -15,7 +15,7 @@ function titleAndAlerts() {
   const alerts = [];
   if (!summary.finished) alerts.push('This run is not finished. All counts are of the cases that were there when this page was made, and the numbers of verdicts change as it goes on.');
   if (summary.harness_errors) alerts.push(`The harness itself failed on ${plural(summary.harness_errors, 'case')}; nothing is concluded from them.`);
-  if (summary.capped) alerts.push(el('span', {}, `A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved. Counts and rates are of those, and `, el('a', { href: '#left-out' }, 'estimates for all stand further below'), '.'));
+  if (summary.capped) alerts.push(el('span', {}, `A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved. Counts are of those. Rates, and the order of engines by tokens, take the sample of each dispute for the whole of it; `, el('a', { href: '#left-out' }, 'estimates with intervals stand further below'), '.'));
   fill('alerts', alerts.map((one) => el('p', { class: 'alert' }, one)));
 }
 
@@ -25,12 +25,12 @@ function example(engine, kind, keyword) {
     return group.engine === engine && group.kind === kind && group.class === 'bug' && (keyword === undefined || group.keyword === keyword);
   });
   const length = (one) => sum([one.before, one.after].map((text) => sum(text.map((part) => String(part).length))));
-  const rank = (one) => (DATA.groups[one.group].evidence === 'walk' ? 0 : 1e6) + (DATA.groups[one.group].located ? 0 : 1e5) + length(one);
+  const rank = (one) => (DATA.groups[one.group].evidence === 'walk' ? 0 : 1e6) + (DATA.groups[one.group].located ? 0 : 1e5) + (DATA.groups[one.group].severity === 'on_path' ? 0 : 1e4) + length(one);
   return fits.sort((a, b) => rank(a) - rank(b))[0];
 }
 
 function keywordsOf(engine, kind, unit = 'cases') {
-  const other = unit === 'cases' ? 'tokens' : 'cases';
+  const other = unit === 'cases' ? 'scaled' : 'cases';
   return DATA.keywords.filter((row) => row.engine === engine && row.kind === kind && row.class === 'bug' && row[unit]).sort((a, b) => b[unit] - a[unit] || b[other] - a[other]);
 }
 
@@ -41,12 +41,12 @@ function answer(id, kind) {
   const caution = (found) => found.slice(1).filter((one) => one.high >= found[0].low).map((one) => one.name);
   const unsure = (found) => caution(found).length ? `, an interval that overlaps that of ${caution(found).join(' and ')}` : '';
   const share = [`in ${count(shares[0].cases)} of ${plural(shares[0].of, 'schema')} (${percent(shares[0].value)}; 95% interval ${interval(shares[0], percent)}${unsure(shares)})`];
-  const main = (name, unit) => keywordsOf(name, kind, unit).slice(0, 3).map((row) => `${safe(keywordName(row.keyword))} (${short(row[unit])} ${unit === 'cases' ? 'schema' : 'token'}${row[unit] === 1 ? '' : 's'})`).join(', ');
+  const main = (name, unit) => keywordsOf(name, kind, unit).slice(0, 3).map((row) => `${safe(keywordName(row.keyword))} (${unit === 'cases' ? plural(row[unit], 'schema') : `${short(row[unit])} token${row[unit] === 1 ? '' : 's'}`})`).join(', ');
   const where = (name, unit) => main(name, unit) ? `, mostly on ${main(name, unit)}` : '';
-  const rate = rates.length ? `${digits(rates[0].value)} of a million mask bits are proven wrong (${interval(rates[0], digits) || 'no interval'}${unsure(rates)})` : '';
+  const rate = rates.length ? `${DATA.summary.capped ? `some ${digits(rates[0].value)} of a million mask bits are wrong, scaled from ${plural(rates[0].bugs, 'proven token')}` : `${digits(rates[0].value)} of a million mask bits are proven wrong`} (95% interval ${interval(rates[0], digits) || 'not known'}${unsure(rates)})` : '';
   if (!rates.length) return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}.`);
-  if (rates[0].name === shares[0].name) return fill(id, el('strong', {}, shares[0].name), `, by both measures: ${share}${where(shares[0].name, 'cases')}; and ${rate}${where(shares[0].name, 'tokens')}.`);
-  return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}. By tokens: `, el('strong', {}, rates[0].name), `, ${rate}${where(rates[0].name, 'tokens')}. One error can show at thousands of tokens of one schema, so the two measures need not agree.`);
+  if (rates[0].name === shares[0].name) return fill(id, el('strong', {}, shares[0].name), `, by both measures: ${share}${where(shares[0].name, 'cases')}; and ${rate}${where(shares[0].name, 'scaled')}.`);
+  return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}. By tokens: `, el('strong', {}, rates[0].name), `, ${rate}${where(rates[0].name, 'scaled')}. One error can show at thousands of tokens of one schema, so the two measures need not agree.`);
 }
 
 function answerTable(id, kind, key) {
@@ -64,17 +64,17 @@ function answerTable(id, kind, key) {
     if (!found.length) return '–';
     return el('ul', {}, found.slice(0, 5).map((row) => el('li', {}, el('button', {
       type: 'button', class: 'link', on: { click: () => explore({ engine: name, kind, class: 'bug', keyword: row.keyword }) },
-    }, el('code', {}, safe(keywordName(row.keyword)))), ` in ${plural(row.cases, 'schema')}`)), found.length > 5 ? el('li', {}, `and ${found.length - 5} more`) : null);
+    }, el('code', {}, safe(keywordName(row.keyword)))), ` in ${plural(row.cases, 'schema')}`)), found.length > 5 ? el('li', {}, el('a', { href: '#keywords' }, `and ${found.length - 5} more`)) : null);
   };
   const show = (name) => {
     const examples = keywordsOf(name, kind).map((row) => example(name, kind, row.keyword)).filter(Boolean);
     const found = examples.find((one) => DATA.groups[one.group].located) || examples[0];
-    return found ? el('button', { type: 'button', on: { click: () => openVerdict(found.id, true) }, 'aria-label': `Show one ${words(kind)} of ${name}` }, 'Show me one') : '';
+    return found ? el('button', { type: 'button', on: { click: () => openVerdict(found.id) }, 'aria-label': `Show one ${words(kind)} of ${name}` }, 'Show me one') : '';
   };
   fill(id, table([
     ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
     ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`); }],
-    ['per million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
+    ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
     [valid ? 'valid instances refused' : 'invalid instances let through', instances],
     [valid ? 'keyword in force' : 'keyword broken', keywords],
     ['example', show],
@@ -87,7 +87,7 @@ function inShort() {
   answerTable('table-acc', 'false_acceptance', 'false_acceptances');
   answerTable('table-rej', 'false_rejection', 'false_rejections');
   byId('note-short').textContent = 'Bugs only, 95% intervals below each figure; what engines warn of or document is counted further below. '
-    + 'Engines are judged on the schemas that they compiled, so the numbers of schemas differ. Every count is a lower bound.';
+    + 'All engines are measured by the schemas that were walked; instances are of all schemas that an engine compiled. What is not proven counts for nobody.';
 }
 
 const errorsOf = (engine, kind, name) => DATA.errors.find((row) => row.engine === engine && row.kind === kind && row.class === name) || { tokens: 0, positions: 0, cases: 0 };
@@ -141,7 +141,7 @@ function rates() {
   plot('fig-shares', rows('share_with_bug', percent, (one) => `of ${plural(one.of, 'schema')}`), { tick: (value) => `${Math.round(100 * value)}%`, name: 'Share of schemas with a proven bug, by engine and kind, with 95% intervals; the table below holds the numbers' });
   plot('fig-millions', rows('per_million', digits, (one) => one.decisions ? `of ${large(one.decisions)} decisions` : ''), { logarithmic: true, tick: (value) => String(Number(value.toPrecision(1))), name: 'Wrong bits per million mask decisions, by engine and kind, with 95% intervals; the table below holds the numbers' });
   byId('cap-millions').textContent = 'A mask decision is one bit of one engine’s mask at one position of a walk. Logarithmic scale, with 95% intervals (schemas resampled). Walks only.'
-    + (DATA.summary.capped ? ' Disputed tokens that were not resolved count as decided rightly.' : '');
+    + (DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : '');
   const flat = ENGINES.flatMap((engine) => [...kinds, ['other', 'other kinds', 'other']].map(([kind, label]) => ({ engine, kind, label, share: engineOf(engine).share_with_bug[kind], rate: engineOf(engine).per_million[kind] })));
   fill('table-rates', table([
     ['engine', (row) => row.engine, { h: true }], ['kind', (row) => row.label],
@@ -153,12 +153,15 @@ function rates() {
   ], flat, 'Shares and rates', 'cards'));
 }
 
+// So that a cell and the list that it opens count the same.
+const EVIDENCE_OF = { tokens: 'walk', instances: 'instance' };
+
 function heatMaps() {
   const state = { unit: 'cases', name: 'bug' };
   const draw = () => {
     for (const [id, kind] of [['acc', 'false_acceptance'], ['rej', 'false_rejection']]) {
       for (const [box, rows, by] of [[`heat-${id}`, DATA.keywords, 'keyword'], [`family-${id}`, DATA.families, 'family']]) {
-        heat(box, rows.filter((row) => row.class === state.name), by, kind, state.unit, (name, engine) => explore({ engine, kind, class: state.name, [by]: name }));
+        heat(box, rows.filter((row) => row.class === state.name), by, kind, state.unit, (name, engine) => explore({ engine, kind, class: state.name, [by]: name, evidence: EVIDENCE_OF[state.unit] }));
       }
     }
   };
@@ -199,7 +202,9 @@ function severityFigure() {
   const rows = ENGINES.flatMap((engine) => ['false_acceptance', 'false_rejection'].map((kind) => ({ engine, kind, found: engineOf(engine).severity[kind] })));
   fill('fig-severity', el('div', { class: 'bars' }, rows.flatMap(({ engine, kind, found }) => {
     const all = sum(Object.values(found));
-    const said = order.filter((name) => found[name] || (name === 'on_path' && kind === 'false_rejection')).map((name) => `${count(found[name])} ${words(name)}`).join(', ');
+    const said = order.filter((name) => found[name]).map((name, at) => [at ? ', ' : '', el('button', {
+      type: 'button', class: 'link', on: { click: () => explore({ engine, kind, class: 'bug', evidence: 'walk', severity: name }) },
+    }, `${count(found[name])} ${words(name)}`)]);
     return [el('div', { class: 'label' }, engine, el('small', {}, `${words(kind)}s`)), all ? stacked(order.map((name) => [found[name], `${tone(kind)} ${style[name]}`, words(name)]), all) : el('div', { class: 'note' }, 'none proven'),
       all ? el('div', { class: 'counts' }, said) : el('div', { class: 'counts' })];
   })), el('ul', { class: 'key plain' }, [['f-full', 'on path'], ['f-half', 'common'], ['f-light', 'rare']].map(([one, label]) => el('li', {}, el('span', { class: `swatch ${one}` }), label))));
@@ -218,7 +223,7 @@ function compileFigure() {
 
 function timesFigure() {
   const measures = [
-    ['time_to_first_mask', 'Time to first mask', 'Compilation and the first mask, per schema that compiled; processor time of the engine’s process.'],
+    ['time_to_first_mask', 'Time to first mask', 'Compilation and the first mask, per schema that compiled; processor time of the engine’s process. A schema that once compiled within the limit is given more time later, so that times can exceed it.'],
     ['time_between_masks', 'Time between masks', 'To consume a token of a walk and write the next mask; wall time.'],
   ];
   const of = (name) => engineOf(name).timings;
@@ -242,7 +247,7 @@ function timesFigure() {
 
 function leftOut() {
   const { summary } = DATA;
-  const parts = [el('p', {}, 'Counts are lower bounds by construction: a completion, two validators and a complete text stand behind each, and what is open counts for nobody.')];
+  const parts = [el('p', {}, 'Counts are lower bounds by construction: a complete text stands behind each, and two validators that say the same of it, or the parser where it is no JSON; what is open counts for nobody.')];
   const named = (counts) => Object.entries(counts).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ') || 'none';
   parts.push(el('h3', {}, 'Disputed tokens that prove nothing'), table([
     ['engine', (name) => name, { h: true }], ['unresolved', (name) => named(engineOf(name).unresolved)],
@@ -252,7 +257,7 @@ function leftOut() {
     const shown = (one) => one ? [short(one.tokens), el('small', {}, one.low === one.high ? '' : `${short(one.low)}–${short(one.high)}`)] : '–';
     parts.push(el('h3', {}, 'Estimates for all disputed tokens'), table([
       ['engine', (name) => name, { h: true }], ['false acceptances', (name) => shown(engineOf(name).false_acceptances.estimate), { n: true }], ['false rejections', (name) => shown(engineOf(name).false_rejections.estimate), { n: true }],
-    ], ENGINES, 'Estimates', 'cards'), el('p', { class: 'note' }, 'Scaled from the sample that the cap left in each dispute, with 95% intervals; bugs, warned of and departures together. Estimated, not proven.'));
+    ], ENGINES, 'Estimates', 'cards'), el('p', { class: 'note' }, 'Scaled from the sample that the cap left in each dispute, with 95% intervals; bugs, warned of and departures together, where rates are of bugs alone. Estimated, not proven.'));
   }
   parts.push(el('h3', {}, 'False acceptances that are not located'), el('p', {}, ENGINES.map((name) => `${name}: ${count(engineOf(name).false_acceptances.located)} of ${count(engineOf(name).false_acceptances.tokens)} are located`).join('; ') + '. Located: the error lies at the token itself in every attempt. Of the others it is proven that the engine errs at this token or at a later one.'));
   const fates = DATA.fates.filter((row) => row.status !== 'walked');

@@ -22,7 +22,7 @@ from harness.runs.columns import Coded, Ints, distinct, grouped, numbers, ranged
 from harness.runs.store import RunDirectory
 from harness.witnesses.witness_reader import Choice, every
 
-GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located")
+GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located", "severity")
 """What a group has in common, beside the kind of evidence."""
 
 _FIRST: Final = ("bug", "warned", "", "departure")
@@ -141,6 +141,7 @@ def _by_group(stored: Stored, evidence: str, able: Ints) -> _Grouped:
         words(table["keyword"]),
         Coded(family.codes[case], family.values),
         ranged(numbers(table["located"], missing=False)),
+        stored.severities(evidence),
     )
     departure = words(classes["departure"])
     first, group = grouped(columns)
