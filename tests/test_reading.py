@@ -116,6 +116,15 @@ class TestEngines:
     def sentences(self, run, engine, rule=all_bugs):
         return " ".join(reading.engine_sentences(digest(run, rule), engine))
 
+    def test_say_when_one_token_stands_behind_most(self, stored):
+        many = [book(f"case {n}", llguidance_fr=1) for n in range(9)]
+        said = self.sentences(stored(*many, book("more", llguidance_fr=3)), "llguidance")
+        assert "Token 0 is wrongly forbidden in 10 of 10 schemas, in 9 of them no other" in said
+
+    def test_say_nothing_of_a_token_among_many(self, stored):
+        said = self.sentences(stored(book("one", llguidance_fr=3)), "llguidance")
+        assert "Token" not in said
+
     def test_say_what_is_proven_and_on_which_keywords(self, stored):
         written = book("one", xgrammar_fa=3)
         written.verdicts(

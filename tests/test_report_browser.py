@@ -53,6 +53,8 @@ def varied(data: dict[str, Any]) -> dict[str, Any]:
     rejected, accepted = found["verdicts"][1], found["verdicts"][0]
     found["groups"][rejected["group"]]["severity"] = "on_path"
     accepted["token"]["text"] = "\uff11"
+    widespread = {"token": 221, "bytes": "\\x7f", "cases": 10, "alone": 9, "of": 10}
+    found["summary"]["engines"]["two:B"]["widespread"]["false_rejection"] = widespread
     (row,) = [one for one in found["keywords"] if one["kind"] == "false_rejection"]
     found["keywords"] += [{**row, "keyword": f"k{number}"} for number in range(6)]
     return found
@@ -382,6 +384,11 @@ class TestExplorer:
         assert page.text("#count").endswith("fit these filters.")
         page.click("#list [role=option]")
         assert "severity\non path" in page.text("#detail")
+
+    def test_says_when_one_token_stands_behind_most(self, browser):
+        page = browser("varied")
+        assert "in 9 nothing but token 221, \\x7f" in page.text("#table-rej")
+        assert "nothing but token" not in page.text("#table-acc")
 
     def test_names_the_characters_of_a_look_alike(self, browser):
         page = browser("varied", address="#verdict=0")

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from harness.data.vocabulary_readers import open_vocabulary
 from harness.report import tally
 from harness.report.counts import ERRORS
 from tests import books
@@ -77,7 +78,7 @@ def counts(tokens, positions, cases):
 
 NEW = (
     *("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances"),
-    "timings",
+    *("widespread", "timings"),
 )
 
 
@@ -360,6 +361,43 @@ class TestSeverity:
         book = Book("case").position(0, canonical=1).verdicts(0, "a", "false_rejection", 3)
         found = summary(stored(book))["engines"]["a"]["severity"]["false_rejection"]
         assert (found["on_path"], found["unranked"]) == (1, 2)
+
+
+class TestWidespread:
+    def books(self):
+        """Token 221 is wrongly forbidden in three cases, in the first of them with another one."""
+        found = [Book(f"case {number}").position(0) for number in range(4)]
+        for book in found[:3]:
+            book.verdicts(0, "a", "false_rejection", 1, first=221)
+        found[0].verdicts(0, "a", "false_rejection", 1, first=8)
+        found[3].verdicts(0, "b", "false_rejection", 1, first=221)
+        return found
+
+    def test_names_the_token_of_most_cases(self, stored):
+        engines = summary(stored(*self.books()))["engines"]
+        assert engines["a"]["widespread"]["false_rejection"] == {
+            "token": 221,
+            "bytes": None,
+            "cases": 3,
+            "alone": 2,
+            "of": 3,
+        }
+        assert engines["b"]["widespread"]["false_rejection"]["alone"] == 1
+        assert engines["a"]["widespread"]["false_acceptance"] is None
+
+    @pytest.mark.parametrize(("other", "spelled"), [("", "\\x7f"), ("another", None)])
+    def test_spells_it_where_the_vocabulary_is_at_hand(self, stored, other, spelled):
+        vocabulary = open_vocabulary("qwen2.5", None)
+        known = {"spec": "qwen2.5", "eos": None, "sha256": other or vocabulary.sha256}
+        run = stored(*self.books(), vocabulary={**known, "size": vocabulary.size})
+        found = summary(run)["engines"]["a"]["widespread"]["false_rejection"]
+        assert found["bytes"] == spelled
+
+    def test_what_is_no_bug_is_left_out(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "false_rejection", 2, detail="declared")
+        rule = classes({"declared": ("departure", "some-entry")})
+        found = summary(stored(book), rule)["engines"]["a"]["widespread"]
+        assert found["false_rejection"] is None
 
 
 class TestHowBad:

@@ -191,7 +191,8 @@ class Stored:
 
     def __init__(self, run: RunDirectory, classify: Classify) -> None:
         self.run = run
-        self.classify = classify
+        self._classify = classify
+        self._classes: dict[str, pa.Table] = {}
         self.engines: tuple[str, ...] = tuple(run.manifest["identity"]["engines"])
 
     @cached_property
@@ -230,6 +231,12 @@ class Stored:
     def case_of(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
         """The row of the case that each name in a column stands for."""
         return translated(words(column), self.case_rows)
+
+    def classes(self, evidence: str) -> pa.Table:
+        """What `classify` gives the verdicts of one kind of evidence, in the order of the table."""
+        if evidence not in self._classes:
+            self._classes[evidence] = self._classify(self.run, evidence)
+        return self._classes[evidence]
 
     def severities(self, evidence: str) -> Coded:
         """The severity of each verdict of one kind of evidence, in the order of the table."""
@@ -302,7 +309,7 @@ class _Fold:
         if name in _NUMBERS:
             return ranged(numbers(self.table[name], missing=False))
         if name in ("class", "departure"):
-            return words(self._classes[name])
+            return words(self.stored.classes(self.evidence)[name])
         if name == "severity":
             return Coded(self._severity(spot), SEVERITIES)
         assert name == "place", name
@@ -312,10 +319,6 @@ class _Fold:
         values = place.values if "" in place.values else (*place.values, "")
         codes = np.append(place.codes, values.index(""))
         return Coded(codes[np.minimum(spot, len(place.codes))], values)
-
-    @cached_property
-    def _classes(self) -> pa.Table:
-        return self.stored.classify(self.stored.run, self.evidence)
 
     def _severity(self, spot: Ints) -> npt.NDArray[np.int8]:
         token = numbers(self.table["token"], -1)

@@ -26,6 +26,8 @@ https://github.com/guidance-ai/jsonschemabench)."""
 NOT_HERE = "llama.cpp"
 """The engine of MaskBench's tables for which there is no adapter."""
 
+_MUCH = 10
+"""A token is named when it alone stands behind this part of the schemas."""
 _KEYWORDS = 5
 """Keywords that a sentence names."""
 
@@ -41,6 +43,7 @@ def engine_sentences(found: Digest, engine: str) -> list[str]:
     if not of["judged"]["cases"] and not of["share_with_bug"]["any"]["of"]:
         return [f"{engine} was not judged in any case."]
     parts = [_bad(found, engine), *_by_kind(found, engine), _located(of), _severe(of)]
+    parts += [_widespread(of, kind) for kind in KINDS.values()]
     parts += [_departing(found, engine), _open(of)]
     return [one for one in parts if one]
 
@@ -194,6 +197,19 @@ def _severe(of: Mapping[str, Any]) -> str:
     return (
         f"Of its {total:,} rejections that are bugs {rejected['on_path']:,} forbid the token that a"
         f" valid text is usually written with, {rejected['common']:,} another common one."
+    )
+
+
+def _widespread(of: Mapping[str, Any], kind: str) -> str:
+    """Whether one token alone stands behind many of the schemas with a bug."""
+    one = of["widespread"][kind]
+    if one is None or one["alone"] * _MUCH < one["of"] or one["alone"] < 2:
+        return ""
+    verb = "wrongly let through" if kind == ACCEPTANCE else "wrongly forbidden"
+    spelled = "" if one["bytes"] is None else f" (bytes `{one['bytes']}`)"
+    return (
+        f"Token {one['token']}{spelled} is {verb} in {one['cases']:,} of {one['of']:,} schemas, in"
+        f" {one['alone']:,} of them no other token is."
     )
 
 

@@ -26,6 +26,7 @@ from harness.report.how_bad import judged_positions, per_million, share_with_bug
 from harness.report.instance_counts import Instances
 from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
+from harness.report.widespread import Widespread
 from harness.runs.store import RunDirectory
 
 KINDS = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
@@ -58,6 +59,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           ``cases``; ``located`` of the former: tokens at which the error itself lies;
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
+          ``widespread`` (by kind; see `harness.report.widespread`),
           ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
         - ``instances``: see `harness.report.instance_counts`;
         - ``timings``: see `harness.report.timing`, in microseconds.
@@ -96,6 +98,7 @@ class _Engines:
         self.disputes = disputes
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
         self.timings = timings(stored.run)
+        self.widespread = Widespread(stored)
         rows = stored.run.table("engines", ["engine", "stage", "outcome"])
         self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
 
@@ -121,6 +124,7 @@ class _Engines:
             "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
             "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
             "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
+            "widespread": {kind: self.widespread.token(name, kind) for kind in KINDS.values()},
             "instances": self.instances.counts(index, on_instances),
             "timings": self.timings[name],
             "unresolved": _reasons(mine, "unresolved"),

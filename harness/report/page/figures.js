@@ -40,13 +40,25 @@ function answer(id, kind) {
   if (!shares.length) return fill(id, 'No such error is proven of any engine that counts as a bug.');
   const caution = (found) => found.slice(1).filter((one) => one.high >= found[0].low).map((one) => one.name);
   const unsure = (found) => caution(found).length ? `, an interval that overlaps that of ${caution(found).join(' and ')}` : '';
-  const share = [`in ${count(shares[0].cases)} of ${plural(shares[0].of, 'schema')} (${percent(shares[0].value)}; 95% interval ${interval(shares[0], percent)}${unsure(shares)})`];
+  const one = loneToken(shares[0].name, kind);
+  const share = `in ${count(shares[0].cases)} of ${plural(shares[0].of, 'schema')} (${percent(shares[0].value)}; 95% interval ${interval(shares[0], percent)}${unsure(shares)}${one ? `; in ${count(one.alone)} of them it is a single token, ${one.bytes === null ? `id ${one.token}` : safe(one.bytes)}` : ''})`;
   const main = (name, unit) => keywordsOf(name, kind, unit).slice(0, 3).map((row) => `${safe(keywordName(row.keyword))} (${unit === 'cases' ? plural(row[unit], 'schema') : `${short(row[unit])} token${row[unit] === 1 ? '' : 's'}`})`).join(', ');
   const where = (name, unit) => main(name, unit) ? `, mostly on ${main(name, unit)}` : '';
   const rate = rates.length ? `${DATA.summary.capped ? `some ${digits(rates[0].value)} of a million mask bits are wrong, scaled from ${plural(rates[0].bugs, 'proven token')}` : `${digits(rates[0].value)} of a million mask bits are proven wrong`} (95% interval ${interval(rates[0], digits) || 'not known'}${unsure(rates)})` : '';
   if (!rates.length) return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}.`);
   if (rates[0].name === shares[0].name) return fill(id, el('strong', {}, shares[0].name), `, by both measures: ${share}${where(shares[0].name, 'cases')}; and ${rate}${where(shares[0].name, 'scaled')}.`);
   return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}. By tokens: `, el('strong', {}, rates[0].name), `, ${rate}${where(rates[0].name, 'scaled')}. One error can show at thousands of tokens of one schema, so the two measures need not agree.`);
+}
+
+// One token that is wrong everywhere makes nearly every schema one with a bug.
+function loneToken(name, kind) {
+  const one = engineOf(name).widespread[kind];
+  return one && one.alone > 1 && 10 * one.alone >= one.of ? one : null;
+}
+
+function oneToken(name, kind) {
+  const one = loneToken(name, kind);
+  return one && el('small', {}, `in ${count(one.alone)} nothing but token ${one.token}`, one.bytes === null ? '' : [', ', el('code', {}, safe(one.bytes))]);
 }
 
 function answerTable(id, kind, key) {
@@ -73,7 +85,7 @@ function answerTable(id, kind, key) {
   };
   fill(id, table([
     ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-    ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`); }],
+    ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(name, kind)].flat(); }],
     ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
     [valid ? 'valid instances refused' : 'invalid instances let through', instances],
     [valid ? 'keyword in force' : 'keyword broken', keywords],

@@ -133,7 +133,7 @@ def _rank(row: Mapping[str, Any]) -> tuple[int, int]:
 def _by_group(stored: Stored, evidence: str, able: Ints) -> _Grouped:
     names = ["case", "engine", "kind", "keyword", "located"]
     table = stored.run.table(TABLES[evidence], names)
-    classes = stored.classify(stored.run, evidence)
+    classes = stored.classes(evidence)
     case = stored.case_of(table["case"])
     family = words(stored.run.table("cases", ["family"])["family"])
     columns = (
