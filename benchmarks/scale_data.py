@@ -28,8 +28,8 @@ WALK_TABLES: Final = ("positions", "disputes", "completions", "verdicts", "masks
 class Measured(NamedTuple):
     """One case of the run: what was known of it, and its wall seconds on a lane.
 
-    `compile` is what all engines together needed, `once` all else that no walk repeats, `walk`
-    what one walk cost with its disputes resolved; 0 where the engines could not be compared.
+    `compile` is the processor time of all engines together, `once` all else that no walk repeats,
+    `walk` what one walk cost with its disputes resolved; 0 where engines could not be compared.
     """
 
     family: str
@@ -104,8 +104,8 @@ class ScaleData:
     def outside(self) -> float:
         """Lane seconds for one second in the stages that a run's costs are noted by.
 
-        The rest is finding disputes, attribution, noting and storing, and is taken to grow as
-        the stages do.
+        The rest is finding disputes, attribution, noting, storing and waiting for one another, less
+        what is compiled while something else is done; it is taken to grow as the stages do.
         """
         stages = sum(case.compile + case.once + case.walk for case in self.cases)
         return self.lane_seconds / stages
