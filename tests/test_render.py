@@ -108,7 +108,7 @@ class TestSummary:
 
     def test_says_where_a_run_was_capped(self, stored):
         capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
-        assert "  capped: counts and rates are of the tokens that were resolved" in text(
+        assert "  capped: counts are of the tokens that were resolved" in text(
             stored(capped)
         )
 

@@ -298,7 +298,7 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
     ]
     if summary["capped"]:
         lines.append(
-            "  capped: counts and rates are of the tokens that were resolved, a sample"
+            "  capped: counts are of the tokens that were resolved, a sample; rates are scaled"
             " (--cap none resolves all)"
         )
     if summary["not_compared"]:
