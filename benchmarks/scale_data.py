@@ -26,9 +26,9 @@ WALK_TABLES: Final = ("positions", "disputes", "completions", "verdicts", "masks
 
 
 class Measured(NamedTuple):
-    """One case of the run: what was known of it, and its wall seconds on a lane.
+    """One case of the run: what was known of it, and its seconds on a lane.
 
-    `compile` is the processor time of all engines together, `once` all else that no walk repeats,
+    `compile` is the processor time of the engines together, `once` all else that no walk repeats,
     `walk` what one walk cost with its disputes resolved; 0 where engines could not be compared.
     """
 

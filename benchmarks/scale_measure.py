@@ -130,7 +130,8 @@ def _costs(run: RunDirectory) -> Costs:
     """Seconds by case and stage.
 
     Schemas are compiled while other cases are walked, so that what a lane waited says little: what
-    counts is the processor time of all engines, and the whole limit for one that timed out.
+    counts is the processor time of all engines that compiled, and the whole limit for one that
+    timed out. Refusals and crashes have no time of their own.
     """
     costs: Costs = defaultdict(lambda: defaultdict(float))
     for row in run.table("costs").to_pylist():

@@ -143,10 +143,16 @@ def run_with(
     if at.finished():
         executor = LocalLanes(1)  # the engines are only asked what they are
     selecting = _in_background(lambda: _selected(source, request))
+
+    def selected() -> _Bench:
+        return _Bench(request, executor, at, specs, vocabulary, selecting.result())
+
     with contextlib.suppress(TimeoutError):
         selecting.result(BAD_CASES_SECONDS)
+    if selecting.done():
+        selected().check()
     with executor.prepared():
-        return _Bench(request, executor, at, specs, vocabulary, selecting.result()).run()
+        return selected().run()
 
 
 def _in_background(work: Callable[[], T]) -> Future[T]:
@@ -184,9 +190,13 @@ class _Bench:
         self.run_directory: RunDirectory | None = None
         self.progress = RunProgress(len(selected))
 
+    def check(self) -> None:
+        """Refuse a place with another run in it."""
+        self.place.check_identity(self._known(), self.specs)
+
     def run(self) -> RunDirectory:
         """Run the cases that are not there yet, then close the run."""
-        self.place.check_identity(self._known(), self.specs)
+        self.check()
         with saved_vocabulary(self.vocabulary) as file, self.progress:
             settings = LaneSettings(
                 self.specs,

@@ -28,7 +28,7 @@ GATES = (2, 5)
 CASES = 7
 
 SAME = (
-    *("cases", "positions", "disputes", "completions", "verdicts", "masks"),
+    *("cases", "engines", "positions", "disputes", "completions", "verdicts", "masks"),
     *("instances", "instance_verdicts"),
 )
 """The tables that are the same byte by byte, however a run came about."""

@@ -9,7 +9,8 @@ import pytest
 
 from harness import bench
 from harness.bench import BenchRequest, run_with
-from harness.errors import UsageError
+from harness.errors import RunDirectoryError, UsageError
+from harness.runs.store import create_or_resume
 
 ENGINES = ("tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne")
 
@@ -81,3 +82,13 @@ def test_what_was_prepared_is_let_go_when_the_selection_fails(tmp_path, executor
     with pytest.raises(UsageError, match="nothing is left"):
         run_with(executor, request_for(tmp_path))
     assert executor.heard == ["up", "down"]
+
+
+def test_another_run_is_refused_before_anything_is_started(tmp_path, executor):
+    with pytest.raises(Reached):
+        run_with(executor, request_for(tmp_path, limit=3))
+    create_or_resume(tmp_path / "run", {"engines": {}, "data": {"name": "another"}}, {}).release()
+    other = Recorder()
+    with pytest.raises(RunDirectoryError, match="holds a run with other data"):
+        run_with(other, request_for(tmp_path, limit=3))
+    assert other.heard == []

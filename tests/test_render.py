@@ -108,9 +108,7 @@ class TestSummary:
 
     def test_says_where_a_run_was_capped(self, stored):
         capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
-        assert "  capped: counts are of the tokens that were resolved" in text(
-            stored(capped)
-        )
+        assert "  capped: counts are of the tokens that were resolved" in text(stored(capped))
 
     def test_does_not_say_so_where_it_was_not(self, stored):
         whole = book().dispute(0, A, B | C, tokens=20)

@@ -68,13 +68,13 @@ class Folded:
         columns: The words, by column.
         spot: Where: the row of a walk's position, or a number for a place in an instance.
         case: Which row of the table of cases.
-        tokens: How many verdicts.
+        tokens: How many verdicts, or how many they stand for.
     """
 
     columns: Mapping[str, Coded]
     spot: Ints
     case: npt.NDArray[np.int32]
-    tokens: Ints
+    tokens: npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Counts:
         return self.folded.columns[name][self.rows]
 
     @property
-    def tokens(self) -> Ints:
+    def tokens(self) -> npt.NDArray[Any]:
         """How many verdicts each entry stands for, shape ``(n,)``."""
         return self.folded.tokens[self.rows]
 
@@ -155,7 +155,7 @@ class Counts:
         first, group = grouped(columns)
         many = len(first)
         units = {
-            "tokens": np.bincount(group, self.tokens, many).astype(np.int64).tolist(),
+            "tokens": np.rint(np.bincount(group, self.tokens, many)).astype(np.int64).tolist(),
             "positions": _distinct(group, self.spot, many),
             "cases": _distinct(group, self.case, many),
         }

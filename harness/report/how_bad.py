@@ -1,14 +1,15 @@
 """How bad an engine's bugs are: in how many schemas, and how often per decision.
 
 Raw counts of tokens are dominated by a few schemas in which one error shows at a hundred thousand
-tokens. Two figures are not, and a tally leads with them:
+tokens. A tally leads with a share that is not, and with a rate whose interval says how far it is:
 
 the share of schemas with a bug
     of the cases in which the engine was judged at a position of a walk, those with at least one
-    proven bug, of a walk or an instance. A case is walked where all engines can be compared, so
-    engines are measured by the same schemas: one that compiles many others, on which nothing but
-    instances can convict it, is no better for that. What the specifications allow
-    (`harness.report.counts.LEGAL`) is counted under its name, but makes no schema bad;
+    proven bug, of a walk or an instance. With the common panel a case is walked where all
+    engines can be compared, so that they are measured by the same schemas: one that compiles many
+    others, on which nothing but instances can convict it, is no better for that. What the
+    specifications allow (`harness.report.counts.LEGAL`) is counted under its name, but makes no
+    schema bad;
 bugs per million mask decisions
     a mask decision is one bit of the engine's mask at one position of a walk at which it was
     judged, so that there are as many as positions times ids of the vocabulary. The bugs are the
@@ -17,7 +18,8 @@ bugs per million mask decisions
     errors show at many tokens at once would seem better otherwise.
 
 Warnings and departures are no bugs and count in neither. What is not proven counts as decided
-rightly, so that both figures are too low rather than too high.
+rightly: the share is a lower bound, and so is the rate of a run without a cap; that of a capped run
+is an estimate of one.
 """
 
 from __future__ import annotations
@@ -82,7 +84,8 @@ def per_million(
         stored: The run.
         engine: The number of the engine in it.
         bugs: The engine's, of walks.
-        scaled: Gives how many tokens some verdicts stand for in each case, shape ``(cases,)``.
+        scaled: Gives how many tokens some verdicts stand for in each case, shape ``(cases,)``,
+            whole numbers.
 
     Each of ``any``, ``false_acceptance`` and ``false_rejection`` has ``bugs`` (proven), ``scaled``
     (those, scaled to all disputed tokens where the run was capped), ``decisions``, ``value``, and

@@ -26,7 +26,8 @@ LARGEST = 1_000_000
 
 _CAPTIONS = {
     "errors": "False acceptances and rejections: bugs beside what is warned of and declared.",
-    "how_bad": "Share of schemas with a proven bug, and errors per million mask decisions.",
+    "how_bad": "Share of schemas with a proven bug, and bugs per million mask decisions, of a"
+    " capped run scaled from the samples.",
     "keywords": "On how many cases a bug is proven, by keyword.",
     "compile": "Compilation.",
     "agreement": "Which engines accept together where they do not all agree.",
@@ -120,7 +121,8 @@ def _compared(run: RunDirectory, found: Digest) -> str:
         f"{summary['cases']:,} cases of `{data}` in {len(families)} families ({walked},"
         f" {summary['disputed_tokens']:,} disputed tokens, {summary['resolved_tokens']:,}"
         f" resolved){seconds}; seed {identity.get('rules', {}).get('seed')}. The words are those"
-        " of [docs/verdicts.md](../docs/verdicts.md); counts are lower bounds."
+        " of [docs/verdicts.md](../docs/verdicts.md); counts are lower bounds, scaled"
+        " numbers estimates."
     )
 
 

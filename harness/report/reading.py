@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from harness.report.figure_tables import Digest, Row
 from harness.report.tally import KINDS
 
@@ -40,9 +42,12 @@ def direction(found: Digest) -> list[str]:
 def engine_sentences(found: Digest, engine: str) -> list[str]:
     """What is proven against one engine: how much, on which keywords, where, how severe."""
     of = found.summary["engines"][engine]
-    if not of["judged"]["cases"] and not of["share_with_bug"]["any"]["of"]:
+    tested = of["instances"]["tested_valid"] + of["instances"]["tested_invalid"]
+    if not of["judged"]["cases"] and not tested:
         return [f"{engine} was not judged in any case."]
-    parts = [_bad(found, engine), *_by_kind(found, engine), _located(of), _severe(of)]
+    walked = bool(of["judged"]["cases"])
+    parts = [_bad(found, engine) if walked else f"{engine} was judged in no walk."]
+    parts += [*_by_kind(found, engine), _located(of), _severe(of)]
     parts += [_widespread(of, kind) for kind in KINDS.values()]
     parts += [_departing(found, engine), _open(of)]
     return [one for one in parts if one]
@@ -71,7 +76,9 @@ def _loosest(found: Digest) -> list[str]:
     by_tokens = _ranked(found, lambda engine: _scaled(found, engine, ACCEPTANCE))
     by_schemas = _ranked(found, lambda engine: _ratio(found, engine, SHARE, ACCEPTANCE)["value"])
     if not by_tokens or not _bugs(found, by_tokens[0], ACCEPTANCE):
-        return ["No engine is proven to let an invalid text through but by declared departures."]
+        return [
+            "No engine is proven in a walk to let an invalid text through but by what is declared."
+        ]
     most, widest = by_tokens[0], by_schemas[0]
     tokens = _wrong(found, most, ACCEPTANCE)
     share = _ratio(found, widest, SHARE, ACCEPTANCE)
@@ -101,7 +108,7 @@ def _beside(found: Digest) -> list[str]:
     if not {LOOSE_IN_STUDY, STRICT_IN_STUDY} <= set(found.engines):
         return []
     shown = [
-        f"{engine} wrongly lets tokens through in"
+        f"{engine} lets invalid text through in"
         f" {_interval(_ratio(found, engine, SHARE, ACCEPTANCE))} of schemas"
         f" ({_wrong(found, engine, ACCEPTANCE)})"
         for engine in (LOOSE_IN_STUDY, STRICT_IN_STUDY)
@@ -142,7 +149,7 @@ def _rejects(found: Digest) -> list[str]:
 
 def _bad(found: Digest, engine: str) -> str:
     share, rate = (_ratio(found, engine, measure, "any") for measure in (SHARE, RATE))
-    text = f"A bug is proven in {_interval(share)} of {share['of']:,} schemas"
+    text = f"A bug is proven in {_interval(share)} of {share['of']:,} walked schemas"
     if rate["value"] is None:
         return f"{text}."
     how = ", by scaled samples" if found.summary["capped"] else ""
@@ -208,8 +215,8 @@ def _widespread(of: Mapping[str, Any], kind: str) -> str:
     verb = "wrongly let through" if kind == ACCEPTANCE else "wrongly forbidden"
     spelled = "" if one["bytes"] is None else f" (bytes `{one['bytes']}`)"
     return (
-        f"Token {one['token']}{spelled} is {verb} in {one['cases']:,} of {one['of']:,} schemas, in"
-        f" {one['alone']:,} of them no other token is."
+        f"Token {one['token']}{spelled} is {verb} in {one['cases']:,} of the {one['of']:,} schemas"
+        f" with such a bug in a walk; in {one['alone']:,} of them no other token is proven to be."
     )
 
 
@@ -366,7 +373,9 @@ def _number(rate: Row) -> str:
 def _three_digits(number: float) -> str:
     """Three significant digits, and no exponent."""
     rounded = float(f"{number:.3g}")
-    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.3g}"
+    if rounded >= 1000:
+        return f"{rounded:,.0f}"
+    return np.format_float_positional(rounded, trim="-")
 
 
 def _count(number: int, noun: str, plural: str | None = None) -> str:

@@ -11,6 +11,7 @@
     The first 256 ids are no merges but single bytes in an order of their own (``bytes_to_unicode``
     in ``encoder.py`` of https://github.com/openai/gpt-2): of these only printable ASCII, the space,
     the tab and the two ends of lines are common, and no control character or part of a character.
+    In a vocabulary of another order common and rare mean little.
 ``rare``
     Any other token. Special tokens come last in such vocabularies, so that these are rare too.
 ``unranked``

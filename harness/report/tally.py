@@ -1,4 +1,7 @@
-"""The tally: the summary that a report shows, computed from a run's tables and nothing else."""
+"""The tally: the summary that a report shows, computed from a run's tables.
+
+Only to spell a token the vocabulary is looked at, where it is at hand.
+"""
 
 from __future__ import annotations
 
@@ -92,13 +95,13 @@ class _Engines:
 
     def __init__(self, stored: Stored, walk: Counts, instance: Counts, disputes: Disputes) -> None:
         self.stored = stored
+        self.widespread = Widespread(stored)
         self.walk = walk
         self.instance = instance
         self.instances = Instances(stored)
         self.disputes = disputes
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
         self.timings = timings(stored.run)
-        self.widespread = Widespread(stored)
         rows = stored.run.table("engines", ["engine", "stage", "outcome"])
         self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
 
@@ -153,7 +156,7 @@ class _Engines:
         if self.dispute_rows is None:
             return mine.per_case(many)
         scaled = self.disputes.scaled(mine, self.dispute_rows[mine.rows])
-        return np.bincount(mine.case, scaled, many)
+        return np.rint(np.bincount(mine.case, scaled, many))  # whole: sums do not depend on order
 
     def _compile_counts(self, name: str) -> dict[str, int]:
         found = {row["outcome"]: row["count_all"] for row in self._rows(name, at_compile=True)}

@@ -1,4 +1,4 @@
-"""The one token behind most of an engine's bugs: a single rule broken everywhere looks like much.
+"""The token that most schemas with a bug share: one rule broken everywhere looks like much.
 
 A character that an engine forbids in every string makes nearly every schema one with a bug. Whoever
 reads a share of schemas must be told when one token alone stands behind it.
@@ -7,13 +7,14 @@ reads a share of schemas must be told when one token alone stands behind it.
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.data.vocabulary import Vocabulary
-from harness.data.vocabulary_readers import open_vocabulary
+from harness.data.vocabulary_readers import EMBEDDED, open_vocabulary
 from harness.errors import MaskcourtError
 from harness.report.counts import WALK, Stored
 from harness.runs.columns import Ints, numbers, words
@@ -34,9 +35,10 @@ class Widespread:
         """The token of one kind of bug that occurs in most cases, as JSON.
 
         Returns:
-            ``token``, ``bytes`` (as a Python literal without quotes; None where the vocabulary is
-            not at hand), ``cases``, ``alone`` (those of them in which no other token is one of
-            these bugs) and ``of``, the cases with any; None where there are none.
+            ``token``, ``bytes`` (as a Python literal without quotes; None where no vocabulary is
+            at hand in a file), ``cases``, ``alone`` (those of them in which no other token is
+            proven to be one of these bugs) and ``of``, the cases with any; None where there are
+            none.
         """
         mine = self._bug & self._engine.equal(engine) & self._kind.equal(kind) & (self._token >= 0)
         if not mine.any():
@@ -64,8 +66,10 @@ class Widespread:
         """The vocabulary of the run, if it is still what it was."""
         stored = self._stored.run.manifest["identity"].get("vocabulary", {})
         try:
+            if stored["spec"] != EMBEDDED and not Path(stored["spec"]).exists():
+                return None  # of a hub: a tally asks no network
             found = open_vocabulary(stored["spec"], stored["eos"])
-        except (KeyError, MaskcourtError):
+        except (KeyError, OSError, MaskcourtError):
             return None
         return found if found.sha256 == stored.get("sha256") else None
 

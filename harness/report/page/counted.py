@@ -46,7 +46,7 @@ class Counted:
         scaled = self._walk
         if disputes.capped:
             weights = disputes.scaled(scaled, disputes.rows_of(scaled))
-            scaled = Counts.of(replace(scaled.folded, tokens=np.rint(weights).astype(np.int64)))
+            scaled = Counts.of(replace(scaled.folded, tokens=weights))
         names = ("keyword", "engine", "kind", "class")
         sums = {tuple(row[name] for name in names): row["tokens"] for row in scaled.grouped(names)}
         return [{**row, "scaled": sums.get(tuple(row[name] for name in names), 0)} for row in rows]

@@ -246,7 +246,6 @@ const RARE_KINDS = {
   dead_end: 'the engine leads to a place where it allows nothing, or from which no way within the limit leads to an end',
   mask_lies: 'the engine’s mask and what it consumes do not say the same of a token',
   unfinishable: 'the engine allows the same white space or digit to follow itself 500 times, so that a model can go on for ever',
-  contested: 'the validators differ, or the specification leaves it open; it counts for nobody',
 };
 
 // What the kinds mean that a table names, below that table.
@@ -270,7 +269,7 @@ function detailOf(one) {
   const group = groupOf(one);
   const place = group.evidence === 'walk' ? `walk ${one.number}, position ${one.position}` : `instance ${one.number}, token ${one.position}`;
   const entry = DATA.catalogue.find((other) => other.id === one.departure);
-  const sort = 'engine, kind, class, keyword, family, evidence, located';
+  const sort = FILTERS.join(', ');
   return [
     el('button', { type: 'button', class: 'quiet back', on: { click: toList } }, 'Back to the list'),
     el('h3', {}, headline(one)),
@@ -343,7 +342,7 @@ function explorer() {
   const { about, groups } = DATA;
   const all = sum(groups.map((group) => group.verdicts));
   byId('about-sample').textContent = about.shown
-    ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence, and whether the error is located). `
+    ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence${RANKED ? ', severity' : ''}, and whether the error is located). `
       + `${count(about.shown)} of them are explained here: as many of each sort as there is room for, bugs first, drawn with seed ${about.seed}. Counts are of all. Verdicts that are unresolved have no witness and are not listed.`
     : `The run holds ${plural(all, 'verdict')}; none are explained here.`;
   explainKinds('table-errors', new Set(DATA.errors.map((row) => row.kind)));

@@ -34,15 +34,19 @@ function keywordsOf(engine, kind, unit = 'cases') {
   return DATA.keywords.filter((row) => row.engine === engine && row.kind === kind && row.class === 'bug' && row[unit]).sort((a, b) => b[unit] - a[unit] || b[other] - a[other]);
 }
 
-function answer(id, kind) {
+function answer(id, kind, key) {
   const bySize = (key) => ENGINES.map((name) => ({ name, ...engineOf(name)[key][kind] })).filter((one) => one.value > 0).sort((a, b) => b.value - a.value);
   const [shares, rates] = [bySize('share_with_bug'), bySize('per_million')];
-  if (!shares.length) return fill(id, 'No such error is proven of any engine that counts as a bug.');
-  const caution = (found) => found.slice(1).filter((one) => one.high >= found[0].low).map((one) => one.name);
+  if (!shares.length) {
+    const elsewhere = ENGINES.some((name) => engineOf(name).instances[key].bug) ? ' Some are proven on instances of other schemas: see the table.' : '';
+    return fill(id, `In no schema that was walked is such an error proven that counts as a bug.${elsewhere}`);
+  }
+  const known = (one) => one.low !== null && one.high !== null;
+  const caution = (found) => found.slice(1).filter((one) => known(one) && known(found[0]) && one.high >= found[0].low).map((one) => one.name);
   const unsure = (found) => caution(found).length ? `, an interval that overlaps that of ${caution(found).join(' and ')}` : '';
   const one = loneToken(shares[0].name, kind);
-  const share = `in ${count(shares[0].cases)} of ${plural(shares[0].of, 'schema')} (${percent(shares[0].value)}; 95% interval ${interval(shares[0], percent)}${unsure(shares)}${one ? `; in ${count(one.alone)} of them it is a single token, ${one.bytes === null ? `id ${one.token}` : safe(one.bytes)}` : ''})`;
-  const main = (name, unit) => keywordsOf(name, kind, unit).slice(0, 3).map((row) => `${safe(keywordName(row.keyword))} (${unit === 'cases' ? plural(row[unit], 'schema') : `${short(row[unit])} token${row[unit] === 1 ? '' : 's'}`})`).join(', ');
+  const share = `in ${count(shares[0].cases)} of ${plural(shares[0].of, 'schema')} (${percent(shares[0].value)}; 95% interval ${interval(shares[0], percent)}${unsure(shares)}${one ? `; in ${count(one.alone)} of them the only token that is proven is ${one.bytes === null ? `id ${one.token}` : safe(one.bytes)}` : ''})`;
+  const main = (name, unit) => keywordsOf(name, kind, unit).slice(0, 3).map((row) => `${safe(keywordName(row.keyword))} (${unit === 'cases' ? plural(row[unit], 'schema') : `${DATA.summary.capped ? 'some ' : ''}${short(row[unit])} token${row[unit] === 1 ? '' : 's'}`})`).join(', ');
   const where = (name, unit) => main(name, unit) ? `, mostly on ${main(name, unit)}` : '';
   const rate = rates.length ? `${DATA.summary.capped ? `some ${digits(rates[0].value)} of a million mask bits are wrong, scaled from ${plural(rates[0].bugs, 'proven token')}` : `${digits(rates[0].value)} of a million mask bits are proven wrong`} (95% interval ${interval(rates[0], digits) || 'not known'}${unsure(rates)})` : '';
   if (!rates.length) return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}.`);
@@ -58,7 +62,7 @@ function loneToken(name, kind) {
 
 function oneToken(name, kind) {
   const one = loneToken(name, kind);
-  return one && el('small', {}, `in ${count(one.alone)} nothing but token ${one.token}`, one.bytes === null ? '' : [', ', el('code', {}, safe(one.bytes))]);
+  return one && el('small', {}, `in ${count(one.alone)} none proven but token ${one.token}`, one.bytes === null ? '' : [', ', el('code', {}, safe(one.bytes))]);
 }
 
 function answerTable(id, kind, key) {
@@ -94,12 +98,12 @@ function answerTable(id, kind, key) {
 }
 
 function inShort() {
-  answer('answer-acc', 'false_acceptance');
-  answer('answer-rej', 'false_rejection');
+  answer('answer-acc', 'false_acceptance', 'false_acceptances');
+  answer('answer-rej', 'false_rejection', 'false_rejections');
   answerTable('table-acc', 'false_acceptance', 'false_acceptances');
   answerTable('table-rej', 'false_rejection', 'false_rejections');
   byId('note-short').textContent = 'Bugs only, 95% intervals below each figure; what engines warn of or document is counted further below. '
-    + 'All engines are measured by the schemas that were walked; instances are of all schemas that an engine compiled. What is not proven counts for nobody.';
+    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors); instances and keywords are of all schemas that an engine compiled. What is not proven counts for nobody.';
 }
 
 const errorsOf = (engine, kind, name) => DATA.errors.find((row) => row.engine === engine && row.kind === kind && row.class === name) || { tokens: 0, positions: 0, cases: 0 };
