@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import itertools
@@ -144,15 +145,16 @@ def run_with(
         executor = LocalLanes(1)  # the engines are only asked what they are
     selecting = _in_background(lambda: _selected(source, request))
 
-    def selected() -> _Bench:
+    @functools.cache
+    def session() -> _Bench:
         return _Bench(request, executor, at, specs, vocabulary, selecting.result())
 
     with contextlib.suppress(TimeoutError):
         selecting.result(BAD_CASES_SECONDS)
     if selecting.done():
-        selected().check()
+        session().check()
     with executor.prepared():
-        return selected().run()
+        return session().run()
 
 
 def _in_background(work: Callable[[], T]) -> Future[T]:
@@ -188,15 +190,15 @@ class _Bench:
         self.vocabulary = vocabulary
         self.selected = selected
         self.run_directory: RunDirectory | None = None
-        self.progress = RunProgress(len(selected))
 
     def check(self) -> None:
         """Refuse a place with another run in it."""
-        self.place.check_identity(self._known(), self.specs)
+        self.place.check_identity(self._known, self.specs)
 
     def run(self) -> RunDirectory:
         """Run the cases that are not there yet, then close the run."""
         self.check()
+        self.progress = RunProgress(len(self.selected))
         with saved_vocabulary(self.vocabulary) as file, self.progress:
             settings = LaneSettings(
                 self.specs,
@@ -233,8 +235,9 @@ class _Bench:
 
     def _identity(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """What two sessions must have in common to write into one run directory."""
-        return {"engines": engines_of(self.specs, infos), **self._known()}
+        return {"engines": engines_of(self.specs, infos), **self._known}
 
+    @functools.cached_property
     def _known(self) -> dict[str, Any]:
         """What is known of the identity before the engines are started."""
         return {

@@ -7,6 +7,7 @@ table that a report shows is counted from such entries.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -191,8 +192,7 @@ class Stored:
 
     def __init__(self, run: RunDirectory, classify: Classify) -> None:
         self.run = run
-        self._classify = classify
-        self._classes: dict[str, pa.Table] = {}
+        self._classify = functools.cache(classify)
         self.engines: tuple[str, ...] = tuple(run.manifest["identity"]["engines"])
 
     @cached_property
@@ -234,9 +234,7 @@ class Stored:
 
     def classes(self, evidence: str) -> pa.Table:
         """What `classify` gives the verdicts of one kind of evidence, in the order of the table."""
-        if evidence not in self._classes:
-            self._classes[evidence] = self._classify(self.run, evidence)
-        return self._classes[evidence]
+        return self._classify(self.run, evidence)
 
     def severities(self, evidence: str) -> Coded:
         """The severity of each verdict of one kind of evidence, in the order of the table."""

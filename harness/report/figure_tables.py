@@ -5,12 +5,12 @@ Every table is a list of rows with the same columns, small whatever the size of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from harness.processes.outcomes import COMPILE_WORDS
 from harness.report.breakdown import breakdown
@@ -70,13 +70,7 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    classes: dict[str, pa.Table] = {}
-
-    def once(run: RunDirectory, evidence: str) -> pa.Table:
-        if evidence not in classes:
-            classes[evidence] = rule(run, evidence)
-        return classes[evidence]
-
+    once = functools.cache(rule)  # asked for by every count
     found = summary(run, once)
     by_engine = found["engines"]
     made: dict[str, FigureTable] = {name: make(by_engine) for name, make in _OF_ENGINES.items()}
@@ -132,8 +126,8 @@ def _how_bad(engines: Mapping[str, Any]) -> FigureTable:
     for name, one in engines.items():
         for kind, share in one["share_with_bug"].items():
             row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
-            row["scaled"] = None
-            rows.append({**row, "found": share["cases"], "of": share["of"], **_ratio(share)})
+            counts = {"found": share["cases"], "scaled": None, "of": share["of"]}
+            rows.append({**row, **counts, **_ratio(share)})
         for kind, rate in one["per_million"].items():
             row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
             counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}

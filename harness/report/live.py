@@ -30,7 +30,6 @@ class LiveLine:
         total: How much there is to do.
         note: What the live line says until there is anything to say.
         more: Further columns behind the elapsed time.
-
     """
 
     def __init__(self, name: str, total: int, note: str, *more: ProgressColumn) -> None:
@@ -79,8 +78,7 @@ class LiveLine:
         """Print a plain line where there is no live one."""
         if self._bar is None:
             self._printed = time.monotonic()
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
+            self.say(line)
 
     def say(self, line: str) -> None:
         """Print a line of its own on standard error."""

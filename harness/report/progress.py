@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Self
 
 from harness.lanes import CaseDone
@@ -13,7 +12,7 @@ FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
 
 
-class RunProgress:
+class RunProgress(LiveLine):
     """Counts cases, failures and disputed tokens while a run goes on.
 
     The estimate of what is left is the mean time per case of this session times the cases left;
@@ -21,6 +20,7 @@ class RunProgress:
     """
 
     def __init__(self, total: int) -> None:
+        super().__init__("cases", total, "starting the engines")
         self.total = total
         self.done = 0
         self._here = 0
@@ -28,28 +28,19 @@ class RunProgress:
         self._failed = 0
         self._slowest = ""
         self._began = time.monotonic()
-        self._line = LiveLine("cases", total, "starting the engines")
 
     def __enter__(self) -> Self:
-        self._line.__enter__()
+        super().__enter__()
         plural = "" if self.total == 1 else "s"
-        self._line.plain(f"{self.total} case{plural}; starting the engines")
+        self.plain(f"{self.total} case{plural}; starting the engines")
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._line.__exit__(kind, error, trace)
 
     def skip(self, already: int) -> None:
         """So many cases are there from before."""
         self.done = already
-        self._line.update(already)
+        self.update(already)
         if already:
-            self._line.plain(f"{already} of {self.total} cases are there already")
+            self.plain(f"{already} of {self.total} cases are there already")
 
     def case_stored(self, case: CaseDone) -> None:
         """One more case is stored."""
@@ -65,16 +56,12 @@ class RunProgress:
         self._slowest = f", slowest running: {case} ({seconds:.0f} s)" if case else ""
         self._show()
 
-    def say(self, line: str) -> None:
-        """Print a line of its own."""
-        self._line.say(line)
-
     def _show(self, *, at_once: bool = False) -> None:
         note = f"{self._disputed:,} disputed tokens{self._rate()}{self._slowest}{self._left()}"
-        self._line.update(self.done, note)
-        if self._line.is_due() or at_once:
+        self.update(self.done, note)
+        if self.is_due() or at_once:
             seconds = time.monotonic() - self._began
-            self._line.plain(f"{self.done}/{self.total} cases, {seconds:.0f} s, {note}")
+            self.plain(f"{self.done}/{self.total} cases, {seconds:.0f} s, {note}")
 
     def _rate(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 import click
 from rich.progress import TimeRemainingColumn
@@ -34,7 +32,7 @@ def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
         else:
             for one in seen:
                 if len(choice) <= SHOWN or not one.agrees:
-                    counted.say(str(one))
+                    counted.write(f"{one}\n")
     if not as_json:
         click.echo(f"{counted.done - counted.differ} agree, {counted.differ} differ")
     return counted.differ == 0
@@ -53,32 +51,21 @@ def _print_json(results: Iterator[Replayed], counted: Counted) -> None:
     """One object, written a row at a time: there may be millions."""
     separator = '{\n  "verdicts": ['
     for one in results:
-        counted.say(f"{separator}\n    {json.dumps(one.row(), ensure_ascii=False)}", end="")
+        counted.write(f"{separator}\n    {json.dumps(one.row(), ensure_ascii=False)}")
         separator = ","
     begin, end = ("", "\n  ]") if counted.done else (separator, "]")
-    counted.say(f'{begin}{end},\n  "replayed": {counted.done},\n  "differ": {counted.differ}\n}}')
+    totals = f'  "replayed": {counted.done},\n  "differ": {counted.differ}\n'
+    counted.write(f"{begin}{end},\n{totals}}}\n")
 
 
-class Counted:
+class Counted(LiveLine):
     """Counts verdicts as they are replayed, with a live line on a terminal; `total` are to be."""
 
     def __init__(self, total: int) -> None:
+        super().__init__("replay", total, "starting the engines", TimeRemainingColumn())
         self.total = total
         self.done = 0
         self.differ = 0
-        self._line = LiveLine("replay", total, "starting the engines", TimeRemainingColumn())
-
-    def __enter__(self) -> Self:
-        self._line.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._line.__exit__(kind, error, trace)
 
     def each(self, results: Iterator[Replayed]) -> Iterator[Replayed]:
         """The same results, counted."""
@@ -88,12 +75,8 @@ class Counted:
             self._tell()
             yield one
 
-    def say(self, text: str, end: str = "\n") -> None:
-        """Print to standard output; a live line on the same terminal is out of the way."""
-        self._line.write(text + end)
-
     def _tell(self) -> None:
         note = f"{self.differ:,} differ"
-        self._line.update(self.done, note)
-        if self._line.is_due():
-            self._line.plain(f"{self.done:,}/{self.total:,} verdicts, {note}")
+        self.update(self.done, note)
+        if self.is_due():
+            self.plain(f"{self.done:,}/{self.total:,} verdicts, {note}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +31,8 @@ class Counted:
         names = ("engine", "kind", "class", "keyword", "departure")
         self._stored = stored
         self._walk = stored.fold(WALK, (*names, "dispute", "by_right"))
+        self._disputes = Disputes(stored)
+        self._dispute_rows = self._disputes.rows_of(self._walk)
         self._instance = stored.fold(INSTANCE, names)
 
     def errors(self) -> list[dict[str, Any]]:
@@ -41,15 +44,13 @@ class Counted:
 
         Each row also has ``scaled``, the tokens that its tokens stand for in a capped run.
         """
-        rows = crossed(self._walk, self._instance, "keyword")
-        disputes = Disputes(self._stored)
-        scaled = self._walk
-        if disputes.capped:
-            weights = disputes.scaled(scaled, disputes.rows_of(scaled))
-            scaled = Counts.of(replace(scaled.folded, tokens=weights))
+        weights = self._disputes.scaled(self._walk, self._dispute_rows)
+        scaled = Counts.of(replace(self._walk.folded, tokens=weights))
         names = ("keyword", "engine", "kind", "class")
-        sums = {tuple(row[name] for name in names): row["tokens"] for row in scaled.grouped(names)}
-        return [{**row, "scaled": sums.get(tuple(row[name] for name in names), 0)} for row in rows]
+        key = itemgetter(*names)
+        sums = {key(row): row["tokens"] for row in scaled.grouped(names)}
+        rows = crossed(self._walk, self._instance, "keyword")
+        return [{**row, "scaled": sums.get(key(row), 0)} for row in rows]
 
     def by_family(self) -> list[dict[str, Any]]:
         """Errors by ``family``; see `crossed`."""
@@ -72,7 +73,7 @@ class Counted:
         right (``right``, of which ``right_bug``: the others are warned of or departures) and wrong
         (``wrong``, ``wrong_bug``); the rest is open.
         """
-        return _sets(self._stored, self._walk)
+        return _sets(self._stored, self._walk, self._dispute_rows)
 
     def fates(self) -> list[dict[str, Any]]:
         """What became of the cases: ``family``, ``status``, ``reason`` and ``cases``."""
@@ -136,7 +137,7 @@ def _pairs(counts: Counts, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ..
     yield from zip(zip(*picked, strict=True), counts.case[first].tolist(), strict=True)
 
 
-def _sets(stored: Stored, walk: Counts) -> list[dict[str, Any]]:
+def _sets(stored: Stored, walk: Counts, disputes: Ints) -> list[dict[str, Any]]:
     names = ["case", "walk", "position", "accepters", "rejecters", "tokens", "drawn"]
     table = stored.run.table("disputes", names)
     if not table.num_rows:
@@ -146,7 +147,7 @@ def _sets(stored: Stored, walk: Counts) -> list[dict[str, Any]]:
     spot = grouped([ranged(case), *(ranged(number[name]) for name in ("walk", "position"))])[1]
     sides = [ranged(number[name]) for name in ("accepters", "rejecters")]
     first, group = grouped(sides)
-    proven = _proven(walk, Disputes(stored).rows_of(walk), table.num_rows, stored.engines)
+    proven = _proven(walk, disputes, table.num_rows, stored.engines)
     sums = {"tokens": number["tokens"], "resolved": number["drawn"], **proven}
     rows = []
     for at, row in enumerate(first.tolist()):

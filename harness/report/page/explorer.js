@@ -1,10 +1,9 @@
 // The explorer: filters, a list of verdicts, and one of them in full. Its state stands in the
 // address, so that a verdict can be pointed at: #verdict=17.
 
-const GROUPED = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', 'severity'];
 const SEVERITIES = ['on_path', 'common', 'rare', 'unranked'];
 const RANKED = DATA.groups.some((group) => group.severity !== 'unranked');
-const FILTERS = GROUPED.filter((name) => name !== 'severity' || RANKED);
+const FILTERS = ['engine', 'kind', 'class', 'keyword', 'family', 'evidence', 'located', ...(RANKED ? ['severity'] : [])];
 const VALUES = Object.fromEntries(FILTERS.map((name) => [name, [...new Set(DATA.groups.map((group) => String(group[name])))]]));
 const state = { verdict: null, q: '' };
 const groupOf = (one) => DATA.groups[one.group];
@@ -25,7 +24,6 @@ const SEARCHED = new Map(VERDICTS.map((one) => [one.id, searched(one)]));
 let SHOWN = [];
 
 const matches = (group) => FILTERS.every((name) => state[name] === undefined || String(group[name]) === state[name]);
-const fits = (one) => matches(groupOf(one));
 
 function filterForm() {
   const label = { keyword: keywordName, class: className, located: (value) => value === 'true' ? 'at this token' : 'not located', kind: words, severity: words };
@@ -48,7 +46,7 @@ function refresh(record) {
   for (const name of FILTERS) byId(`filter-${name}`).value = state[name] === undefined ? '' : `=${state[name]}`;
   byId('filter-q').value = state.q;
   const query = safe(state.q.trim()).toLowerCase();
-  SHOWN = VERDICTS.filter((one) => fits(one) && (!query || SEARCHED.get(one.id).includes(query)));
+  SHOWN = VERDICTS.filter((one) => matches(groupOf(one)) && (!query || SEARCHED.get(one.id).includes(query)));
   const groups = DATA.groups.filter(matches);
   const all = sum(groups.map((group) => group.verdicts));
   fill('count', el('strong', {}, plural(SHOWN.length, 'verdict')), ` explained here. In the run, ${plural(all, 'verdict')}${all ? ` in ${schemasOf(groups)}` : ''} ${all === 1 ? 'fits' : 'fit'} these filters${query ? ' (before the text search)' : ''}.`);
