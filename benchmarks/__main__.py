@@ -17,10 +17,10 @@ from benchmarks.measure import Measurement
 from benchmarks.plan import FULL, PARTS, QUICK
 from benchmarks.report import as_json, machine, show
 from benchmarks.workloads import workload
-from harness.data.vocabulary_readers import open_vocabulary
+from harness.engines.environments import provide_all
+from harness.engines.specs import parse_specs
 from harness.errors import MaskcourtError
-from harness.processes.engines import parse_specs
-from harness.processes.environments import provide_all
+from harness.inputs.vocabulary_readers import open_vocabulary
 
 
 @click.command()

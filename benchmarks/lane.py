@@ -1,6 +1,6 @@
 """One lane under observation: run a case in a stated way, and say where the time went.
 
-The parts are the harness's own, put together as `harness.lanes.Lane` does; the services
+The parts are the harness's own, put together as `harness.execution.lanes.Lane` does; the services
 inside the hosts are metered ones (`benchmarks.meter`), and the resolver is watched by `Observed`.
 """
 
@@ -16,21 +16,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks.meter import peak_bytes
+from harness.comparison.case_run import CaseRun, Rules
+from harness.comparison.findings import Findings, Status
+from harness.comparison.position_resolution import Scene
+from harness.comparison.resolvers import RESOLVERS, Effort, Resolver
+from harness.comparison.walk import Position
 from harness.completion.continuations import Context
-from harness.data.cases import Case
-from harness.data.vocabulary import Vocabulary
+from harness.engines.panel import Limits, Panel
+from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
-from harness.method.case_run import CaseRun, Rules
-from harness.method.findings import Findings, Status
-from harness.method.resolve import RESOLVERS, Effort, Resolver
-from harness.method.scene import Scene
-from harness.method.walk import Position
-from harness.processes import wire
-from harness.processes.engines import EngineSpec
-from harness.processes.panel import Limits, Panel
-from harness.runs.store import RunDirectory
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary import Vocabulary
+from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows
-from harness.validation.judge import Judge
+from harness.validators.judge import Judge
+from harness.workers import wire
 
 NOT_RESOLVING = ("open", "check", "compile", "goto", "walk", "probe", "lengthen", "exhaust")
 """Commands of an engine's or the validators' host that do not serve resolving; all others do."""

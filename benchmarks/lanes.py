@@ -17,11 +17,11 @@ from multiprocessing.synchronize import Event
 from typing import Any
 
 from benchmarks.lane import BenchLane, Way
-from harness.data.cases import Case
+from harness.engines.panel import Limits
+from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
-from harness.processes.engines import EngineSpec
-from harness.processes.host_worker import die_with_parent
-from harness.processes.panel import Limits
+from harness.inputs.cases import Case
+from harness.workers.host_process import die_with_parent
 
 _TICK = 0.5
 """Seconds between looks at lanes that say nothing."""

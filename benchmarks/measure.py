@@ -10,12 +10,12 @@ from benchmarks.lane import BenchLane, Ran, Way
 from benchmarks.lanes import LanesRan, Setting, run_on_lanes
 from benchmarks.plan import Plan
 from benchmarks.workloads import Workload, resized
-from harness.data.cases import Case
-from harness.data.vocabulary import Vocabulary
+from harness.engines.panel import Limits
+from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
-from harness.processes.engines import EngineSpec
-from harness.processes.panel import Limits
-from harness.processes.scratch import saved_vocabulary
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary import Vocabulary
+from harness.workers.owned_directories import saved_vocabulary
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from harness.processes import wire
-from harness.processes.engine_service import EngineService
-from harness.validation.validator_service import ValidatorService
+from harness.engines.service import EngineService
+from harness.validators.service import ValidatorService
+from harness.workers import wire
 
 _TRIALS, _CALLS = 40, 500
 """Trials, and calls in each, with which the meter's own cost is measured."""

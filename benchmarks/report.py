@@ -19,7 +19,7 @@ from benchmarks.figures import Figure
 from benchmarks.measure import Measured, Measurement
 from benchmarks.summary import Line, speed_ups, stages, summary
 from harness import __version__
-from harness.bench import code_hash
+from harness.execution.bench import code_hash
 
 FORMAT = 1
 

@@ -27,8 +27,8 @@ from benchmarks.scheduler import (
     pulled,
     simulate,
 )
-from harness.data.cases import open_cases
-from harness.sweep.packing import CostModel, pack
+from harness.execution.sweep.packing import CostModel, pack
+from harness.inputs.cases import open_cases
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN: Final = "<!-- figures: python -m benchmarks.scale --write -->"
@@ -303,7 +303,9 @@ def written(page: str, text: str) -> str:
 
 @click.command()
 @click.option("--write", is_flag=True, help="Write the figures into docs/scale.md.")
-@click.option("--prior", is_flag=True, help="Print the fitted figures of harness/sweep/costs.py.")
+@click.option(
+    "--prior", is_flag=True, help="Print the fitted figures of harness/execution/sweep/costs.py."
+)
 @click.option(
     "--measure",
     type=click.Path(path_type=Path, exists=True, file_okay=False),

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from harness.sweep.costs import CaseFacts
+from harness.execution.sweep.costs import CaseFacts
 
 FILE: Final = Path(__file__).with_name("scale.json")
 FORMAT: Final = 1

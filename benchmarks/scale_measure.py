@@ -1,4 +1,4 @@
-"""Measured costs from a finished run, and the fit of the prior of `harness.sweep.costs` to them."""
+"""Measured costs from a finished run, and the prior of sweeps fitted to them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.scale_data import WALK_TABLES, Family, Measured, ScaleData
-from harness.data.cases import CaseSource
 from harness.errors import RunDirectoryError
-from harness.runs.run_reader import RunReader, by_case
-from harness.runs.store import RunDirectory, open_run, sha256_of
+from harness.execution.sweep.costs import SCHEMA_BYTES, TEXT_BYTES
+from harness.inputs.cases import CaseSource
+from harness.runs.directory import RunDirectory, open_run, sha256_of
+from harness.runs.reader import RunReader, by_case
 from harness.runs.tables import SCHEMAS
-from harness.sweep.costs import SCHEMA_BYTES, TEXT_BYTES
 
 _ONCE: Final = ("references", "instances")
 _WALK: Final = ("walk", "resolve", "probe")
@@ -57,7 +57,7 @@ def measure(run_path: Path, source: CaseSource) -> ScaleData:
 
 
 def prior(data: ScaleData) -> tuple[dict[str, float], dict[str, float]]:
-    """The figures of the prior in `harness.sweep.costs`: those common to all, and the factors.
+    """The figures of the prior of `harness.execution.sweep.costs`: those of all, the factors.
 
     Logarithms of seconds are fitted by least squares; the families' factors are drawn to 1, as
     if three cases had shown it. All are then scaled so that the sum of the costs is right.

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.sweep.packing import CaseFacts, CostModel, Unit, pack
+from harness.execution.sweep.packing import CaseFacts, CostModel, Unit, pack
 
 Plan = list[deque[tuple[int, ...]]]
 """Queues of units: one that all lanes pull from, or one for each lane."""

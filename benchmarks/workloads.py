@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.data.case_maskbench import VARIABLE, fetched_path
-from harness.data.cases import Case, Instance, open_cases
-from harness.data.vocabulary import Vocabulary
 from harness.errors import InputError
+from harness.inputs.case_maskbench import VARIABLE, fetched_path
+from harness.inputs.cases import Case, Instance, open_cases
+from harness.inputs.vocabulary import Vocabulary
 
 _LISTED = Path(__file__).with_name("cases.json")
 

@@ -8,7 +8,7 @@ first used.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.frames import load_run as load_run
+    from harness.report.frames import load_run as load_run
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load_run"]
@@ -16,7 +16,7 @@ __all__ = ["__version__", "load_run"]
 
 def __getattr__(name: str) -> Any:
     if name == "load_run":
-        from harness.frames import load_run
+        from harness.report.frames import load_run
 
         return load_run
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

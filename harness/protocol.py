@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from harness.data.vocabulary import Vocabulary
+    from harness.inputs.vocabulary import Vocabulary
 
 Mask = npt.NDArray[np.uint32]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from harness.report.counts import TABLES
-from harness.runs.store import create_or_resume, open_run
+from harness.runs.directory import create_or_resume, open_run
 from harness.runs.tables import Rows
 
 ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from harness.comparison.case_run import Rules
 from harness.completion.rollout import LIMIT
-from harness.data.cases import Case, Instance
-from harness.method.case_run import Rules
+from harness.inputs.cases import Case, Instance
 from harness.runs.tables import Rows
-from harness.validation.validator_service import ValidatorService
+from harness.validators.service import ValidatorService
+from tests.comparison.test_case_run import AllowsOnlyExtra, EndsEarly, ForbidsEnd, failures, kinds
+from tests.comparison.test_exact import PLANTED, WHY, assert_witnesses_replay
+from tests.comparison.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
+from tests.comparison.test_instances import BYTES, proven
 from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case
 from tests.miniatures import (
     AcceptsExtra,
@@ -22,10 +26,6 @@ from tests.miniatures import (
     Repeats,
 )
 from tests.oracle import ForbidsAndAccepts, Trial
-from tests.test_exact import PLANTED, WHY, assert_witnesses_replay
-from tests.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
-from tests.test_instances import BYTES, proven
-from tests.test_method import AllowsOnlyExtra, EndsEarly, ForbidsEnd, failures, kinds
 from tests.worlds import exact, told
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMAND = [sys.executable, "-c", "from harness.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
 PATIENCE = 120
 """Seconds after which something that should have happened is taken to never happen."""
 

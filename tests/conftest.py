@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 
 # A slow machine must not fail a property.
 settings.register_profile("maskcourt", deadline=None)

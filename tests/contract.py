@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.data.vocabulary import Vocabulary
+from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
     Engine,
     FollowingMatcher,

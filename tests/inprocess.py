@@ -19,22 +19,22 @@ from typing import Any
 
 import numpy as np
 
-from harness.data.cases import Case, Instance
-from harness.data.vocabulary import Vocabulary, byte_vocabulary
-from harness.method.case_run import CaseRun, Rules
-from harness.method.resolve import Effort, Resolver, SharedResolver
-from harness.processes import wire
-from harness.processes.board import Board
-from harness.processes.engine_service import EngineService
-from harness.processes.engines import EngineSpec
-from harness.processes.host_worker import Service
-from harness.processes.hosts import Ended
-from harness.processes.outcomes import Crashed, Failure, OutOfMemory, TimedOut
-from harness.processes.panel import Answer, Ask, Limits, Panel, Step
+from harness.comparison.case_run import CaseRun, Rules
+from harness.comparison.resolvers import Effort, Resolver, SharedResolver
+from harness.engines.panel import Answer, Ask, Limits, Panel, Step
+from harness.engines.service import EngineService
+from harness.engines.specs import EngineSpec
+from harness.inputs.cases import Case, Instance
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import complete_options
 from harness.runs.tables import Rows
-from harness.validation.judge import Judge
-from harness.validation.validator_service import ValidatorService
+from harness.validators.judge import Judge
+from harness.validators.service import ValidatorService
+from harness.workers import wire
+from harness.workers.host_process import Service
+from harness.workers.hosts import Ended
+from harness.workers.mask_buffer import Board
+from harness.workers.outcomes import Crashed, Failure, OutOfMemory, TimedOut
 from tests import miniatures
 
 UNCAPPED = Rules(cap=None)
@@ -49,7 +49,7 @@ class Died(BaseException):
 
 
 class InProcessHost:
-    """Stands in for `harness.processes.hosts.Host`: the same questions, answered by a service in here."""
+    """Stands in for `harness.workers.hosts.Host`: the same questions, answered by a service in here."""
 
     def __init__(self, make: Callable[[], Service], words: int = 1) -> None:
         self.board = Board.private(words)

@@ -40,7 +40,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from harness import __version__
-from harness.data.vocabulary import Vocabulary
+from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import EngineInfo, Mask, Option, Refused, allows, set_bits
 
 Schema = dict[str, Any]

@@ -16,10 +16,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from harness.data.cases import Case
-from harness.data.vocabulary import Vocabulary, byte_vocabulary
-from harness.method.case_run import Rules
-from harness.method.resolve import Effort, RolloutResolver, SharedResolver
+from harness.comparison.case_run import Rules
+from harness.comparison.resolvers import Effort, RolloutResolver, SharedResolver
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
 from tests import miniatures
 from tests.inprocess import case, default_options, records, run_case

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from adapters.llguidance import LLGuidanceEngine
-from harness.data.vocabulary import Vocabulary
+from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Mask, Matcher, set_bits
 from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
 

@@ -15,12 +15,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from harness import __version__
-from harness.data.vocabulary import Vocabulary, byte_vocabulary
-from harness.processes.panel import Limits
-from harness.runs.store import RunDirectory, create_or_resume
+from harness.engines.panel import Limits
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.replay.repeat import Replayed, repeat
+from harness.replay.witness_reader import every, witnesses
+from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import SCHEMAS, Rows
-from harness.witnesses.replay import Replayed, repeat
-from harness.witnesses.witness_reader import every, witnesses
 from tests.inprocess import InProcessJudge, InProcessPanel, names_of
 
 VOCABULARY = byte_vocabulary()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
 from tests.replaying import EOS, Book, stored, unfinished
 
 ENGINES = ("one:A", "two:B", "three:C")

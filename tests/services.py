@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from harness.processes import wire
+from harness.workers import wire
 
 
 class NativePanic(BaseException):

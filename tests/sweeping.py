@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.data.vocabulary import byte_vocabulary
+from harness.inputs.vocabulary import byte_vocabulary
 from tests.command import ROOT, descendants, is_gone, until
 from tests.miniatures import AcceptsExtra, LanguageMatcher, Schema
 
@@ -164,8 +164,8 @@ def listening_beyond_here(pids: list[int]) -> list[str]:
 
 def main() -> None:
     """Hold a cluster."""
-    from harness.sweep.cluster import _HEALTH, import_ray
-    from harness.sweep.held import held
+    from harness.execution.sweep.cluster import _HEALTH, import_ray
+    from harness.execution.sweep.shared_directory import held
 
     with held(f"t{os.getpid()}") as directory:
         os.environ["RAY_TMPDIR"] = str(directory)

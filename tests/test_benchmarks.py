@@ -27,11 +27,11 @@ from benchmarks.plan import FULL, PARTS, QUICK, Plan
 from benchmarks.report import TARGETS, as_json, machine, number, show
 from benchmarks.summary import engine_share, rate, rate_per_core, speed_ups, summary, walk_ratio
 from benchmarks.workloads import Workload, long_text, resized, workload
-from harness.data.vocabulary import Vocabulary, byte_vocabulary
+from harness.engines.panel import Limits
+from harness.engines.specs import EngineSpec
 from harness.errors import InputError, MaskcourtError
-from harness.processes import wire
-from harness.processes.engines import EngineSpec
-from harness.processes.panel import Limits
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.workers import wire
 from tests.inprocess import InProcessJudge, InProcessPanel, case, default_options
 from tests.miniatures import AcceptsExtra, Enumerator
 

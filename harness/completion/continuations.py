@@ -13,13 +13,13 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from harness.completion.endings import Endings
-from harness.completion.heads import Head, Heads
+from harness.completion.container_suffixes import Endings
+from harness.completion.literal_suffixes import Progress, first_characters, least_rest
 from harness.completion.repairs import Fault, Repairs
-from harness.completion.unfinished import Progress, first_characters, least_rest
-from harness.schema.hints import Hints
-from harness.text.jsontext import Mode, plain_end
-from harness.text.partial import Cursor, feed, trace
+from harness.completion.value_suffixes import Head, Heads
+from harness.jsonschemas.probable_values import Hints
+from harness.jsontext.lexer import Mode, plain_end
+from harness.jsontext.partial import Cursor, feed, trace
 
 MAX_CANDIDATES = 12
 

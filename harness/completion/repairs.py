@@ -10,14 +10,14 @@ import copy
 from collections.abc import Sequence
 from typing import Any, Final
 
-from harness.completion.endings import MISSING, Endings, Lead, close_text, in_order
-from harness.completion.heads import Head
-from harness.completion.unfinished import number_rests, spelled_rest
-from harness.schema.hints import Variant, property_names
-from harness.schema.likely import REFERENCES, count, needed, same
-from harness.text.jsontext import Mode
-from harness.text.layout import Layout
-from harness.text.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
+from harness.completion.container_suffixes import MISSING, Endings, Lead, close_text, in_order
+from harness.completion.literal_suffixes import number_rests, spelled_rest
+from harness.completion.value_suffixes import Head
+from harness.jsonschemas.approximate_validator import REFERENCES, count, needed, same
+from harness.jsonschemas.probable_values import Variant, property_names
+from harness.jsontext.layout import Layout
+from harness.jsontext.lexer import Mode
+from harness.jsontext.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
 
 Path = tuple[str | int, ...]
 Fault = tuple[str, Path, Path]

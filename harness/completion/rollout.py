@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.data.vocabulary import Vocabulary
+from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
 
 LIMIT = 500

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.jsontext import strict_json
 from harness.report.counts import (
     ERRORS,
     TABLES,
@@ -20,8 +21,7 @@ from harness.report.counts import (
     by_catalogue,
 )
 from harness.runs.columns import Coded, grouped, words
-from harness.runs.store import RunDirectory
-from harness.text import strict_json
+from harness.runs.directory import RunDirectory
 
 CAUSE = "cause"
 _FOLDED = ("keyword", "category", "departure", "place", "severity")
@@ -101,7 +101,7 @@ def _of_cases(stored: Stored, by: str, counts: Counts) -> Coded:
 
 def _draft(schema: str) -> str:
     """The draft that a schema is read as."""
-    from harness.validation.drafts import (
+    from harness.validators.drafts import (
         draft_of,  # loads the validators, which nothing else here needs
     )
 

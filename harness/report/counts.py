@@ -30,7 +30,7 @@ from harness.runs.columns import (
     translated,
     words,
 )
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
 
 WALK, INSTANCE = "walk", "instance"
 TABLES = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
@@ -50,7 +50,7 @@ Classify = Callable[[RunDirectory, str], pa.Table]
 
 def by_catalogue(run: RunDirectory, evidence: str) -> pa.Table:
     """The classes that the catalogue of departures gives to the verdicts of a run."""
-    from harness.why import departures
+    from harness.classification import departures
 
     return departures.classify(departures.load_catalogue(), run, evidence)
 

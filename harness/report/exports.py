@@ -11,7 +11,7 @@ from typing import Any
 from harness.errors import UsageError
 from harness.report.counts import Classify, by_catalogue
 from harness.report.figure_tables import Digest, FigureTable, digest
-from harness.runs.store import RunDirectory, writing
+from harness.runs.directory import RunDirectory, writing
 
 
 def write(

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from harness.processes.outcomes import COMPILE_WORDS
 from harness.report.breakdown import breakdown
 from harness.report.counts import CLASSES, ERRORS, Classify, by_catalogue
 from harness.report.severity import SEVERITIES
 from harness.report.tally import KINDS, summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
-from harness.runs.run_reader import RunReader
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
+from harness.runs.reader import RunReader
+from harness.workers.outcomes import COMPILE_WORDS
 
 Row = Mapping[str, Any]
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.report.counts import CLASSES, Classify, by_catalogue
-from harness.report.extras import require
 from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
+from harness.report.optional import require
 from harness.report.severity import SEVERITIES
 from harness.report.tally import KINDS
 from harness.report.timing import Distribution, distributions
-from harness.runs.store import RunDirectory, writing
+from harness.runs.directory import RunDirectory, writing
 
 Times = Mapping[str, Mapping[str, Distribution]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Self
 
-from harness.lanes import CaseDone
+from harness.execution.lanes import CaseDone
 from harness.report.live import LiveLine
 
 FAILED = ("harness_error", "lane_died")

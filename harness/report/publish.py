@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
-from harness.report import exports, figures, reading
+from harness.report import exports, figures, narrative
 from harness.report.counts import Classify, by_catalogue
 from harness.report.exports import as_markdown
 from harness.report.figure_tables import Digest, FigureTable, digest
 from harness.report.timing import distributions
-from harness.runs.store import RunDirectory, open_run, writing
+from harness.runs.directory import RunDirectory, open_run, writing
 
 LARGEST = 1_000_000
 """Bytes: all files of a publication together are smaller."""
@@ -95,16 +95,16 @@ def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
         _compared(run, found),
         "### Against the original study",
         _STUDY,
-        _items(reading.direction(found)),
+        _items(narrative.direction(found)),
         *_figures(name, ("errors", "how_bad")),
         "### What is proven",
     ]
     for engine in found.engines:
         version = found.summary["engines"][engine].get("version", "?")
-        parts += [f"**{engine} {version}**", _items(reading.engine_sentences(found, engine))]
+        parts += [f"**{engine} {version}**", _items(narrative.engine_sentences(found, engine))]
     parts += _figures(name, ("keywords", "severity", "agreement"))
     parts += ["### Why it may differ from the study"]
-    parts += [_items(reading.differences(found, run.manifest, _cleared(directory.parent)))]
+    parts += [_items(narrative.differences(found, run.manifest, _cleared(directory.parent)))]
     parts += ["### Compilation and times", *_figures(name, ("compile", "timings"))]
     parts += [_without_title(found.tables[one]) for one in ("compile", "timings")]
     parts += ["### Files", _files(name, found), *_others(directory)]

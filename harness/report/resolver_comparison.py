@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from harness.errors import UsageError
 from harness.runs.columns import numbers, words
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
 
 _PLACE = ("case", "walk", "position", "token")
 _REJECTED = ("false_rejection", "never_stops")

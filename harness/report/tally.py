@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.processes.outcomes import COMPILE_WORDS
 from harness.report.counts import (
     CLASSES,
     ERRORS,
@@ -25,12 +24,13 @@ from harness.report.counts import (
     by_catalogue,
 )
 from harness.report.estimates import Disputes
-from harness.report.how_bad import judged_positions, per_million, share_with_bug
+from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.instance_counts import Instances
 from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
 from harness.report.widespread import Widespread
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
+from harness.workers.outcomes import COMPILE_WORDS
 
 KINDS = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
 OTHER_KINDS = tuple(kind for kind in ERRORS if kind not in KINDS.values())
@@ -56,7 +56,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         ``engines``, per engine:
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
-        - ``share_with_bug`` and ``per_million``: see `harness.report.how_bad`;
+        - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
         - ``compile``, ``judged``, ``failures``;
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies;

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.runs.run_reader import RunReader, by_case
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
+from harness.runs.reader import RunReader, by_case
 
 UNIT = "us"
 """Microseconds: of every time that `timings` gives."""

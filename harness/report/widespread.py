@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.data.vocabulary import Vocabulary
-from harness.data.vocabulary_readers import EMBEDDED, open_vocabulary
 from harness.errors import MaskcourtError
+from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
 from harness.report.counts import WALK, Stored
 from harness.runs.columns import Ints, numbers, words
 

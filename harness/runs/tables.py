@@ -7,9 +7,9 @@ every run with the same seed, engines and cases.
 `verdicts` is what walks prove, `instance_verdicts` what the cases' own instances prove. In both,
 `keyword` and the pointers say what a false acceptance breaks, and for a false rejection what was in
 force at the place; `category` is the kind of token, `detail` what else a rule of the catalogue of
-departures may ask for (`harness.why.attribution`); `located` says of a false acceptance whether the
-error lies at the token itself (`harness.why.locate`); `jsonschema` and `jsonschema_rs` are
-``valid``, ``invalid`` or empty.
+departures may ask for (`harness.attribution.attribute`); `located` says of a false acceptance
+whether the error lies at the token itself (`harness.localization.error_location`); `jsonschema` and
+`jsonschema_rs` are ``valid``, ``invalid`` or empty.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from harness.errors import UsageError
 from harness.report.page.collect import Request, collect
-from harness.runs.store import RunDirectory
+from harness.runs.directory import RunDirectory
 
 _SCRIPTS: Final = ("base.js", "charts.js", "figures.js", "explorer.js", "page.js")
 _ESCAPES: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&"})

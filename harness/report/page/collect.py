@@ -10,14 +10,14 @@ from importlib import metadata
 from typing import Any
 
 from harness import __version__
+from harness.classification.departures import Catalogue, classify, load_catalogue
+from harness.replay.repeat import vocabulary_of
 from harness.report.counts import Stored
 from harness.report.page.counted import Counted
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tally import summary
-from harness.runs.store import RunDirectory
-from harness.why.departures import Catalogue, classify, load_catalogue
-from harness.witnesses.replay import vocabulary_of
+from harness.runs.directory import RunDirectory
 
 SHOWN = 600
 """Verdicts that a report shows unless it is told otherwise."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.data.vocabulary import Vocabulary
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness import WALK, Witness
+from harness.replay.witness_reader import TABLES, CaseWitnesses, spelled, witnesses
 from harness.report.page.opinion_host import OpinionHost
 from harness.report.page.sampling import Sample
 from harness.report.page.schema_lines import laid_out
-from harness.runs.run_reader import ROW, Cursor, RunReader
-from harness.runs.store import RunDirectory
-from harness.witnesses.witness import WALK, Witness
-from harness.witnesses.witness_reader import TABLES, CaseWitnesses, spelled, witnesses
+from harness.runs.directory import RunDirectory
+from harness.runs.reader import ROW, Cursor, RunReader
 
 SCHEMA_LIMIT = 12_000
 """Characters beyond which a schema is abridged."""
@@ -45,7 +45,7 @@ def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Expl
         ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
         ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
         ``special`` where it is no text), ``after_tokens``, ``ends``, ``accepter``, ``allowed``,
-        ``forbidden``, and ``said`` (see `harness.validation.opinions.opinions`; None where the
+        ``forbidden``, and ``said`` (see `harness.validators.opinions.opinions`; None where the
         verdict rests on no text).
         ``cases``: by name, ``lines``, ``spans`` and ``abridged`` of the schema, as in
         `harness.report.page.schema_lines.Laid`.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Self
 
-from harness.processes import wire
-from harness.processes.hosts import Host, HostSpec
+from harness.workers import wire
+from harness.workers.hosts import Host, HostSpec
 
-_SERVICE = "harness.validation.opinions:OpinionService"
+_SERVICE = "harness.validators.opinions:OpinionService"
 _SECONDS = 20.0
 
 
 class OpinionHost:
-    """What validators say, as `harness.validation.opinions.opinions`; asked once for each text.
+    """What validators say, as `harness.validators.opinions.opinions`; asked once for each text.
 
     Args:
         memory: Resident bytes at which the process is ended.

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import keyed_index
+from harness.replay.witness_reader import Choice, every
 from harness.report.counts import INSTANCE, TABLES, WALK, Classify, Stored
 from harness.runs.columns import Coded, Ints, distinct, grouped, numbers, ranged, words
-from harness.runs.store import RunDirectory
-from harness.witnesses.witness_reader import Choice, every
+from harness.runs.directory import RunDirectory
 
 GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located", "severity")
 """What a group has in common, beside the kind of evidence."""

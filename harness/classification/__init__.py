@@ -1,0 +1,1 @@
+"""Classification: which verdicts are about deviations that an engine declares."""

@@ -1,0 +1,376 @@
+"""Departures: which verdicts are about deviations that an engine declares, by a public source.
+
+The catalogue is ``datasets/departures.toml``. An entry names the engine, its versions, what it
+departs from, the source that declares it, and rules over a verdict's stored evidence. A verdict
+that an entry's rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself
+warned, in what it printed when it compiled the schema, that it ignores the keyword); every other
+proven verdict is a ``bug``. Where several entries fit, the first one counts. A class is never
+stored: it is computed whenever a run is read, with whatever catalogue is given.
+
+A rule (a table ``when``; of several one must fit) is a set of conditions that must all hold; a list
+holds where one of its members does. The conditions:
+
+- ``evidence``, ``kind``, ``category``, ``detail``, ``place``, ``keyword``: words of the tables.
+- ``token``: regular expressions for the token's bytes, each read as one character (Latin-1); the
+  whole token must match, as with ``before`` and ``schema_pointer``.
+- ``before``: the same for the last 32 bytes that were written before it.
+- ``special``: whether the token is a reserved one.
+- ``forced``: whether the engine's mask held exactly one token where the verdict's token begins the
+  text of the reference, which the engine went on to accept. Never true of instances.
+- ``trailing_space``: whether the token writes whitespace behind the whole value.
+- ``object``: what is true of the object that a key or a comma comes in: see
+  `harness.classification.written_text.OBJECTS`.
+- ``schema_pointer``: regular expressions for the pointer.
+- ``format``, ``schema_type``: values of ``format`` and ``type`` in the subschema at the pointer.
+- ``schema_has``: keywords that stand there.
+- ``schema_pattern``: regular expressions for its ``pattern``.
+- ``only_through``: the subschema applies only by way of ``allOf`` (with two or more members) or of
+  a ``reference`` that is not of the form ``#`` or ``#/…``.
+- ``references``: at least so many references lie on every way to the instance pointer.
+- ``warning``: regular expressions, one of which is found in what the engine printed when it
+  compiled; ``{keyword}``, ``{format}`` and ``{pattern}`` stand for those of the verdict.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from harness.attribution.token_category import CATEGORIES
+from harness.classification.verdict_rows import TABLES, WALK, Evidence, Rows
+from harness.classification.written_text import OBJECTS
+from harness.errors import InputError, nearest
+from harness.inputs.data_paths import data_path
+from harness.inputs.vocabulary import Vocabulary
+from harness.runs.directory import RunDirectory
+
+CLASSES: Final = ("bug", "warned", "departure")
+NO_CLASS: Final = ("unresolved", "contested")
+"""Kinds of verdicts that prove nothing against an engine: their class is empty."""
+KINDS: Final = (
+    *("false_acceptance", "false_rejection", "never_stops", "stops_too_early"),
+    *("dead_end", "mask_lies", "unfinishable"),
+)
+"""Kinds of verdicts that a rule may be about."""
+PLACES: Final = (
+    *("start of value", "start of key", "behind key", "behind value", "end"),
+    *("inside key", "inside string", "inside literal", "inside escape", "inside number"),
+)
+"""The words of `harness.jsontext.places`."""
+
+_ENTRY = frozenset({"id", "class", "engine", "versions", "from", "source", "says", "when"})
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_SOURCE = re.compile(r"https://[^\s/]+\.[^\s/]+/\S+")
+_TOO_LITTLE = frozenset({"kind", "evidence"})
+"""Conditions that do not make a rule by themselves: they only repeat the verdict."""
+
+ANY: Final = "*"
+"""Stands for every engine: of what the specification itself leaves to them."""
+
+Option = str | bool | int
+
+
+@dataclass(frozen=True)
+class Departure:
+    """One entry of the catalogue.
+
+    Attributes:
+        id: Its name in tables.
+        class_: ``departure`` or ``warned``.
+        engine: The distribution whose version counts, such as ``outlines-core``, or `ANY`.
+        versions: The versions that it is about.
+        options: Sets of options of which the engine must have one; empty for any.
+        from_: What is departed from: document and section.
+        source: The public URL where it is declared.
+        says: What is declared there, in one line.
+        when: The rules: conditions by name, in the order in which they are tried.
+    """
+
+    id: str
+    class_: str
+    engine: str
+    versions: SpecifierSet
+    options: tuple[Mapping[str, Option], ...]
+    from_: str
+    source: str
+    says: str
+    when: tuple[Mapping[str, Any], ...]
+
+    def concerns(self, described: Mapping[str, Any]) -> bool:
+        """Whether it is about an engine, as a run's manifest describes it."""
+        packages = described.get("packages", {})
+        version = described.get("version") if self.engine == ANY else packages.get(self.engine)
+        if version is None or not self.versions.contains(version, prereleases=True):
+            return False
+        has = described.get("options", {})
+        return not self.options or any(
+            all(has.get(name) == value for name, value in one.items()) for one in self.options
+        )
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The departures, in the order in which they are tried."""
+
+    departures: tuple[Departure, ...]
+
+    def __iter__(self) -> Iterator[Departure]:
+        return iter(self.departures)
+
+    def __len__(self) -> int:
+        return len(self.departures)
+
+
+def load_catalogue(path: Path | None = None) -> Catalogue:
+    """The catalogue in a file; None is the one that comes with maskcourt.
+
+    Raises:
+        InputError: The file cannot be read, or an entry is not as it must be.
+    """
+    file = data_path("departures.toml") if path is None else path
+    try:
+        read = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the catalogue {file} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"the catalogue {file} is not TOML: {error}") from error
+    entries = read.pop("departure", [])
+    if read or not isinstance(entries, list):
+        raise InputError(
+            f"the catalogue {file} holds {', '.join(sorted(read)) or 'no entries'}",
+            "it consists of tables [[departure]] alone",
+        )
+    found: dict[str, Departure] = {}
+    for number, entry in enumerate(entries, start=1):
+        one = _Reader(entry, f"entry {number} of {file}").departure()
+        if one.id in found:
+            raise InputError(f"the catalogue {file} has two entries {one.id!r}")
+        found[one.id] = one
+    return Catalogue(tuple(found.values()))
+
+
+def classify(
+    catalogue: Catalogue,
+    run: RunDirectory,
+    evidence: str = WALK,
+    vocabulary: Vocabulary | None = None,
+) -> pa.Table:
+    """The class of each verdict in a table of a run.
+
+    Args:
+        catalogue: The departures.
+        run: The run; it may be unfinished, or older than some columns that rules ask for.
+        evidence: ``walk`` for the table `verdicts`, ``instance`` for `instance_verdicts`.
+        vocabulary: The run's, if it is at hand.
+
+    Returns:
+        One row per verdict, in order: ``class`` (bug, warned, departure, or empty for those that
+        prove nothing) and ``departure`` (the entry's id, or empty), both dictionaries.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+        UsageError: The vocabulary is not the run's.
+    """
+    stored = Evidence(run, evidence, vocabulary)
+    kinds, engines = stored.words("kind"), stored.words("engine")
+    proven = ~kinds.equal(*NO_CLASS)
+    entry = np.full(stored.size, -1, dtype=np.int32)
+    for engine, described in run.manifest["identity"]["engines"].items():
+        left = np.flatnonzero(proven & engines.equal(engine))
+        for number, one in enumerate(catalogue):
+            if not len(left):
+                break
+            if one.concerns(described):
+                fits = _fits(one, stored, left, engine)
+                entry[left[fits]] = number
+                left = left[~fits]
+    classes = ["", *CLASSES]
+    of_entry = [classes.index(one.class_) for one in catalogue]
+    of_row = np.where(proven, np.array([*of_entry, 1], dtype=np.int32)[entry], 0)
+    ids = ["", *(one.id for one in catalogue)]
+    return pa.table({"class": _words(of_row, classes), "departure": _words(entry + 1, ids)})
+
+
+def _fits(one: Departure, stored: Evidence, rows: Rows, engine: str) -> np.ndarray[Any, Any]:
+    """Which of some rows one of an entry's rules fits."""
+    out = np.zeros(len(rows), dtype=np.bool_)
+    for rule in one.when:
+        left = np.flatnonzero(~out)
+        for condition, wanted in rule.items():
+            if not len(left):
+                break
+            left = left[stored.holds(condition, wanted, rows[left], engine)]
+        out[left] = True
+    return out
+
+
+def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes.astype(np.int32)), pa.array(values, pa.string())
+    )
+
+
+class _Reader:
+    """Reads one entry strictly.
+
+    Args:
+        entry: What TOML says.
+        where: What to call it in a message until its id is known.
+    """
+
+    def __init__(self, entry: Any, where: str) -> None:
+        if not isinstance(entry, dict):
+            raise InputError(f"{where} is no table")
+        self._entry = entry
+        known = entry.get("id")
+        self._where = f"{where} ({known})" if isinstance(known, str) else where
+
+    def departure(self) -> Departure:
+        """The entry.
+
+        Raises:
+            InputError: It is not as it must be.
+        """
+        given = self._entry.keys()
+        if missing := sorted(_ENTRY - given):
+            raise self._wrong(f"lacks {', '.join(missing)}")
+        if odd := sorted(given - _ENTRY - {"options"}):
+            raise self._wrong(f"has an unknown key {odd[0]!r}", nearest(odd[0], _ENTRY))
+        if not _ID.fullmatch(self._text("id")):
+            raise self._wrong("has an id that is not of lower-case words joined by hyphens")
+        if self._text("class") not in CLASSES[1:]:
+            raise self._wrong(f"has the class {self._text('class')!r}", "departure or warned")
+        if not _SOURCE.fullmatch(self._text("source")):
+            raise self._wrong("names no public source", "give the https URL that declares it")
+        return Departure(
+            self._text("id"),
+            self._text("class"),
+            self._text("engine"),
+            self._versions(),
+            self._options(),
+            self._text("from"),
+            self._text("source"),
+            self._text("says"),
+            self._rules(),
+        )
+
+    def _text(self, key: str) -> str:
+        value = self._entry[key]
+        if not isinstance(value, str) or not value.strip():
+            raise self._wrong(f"needs a text as {key!r}")
+        return value
+
+    def _versions(self) -> SpecifierSet:
+        try:
+            return SpecifierSet(self._text("versions"))
+        except InvalidSpecifier as error:
+            raise self._wrong(f"has bad versions: {error}") from error
+
+    def _options(self) -> tuple[Mapping[str, Option], ...]:
+        options = self._entry.get("options", [])
+        if not isinstance(options, list) or not all(
+            isinstance(one, dict) and one and all(isinstance(v, Option) for v in one.values())
+            for one in options
+        ):
+            raise self._wrong("has bad options", "give a list of tables, as {config = 'spec'}")
+        return tuple(options)
+
+    def _rules(self) -> tuple[Mapping[str, Any], ...]:
+        rules = self._entry["when"]
+        if not isinstance(rules, list) or not rules:
+            raise self._wrong("has no rule", "give one or more tables [[departure.when]]")
+        return tuple(self._rule(rule) for rule in rules)
+
+    def _rule(self, rule: Any) -> Mapping[str, Any]:
+        if not isinstance(rule, dict) or "kind" not in rule or rule.keys() <= _TOO_LITTLE:
+            raise self._wrong("has a rule of too little", "a rule needs kind and more conditions")
+        if self._entry["class"] == "warned" and "warning" not in rule:
+            raise self._wrong("is of class warned, but a rule does not name the warning")
+        for condition in rule:
+            if condition not in _CONDITIONS:
+                hint = nearest(condition, _CONDITIONS)
+                raise self._wrong(f"has an unknown condition {condition!r}", hint)
+        out = {}
+        for condition, read in _CONDITIONS.items():
+            if condition in rule:
+                try:
+                    out[condition] = read(rule[condition])
+                except ValueError as error:
+                    raise self._wrong(f"has a bad {condition!r}: {error}") from error
+        return out
+
+    def _wrong(self, what: str, hint: str | None = None) -> InputError:
+        return InputError(f"{self._where} {what}", hint)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    raise ValueError("it must be a list of texts, with at least one")
+
+
+def _one_of(known: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
+    def read(value: Any) -> tuple[str, ...]:
+        for one in _texts(value):
+            if one not in known:
+                raise ValueError(f"{one!r} is not one of {', '.join(known)}")
+        return _texts(value)
+
+    return read
+
+
+def _expressions(value: Any) -> tuple[re.Pattern[str], ...]:
+    try:
+        return tuple(re.compile(one, re.DOTALL) for one in _texts(value))
+    except re.error as error:
+        raise ValueError(f"{error.pattern!r} is no regular expression: {error}") from error
+
+
+def _warnings(value: Any) -> tuple[str, ...]:
+    _expressions([re.sub(r"\{(?:keyword|format|pattern)\}", "x", one) for one in _texts(value)])
+    return _texts(value)
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("it must be true or false")
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise ValueError("it must be a positive number")
+
+
+_CONDITIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "evidence": _one_of(tuple(TABLES)),
+    "kind": _one_of(KINDS),
+    "category": _one_of(CATEGORIES),
+    "detail": _texts,
+    "keyword": _texts,
+    "place": _one_of(PLACES),
+    "special": _flag,
+    "schema_pointer": _expressions,
+    "token": _expressions,
+    "warning": _warnings,
+    "format": _texts,
+    "schema_type": _texts,
+    "schema_has": _texts,
+    "schema_pattern": _expressions,
+    "only_through": _one_of(("allOf", "reference")),
+    "before": _expressions,
+    "forced": _flag,
+    "object": _one_of(OBJECTS),
+    "trailing_space": _flag,
+    "references": _count,
+}
+"""The conditions and how their values are read, the quickest to answer first."""

@@ -1,0 +1,366 @@
+"""The stored evidence of verdicts, as the rules of the catalogue of departures ask about it.
+
+Everything here is read from a run directory and from the vocabulary; no engine and no validator is
+asked. Each condition looks only at the rows that all conditions before it left over, and at every
+distinct value once, so that millions of verdicts take seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from harness.classification.written_text import Spots
+from harness.errors import UsageError
+from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_readers import open_vocabulary
+from harness.jsonschemas.lookup import SchemaLookup
+from harness.runs.columns import Coded, matching, numbers, translated, words
+from harness.runs.directory import RunDirectory
+from harness.runs.reader import RunReader
+from harness.runs.tables import SCHEMAS
+
+WALK, INSTANCE = "walk", "instance"
+TABLES: Final = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
+BEFORE: Final = 32
+"""How many bytes before the token the condition ``before`` sees."""
+
+Rows = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_WORDS = ("engine", "kind", "category", "detail", "keyword", "schema_pointer", "instance_pointer")
+_SPOT = {WALK: ("walk", "position"), INSTANCE: ("instance", "consumed")}
+_NAMED = re.compile(r"\{(keyword|format|pattern)\}")
+
+
+class Evidence:
+    """One table of verdicts, and what a run holds besides about each of them.
+
+    Args:
+        run: The run.
+        evidence: ``walk`` or ``instance``.
+        vocabulary: The run's; None opens the one that its manifest names, once it is needed.
+    """
+
+    def __init__(
+        self, run: RunDirectory, evidence: str, vocabulary: Vocabulary | None = None
+    ) -> None:
+        self.run = run
+        self.evidence = evidence
+        self._given = vocabulary
+        self._reader = RunReader(run)
+        names = ["case", *_SPOT[evidence], "token", *_WORDS]
+        self._columns = self._read(TABLES[evidence], [*names, "place"])
+        self.size = len(self._columns["case"])
+        self._cases = self._read("cases", ["case", "schema", "references"])
+        self._known: dict[str, Coded] = {}
+        self._lookups: dict[int, SchemaLookup] = {}
+        self._outputs: dict[str, dict[int, str]] = {}
+
+    def words(self, name: str) -> Coded:
+        """A column of words; ``place`` too, wherever it is stored."""
+        if name not in self._known:
+            at_position = name == "place" and self.evidence == WALK
+            self._known[name] = self._places() if at_position else words(self._columns[name])
+        return self._known[name]
+
+    def holds(self, condition: str, wanted: Any, rows: Rows, engine: str) -> Mask:
+        """Which of some verdicts meet a condition.
+
+        Args:
+            condition: Its name; see `harness.classification.departures`.
+            wanted: What the rule says about it.
+            rows: The verdicts, by row.
+            engine: The engine that all of them are about.
+
+        Returns:
+            Shape ``(len(rows),)``.
+        """
+        special: dict[str, Callable[[Any, Rows, str], Mask]] = {
+            "evidence": lambda some, at, _: np.full(len(at), self.evidence in some),
+            "schema_pointer": self._pointer_fits,
+            "token": self._token_fits,
+            "special": self._is_special,
+            "before": self._before_fits,
+            "forced": self._is_forced,
+            "trailing_space": self._trails,
+            "object": self._object_is,
+            "warning": self._warned,
+            "references": self._refers,
+        }
+        if condition in special:
+            return special[condition](wanted, rows, engine)
+        if condition in ("kind", "category", "detail", "place", "keyword"):
+            return self.words(condition)[rows].equal(*wanted)
+        return self._of_schema(rows, lambda *at: _schema_says(condition, wanted, *at))
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The run's vocabulary.
+
+        Raises:
+            UsageError: It is not the one that the run was made with.
+        """
+        identity = self.run.manifest["identity"]["vocabulary"]
+        found = self._given or open_vocabulary(identity["spec"], identity["eos"])
+        if found.sha256 != identity["sha256"]:
+            raise UsageError(f"the vocabulary is not the one that {self.run.path} was made with")
+        return found
+
+    def _read(self, table: str, columns: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
+        """Columns of a table; those that the run was made without are empty or full of nulls."""
+        batches = list(self._reader.batches(table, columns))
+        size = sum(batch.num_rows for batch in batches)
+        found = pa.Table.from_batches(batches) if batches else None
+        out = {}
+        for name in columns:
+            if found is not None and name in found.column_names:
+                out[name] = found[name]
+                continue
+            field = SCHEMAS[table].field(name) if name in SCHEMAS[table].names else None
+            out[name] = pa.chunked_array([pa.nulls(size, field.type if field else pa.string())])
+        return out
+
+    @cached_property
+    def _case(self) -> npt.NDArray[np.int32]:
+        """The row of each verdict's case."""
+        return self._case_of(self._columns["case"])
+
+    def _case_of(self, column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+        return translated(words(column), self._case_rows)
+
+    @cached_property
+    def _case_rows(self) -> dict[str, int]:
+        return {name: row for row, name in enumerate(self._cases["case"].to_pylist())}
+
+    @cached_property
+    def _token(self) -> npt.NDArray[np.int64]:
+        return numbers(self._columns["token"], -1).astype(np.int64)
+
+    @cached_property
+    def _spots(self) -> Spots:
+        first, second = (numbers(self._columns[name], -1) for name in _SPOT[self.evidence])
+        if self.evidence == WALK:
+            table = self._read("positions", ["case", "walk", "position", "offset"])
+            texts = self._cases["references"]
+        else:
+            table = self._read("instances", ["case", "instance", "text", "tokens"])
+            texts = table["text"]
+        return Spots.of(
+            self.evidence,
+            (self._case, first, second),
+            {"case": self._case_of(table["case"]), **{k: table[k] for k in table if k != "case"}},
+            texts,
+            self._token_lengths,
+        )
+
+    def _token_lengths(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.vocabulary.offsets)
+
+    def _places(self) -> Coded:
+        places = words(self._read("positions", ["place"])["place"])
+        values = places.values if "" in places.values else (*places.values, "")
+        codes = np.append(places.codes, values.index(""))  # row -1: no such position
+        return Coded(codes[self._spots.row[self._spots.of_row]], values)
+
+    def _pointer_fits(self, wanted: Sequence[re.Pattern[str]], rows: Rows, _: str) -> Mask:
+        column = self.words("schema_pointer")
+        fits = [any(one.fullmatch(value) for one in wanted) for value in column.values]
+        return np.asarray(np.array([*fits, False])[column.codes[rows]])
+
+    def _token_fits(self, wanted: Sequence[re.Pattern[str]], rows: Rows, _: str) -> Mask:
+        fits = np.zeros(self.vocabulary.size + 1, dtype=np.bool_)  # the last one is for no token
+        there = np.zeros_like(fits)
+        there[self._token[rows]] = True
+        texts = self._texts
+        for expression in wanted:
+            match = expression.fullmatch
+            for token in np.flatnonzero(there[:-1] & ~fits[:-1]).tolist():
+                if match(texts[token]):
+                    fits[token] = True
+        return np.asarray(fits[self._token[rows]])
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The bytes of every token, each as one character."""
+        return [token.decode("latin-1") for token in self.vocabulary.tokens]
+
+    def _is_special(self, wanted: bool, rows: Rows, _: str) -> Mask:
+        special = np.append(self.vocabulary.special, False)
+        return np.asarray(special[self._token[rows]] == wanted)
+
+    def _before_fits(self, wanted: Sequence[re.Pattern[str]], rows: Rows, _: str) -> Mask:
+        spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
+        fits = []
+        for spot in spots.tolist():
+            text = self._spots.before(spot, BEFORE)
+            known = None if text is None else text.decode("latin-1")
+            fits.append(known is not None and any(one.fullmatch(known) for one in wanted))
+        return np.array(fits, dtype=np.bool_)[which]
+
+    def _is_forced(self, wanted: bool, rows: Rows, engine: str) -> Mask:
+        """Whether the mask held one token, and the verdict's begins the text that it begins."""
+        if self.evidence != WALK:
+            return np.full(len(rows), not wanted)
+        spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
+        single = self._single(engine)[self._spots.row[spots]]
+        ends = self._ends(engine)
+        size = self.vocabulary.size
+        pairs: list[int] = []
+        for number in np.flatnonzero(single).tolist():
+            spot = int(spots[number])
+            onward = self._spots.onward(spot, int(ends[self._spots.row[spot]]))
+            pairs += [number * size + token for token in self.vocabulary.starts(onward)]
+        keys = which * size + self._token[rows]
+        forced = np.isin(keys, np.array(pairs, dtype=np.int64)) & (self._token[rows] >= 0)
+        return np.asarray(forced == wanted)
+
+    def _single(self, engine: str) -> Mask:
+        """By row of the positions: the engine's mask held exactly one token. One row more."""
+        masks = self._read("masks", ["case", "walk", "position", "engine", "allowed"])
+        mine = words(masks["engine"]).equal(engine) & (numbers(masks["allowed"]) == 1)
+        places = [
+            self._case_of(masks["case"])[mine],
+            *(numbers(masks[name])[mine] for name in ("walk", "position")),
+        ]
+        out = np.zeros(self._spots.positions + 1, dtype=np.bool_)
+        out[matching(places, self._spots.keys)] = True
+        out[-1] = False
+        return out
+
+    def _ends(self, engine: str) -> Rows:
+        """By row of the positions: how far the engine was led through the walk's text."""
+        table = self._read("positions", ["offset", "token", "judged"])
+        token, offset = numbers(table["token"], -1), numbers(table["offset"])
+        lengths = np.append(self._token_lengths(), 0)
+        index = list(self.run.manifest["identity"]["engines"]).index(engine)
+        judged = (numbers(table["judged"]).astype(np.int64) >> index) & 1 == 1
+        case, walk, _ = self._spots.keys
+        _, group = np.unique(np.column_stack([case, walk]), axis=0, return_inverse=True)
+        ends = np.zeros(len(token), dtype=np.int64)
+        np.maximum.at(ends, group.ravel(), np.where(judged, offset + lengths[token], 0))
+        return ends[group.ravel()]
+
+    def _trails(self, wanted: bool, rows: Rows, _: str) -> Mask:
+        """Whether the token writes whitespace behind the whole value."""
+        tokens = self.vocabulary.tokens
+        size = self.vocabulary.size + 1
+        keys, which = np.unique(
+            self._spots.of_row[rows] * size + self._token[rows] % size, return_inverse=True
+        )
+        found = []
+        for key in keys.tolist():
+            spot, token = divmod(key, size)
+            text = tokens[token] if token < size - 1 else b""
+            ends = text[-1:] in (b" ", b"\t", b"\r", b"\n")
+            found.append(ends and self._spots.trails(spot, text))
+        return np.asarray(np.array(found, dtype=np.bool_)[which] == wanted)
+
+    def _object_is(self, wanted: Iterable[str], rows: Rows, _: str) -> Mask:
+        spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
+        said = self._spots.objects(spots.tolist(), self._schema_of)
+        return np.array([not one.isdisjoint(wanted) for one in said], dtype=np.bool_)[which]
+
+    def _warned(self, wanted: Sequence[str], rows: Rows, engine: str) -> Mask:
+        outputs = self._output_of(engine)
+
+        def says(case: int, pointer: str, keyword: str) -> bool:
+            printed = outputs.get(case, "")
+            if not printed:
+                return False
+            here = self._lookup(case).subschema(pointer, keyword) or {}
+            names = {**{name: here.get(name) for name in ("format", "pattern")}, "keyword": keyword}
+            return any(_printed(one, names, printed) for one in wanted)
+
+        return self._by_pointer(rows, says)
+
+    def _output_of(self, engine: str) -> dict[int, str]:
+        """What an engine printed when it compiled, by row of the case."""
+        if engine not in self._outputs:
+            table = self._read("engines", ["case", "engine", "stage", "output"])
+            mine = words(table["engine"]).equal(engine) & words(table["stage"]).equal("compile")
+            printed = table["output"].filter(pa.array(mine)).to_pylist()
+            cases = self._case_of(table["case"])[mine].tolist()
+            self._outputs[engine] = dict(zip(cases, printed, strict=True))
+        return self._outputs[engine]
+
+    def _refers(self, wanted: int, rows: Rows, _: str) -> Mask:
+        def deep(case: int, pointer: str, _keyword: str) -> bool:
+            fewest = self._lookup(case).fewest_references(pointer)
+            return fewest is not None and fewest >= wanted
+
+        return self._by_pointer(rows, deep, "instance_pointer")
+
+    def _of_schema(self, rows: Rows, says: Callable[[SchemaLookup, str, str], bool]) -> Mask:
+        return self._by_pointer(rows, lambda case, *at: says(self._lookup(case), *at))
+
+    def _by_pointer(
+        self, rows: Rows, says: Callable[[int, str, str], bool], name: str = "schema_pointer"
+    ) -> Mask:
+        """An answer for each distinct case, pointer and keyword."""
+        pointers, keywords = self.words(name), self.words("keyword")
+        key = self._case[rows].astype(np.int64)
+        for column in (pointers, keywords):
+            key = key * max(1, len(column.values)) + column.codes[rows]
+        _, first, which = np.unique(key, return_index=True, return_inverse=True)
+        found = [
+            says(
+                int(self._case[row]),
+                pointers.values[pointers.codes[row]],
+                keywords.values[keywords.codes[row]],
+            )
+            for row in rows[first].tolist()
+        ]
+        return np.array(found, dtype=np.bool_)[which]
+
+    def _lookup(self, case: int) -> SchemaLookup:
+        if case not in self._lookups:
+            self._lookups[case] = SchemaLookup(self._schema_of(case))
+        return self._lookups[case]
+
+    def _schema_of(self, case: int) -> Any:
+        return json.loads(self._cases["schema"][case].as_py())
+
+
+def _schema_says(
+    condition: str, wanted: Any, schema: SchemaLookup, pointer: str, keyword: str
+) -> bool:
+    """Whether the subschema that a verdict points at meets a condition on it."""
+    if condition == "only_through":
+        return any(schema.only_through(pointer, keyword, what) for what in wanted)
+    here = schema.subschema(pointer, keyword)
+    if here is None:
+        return False
+    match condition:
+        case "format":
+            return here.get("format") in wanted
+        case "schema_type":
+            said = here.get("type")
+            return any(one in wanted for one in (said if isinstance(said, list) else [said]))
+        case "schema_has":
+            return any(one in here for one in wanted)
+        case "schema_pattern":
+            said = here.get("pattern")
+            return isinstance(said, str) and any(one.fullmatch(said) for one in wanted)
+    raise ValueError(f"no condition is called {condition!r}")
+
+
+def _printed(wanted: str, names: Mapping[str, Any], output: str) -> bool:
+    """Whether `output` holds the warning, the names in braces filled in."""
+    missing = False
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal missing
+        said = names[found[1]]
+        missing = missing or not isinstance(said, str) or not said
+        return re.escape(str(said))
+
+    expression = _NAMED.sub(value, wanted)
+    return not missing and re.search(expression, output) is not None

@@ -1,0 +1,193 @@
+"""What was written before each verdict's token, and how the text stood there.
+
+A *spot* is a place that verdicts are about: a position of a walk, or a place in an instance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from harness.attribution.applicable import Applicable
+from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.partial import Cursor, feed
+from harness.runs.columns import matching, numbers
+
+Ints = npt.NDArray[np.int64]
+
+LACKS_REQUIRED = "lacks_required"
+"""A declared name that the object requires is not written yet."""
+OTHERS_UNSAID = "others_unsaid"
+"""No subschema of the object says anything of names that are not declared."""
+OBJECTS = (LACKS_REQUIRED, OTHERS_UNSAID)
+
+_SAYS_OF_OTHERS = ("additionalProperties", "unevaluatedProperties", "patternProperties")
+_SPACE = frozenset(b" \t\r\n")
+
+
+@dataclass
+class Spots:
+    """The distinct spots of one table of verdicts.
+
+    Attributes:
+        of_row: The spot of each verdict, shape ``(n,)``.
+        row: The row of each spot in the table of positions, or of instances; -1 without one.
+        case: The row of each spot's case.
+        keys: The columns that identify the rows of that table.
+        positions: How many rows that table has.
+    """
+
+    of_row: Ints
+    row: Ints
+    case: Ints
+    keys: Sequence[npt.NDArray[Any]]
+    positions: int
+    _text: Callable[[int], tuple[bytes, int] | None]
+    _states: dict[int, State | None] = field(default_factory=dict)
+    _objects: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        evidence: str,
+        columns: Sequence[npt.NDArray[Any]],
+        table: Mapping[str, Any],
+        texts: pa.ChunkedArray,
+        lengths: Callable[[], Ints],
+    ) -> Spots:
+        """The spots of verdicts.
+
+        Args:
+            evidence: ``walk`` or ``instance``.
+            columns: Of the verdicts: case, walk and position, or case, instance and consumed.
+            table: The columns of positions, or of instances; ``case`` as rows of the cases.
+            texts: The references by case, or the texts by instance.
+            lengths: Gives the length of each token in bytes.
+        """
+        changed = np.ones(len(columns[0]), dtype=np.bool_)
+        changed[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
+        first = np.flatnonzero(changed)
+        of_row = np.cumsum(changed) - 1
+        case, one, two = (column[first].astype(np.int64) for column in columns)
+        names = ("walk", "position") if evidence == "walk" else ("instance",)
+        keys = [table["case"], *(numbers(table[name], -1) for name in names)]
+        row = matching([case, one, two][: len(keys)], keys)
+        text = (
+            _of_references(table, texts, case, one, row)
+            if evidence == "walk"
+            else _of_instances(table, texts, two, row, lengths)
+        )
+        return cls(of_row, row, case, keys, len(keys[0]), text)
+
+    def before(self, spot: int, most: int) -> bytes | None:
+        """At most so many bytes before a spot; None where that is not stored."""
+        found = self._text(spot)
+        return None if found is None else found[0][max(0, found[1] - most) : found[1]]
+
+    def onward(self, spot: int, end: int) -> bytes:
+        """The text from a spot on, up to an offset."""
+        found = self._text(spot)
+        return b"" if found is None else found[0][found[1] : end]
+
+    def trails(self, spot: int, token: bytes) -> bool:
+        """Whether a token writes whitespace behind the whole value."""
+        if spot not in self._states:
+            found = self._text(spot)
+            self._states[spot] = None if found is None else advance(START, found[0][: found[1]])
+        state = self._states[spot]
+        for byte in token:
+            if state is None:
+                return False
+            if state.can_end and byte in _SPACE:
+                return True
+            state = advance(state, bytes([byte]))
+        return False
+
+    def objects(
+        self, spots: Sequence[int], schema_of: Callable[[int], Any]
+    ) -> list[frozenset[str]]:
+        """Which of `OBJECTS` are true of the object that is open at each spot.
+
+        Args:
+            spots: The spots; quickest in their own order.
+            schema_of: Gives the parsed schema of a case, by its row.
+        """
+        known: tuple[int, bytes, Cursor | None] = (-1, b"", None)
+        applicable = Applicable({})
+        for spot in spots:
+            if spot in self._objects:
+                continue
+            found = self._text(spot)
+            case = int(self.case[spot])
+            text = b"" if found is None else found[0][: found[1]]
+            if case != known[0]:
+                applicable = Applicable(schema_of(case))
+            if case != known[0] or not text.startswith(known[1]):
+                known = (case, b"", Cursor())
+            here = None if known[2] is None else feed(known[2], text[len(known[1]) :])
+            known = (case, text, here)
+            self._objects[spot] = _object(applicable, here if found is not None else None)
+        return [self._objects[spot] for spot in spots]
+
+
+def _object(applicable: Applicable, here: Cursor | None) -> frozenset[str]:
+    """What is true of the innermost container, an object that a key or a comma comes in."""
+    if here is None or not here.frames or not here.frames[-1].is_object:
+        return frozenset()
+    frame = here.frames[-1]
+    open_ = (*here.frames[:-1], frame._replace(key=None))
+    schemas = [
+        source.schema
+        for source in applicable.levels(open_, None, slot=False)[-1]
+        if source.applies and not source.undecided
+    ]
+    out = set()
+    for schema in schemas:
+        declared, required = schema.get("properties"), schema.get("required")
+        if isinstance(declared, dict) and isinstance(required, list):
+            written = {*frame.names, frame.key}
+            if any(isinstance(n, str) and n in declared and n not in written for n in required):
+                out.add(LACKS_REQUIRED)
+    if schemas and not any(keyword in schema for schema in schemas for keyword in _SAYS_OF_OTHERS):
+        out.add(OTHERS_UNSAID)
+    return frozenset(out)
+
+
+def _of_references(
+    table: Mapping[str, Any], texts: pa.ChunkedArray, case: Ints, walk: Ints, row: Ints
+) -> Callable[[int], tuple[bytes, int] | None]:
+    offset = numbers(table["offset"], -1)
+    references: dict[int, list[bytes]] = {}
+
+    def text(spot: int) -> tuple[bytes, int] | None:
+        at, which = int(case[spot]), int(walk[spot])
+        if at not in references:
+            references[at] = texts[at].as_py() or []
+        if row[spot] < 0 or not 0 <= which < len(references[at]):
+            return None
+        return references[at][which], int(offset[row[spot]])
+
+    return text
+
+
+def _of_instances(
+    table: Mapping[str, Any],
+    texts: pa.ChunkedArray,
+    consumed: Ints,
+    row: Ints,
+    lengths: Callable[[], Ints],
+) -> Callable[[int], tuple[bytes, int] | None]:
+    def text(spot: int) -> tuple[bytes, int] | None:
+        if row[spot] < 0:
+            return None
+        at = int(row[spot])
+        taken = table["tokens"][at].as_py()[: int(consumed[spot])]
+        whole = texts[at].as_py()
+        return whole, min(len(whole), int(lengths()[taken].sum()))
+
+    return text

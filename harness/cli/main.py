@@ -1,0 +1,134 @@
+"""The command line: ``maskcourt bench | sweep | tally | report | query | replay | …``.
+
+Results go to standard output, everything else to standard error. With ``--json`` standard output
+holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
+the caller asked to fail on, 130 when interrupted, 0 else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import click
+
+from harness import __version__
+from harness.cli.lists import cases, engines
+from harness.cli.query import query
+from harness.cli.report import report
+from harness.cli.run_options import is_url, request_of, run_options
+from harness.cli.runs import replay, resolvers, show_summary, tally
+from harness.cli.sweep import sweep
+from harness.errors import MaskcourtError, UsageError
+
+
+class _NobodyReads(Exception):
+    """What is printed goes nowhere: the other end of the pipe was closed."""
+
+
+@contextlib.contextmanager
+def _noticing_the_reader() -> Iterator[None]:
+    """Click takes a broken pipe for an error of its own and leaves with 1, which is a finding."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _NobodyReads from error
+    except SystemExit as leaving:  # so does rich
+        if isinstance(leaving.__context__, BrokenPipeError):
+            raise _NobodyReads from leaving
+        raise
+
+
+class _Commands(click.Group):
+    """The commands, out of whose output a pipe may be broken."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _noticing_the_reader():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _noticing_the_reader():
+            return super().invoke(ctx)
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="maskcourt")
+@click.option("--debug", is_flag=True, help="Show a traceback with errors.")
+def cli(debug: bool) -> None:
+    """Compare the masks of constrained-decoding engines and prove who is wrong."""
+    del debug
+
+
+@cli.command()
+@run_options
+def bench(**options: Any) -> None:
+    """Run the comparison and print who is wrong, how often and why."""
+    from harness.execution.bench import bench as run_bench
+
+    if is_url(options["out"]):
+        raise UsageError(
+            f"bench writes to directories of this machine, not to {options['out']}",
+            "maskcourt sweep writes to URLs",
+        )
+    run = run_bench(request_of(options))
+    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
+
+
+for _command in (sweep, tally, report, query, replay, resolvers, engines, cases):
+    cli.add_command(_command)
+
+
+def main() -> NoReturn:
+    """Entry point of the console script."""
+    debug = "--debug" in sys.argv or os.environ.get("MASKCOURT_DEBUG") == "1"
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
+    try:
+        cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
+    except click.exceptions.Abort:
+        _interrupted()
+    except KeyboardInterrupt:
+        _interrupted()
+    except click.ClickException as error:
+        _fail(error.format_message(), error.exit_code, debug=debug)
+    except MaskcourtError as error:
+        _fail(str(error), error.exit_code, debug=debug)
+    except _NobodyReads:
+        _nobody_reads()
+    except OSError as error:
+        where = f": {error.filename}" if error.filename else ""
+        _fail(f"{error.strerror or error}{where}", UsageError.exit_code, debug=debug)
+    sys.exit(0)
+
+
+def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
+    if debug:
+        traceback.print_exc()
+    click.echo("maskcourt: " + " ".join(message.split()), err=True)
+    sys.exit(code)
+
+
+def _nobody_reads() -> NoReturn:
+    """End quietly, as a program that SIGPIPE ends does for the shell."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):  # what is still buffered would fail again when the program ends
+        os.dup2(nowhere, descriptor)
+    sys.exit(128 + signal.SIGPIPE)
+
+
+def _interrupted() -> NoReturn:
+    click.echo(
+        "maskcourt: interrupted; finished cases are kept, the same command goes on", err=True
+    )
+    sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The commands that read stored runs: ``maskcourt tally | replay | resolvers``."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from harness.cli.common import departures_option, fail_on_option, json_option, seed_option
+from harness.cli.printing import print_json, table_console
+from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.report.counts import Classify
+    from harness.runs.directory import RunDirectory
+
+GROUPINGS = (
+    *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
+    "cause",
+)
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@fail_on_option
+@click.option(
+    "--by",
+    type=click.Choice(GROUPINGS),
+    help="List the verdicts by this; by cause: those that are contested.",
+)
+@departures_option
+@json_option
+def tally(
+    run: Path, fail_on: tuple[str, ...], by: str | None, departures: Path | None, as_json: bool
+) -> None:
+    """Print the summary of a stored run, finished or not, or its verdicts by one column."""
+    from harness.classification.departures import classify, load_catalogue
+    from harness.runs.directory import open_run
+
+    rule = functools.partial(classify, load_catalogue(departures))
+    if by is None:
+        show_summary(open_run(run), as_json=as_json, fail_on=fail_on, rule=rule)
+        return
+    if fail_on:
+        raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
+    from harness.report.breakdown import breakdown
+    from harness.report.render import print_breakdown
+
+    stored = open_run(run)
+    found = breakdown(stored, by, rule)
+    if as_json:
+        print_json({**found, "run": str(stored.path)})
+    else:
+        print_breakdown(found, str(stored.path), table_console())
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("verdicts", nargs=-1, metavar="[VERDICT]...")
+@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N verdicts, by --seed.")
+@click.option("--all", "everything", is_flag=True, help="Every verdict that has a witness.")
+@seed_option
+@click.option("--show", is_flag=True, help="Print the witness of one VERDICT; replay nothing.")
+@json_option
+def replay(
+    run: Path,
+    verdicts: tuple[str, ...],
+    sample: int | None,
+    everything: bool,
+    seed: int,
+    show: bool,
+    as_json: bool,
+) -> None:
+    """Repeat stored verdicts from nothing; exit with 1 when any comes out differently.
+
+    VERDICT is a row of the run's table of verdicts, counted from 0; with an i before it, a row
+    of the table of instances' verdicts.
+    """
+    from harness.replay import witness_reader
+    from harness.replay.printing import print_replay, print_witness
+    from harness.runs.directory import open_run
+
+    if bool(verdicts) + (sample is not None) + everything != 1:
+        raise UsageError("say which verdicts to replay", "VERDICT numbers, --sample N, or --all")
+    if show and len(verdicts) != 1:
+        raise UsageError("--show prints one witness", "name one VERDICT")
+    stored = open_run(run)
+    if verdicts:
+        choice = witness_reader.named(stored, verdicts)
+    elif sample is not None:
+        choice = witness_reader.sample(stored, sample, seed)
+    else:
+        choice = witness_reader.every(stored)
+    if show:
+        print_witness(stored, choice, as_json=as_json)
+    elif not print_replay(stored, choice, as_json=as_json):
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("rollout", type=click.Path(path_type=Path))
+@click.argument("shared", type=click.Path(path_type=Path))
+@json_option
+def resolvers(rollout: Path, shared: Path, as_json: bool) -> None:
+    """Say what became of one resolver's false acceptances in a run with another.
+
+    ROLLOUT and SHARED are runs of the same walks, made with --resolver rollout and shared.
+    """
+    from harness.report.render import print_resolvers
+    from harness.report.resolver_comparison import compare
+    from harness.runs.directory import open_run
+
+    found = compare(open_run(rollout), open_run(shared))
+    if as_json:
+        print_json(found)
+    else:
+        print_resolvers(found, table_console())
+
+
+def show_summary(
+    run: RunDirectory,
+    *,
+    as_json: bool,
+    fail_on: Sequence[str],
+    rule: Classify | None = None,
+) -> None:
+    """Print the summary of a run; leave with 1 where any engine has a verdict of `fail_on`."""
+    from harness.report.render import print_summary
+    from harness.report.tally import summary
+
+    counts = summary(run) if rule is None else summary(run, rule)
+    if as_json:
+        print_json({**counts, "run": str(run.path)})
+    else:
+        print_summary(counts, str(run.path), table_console())
+    if any(engine[kind]["tokens"] for engine in counts["engines"].values() for kind in fail_on):
+        sys.exit(1)

@@ -1,0 +1,454 @@
+"""One case from schema to rows: compile, walk, dispute, resolve, feed instances, note it all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.attribution.attribute import Attribution
+from harness.comparison.attempts import Lie
+from harness.comparison.case_record import CaseNotes
+from harness.comparison.disputes import Dispute, Tokens, find_disputes
+from harness.comparison.findings import Findings, Status, witnessed
+from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
+from harness.comparison.instances import prepare, question
+from harness.comparison.lookahead import NOTHING, Arrived, March
+from harness.comparison.position_resolution import Scene
+from harness.comparison.resolvers import Resolver
+from harness.comparison.verdict_record import VerdictNotes
+from harness.comparison.walk import (
+    Position,
+    WalkKey,
+    accepters,
+    choose,
+    choose_for_most,
+)
+from harness.completion.continuations import Continuations
+from harness.engines.panel import Panel
+from harness.engines.text_probe import from_arrays
+from harness.inputs.canonical_tokens import Canonical
+from harness.inputs.cases import Case, styled
+from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext import strict_json
+from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.places import place_of
+from harness.runs.tables import Rows
+from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
+from harness.workers import wire
+from harness.workers.outcomes import Compiled, Failure, MaskLies
+
+_NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
+
+MAX_FAILURES = 3
+"""An engine whose host failed this often within one case takes no further part in it."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a run does with each case.
+
+    Attributes:
+        seed: Of every random choice.
+        cap: Disputed tokens resolved per dispute; None resolves all.
+        panel: ``common`` stops a walk for all as soon as one engine can no longer be judged,
+            ``survivors`` goes on with the others.
+        walks: Walks per case; walk ``i`` takes valid instance ``i`` modulo their number.
+        style: How references are written.
+    """
+
+    seed: int = 0
+    cap: int | None = 100
+    panel: str = "common"
+    walks: int = 1
+    style: str = "default"
+
+
+class CaseRun:
+    """Runs cases one after the other on one panel and one judge.
+
+    Args:
+        panel: The engines.
+        judge: The validators.
+        vocabulary: The shared one.
+        resolver: How disputes are resolved; None only walks and counts them.
+        rules: What is done with each case.
+    """
+
+    def __init__(
+        self,
+        panel: Panel,
+        judge: Judge,
+        vocabulary: Vocabulary,
+        resolver: Resolver | None,
+        rules: Rules,
+    ) -> None:
+        self.panel = panel
+        self.judge = judge
+        self.vocabulary = vocabulary
+        self.resolver = resolver
+        self.rules = rules
+        self.canonical = Canonical.of(vocabulary)
+
+    def canonical_starts(self, text: bytes) -> Mapping[int, int]:
+        """Where the canonical tokens of a text start, and which they are; the end included."""
+        known = self.canonical.starts(text) if self.canonical is not None else {}
+        return {**known, len(text): self.vocabulary.eos} if known else {}
+
+    def run(self, case: Case) -> Rows:
+        """All rows of one case."""
+        self.begin(case)
+        return self.finish()
+
+    def begin(self, case: Case) -> None:
+        """Have the case's schema compiled, without waiting for it."""
+        self._begun = _Run(self, case, {})
+
+    def ready(self) -> bool:
+        """Whether the schema of the case that was begun is compiled in every engine, or failed."""
+        return self.panel.compiled()
+
+    def finish(self) -> Rows:
+        """All rows of the case that was begun.
+
+        Where an engine turns out to consume what its masks forbid, the case is run again from
+        the start with every mask of that engine looked at.
+        """
+        run = self._begun
+        distrusted: dict[int, _MaskLies] = {}
+        while True:
+            try:
+                return run.rows()
+            except _MaskLies as found:
+                distrusted[found.engine] = found
+                run = _Run(self, run.case, distrusted)
+
+
+class _MaskLies(Exception):
+    """An engine consumes what its own mask forbids."""
+
+    def __init__(self, engine: int, walk: int, position: int, lie: Lie) -> None:
+        super().__init__(engine, walk, position, lie)
+        self.engine = engine
+        self.walk = walk
+        self.position = position
+        self.lie = lie
+
+
+class _Run:
+    """The state of one case."""
+
+    def __init__(self, tools: CaseRun, case: Case, distrusted: Mapping[int, _MaskLies]) -> None:
+        self.tools = tools
+        self.case = case
+        self.notes = CaseNotes(
+            case,
+            [spec.name for spec in tools.panel.specs],
+            tools.panel.output,
+        )
+        self.proofs: VerdictNotes | None = None
+        self.lost: set[int] = set()
+        self.distrusted = distrusted
+        self.confirmed: set[tuple[int, tuple[int, ...]]] = set()
+        self.failures: dict[int, int] = {}
+        self.probes = Probes(tools.vocabulary)
+        self.schema: Any = None
+        self.known: Continuations | None = None
+        tools.panel.begin_compile(case.schema, distrusted=distrusted)
+
+    def rows(self) -> Rows:
+        """Run the case and return what there is to store."""
+        tools = self.tools
+        with self.notes.cost("compile"):
+            outcomes = tools.panel.end_compile()
+        self.notes.outcomes(outcomes)
+        for engine, found in self.distrusted.items():
+            lie = MaskLies("consumes what its own mask forbids")
+            self.notes.failure(engine, lie, "resolve", found.walk, found.position)
+        with self.notes.cost("references"):
+            references, problem = self._references()
+        compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
+        judged = list(compiled)
+        status, reason, message = "walked", "", ""
+        if problem is not None:
+            status, (reason, message) = "set_aside", problem
+        elif (missing := self._unfit(judged)) is not None:
+            status, reason = "not_compared", missing
+        else:
+            for walk, reference in enumerate(references):
+                self._walk(walk, reference, judged)
+        if self.proofs is not None:
+            with self.notes.cost("instances"):
+                self._instances(compiled, self.proofs)
+        self.notes.finish(status, reason, message, references, judged)
+        return self.notes.rows
+
+    def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
+        """The texts to walk, or why the case is set aside."""
+        problem = self.tools.judge.open(self.case.schema)
+        if isinstance(problem, Unjudgeable):
+            return [], (problem.reason, problem.message)
+        self.schema = strict_json.parse(self.case.schema)
+        self.proofs = self._proofs()
+        if not self.case.valid:
+            return [], ("no_reference", "the case has no valid instance")
+        rules = self.tools.rules
+        texts = [
+            styled(self.case.valid[walk % len(self.case.valid)], rules.style)
+            for walk in range(rules.walks)
+        ]
+        for text, ruling in zip(texts, self.tools.judge.judge(texts), strict=True):
+            if ruling.verdict != VALID:
+                return [], reference_problem(text, ruling)
+        return texts, None
+
+    def _unfit(self, judged: Sequence[int]) -> str | None:
+        """Why the engines that compiled cannot be compared under the panel's rule."""
+        if len(judged) < 2:
+            return "fewer_than_two_engines"
+        if self.tools.rules.panel == "common" and len(judged) < len(self.tools.panel):
+            return "not_compiled_by_all"
+        return None
+
+    def _walk(self, walk: int, reference: bytes, judged: Sequence[int]) -> None:
+        """Walk one reference, resolving the disputes on the way."""
+        tools = self.tools
+        key = WalkKey(tools.rules.seed, self.case.id, walk)
+        canonical = tools.canonical_starts(reference)
+        engines = tuple(index for index in judged if index not in self.lost)
+        engines = self._brought_to_start(engines, walk)
+        march = March(
+            tools.panel, tools.vocabulary, key, reference, lambda: self.notes.cost("walk")
+        )
+        here = march.arrive(engines, (), 0, NOTHING)
+        engines = self._arrived(here, walk, 0)
+        consumed: tuple[int, ...] = ()
+        offset = 0
+        state: State | None = START
+        while self._enough(engines, judged):
+            position = Position(
+                key.at(len(consumed)),
+                len(consumed),
+                consumed,
+                reference,
+                offset,
+                march.path(offset),
+                engines,
+                here.masks,
+            )
+            predicted = march.predicted(position.number, offset)
+            token, stay = self._next(position, here, predicted)
+            assert state is not None, "a reference is JSON"
+            self.notes.arrived(walk, position, here)
+            failed = self._dispute(
+                walk, position, here, march, state, token, canonical.get(offset, -1)
+            )
+            if position.at_end or token is None:
+                return
+            if failed:
+                march.forget()
+                stay = self._recovered(walk, position, stay, failed)
+            if not self._enough(stay, judged):
+                return
+            offset += len(tools.vocabulary.tokens[token])
+            here = march.arrive(stay, consumed, offset, token)
+            self._note_step(walk, position, token, here)
+            consumed = (*consumed, token)
+            engines = self._arrived(here, walk, len(consumed))
+            state = advance(state, tools.vocabulary.tokens[token])
+
+    def _brought_to_start(self, engines: tuple[int, ...], walk: int) -> tuple[int, ...]:
+        """The engines that stand at the start of the text."""
+        if not walk:
+            return engines
+        for index in engines:
+            if (failure := self.tools.panel.recover_start(index)) is not None:
+                self._failed(index, failure, "walk", walk, 0)
+                self.lost.add(index)
+        return tuple(index for index in engines if index not in self.lost)
+
+    def _enough(self, engines: Sequence[int], judged: Sequence[int]) -> bool:
+        """Whether the walk may go on with these engines."""
+        if self.tools.rules.panel == "common":
+            return len(engines) == len(judged) and len(engines) >= 2
+        return len(engines) >= 2
+
+    def _next(
+        self, position: Position, here: Arrived, predicted: int | None
+    ) -> tuple[int | None, tuple[int, ...]]:
+        """The token to take, and the engines that go along."""
+        token = choose(position, differ=here.differ, predicted=predicted)
+        if token is not None:
+            return token, position.engines
+        if self.tools.rules.panel == "survivors":
+            token = choose_for_most(position)
+        return token, () if token is None else accepters(position, token)
+
+    def _dispute(
+        self,
+        walk: int,
+        position: Position,
+        here: Arrived,
+        march: March,
+        state: State,
+        token: int | None,
+        canonical: int,
+    ) -> Mapping[int, Failure]:
+        """Find and resolve the disputes of one position, look for other flaws, note all of it."""
+        tools = self.tools
+        disputes: Sequence[Dispute] = ()
+        if here.differ:
+            disputes = find_disputes(
+                position.masks,
+                position.engines,
+                tools.vocabulary.size,
+                tools.rules.cap,
+                (*position.path, *tools.vocabulary.eos_ids),
+                position.key,
+            )
+        place = place_of(state, at_end=position.at_end)
+        self.notes.position(walk, position, disputes, token, canonical, place)
+        if tools.resolver is None:
+            return {}
+        assert self.proofs is not None, "a case that cannot be judged is not walked"
+        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
+        probe = self.probes.due(state, position.engines) if walk == 0 else []
+        if not disputes and not flaws and not probe:
+            return {}
+        march.stand_by(position.engines, position.consumed)
+        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
+        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
+        if disputes:
+            with self.notes.cost("resolve"):
+                self._resolve(walk, scene, tools.resolver)
+        with self.notes.cost("probe"):
+            if probe:
+                self.probes.unfinishable(scene, state, probe)
+            self.probes.dead_ends(scene)
+        scene.findings.flaws += flaws
+        self.proofs.verdicts(walk, position, disputes, scene.findings)
+        for engine, failure in scene.failures.items():
+            self._failed(engine, failure, "resolve", walk, position.number)
+        return scene.failures
+
+    def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
+        """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
+        if not here.failures and not here.empty:
+            return
+        refused = [engine for engine, one in here.failures.items() if isinstance(one, MaskLies)]
+        # behind the whole reference an empty mask is an end that is forbidden
+        whole = position.offset + len(self.tools.vocabulary.tokens[token])
+        empty: list[int] = []
+        if whole < len(position.reference) and here.empty:
+            empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
+        if flaws := wrong_steps(position, token, refused, empty):
+            none = np.zeros((len(position.engines), 0), dtype=np.bool_)
+            findings = Findings.empty(position.engines, _NO_TOKENS, none)
+            findings.flaws += flaws
+            assert self.proofs is not None, "a case that cannot be judged is not walked"
+            self.proofs.verdicts(walk, position, (), findings)
+
+    def _resolve(self, walk: int, scene: Scene, resolver: Resolver) -> None:
+        """Fill the scene's findings.
+
+        Engines have faster ways to consume a text than one mask after the other. Each distinct
+        completion that a verdict of the case rests on is looked at again, mask by mask.
+
+        Raises:
+            _MaskLies: An engine's faster way allowed what its masks do not.
+        """
+        position = scene.position
+        resolver.resolve(scene, self._continuations(position.reference).at(position.offset))
+        rests_on = witnessed(scene.findings, one_clears_all=resolver.one_clears_all)
+        number = position.number
+        for lie in scene.unconfirmed(rests_on, self.confirmed):
+            engine = scene.findings.engines[lie.row]
+            if engine not in self.distrusted:
+                raise _MaskLies(engine, walk, number, lie)
+            scene.disown(lie.row, Status.MASK_LIES)
+        for found in self.distrusted.values():
+            if (found.walk, found.position) == (walk, number) and found.lie.consumes:
+                scene.lied(found.lie)
+
+    def _continuations(self, reference: bytes) -> Continuations:
+        """The known continuations along a reference; those of the last one are kept."""
+        if self.known is None or self.known.reference != reference:
+            self.known = Continuations(self.schema, reference)
+        return self.known
+
+    def _proofs(self) -> VerdictNotes:
+        tools = self.tools
+        return VerdictNotes(
+            self.notes.rows,
+            self.case,
+            [spec.name for spec in tools.panel.specs],
+            tools.vocabulary,
+            tools.resolver is None or tools.resolver.one_clears_all,
+            Attribution(self.schema),
+        )
+
+    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> None:
+        """Feed the case's instances to every engine that compiled its schema."""
+        tools = self.tools
+        fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
+        if not fed:
+            return
+        proofs.instances(fed)
+        up = []
+        for engine in compiled:
+            failure = tools.panel.recover_start(engine)
+            if failure is None:
+                up.append(engine)
+            else:
+                self._failed(engine, failure, "instances", -1, -1)
+        for engine, answer in tools.panel.ask({engine: question(fed) for engine in up}).items():
+            if isinstance(answer, wire.Message):
+                proofs.instance_verdicts(engine, fed, from_arrays(answer.arrays))
+            else:
+                self._failed(engine, answer, "instances", -1, -1)
+
+    def _recovered(
+        self,
+        walk: int,
+        position: Position,
+        engines: tuple[int, ...],
+        failed: Mapping[int, Failure],
+    ) -> tuple[int, ...]:
+        """The engines that go on, those that failed while resolving brought back."""
+        stay = []
+        for engine in engines:
+            if engine not in failed:
+                stay.append(engine)
+            elif self.failures[engine] < MAX_FAILURES:
+                problem = self.tools.panel.recover(engine, position.consumed)
+                if problem is None:
+                    stay.append(engine)
+                else:
+                    self._failed(engine, problem, "walk", walk, position.number)
+        self.lost |= set(engines) - set(stay)
+        return tuple(stay)
+
+    def _arrived(self, here: Arrived, walk: int, number: int) -> tuple[int, ...]:
+        """The engines that came to a position; the others are noted as failures."""
+        for engine, failure in here.failures.items():
+            self._failed(engine, failure, "walk", walk, number)
+            self.lost.add(engine)
+        return here.engines
+
+    def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+        self.failures[engine] = self.failures.get(engine, 0) + 1
+        self.notes.failure(engine, failure, stage, walk, number)
+
+
+def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
+    """Why a reference cannot be walked: a reason code, and a sentence."""
+    shown = text[:80].decode("utf-8", "replace")
+    if ruling.verdict == INVALID:
+        what = f"{ruling.keyword or ruling.reason} at {ruling.instance_pointer or 'its root'}"
+        message = f"the reference {shown} is not valid under its schema: {what}"
+        return "reference_invalid", message
+    if ruling.verdict == UNDECIDED:
+        return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
+    return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"

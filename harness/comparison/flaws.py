@@ -1,0 +1,146 @@
+"""Flaws: errors of other kinds than a false acceptance or rejection, and the search for them.
+
+- ``never_stops``: the end of generation is forbidden behind a complete valid value. Where another
+  engine allows it that is a dispute; where all forbid it the reference itself is the witness.
+- ``stops_too_early``: the end is allowed before a complete value.
+- ``dead_end``: a mask is empty though the end is not allowed; or no completion exists within the
+  limit where another engine has a valid one.
+- ``mask_lies``: what the mask says of a token and what consuming it says differ.
+- ``unfinishable``: the same white space or digit may follow itself up to the limit. RFC 8259 lets
+  both be as long as one likes, but a model that falls into it never ends.
+
+Roll-outs find dead ends and lies by the way (`harness.comparison.position_resolution`). The
+searches here are bounded: a few probes per case and engine, all chosen by the walk alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from harness.comparison.findings import Flaw, Status, flawed
+from harness.comparison.position_resolution import Scene
+from harness.comparison.walk import Position
+from harness.completion.rollout import LIMIT
+from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.lexer import Mode, State
+from harness.protocol import allows
+
+HUNTS = 4
+"""Tokens per case and engine whose completions are looked for though another engine has one."""
+
+BUDGET = 3 * LIMIT
+"""Masks looked at before it stays open whether a token has a completion."""
+
+
+def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list[Flaw]:
+    """What all engines get wrong together about the end of generation; `state` is the text's.
+
+    Where they differ about it the end is a disputed token like any other.
+    """
+    rows = range(len(position.masks))
+    if position.at_end:
+        if any(allows(mask, eos) for mask in position.masks for eos in eos_ids):
+            return []
+        return [Flaw(row, eos_ids[0], "never_stops") for row in rows]
+    if not state.can_end and all(allows(mask, eos_ids[0]) for mask in position.masks):
+        return [Flaw(row, eos_ids[0], "stops_too_early", accepter=row) for row in rows]
+    return []
+
+
+def wrong_steps(
+    position: Position, token: int, refused: Collection[int], empty: Collection[int]
+) -> list[Flaw]:
+    """What the walk's own token shows: engines that refuse it, or that it leads nowhere.
+
+    Args:
+        position: Where the token was consumed.
+        token: A token that the masks of these engines allow.
+        refused: The engines that did not consume it.
+        empty: The engines whose next mask is empty.
+    """
+    kinds = {**dict.fromkeys(refused, "mask_lies"), **dict.fromkeys(empty, "dead_end")}
+    return [
+        Flaw(row, token, kinds[engine])
+        for row, engine in enumerate(position.engines)
+        if engine in kinds
+    ]
+
+
+_BETWEEN = frozenset(
+    {Mode.VALUE, Mode.ITEM_OR_CLOSE, Mode.KEY_OR_CLOSE, Mode.KEY, Mode.COLON, Mode.AFTER}
+)
+_DIGITS = frozenset({Mode.INT, Mode.FRAC})
+
+
+class Probes:
+    """Which probes of a case are still to be made."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._tokens = {
+            "whitespace": _single(vocabulary, (b" ", b"\n", b"\t")),
+            "digits": _single(vocabulary, (b"1", b"0")),
+        }
+        self._asked: set[tuple[int, Mode]] = set()
+        self._found: set[tuple[int, str]] = set()
+        self._hunted: dict[int, int] = {}
+
+    def due(self, state: State, engines: Sequence[int]) -> list[int]:
+        """The engines to probe behind a text in `state`."""
+        sort = _sort_of(state)
+        if not sort:
+            return []
+        return [
+            engine
+            for engine in engines
+            if (engine, state.mode) not in self._asked and (engine, sort) not in self._found
+        ]
+
+    def unfinishable(self, scene: Scene, state: State, engines: Collection[int]) -> None:
+        """Look for engines that let one token follow itself for ever.
+
+        Once per case, engine and kind of place, until one of the sort is found.
+        """
+        sort = _sort_of(state)
+        rows = [row for row, engine in enumerate(scene.findings.engines) if engine in engines]
+        self._asked |= {(engine, state.mode) for engine in engines}
+        for row, times in scene.lengthen(rows, self._tokens[sort], LIMIT).items():
+            for token, count in zip(self._tokens[sort], times, strict=True):
+                if count >= LIMIT:
+                    number = scene.repeated(token, LIMIT - 1)
+                    scene.findings.flaws.append(Flaw(row, token, "unfinishable", number, sort))
+                    self._found.add((scene.findings.engines[row], sort))
+                    break
+
+    def dead_ends(self, scene: Scene) -> None:
+        """Look at a few tokens that one engine completes validly and another never did."""
+        findings = scene.findings
+        never = findings.accepts & (findings.status == Status.NOT_ASKED)
+        never &= scene.cleared[None, :] & ~findings.ends[None, :] & scene.alive[:, None]
+        never &= ~flawed(findings)
+        columns = {}
+        for row, engine in enumerate(findings.engines):
+            left = HUNTS - self._hunted.get(engine, 0)
+            chosen = np.flatnonzero(never[row] & (scene.tries[row] == 0))[: min(left, 1)]
+            if len(chosen):
+                self._hunted[engine] = self._hunted.get(engine, 0) + len(chosen)
+                columns[row] = chosen
+        if columns:
+            scene.hunt(columns, LIMIT, BUDGET)
+
+
+def _sort_of(state: State) -> str:
+    """What could go on for ever behind a text in `state`; empty where nothing is looked for."""
+    if state.mode in _BETWEEN and state.stack:
+        return "whitespace"
+    return "digits" if state.mode in _DIGITS else ""
+
+
+def _single(vocabulary: Vocabulary, texts: Sequence[bytes]) -> tuple[int, ...]:
+    """The first ordinary token for each of `texts` that has one."""
+    found = []
+    for text in texts:
+        ids = [token for token in vocabulary.ids_of(text) if not vocabulary.special[token]]
+        found += ids[:1]
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""Instances as evidence: a case's own instances, fed to every engine beside the walks.
+
+An invalid instance that an engine allows to its end proves a false acceptance; a valid one that it
+refuses proves a false rejection. This reproduces the validation and invalidation errors of
+MaskBench. Instances are fed in the tokenizer's canonical tokens; where the vocabulary does not tell
+them, a refusal proves nothing, since another way to cut the text might have been allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.engines.text_probe import Probed
+from harness.inputs.canonical_tokens import Canonical
+from harness.inputs.cases import Case, styled
+from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.lexer import START, advance
+from harness.validators import judge as rulings
+from harness.validators.judge import Judge, Ruling
+from harness.workers import wire
+
+
+@dataclass(frozen=True)
+class Fed:
+    """One instance as it is fed.
+
+    Attributes:
+        label: What the case says of it, ``valid`` or ``invalid``.
+        text: Its bytes.
+        tokens: Its tokens, end of sequence last.
+        canonical: Whether these are the tokenizer's own.
+        ruling: What the validators say of it: this counts, not the label.
+    """
+
+    label: str
+    text: bytes
+    tokens: tuple[int, ...]
+    canonical: bool
+    ruling: Ruling
+
+
+@dataclass(frozen=True)
+class InstanceVerdict:
+    """What one instance proves about one engine; `token` is the one that was refused, or -1."""
+
+    kind: str
+    reason: str = ""
+    consumed: int = -1
+    token: int = -1
+
+
+def prepare(
+    case: Case,
+    style: str,
+    vocabulary: Vocabulary,
+    canonical: Canonical | None,
+    judge: Judge,
+) -> list[Fed]:
+    """The case's instances, valid ones first, with what the validators say of them."""
+    labelled = [("valid", styled(one, style)) for one in case.valid]
+    labelled += [("invalid", styled(one, style)) for one in case.invalid]
+    said = judge.judge([text for _, text in labelled])
+    fed = []
+    for (label, text), ruling in zip(labelled, said, strict=True):
+        tokens = canonical.tokens(text) if canonical is not None else None
+        cut = vocabulary.encode_greedy(text) if tokens is None else tokens
+        fed.append(Fed(label, text, (*cut, vocabulary.eos), tokens is not None, ruling))
+    return fed
+
+
+def question(fed: Sequence[Fed]) -> tuple[dict[str, str], dict[str, wire.Array]]:
+    """What to ask an engine about `fed`; `text_probe.from_arrays` reads the answer."""
+    return {"do": "probe"}, wire.Ragged.of_ints([one.tokens for one in fed]).arrays("texts")
+
+
+def conclude(one: Fed, way: Probed) -> list[InstanceVerdict]:
+    """What an instance proves about the engine that let it come so far."""
+    whole = way.allowed == len(one.tokens)
+    token = -1 if whole else one.tokens[way.allowed]
+    lie = InstanceVerdict("mask_lies", "", way.allowed, token)
+    if not whole and not way.forbidden:
+        return [lie]
+    found = _of_text(one, way, token)
+    verdicts = [] if found is None else [found]
+    return [*verdicts, lie] if not whole and way.taken else verdicts
+
+
+def _of_text(one: Fed, way: Probed, token: int) -> InstanceVerdict | None:
+    """What follows from the mask having led so far and no farther."""
+    whole = token < 0
+    match one.ruling.verdict:
+        case rulings.CONTESTED:
+            return InstanceVerdict("contested", one.ruling.reason, way.allowed, token)
+        case rulings.UNDECIDED:
+            return InstanceVerdict("unresolved", "undecided", way.allowed, token)
+        case rulings.INVALID:
+            return _of_invalid(one, way) if whole else None
+    return None if whole else _of_valid(one, way, token)
+
+
+def _of_valid(one: Fed, way: Probed, token: int) -> InstanceVerdict:
+    if way.allowed == len(one.tokens) - 1:
+        return InstanceVerdict("never_stops", "", way.allowed, token)
+    if not one.canonical:
+        return InstanceVerdict("unresolved", "unusual_tokenisation", way.allowed, token)
+    return InstanceVerdict("false_rejection", "", way.allowed, token)
+
+
+def _of_invalid(one: Fed, way: Probed) -> InstanceVerdict:
+    state = advance(START, one.text)
+    unfinished = state is not None and not state.can_end
+    kind = "stops_too_early" if unfinished else "false_acceptance"
+    return InstanceVerdict(kind, "", way.allowed)

@@ -1,0 +1,331 @@
+"""The march: masks of the positions ahead, asked for in batches along the likely tokens.
+
+Which token is taken depends on all masks of a position, but where every engine allows all tokens on
+the reference's path it depends on nothing but the position's key. So the tokens are predicted as if
+that were so, and the engines asked for many positions at once; where a prediction fails, what was
+asked beyond it is thrown away. What a caller learns of a position is what it would have learned by
+asking for that position alone.
+
+While a batch is gone through, the engines are already at the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.comparison.walk import WalkKey, likely_token, path_tokens
+from harness.engines.panel import Panel, Walked
+from harness.inputs.vocabulary import Vocabulary
+from harness.workers.mask_buffer import SLOTS
+from harness.workers.outcomes import Failure
+
+_FIRST = 8
+"""Positions in the first batch, and in one behind a prediction that failed."""
+
+NOTHING = -1
+"""The token that leads to the first position."""
+
+Masks = npt.NDArray[np.uint32]
+_Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What the engines say at one position.
+
+    Attributes:
+        engines: Those that came here.
+        failures: What kept the others from it.
+        masks: The masks of those that came, shape ``(e, words)``.
+        allowed: How many tokens each allows, shape ``(e,)``.
+        times: Nanoseconds inside the hosts: to compute the mask, and to consume the token before;
+            shape ``(e, 2)``.
+        differ: Whether any two masks differ.
+        empty: Whether any mask is empty.
+    """
+
+    engines: tuple[int, ...]
+    failures: Mapping[int, Failure]
+    masks: Masks
+    allowed: _Ints
+    times: _Ints
+    differ: bool
+    empty: bool
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The positions that were asked for together, the first of which is number `first`.
+
+    Attributes:
+        tokens: The token that leads to each.
+        engines: Those that were asked.
+        reached: How many of the positions each engine reached.
+        failures: What kept an engine from the next one.
+        masks: Of each engine, shape ``(reached, words)``; shared memory.
+        times: Shape ``(len(tokens), len(engines), 2)``; likewise `allowed`, without the 2.
+        differ: Whether masks differ, for the positions that all reached, shape ``(m,)``.
+    """
+
+    first: int
+    tokens: Sequence[int]
+    engines: tuple[int, ...]
+    reached: Sequence[int]
+    failures: Mapping[int, Failure]
+    masks: tuple[Masks, ...]
+    times: _Ints
+    allowed: _Ints
+    differ: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        first: int,
+        tokens: Sequence[int],
+        ways: Mapping[int, Walked],
+        lost: Mapping[int, Failure],
+    ) -> _Batch:
+        """What engines answered; `lost` are those that could not be asked."""
+        engines = tuple(sorted([*ways, *lost]))
+        reached = [len(ways[engine]) if engine in ways else 0 for engine in engines]
+        failed = {one: way.failure for one, way in ways.items() if way.failure is not None}
+        wide = [ways[engine].wide if engine in ways else _NONE for engine in engines]
+        differ = _differ(wide)
+        times = np.zeros((len(tokens), len(engines), 2), dtype=np.int64)
+        for row, engine in enumerate(engines):
+            if engine in ways:
+                times[: reached[row], row] = ways[engine].times
+        masks = tuple(ways[engine].masks if engine in ways else _NO_MASKS for engine in engines)
+        allowed = _allowed(wide, differ, len(tokens))
+        failures = {**failed, **lost}
+        return cls(first, tokens, engines, reached, failures, masks, times, allowed, differ)
+
+    def holds(self, number: int, token: int, engines: Sequence[int]) -> bool:
+        """Whether it tells of a position behind `token`, of all these engines."""
+        slot = number - self.first
+        if not 0 <= slot < len(self.tokens) or self.tokens[slot] != token:
+            return False
+        if slot < len(self.differ) and engines == self.engines:
+            return True
+        rows = [self.engines.index(one) for one in engines if one in self.engines]
+        return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
+
+    def way(self, engine: int) -> list[int]:
+        """The tokens of the positions that an engine reached."""
+        tokens = self.tokens[: self.reached[self.engines.index(engine)]]
+        return [token for token in tokens if token != NOTHING]
+
+    def at(self, number: int, engines: Sequence[int]) -> Arrived:
+        """What it tells of a position."""
+        slot = number - self.first
+        allowed, times = self.allowed[slot], self.times[slot]
+        if slot < len(self.differ) and len(engines) == len(self.engines):
+            differ = self._differing[slot]
+            masks = np.stack([one[slot] for one in self.masks]) if differ else self._same[slot]
+            return Arrived(self.engines, {}, masks, allowed, times, differ, self._empty[slot])
+        rows = [self.engines.index(one) for one in engines]
+        came = [row for row in rows if slot < self.reached[row]]
+        failures = {
+            self.engines[row]: self.failures[self.engines[row]] for row in rows if row not in came
+        }
+        some = [self.masks[row][slot] for row in came]
+        masks = np.stack(some) if some else _NO_MASKS
+        differ = bool((masks != masks[:1]).any())
+        names = tuple(self.engines[row] for row in came)
+        allowed = allowed[came]
+        empty = not allowed.all()
+        return Arrived(names, failures, masks, allowed, times[came], differ, empty)
+
+    @cached_property
+    def _differing(self) -> list[bool]:
+        differing: list[bool] = self.differ.tolist()
+        return differing
+
+    @cached_property
+    def _empty(self) -> list[bool]:
+        empty: list[bool] = (self.allowed == 0).any(axis=1).tolist()
+        return empty
+
+    @cached_property
+    def _same(self) -> Masks:
+        """The first engine's masks as if they were all engines', where they do not differ."""
+        one = self.masks[0]
+        return np.broadcast_to(one[:, None, :], (len(one), len(self.engines), one.shape[1]))
+
+
+@dataclass
+class _Asked:
+    """A batch that the engines may still be at; `batch` once it was waited for."""
+
+    first: int
+    tokens: Sequence[int]
+    engines: tuple[int, ...]
+    batch: _Batch | None = None
+
+
+_NONE: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
+_NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
+
+
+@dataclass
+class March:
+    """The way of the engines along one reference.
+
+    Args:
+        panel: The engines; those that take part stand at the start of the text.
+        vocabulary: The shared one.
+        key: The walk's.
+        reference: The text.
+        timed: Times what it is entered for: asking for positions and waiting for them.
+    """
+
+    panel: Panel
+    vocabulary: Vocabulary
+    key: WalkKey
+    reference: bytes
+    timed: Callable[[], AbstractContextManager[None]] = nullcontext
+    _batch: _Batch | None = None
+    _ahead: _Asked | None = None
+    _length: int = _FIRST
+    _predicted: dict[tuple[int, int], int] = field(default_factory=dict)
+    _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def path(self, offset: int) -> tuple[int, ...]:
+        """The tokens that go on along the reference from `offset`."""
+        found = self._paths.get(offset)
+        if found is None:
+            found = self._paths[offset] = path_tokens(self.vocabulary, self.reference, offset)
+        return found
+
+    def arrive(
+        self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
+    ) -> Arrived:
+        """Have the engines go on by one token.
+
+        Args:
+            engines: Those that go on, in the order of the run.
+            consumed: The tokens consumed before.
+            offset: Bytes of the reference that are consumed with `token`.
+            token: The token to take; `NOTHING` for the first position.
+        """
+        number = len(consumed) + (token != NOTHING)
+        batch = self._batch
+        if batch is None or not batch.holds(number, token, engines):
+            with self.timed():
+                batch = self._batch = self._next(engines, consumed, offset, token)
+        return batch.at(number, engines)
+
+    def predicted(self, number: int, offset: int) -> int | None:
+        """The `likely_token` of a position at `offset`, if it was predicted."""
+        return self._predicted.get((number, offset))
+
+    def stand_by(self, engines: Sequence[int], consumed: Sequence[int]) -> None:
+        """Bring engines back that failed beyond the present position: it may be asked about.
+
+        They are told of the way as far as it is known, and not asked for a mask on it.
+        """
+        batches = [batch for batch in (self._batch, self._collected()) if batch is not None]
+        for engine in engines:
+            if not self.panel.up(engine):
+                way = list(consumed)
+                for batch in batches:
+                    way[max(batch.first - 1, 0) :] = batch.way(engine)
+                self.panel.recover(engine, way)
+
+    def forget(self) -> None:
+        """An engine was brought back to the present position: ask anew from there."""
+        self._collected()
+        self._batch = self._ahead = None
+
+    def _next(
+        self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
+    ) -> _Batch:
+        """The batch that begins with a position: the one that was asked for, or another."""
+        number = len(consumed) + (token != NOTHING)
+        last, batch = self._batch, self._collected()
+        self._ahead = None
+        steady = last is None or number == last.first + len(last.tokens)
+        self._length = min(2 * self._length, SLOTS) if steady and last is not None else _FIRST
+        if batch is None or not batch.holds(number, token, engines):
+            batch = self._asked(engines, consumed, offset, token)
+        if steady and not batch.failures:
+            self._ask_ahead(batch, offset)
+        return batch
+
+    def _asked(
+        self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
+    ) -> _Batch:
+        """The positions behind the present one, engines that failed beyond it brought back."""
+        number = len(consumed) + (token != NOTHING)
+        lost: dict[int, Failure] = {}
+        for engine in engines:
+            if not self.panel.up(engine):
+                failure = self.panel.recover(engine, consumed)
+                lost |= {} if failure is None else {engine: failure}
+        up = tuple(engine for engine in engines if engine not in lost)
+        tokens = [token, *self._likely(number, offset, self._length - 1)]
+        ways = self.panel.walk(up, tokens, len(consumed))
+        return _Batch.of(number, tokens, ways, lost)
+
+    def _ask_ahead(self, batch: _Batch, offset: int) -> None:
+        """Have the engines walk on behind a batch; `offset` is that of its first position."""
+        offset += sum(len(self.vocabulary.tokens[token]) for token in batch.tokens[1:])
+        number = batch.first + len(batch.tokens)
+        length = min(2 * self._length, SLOTS)
+        tokens = self._likely(number - 1, offset, length)
+        if tokens:
+            self.panel.begin_walk(batch.engines, tokens, number - 1)
+            self._ahead = _Asked(number, tokens, batch.engines)
+
+    def _collected(self) -> _Batch | None:
+        """The batch that was asked for ahead, waited for."""
+        ahead = self._ahead
+        if ahead is None:
+            return None
+        if ahead.batch is None:
+            ways = self.panel.end_walk(ahead.engines)
+            ahead.batch = _Batch.of(ahead.first, ahead.tokens, ways, {})
+        return ahead.batch
+
+    def _likely(self, number: int, offset: int, length: int) -> list[int]:
+        """The tokens that are taken at position `number` and behind it, if all are allowed."""
+        tokens: list[int] = []
+        while len(tokens) < length and offset < len(self.reference):
+            if not (path := self.path(offset)):
+                break
+            token = likely_token(self.key.at(number), path)
+            self._predicted[number, offset] = token
+            tokens.append(token)
+            offset += len(self.vocabulary.tokens[token])
+            number += 1
+        return tokens
+
+
+def _allowed(
+    masks: Sequence[npt.NDArray[np.uint64]], differ: npt.NDArray[np.bool_], positions: int
+) -> _Ints:
+    """How many tokens each engine allows at each position, counted once where masks agree."""
+    allowed = np.zeros((positions, len(masks)), dtype=np.int64)
+    same = np.flatnonzero(~differ)
+    for row, mask in enumerate(masks):
+        at = np.arange(len(mask)) if row == 0 else np.delete(np.arange(len(mask)), same)
+        rest = mask if row == 0 else mask[at]
+        allowed[at, row] = np.bitwise_count(rest).sum(axis=1, dtype=np.uint32)
+        allowed[same, row] = allowed[same, 0]
+    return allowed
+
+
+def _differ(masks: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.bool_]:
+    """In which of the rows that all have any two differ."""
+    rows = min(map(len, masks))
+    first = masks[0][:rows]
+    differ = np.zeros(rows, dtype=np.bool_)
+    for other in masks[1:]:
+        differ |= (first != other[:rows]).any(axis=1)
+    return differ

@@ -1,0 +1,231 @@
+"""Resolvers: prove, for each disputed token of a position, who is wrong about it.
+
+`RolloutResolver` is the original procedure: one roll-out per accepting engine and token.
+`SharedResolver` tries continuations that many tokens share, made from the reference and the
+schema, and proves each token with them on its own: the engine must allow the token and the
+continuation to the end, and the completed text is validated. Where the first completion is
+invalid others follow, because an invalid completion proves only that the engine errs at this
+token or later, while a valid one clears the token and convicts those who forbade it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.comparison.attempts import Tried
+from harness.comparison.findings import Status
+from harness.comparison.position_resolution import Scene
+from harness.comparison.ruling_cache import Columns
+from harness.completion.continuations import Context
+from harness.completion.rollout import LIMIT
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try.
+
+    Attributes:
+        attempts: Invalid completions per engine and token after which no further known
+            continuation is tried.
+        aimed: Situations per position for which continuations are built that avoid the error.
+        rollouts: Roll-outs per situation without success after which the rest is given up.
+        doubts: Roll-outs per engine and position for tokens with only invalid completions.
+        limit: Tokens in a roll-out.
+    """
+
+    attempts: int = 6
+    aimed: int = 24
+    rollouts: int = 8
+    doubts: int = 32
+    limit: int = LIMIT
+
+
+class Resolver(Protocol):
+    """A way to resolve the disputed tokens of one position."""
+
+    name: str
+    one_clears_all: bool
+
+    def resolve(self, scene: Scene, context: Context) -> None:
+        """Fill `scene.findings`."""
+
+
+class RolloutResolver:
+    """One roll-out per accepting engine and disputed token."""
+
+    name = "rollout"
+    one_clears_all = False
+
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
+
+    def resolve(self, scene: Scene, context: Context) -> None:  # noqa: ARG002 - same interface
+        """Fill `scene.findings`."""
+        columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.undecided())}
+        found, ended = scene.roll_out(columns, self.effort.limit)
+        scene.weigh(found)
+        scene.cleared[:] = False  # each engine answers for its own completion
+        scene.conclude(ended)
+
+
+class SharedResolver:
+    """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
+
+    name = "shared"
+    one_clears_all = True
+
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
+
+    def resolve(self, scene: Scene, context: Context) -> None:
+        """Fill `scene.findings`."""
+        situation, lists = _known(scene, context)
+        self._try(scene, situation, lists, self.effort.attempts)
+        self._try_aimed(scene, context, situation)
+        ended = self._roll(scene, situation)
+        scene.conclude(ended)
+
+    def _try(
+        self,
+        scene: Scene,
+        list_of: npt.NDArray[np.int32],
+        lists: Sequence[Sequence[int]],
+        attempts: int,
+    ) -> None:
+        """Try each column's list in order, until valid, exhausted, or `attempts` were invalid."""
+        rank = np.zeros(scene.tries.shape, dtype=np.int32)
+        lengths = np.array([len(one) for one in lists] + [0], dtype=np.int32)
+        before = scene.tries.copy()
+        while True:
+            promising = scene.undecided() & (rank < lengths[list_of][None, :])
+            promising &= scene.tries - before < attempts
+            columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
+            if not columns:
+                return
+            for found in scene.prove(columns, list_of, lists, rank):
+                scene.weigh(found)
+
+    def _try_aimed(self, scene: Scene, context: Context, situation: npt.NDArray[np.int32]) -> None:
+        """Where all was invalid so far: continuations that avoid the error of the first one."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        open_ = scene.undecided() & (scene.first_invalid >= 0)
+        for row, column in np.argwhere(open_).tolist():
+            key = (int(situation[column]), int(scene.first_invalid[row, column]))
+            alike.setdefault(key, []).append(column)
+        list_of = np.full(len(situation), -1, dtype=np.int32)
+        lists: list[list[int]] = []
+        for (_, number), columns in list(alike.items())[: self.effort.aimed]:
+            column = columns[0]
+            tried = scene.findings.completions[number].text
+            texts = context.aimed(scene.bytes[column], tried, scene.errors(column, number))
+            if texts:
+                list_of[columns] = len(lists)
+                lists.append([scene.number(text, "aimed") for text in texts])
+        self._try(scene, list_of, lists, self.effort.attempts)
+
+    def _roll(
+        self, scene: Scene, situation: npt.NDArray[np.int32]
+    ) -> dict[tuple[int, int], Status]:
+        """Roll out what is left, and try each new completion on the tokens around it.
+
+        Tokens without any completion are rolled out until their situation has failed
+        `Effort.rollouts` times; tokens with only invalid ones, that many per situation.
+        """
+        ended: dict[tuple[int, int], Status] = {}
+        tally = _Rolls(scene, situation, self.effort)
+        while columns := tally.next():
+            found, endings = scene.roll_out(columns, self.effort.limit)
+            ended |= endings
+            scene.weigh(found)
+            tally.note(found)
+            # The empty completion of an end of generation would end another token without its end.
+            completions = scene.findings.completions
+            numbers = [number for one in found for number in one.numbers.tolist()]
+            fresh = [number for number in dict.fromkeys(numbers) if completions[number].tokens]
+            if fresh:
+                list_of = np.zeros(len(situation), dtype=np.int32)
+                self._try(scene, list_of, [fresh], len(fresh))
+        return ended
+
+
+class _Rolls:
+    """Which tokens to roll out next: a growing number per engine and situation.
+
+    Tokens without any completion and tokens with only invalid ones have budgets of their own.
+    """
+
+    def __init__(self, scene: Scene, situation: npt.NDArray[np.int32], effort: Effort) -> None:
+        self._scene = scene
+        self._situation = situation
+        self._effort = effort
+        self._rolled = np.zeros(scene.tries.shape, dtype=np.bool_)
+        self._spent: dict[tuple[int, int, bool], int] = {}
+        self._doubts = [effort.doubts] * len(scene.tries)
+        self._width = 1
+
+    def next(self) -> dict[int, Columns]:
+        """Columns by row; empty when there is nothing left to roll out."""
+        undecided, bare = self._scene.undecided(), self._scene.bare()
+        out: dict[int, Columns] = {}
+        for row in range(len(undecided)):
+            fresh = undecided[row] & ~self._rolled[row]
+            chosen = self._within_budget(row, np.flatnonzero(fresh & bare[row]), bare=True)
+            doubted = self._within_budget(row, np.flatnonzero(fresh & ~bare[row]), bare=False)
+            doubted = doubted[: self._doubts[row]]
+            self._doubts[row] -= len(doubted)
+            if chosen or doubted:
+                out[row] = np.array(sorted(chosen + doubted), dtype=np.int64)
+                self._rolled[row, out[row]] = True
+        self._width = min(self._width * 2, self._effort.rollouts)
+        return out
+
+    def note(self, found: Sequence[Tried]) -> None:
+        """Renew the budgets of situations in which a roll-out came to an end, or was valid."""
+        status = self._scene.findings.status
+        for one in found:
+            for column in one.columns.tolist():
+                key = int(self._situation[column])
+                self._spent[one.row, key, True] = 0
+                if status[one.row, column] == Status.VALID:
+                    self._spent[one.row, key, False] = 0
+
+    def _within_budget(self, row: int, columns: Columns, *, bare: bool) -> list[int]:
+        chosen: list[int] = []
+        taken: dict[int, int] = {}
+        for column in columns.tolist():
+            key = int(self._situation[column])
+            spent = self._spent.get((row, key, bare), 0)
+            if spent >= self._effort.rollouts or taken.get(key, 0) >= self._width:
+                continue
+            taken[key] = taken.get(key, 0) + 1
+            self._spent[row, key, bare] = spent + 1
+            chosen.append(column)
+        return chosen
+
+
+def _known(scene: Scene, context: Context) -> tuple[npt.NDArray[np.int32], list[list[int]]]:
+    """The situation of every column, and the completions to try in each."""
+    eos = scene.vocabulary.eos_ids
+    tokens = scene.findings.tokens.tolist()
+    ordinary = [column for column, token in enumerate(tokens) if token not in eos]
+    first = scene.vocabulary.plain_first[scene.findings.tokens[ordinary]]
+    groups, texts = context.group([scene.bytes[column] for column in ordinary], first)
+    situation = np.zeros(len(tokens), dtype=np.int32)
+    situation[ordinary] = groups
+    lists = [[scene.number(text, "reference") for text in one] for one in texts]
+    ends = [column for column, token in enumerate(tokens) if token in eos]
+    if ends:
+        situation[ends] = len(lists)
+        lists.append([scene.number(b"", "reference", ())])
+    return situation, lists
+
+
+RESOLVERS: dict[str, type[SharedResolver | RolloutResolver]] = {
+    "shared": SharedResolver,
+    "rollout": RolloutResolver,
+}

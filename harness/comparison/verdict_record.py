@@ -1,0 +1,296 @@
+"""What one case proves, as rows: verdicts, the completions they rest on, instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.attribution.attribute import Attribution, Force
+from harness.comparison.disputes import Dispute, Tokens
+from harness.comparison.findings import KINDS, Evidence, Findings, Flaw, Verdicts, reason_of
+from harness.comparison.findings import verdicts as proven
+from harness.comparison.instances import Fed, InstanceVerdict, conclude
+from harness.comparison.walk import Position
+from harness.engines.text_probe import Probed
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.lexer import START, advance
+from harness.jsontext.places import place_of
+from harness.runs.tables import Rows, Words
+from harness.validators.judge import VERDICTS
+
+_OPEN = ("contested", "unresolved")
+_FORCED = ("false_rejection", "never_stops")
+"""Kinds whose keyword is the one in force, since no validator names one."""
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The verdicts at a position; engines are rows, completions the findings' own; shapes ``(v,)``.
+
+    `kind` refers to `KINDS`, `reason` to `reasons`, `said` to the findings' evidence; `located` is
+    -1 where there is nothing to say.
+    """
+
+    row: npt.NDArray[np.int64]
+    token: npt.NDArray[np.int32]
+    kind: Words
+    reason: Words
+    accepter: npt.NDArray[np.int64]
+    completion: npt.NDArray[np.int32]
+    said: npt.NDArray[np.int32]
+    dispute: npt.NDArray[np.int64]
+    by_right: npt.NDArray[np.bool_]
+    located: npt.NDArray[np.int8]
+
+
+class VerdictNotes:
+    """Writes the verdicts of one case.
+
+    Args:
+        rows: Where they go.
+        case: The case.
+        names: The engines' names, in the order of the run.
+        vocabulary: The shared one.
+        one_clears_all: The resolver's rule; see `harness.comparison.findings.verdicts`.
+        attribution: Of the case's schema.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        case: Case,
+        names: Sequence[str],
+        vocabulary: Vocabulary,
+        one_clears_all: bool,
+        attribution: Attribution,
+    ) -> None:
+        self.rows = rows
+        self.attribution = attribution
+        self._case = case
+        self._names = names
+        self._vocabulary = vocabulary
+        self._eos_ids = vocabulary.eos_ids
+        self._one_clears_all = one_clears_all
+        self._completions = 0
+
+    def verdicts(
+        self, walk: int, position: Position, disputes: Sequence[Dispute], findings: Findings
+    ) -> None:
+        """What was proven at one position, and the completions that prove it."""
+        lines = self._lines(position, disputes, findings)
+        count = len(lines.row)
+        if not count:
+            return
+        tokens, of_token = np.unique(lines.token, return_inverse=True)
+        categories, forces, force = self._why(position, tokens)
+        stored = self._stored(findings, lines.completion)
+        names = ("", *(self._names[engine] for engine in findings.engines))
+        forced = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _FORCED])
+        evidence = findings.evidence
+        # of a rejection what is in force, of all else what the validators said
+        reasons: list[Force | Evidence] = [*forces, *evidence]
+        why = np.where(forced, force[of_token], len(forces) + lines.said)
+        self.rows.extend(
+            "verdicts",
+            count,
+            case=self._case.id,
+            walk=walk,
+            position=position.number,
+            dispute=lines.dispute,
+            token=lines.token,
+            by_right=lines.by_right,
+            engine=Words(lines.row + 1, names),
+            kind=lines.kind,
+            reason=lines.reason,
+            accepter=Words(lines.accepter + 1, names),
+            completion=stored,
+            keyword=Words(why, [one.keyword for one in reasons]),
+            schema_pointer=Words(why, [one.schema_pointer for one in reasons]),
+            instance_pointer=Words(why, [one.instance_pointer for one in reasons]),
+            category=Words(categories.codes[of_token], categories.words),
+            detail=Words(force[of_token], [one.detail for one in forces]),
+            located=lines.located,
+            jsonschema=Words(lines.said, [one.jsonschema for one in evidence]),
+            jsonschema_rs=Words(lines.said, [one.jsonschema_rs for one in evidence]),
+        )
+
+    def _lines(self, position: Position, disputes: Sequence[Dispute], findings: Findings) -> _Lines:
+        """The verdicts on disputed tokens, then the errors of other kinds."""
+        dispute, by_right = _of_disputes(findings.tokens, disputes, position, self._eos_ids)
+        found = proven(findings, one_clears_all=self._one_clears_all)
+        row, column = found.row, found.column
+        reasons, reason = _reasons(findings, found)
+        located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)
+        located[found.kind != KINDS.index("false_acceptance")] = -1
+        flaws = list(_distinct(findings.flaws))
+        kinds = [*KINDS, *dict.fromkeys(one.kind for one in flaws if one.kind not in KINDS)]
+        words = [*reasons, *dict.fromkeys(one.reason for one in flaws if one.reason not in reasons)]
+        tokens = np.array([one.token for one in flaws], dtype=np.int32)
+        at = np.searchsorted(findings.tokens, tokens)
+        there = np.zeros(len(tokens), dtype=np.bool_)
+        inside = at < len(findings.tokens)
+        there[inside] = findings.tokens[at[inside]] == tokens[inside]
+        at[~there] = len(findings.tokens)
+        return _Lines(
+            _joined(row, [one.row for one in flaws]),
+            _joined(findings.tokens[column], tokens),
+            Words(_joined(found.kind, [kinds.index(one.kind) for one in flaws]), kinds),
+            Words(_joined(reason, [words.index(one.reason) for one in flaws]), words),
+            _joined(found.accepter, [_accepter(one) for one in flaws]),
+            _joined(found.completion, [one.completion for one in flaws]),
+            _joined(findings.said[row, column], [0] * len(flaws)),
+            _joined(dispute[column], np.append(dispute, -1)[at]),
+            _joined(by_right[column], np.append(by_right, True)[at]),
+            _joined(located, [-1] * len(flaws)),
+        )
+
+    def _why(
+        self, position: Position, tokens: npt.NDArray[np.int32]
+    ) -> tuple[Words, list[Force], npt.NDArray[np.int32]]:
+        """What there is to say of each token behind a position's text.
+
+        Returns:
+            The categories, the distinct forces, and which of them each token has.
+        """
+        vocabulary = self._vocabulary
+        ends = np.isin(tokens, np.array(vocabulary.eos_ids, dtype=np.int32))
+        reserved = vocabulary.special[tokens] & ~ends
+        texts = [vocabulary.tokens[token] for token in tokens.tolist()]
+        categories, forces = self.attribution.at(position.text).many(
+            texts, ends=ends.tolist(), reserved=reserved.tolist()
+        )
+        words: dict[str, int] = {}
+        codes = [words.setdefault(one, len(words)) for one in categories]
+        distinct: dict[Force, int] = {}
+        which = [distinct.setdefault(one, len(distinct)) for one in forces]
+        return (
+            Words(np.array(codes, dtype=np.int32), list(words)),
+            list(distinct),
+            np.array(which, dtype=np.int32),
+        )
+
+    def instances(self, fed: Sequence[Fed]) -> None:
+        """The case's own instances, as they are fed to the engines."""
+        for number, one in enumerate(fed):
+            self.rows.add(
+                "instances",
+                case=self._case.id,
+                instance=number,
+                label=one.label,
+                text=one.text,
+                tokens=list(one.tokens),
+                canonical=one.canonical,
+                verdict=VERDICTS[one.ruling.verdict],
+                reason=one.ruling.reason,
+            )
+
+    def instance_verdicts(self, engine: int, fed: Sequence[Fed], ways: Sequence[Probed]) -> None:
+        """What the instances prove about one engine."""
+        for number, (one, way) in enumerate(zip(fed, ways, strict=True)):
+            for verdict in conclude(one, way):
+                self._instance_verdict(engine, number, one, verdict)
+
+    def _instance_verdict(
+        self, engine: int, number: int, one: Fed, verdict: InstanceVerdict
+    ) -> None:
+        vocabulary, ruling = self._vocabulary, one.ruling
+        consumed = one.tokens[: verdict.consumed]
+        prefix = b"".join(vocabulary.tokens[t] for t in consumed if t != vocabulary.eos)
+        state = advance(START, prefix)
+        place = "" if state is None else place_of(state, at_end=len(prefix) == len(one.text))
+        category, force = "", Force("", "", "", "")
+        if verdict.token >= 0 and state is not None:
+            token, end = vocabulary.tokens[verdict.token], verdict.token in vocabulary.eos_ids
+            categories, forces = self.attribution.at(prefix).many([token], ends=[end])
+            category, force = categories[0], forces[0]
+        said = verdict.kind in _FORCED
+        self.rows.add(
+            "instance_verdicts",
+            case=self._case.id,
+            instance=number,
+            engine=self._names[engine],
+            kind=verdict.kind,
+            reason=verdict.reason,
+            consumed=verdict.consumed,
+            token=verdict.token,
+            place=place,
+            keyword=force.keyword if said else ruling.keyword,
+            schema_pointer=force.schema_pointer if said else ruling.schema_pointer,
+            instance_pointer=force.instance_pointer if said else ruling.instance_pointer,
+            category=category,
+            detail=force.detail,
+            located=None,
+            jsonschema=ruling.jsonschema,
+            jsonschema_rs=ruling.jsonschema_rs,
+        )
+
+    def _stored(self, findings: Findings, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The case-wide numbers of completions, which are stored in the order of their use."""
+        used, first = np.unique(numbers, return_index=True)
+        order = used[np.argsort(first, kind="stable")]
+        stored = np.full(len(findings.completions) + 1, -1, dtype=np.int32)
+        for number in order[order >= 0].tolist():
+            stored[number] = self._completions
+            self._completions += 1
+            completion = findings.completions[number]
+            self.rows.add(
+                "completions",
+                case=self._case.id,
+                completion=int(stored[number]),
+                origin=completion.origin,
+                text=completion.text,
+                tokens=list(completion.tokens),
+            )
+        return stored[numbers]
+
+
+def _joined(array: npt.NDArray[Any], more: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array with further values behind it, its type kept."""
+    return np.concatenate([array, np.asarray(more, dtype=array.dtype)])
+
+
+def _accepter(flaw: Flaw) -> int:
+    """The engine (by row) that allows a flaw's completion, -1 without one."""
+    if flaw.accepter >= 0:
+        return flaw.accepter
+    return flaw.row if flaw.completion >= 0 else -1
+
+
+def _reasons(findings: Findings, found: Verdicts) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Why verdicts are contested or unresolved: the words, and which of them each verdict has."""
+    words = {"": 0}
+    which = np.zeros(len(found.row), dtype=np.int32)
+    for at in np.flatnonzero(np.isin(found.kind, [KINDS.index(kind) for kind in _OPEN])).tolist():
+        reason = reason_of(findings, int(found.row[at]), int(found.column[at]))
+        which[at] = words.setdefault(reason, len(words))
+    return list(words), which
+
+
+def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
+    """The first of each kind by engine and token: several completions may show the same error."""
+    first: dict[tuple[int, int, str], Flaw] = {}
+    for flaw in flaws:
+        first.setdefault((flaw.row, flaw.token, flaw.kind), flaw)
+    return first.values()
+
+
+def _of_disputes(
+    tokens: Tokens, disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The dispute of each token, and whether the token was not sampled.
+
+    Not sampled are all tokens of an uncapped dispute, else those that a sample never leaves out.
+    """
+    of_token = np.full(len(tokens), -1, dtype=np.int64)
+    by_right = np.isin(tokens, np.array([*position.path, *eos_ids], dtype=np.int32))
+    for number, dispute in enumerate(disputes):
+        at = np.searchsorted(tokens, dispute.drawn)
+        of_token[at] = number
+        if len(dispute.drawn) == len(dispute.tokens):
+            by_right[at] = True
+    return of_token, by_right

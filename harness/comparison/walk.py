@@ -1,0 +1,126 @@
+"""The walk: the way through a reference, token by token, that all engines take together.
+
+Every choice comes from its own generator, keyed by seed, case, walk and position, so that no
+resolver, cap or panel rule changes which text is walked or how it is cut into tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.completion.rollout import keyed_index
+from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import allows
+
+
+@dataclass(frozen=True)
+class WalkKey:
+    """What names one walk; every random choice in it depends on this and the position."""
+
+    seed: int
+    case: str
+    walk: int = 0
+
+    def at(self, position: int) -> str:
+        """The key of one position."""
+        return f"{self.seed}/{self.case}/{self.walk}/{position}"
+
+
+@dataclass(frozen=True)
+class Position:
+    """One step of a walk, before its token is chosen.
+
+    Attributes:
+        key: The position's key.
+        number: How many tokens were consumed.
+        consumed: The consumed tokens.
+        reference: The reference's bytes.
+        offset: Bytes of the reference that were consumed.
+        path: Tokens that go on along the reference: ordinary tokens whose bytes are a prefix of
+            what remains; at the end, the end-of-sequence ids.
+        engines: The engines judged here.
+        masks: Their masks, shape ``(len(engines), words)``.
+    """
+
+    key: str
+    number: int
+    consumed: tuple[int, ...]
+    reference: bytes
+    offset: int
+    path: tuple[int, ...]
+    engines: tuple[int, ...]
+    masks: npt.NDArray[np.uint32]
+
+    @property
+    def text(self) -> bytes:
+        """The text so far."""
+        return self.reference[: self.offset]
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the whole reference was consumed."""
+        return self.offset == len(self.reference)
+
+    def accepted(self) -> dict[int, tuple[int, ...]]:
+        """Which tokens of the path each engine accepts."""
+        return {
+            engine: tuple(token for token in self.path if allows(mask, token))
+            for engine, mask in zip(self.engines, self.masks, strict=True)
+        }
+
+
+def path_tokens(vocabulary: Vocabulary, reference: bytes, offset: int) -> tuple[int, ...]:
+    """The tokens that go on along the reference from `offset`."""
+    if offset == len(reference):
+        return tuple(vocabulary.eos_ids)
+    return tuple(vocabulary.starts(reference, offset))
+
+
+def choose(position: Position, *, differ: bool = True, predicted: int | None = None) -> int | None:
+    """The token that all engines take: one of the path that all accept; None if there is none.
+
+    Args:
+        position: Where it is taken.
+        differ: Whether any two masks of the position differ.
+        predicted: Its `likely_token`, if that is known.
+    """
+    candidates: Sequence[int] = position.path
+    for mask in position.masks if differ else position.masks[:1]:
+        candidates = [token for token in candidates if allows(mask, token)]
+    if predicted is not None and len(candidates) == len(position.path):
+        return predicted
+    return likely_token(position.key, candidates) if candidates else None
+
+
+def likely_token(key: str, path: Sequence[int]) -> int:
+    """The token that is taken at the position of this key where all of `path` are allowed."""
+    return path[keyed_index(f"{key}/walk", len(path))]
+
+
+def choose_for_most(position: Position) -> int | None:
+    """For the rule of survivors: a token of the path that as many engines as possible accept.
+
+    None when no engine accepts any.
+    """
+    votes: dict[int, int] = dict.fromkeys(position.path, 0)
+    for accepted in position.accepted().values():
+        for token in accepted:
+            votes[token] += 1
+    most = max(votes.values(), default=0)
+    if most == 0:
+        return None
+    candidates = [token for token, count in votes.items() if count == most]
+    return likely_token(position.key, candidates)
+
+
+def accepters(position: Position, token: int) -> tuple[int, ...]:
+    """The engines whose masks allow `token`."""
+    return tuple(
+        engine
+        for engine, mask in zip(position.engines, position.masks, strict=True)
+        if allows(mask, token)
+    )

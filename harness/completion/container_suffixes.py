@@ -1,0 +1,373 @@
+"""How the open containers of a started document may be ended.
+
+For each open container a *plan* says which members or items are still to come: those of the
+reference at the same place, those that are required, or none; hints fill what is missing. The
+plans of all open containers, rendered, are the text behind the value that is being written.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from harness.jsonschemas.approximate_validator import count, listed, types
+from harness.jsonschemas.probable_values import Hints, Variant, property_names
+from harness.jsontext.layout import Layout, layout_of
+from harness.jsontext.lexer import Mode
+from harness.jsontext.partial import (
+    CONTAINER,
+    Cursor,
+    Frame,
+    Frames,
+    load,
+    path_of,
+    settled,
+    trace,
+    unkept,
+    with_value,
+)
+
+MISSING: Final = object()
+_MAX_WAYS = 24
+_MAX_FITS_CACHE = 50_000
+_MAX_HELD_BYTES = 20_000_000
+_MAX_HELD_FRAMES = 20_000
+
+
+class Lead(Enum):
+    """What stands before the first member or item still to come of the innermost container."""
+
+    AFTER = "a value: a comma comes first"
+    FRESH = "the opening bracket: no comma"
+    NEED = "a comma: one more must come"
+
+
+class Keep(Enum):
+    """Which members and items of the reference a plan takes over."""
+
+    BEHIND = "those behind the last that is written"
+    ALL = "all that are not written"
+    NONE = "none; what is required is made from hints"
+    NOTHING = "none, and nothing is added"
+
+
+class Plan(NamedTuple):
+    """One way to end every open container."""
+
+    keep: Keep
+    way: int = 0
+    """Which of the variants of the schema to follow."""
+
+
+PLANS: Final = (
+    Plan(Keep.BEHIND),
+    Plan(Keep.NONE),
+    Plan(Keep.BEHIND, 1),
+    Plan(Keep.NONE, 1),
+    Plan(Keep.ALL),
+    Plan(Keep.NONE, 2),
+    Plan(Keep.NONE, 3),
+    Plan(Keep.NOTHING),
+)
+
+
+class Endings:
+    """The endings for one schema and one reference; answers are memoised.
+
+    Args:
+        hints: The hints for the schema.
+        reference: The reference's JSON text.
+
+    Raises:
+        ValueError: The reference is not JSON.
+    """
+
+    def __init__(self, hints: Hints, reference: bytes) -> None:
+        self.hints = hints
+        self.reference = reference
+        self.layout = layout_of(reference)
+        self.value = load(reference)
+        self._ends = _value_ends(reference)
+        self._canonical: dict[Frames, Frames] = {}
+        self._slots: dict[Frames, list[Any]] = {}
+        self._variants: dict[Frames, tuple[Variant, ...]] = {}
+        self._remaining: dict[tuple[Frames, Plan], list[Any]] = {}
+        self._texts: dict[tuple[Frames, Lead, Plan], bytes] = {}
+        self._tails: dict[tuple[Frames, Lead], tuple[bytes, ...]] = {}
+        self._fits: dict[tuple[int, int], tuple[Any, bool]] = {}
+        self._held = 0
+
+    def trim(self) -> None:
+        """Forget what was memoised of passed positions once it is much."""
+        if self._held > _MAX_HELD_BYTES or len(self._canonical) > _MAX_HELD_FRAMES:
+            self._held = 0
+            for memo in (
+                self._canonical,
+                self._slots,
+                self._variants,
+                self._remaining,
+                self._texts,
+                self._tails,
+            ):
+                memo.clear()
+
+    def slot_schemas(self, frames: Frames) -> list[Any]:
+        """The schemas of what is written next in the innermost container, or of the root."""
+        if not frames:
+            return [self.hints.root]
+        slot = frames[-1].slot
+        if slot is None:
+            return []
+        if frames not in self._slots:
+            children = [self.hints.child(way, slot) for way in self.variants(frames)]
+            kept = {id(child): child for child in children if child is not False}
+            self._slots[frames] = list(kept.values())
+        return self._slots[frames]
+
+    def variants(self, frames: Frames) -> tuple[Variant, ...]:
+        """The variants of the innermost container that agree with its scalar members."""
+        top = frames[-1]
+        base = (*frames[:-1], top._replace(key=None, size=0))
+        if base not in self._variants:
+            outer = self.slot_schemas(frames[:-1])
+            ways = [way for schema in outer for way in self.hints.variants(schema)]
+            kind = "object" if top.is_object else "array"
+            ways = [way for way in ways if kind in (types(way) or (kind,))][:_MAX_WAYS]
+            if len(ways) > 1:
+                ways = [way for way in ways if self._agrees(way, top.members)] or ways
+            self._variants[base] = tuple(ways) or ({},)
+        return self._variants[base]
+
+    def canonical(self, frames: Frames) -> Frames:
+        """The frames with names and values that decide nothing replaced by placeholders."""
+        if frames not in self._canonical:
+            out: Frames = ()
+            for frame in frames:
+                out = (*out, self._plainer(out, frame) if frame.is_object else frame)
+            self._canonical[frames] = out
+        return self._canonical[frames]
+
+    def _plainer(self, outer: Frames, frame: Frame) -> Frame:
+        ways = self.variants((*outer, Frame(is_object=True)))
+        telling, names = len(ways) > 1, self._known_names(outer, ways)
+        out = []
+        for at, (name, value) in enumerate(frame.members):
+            tells = telling and (names is None or name in names)
+            plain = name if _may_matter(name, names) else f"\x00{at}"
+            out.append((plain, value if tells else CONTAINER))
+        key = frame.key
+        if key is not None and not _may_matter(key, names):
+            key = f"\x00{len(out)}"
+        return Frame(True, tuple(out), key=key)
+
+    def _known_names(self, outer: Frames, ways: tuple[Variant, ...]) -> set[str] | None:
+        """The names that a plan may use; None when that cannot be said beforehand."""
+        if any("patternProperties" in way or "propertyNames" in way for way in ways):
+            return None
+        source = self.reference_at(path_of((*outer, Frame(is_object=True))))
+        names = set(property_names(ways)).union(source if isinstance(source, dict) else ())
+        for way in ways:
+            rules = way.get("dependentRequired", way.get("dependencies"))
+            names.update(rules if isinstance(rules, dict) else ())
+        return names
+
+    def _agrees(self, way: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
+        pairs = ((self.hints.child(way, name), unkept(value)) for name, value in members)
+        return all(value is CONTAINER or self.hints.fits(part, value) for part, value in pairs)
+
+    def reference_at(self, path: tuple[str | int, ...], *, exact: bool = False) -> Any:
+        """The reference's value at `path`, or `MISSING`.
+
+        Where the reference's array is shorter, its last item serves, unless `exact`.
+        """
+        here = self.value
+        for key in path:
+            if isinstance(here, dict) and key in here:
+                here = here[key]
+            elif isinstance(here, list) and here and isinstance(key, int):
+                if exact and key >= len(here):
+                    return MISSING
+                here = here[min(key, len(here) - 1)]
+            else:
+                return MISSING
+        return here
+
+    def fits(self, schema: Any, value: Any) -> bool:
+        """`Hints.fits`, remembered for containers, which are those of the reference."""
+        if not isinstance(value, list | dict) or not isinstance(schema, dict):
+            return self.hints.fits(schema, value)
+        mark = (id(schema), id(value))
+        if mark not in self._fits:
+            if len(self._fits) > _MAX_FITS_CACHE:
+                self._fits.clear()
+            self._fits[mark] = ((schema, value), self.hints.fits(schema, value))
+        return self._fits[mark][1]
+
+    def tails(self, frames: Frames, lead: Lead) -> tuple[bytes, ...]:
+        """The texts that end all containers, likeliest first, whitespace before the first out.
+
+        Behind a comma (`Lead.NEED`) the text begins with the member itself.
+        """
+        mark = (frames, lead)
+        if mark not in self._tails:
+            found = [self._tail(frames, lead, plan) for plan in PLANS]
+            end = self._ends.get(_shape(frames))
+            if end is not None and lead is Lead.AFTER:
+                found.insert(0, self.reference[end:])
+            self._tails[mark] = tuple(dict.fromkeys(found))
+            self._held += sum(map(len, self._tails[mark]))
+        return self._tails[mark]
+
+    def _tail(self, frames: Frames, lead: Lead, plan: Plan) -> bytes:
+        parts = []
+        while frames:
+            mark = (frames, lead, plan)
+            if mark not in self._texts:
+                self._texts[mark] = self._close(frames, lead, plan)
+                self._held += len(self._texts[mark])
+            parts.append(self._texts[mark])
+            frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
+        return b"".join(parts)
+
+    def _close(self, frames: Frames, lead: Lead, plan: Plan) -> bytes:
+        top, depth = frames[-1], len(frames)
+        rest = self.remaining(frames, plan)
+        if top.is_object:
+            if lead is Lead.NEED and not rest:
+                rest = self._one_more(frames, plan)
+            parts = [self.layout.member(name, value, depth) for name, value in rest]
+        else:
+            parts = [self.layout.dump(value, depth) for value in rest]
+        return close_text(self.layout, depth, parts, lead, is_object=top.is_object)
+
+    def _one_more(self, frames: Frames, plan: Plan) -> list[tuple[str, Any]]:
+        """A member for an object that has just had a comma but needs nothing.
+
+        The later plans take a name that is not declared, which may offend less.
+        """
+        ways = self.variants(frames)
+        way = ways[plan.way % len(ways)]
+        source = self.reference_at(path_of(frames))
+        taken = frames[-1].names
+        if plan.way > 1:
+            taken |= frozenset(property_names([way]))
+            source = None
+        for name, value in source.items() if isinstance(source, dict) else ():
+            if name not in taken and self.fits(self.hints.child(way, name), value):
+                return [(name, value)]
+        fresh = self.hints.fresh_name(way, taken) or "_" * (1 + max(map(len, taken), default=0))
+        values = self.hints.examples(self.hints.child(way, fresh), 1)
+        return [(fresh, values[0] if values else None)]
+
+    def remaining(self, frames: Frames, plan: Plan) -> list[Any]:
+        """The members (name and value) or items of the innermost container still to come."""
+        if plan.keep is Keep.NOTHING:
+            return []
+        mark = (frames, plan)
+        if mark not in self._remaining:
+            ways = self.variants(frames)
+            way = ways[plan.way % len(ways)]
+            make = self._members if frames[-1].is_object else self._items
+            self._remaining[mark] = make(frames, plan.keep, way)
+        return self._remaining[mark]
+
+    def _members(self, frames: Frames, keep: Keep, way: Variant) -> list[Any]:
+        top = frames[-1]
+        have = dict(top.members)
+        source = self.reference_at(path_of(frames))
+        names = list(source) if isinstance(source, dict) else []
+        required = set(listed(way.get("required")))
+        last = max((at for at, name in enumerate(names) if name in have), default=-1)
+        out = {}
+        for at, name in enumerate(names):
+            wanted = keep is Keep.ALL or (keep is Keep.BEHIND and at > last) or name in required
+            if wanted and name not in have and self.fits(self.hints.child(way, name), source[name]):
+                out[name] = source[name]
+        out = self._without_excess(way, len(have), out, required)
+        for name, value in self.hints.missing(way, {**have, **out}):
+            out[name] = value
+        return in_order(out, property_names([way]), names)
+
+    @staticmethod
+    def _without_excess(
+        way: Variant, have: int, out: dict[str, Any], required: set[Any]
+    ) -> dict[str, Any]:
+        high = count(way.get("maxProperties"))
+        spare = [name for name in out if name not in required]
+        while high is not None and spare and have + len(out) > high:
+            del out[spare.pop()]
+        return out
+
+    def _items(self, frames: Frames, keep: Keep, way: Variant) -> list[Any]:
+        size = frames[-1].size
+        source = self.reference_at(path_of(frames))
+        known = source if isinstance(source, list) else []
+        out = []
+        for at, item in enumerate(known[size:] if keep is not Keep.NONE else [], start=size):
+            if not self.fits(self.hints.child(way, at), item):
+                break
+            out.append(item)
+        high = count(way.get("maxItems"))
+        if high is not None:
+            out = out[: max(0, high - size)]
+        have = (known[:size] + [None] * size)[:size] + out
+        return out + self.hints.more_items(way, have)
+
+
+def close_text(
+    layout: Layout, depth: int, parts: list[bytes], lead: Lead, *, is_object: bool
+) -> bytes:
+    """The text that ends the innermost of `depth` containers with the given members or items."""
+    bracket = b"}" if is_object else b"]"
+    if lead is Lead.FRESH and not parts:
+        return bracket
+    start = {
+        Lead.AFTER: b"," + layout.between(depth) if parts else b"",
+        Lead.FRESH: layout.edge(depth),
+        Lead.NEED: b"",
+    }[lead]
+    inner = (b"," + layout.between(depth)).join(parts)
+    return start + inner + layout.edge(depth - 1) + bracket
+
+
+def in_order(
+    members: dict[str, Any], declared: list[str], reference: list[str]
+) -> list[tuple[str, Any]]:
+    """The members in the reference's order, others put in where the declarations have them."""
+    rank = {name: at for at, name in enumerate(declared)}
+    out = [name for name in reference if name in members]
+    for name in (name for name in members if name not in set(reference)):
+        place = rank.get(name, len(rank))
+        behind = (at for at, other in enumerate(out) if rank.get(other, len(rank)) > place)
+        out.insert(next(behind, len(out)), name)
+    return [(name, members[name]) for name in out]
+
+
+def _may_matter(name: str, known: set[str] | None) -> bool:
+    # Short names and those of underscores are what fresh names look like.
+    return known is None or name in known or len(name) < 3 or name[0] in "_\x00"
+
+
+def _shape(frames: Frames) -> Frames:
+    """The frames without the values of their members."""
+    return tuple(
+        frame._replace(members=tuple((name, CONTAINER) for name, _ in frame.members))
+        for frame in frames
+    )
+
+
+def _value_ends(reference: bytes) -> dict[Frames, int]:
+    """Where each value of the reference ends, by the frames behind it."""
+    ends: dict[Frames, int] = {}
+    cursor, at = Cursor(), 0
+    for end, here in trace(cursor, reference):
+        if here is None:
+            break
+        if cursor.mode.in_number and not here.mode.in_number:
+            ends.setdefault(_shape(settled(cursor).frames), at)
+        if here.mode in (Mode.AFTER, Mode.DONE):
+            ends.setdefault(_shape(here.frames), end)
+        cursor, at = here, end
+    if cursor.mode.in_number:
+        ends.setdefault((), at)
+    return ends

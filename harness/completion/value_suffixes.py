@@ -1,0 +1,258 @@
+"""How the key or value that is being written may be finished.
+
+A head is the text up to the end of that value, and the open containers behind it; the endings
+then say what follows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator
+from typing import Any, Final, NamedTuple
+
+from harness.completion.container_suffixes import MISSING, Endings, Keep, Lead, Plan
+from harness.completion.literal_suffixes import (
+    Progress,
+    StringRule,
+    StringSlot,
+    first_characters,
+    least_rest,
+    number_rests,
+    spelled_rest,
+)
+from harness.jsonschemas.approximate_validator import count, listed, types
+from harness.jsonschemas.format_patterns import FORMAT_PATTERNS
+from harness.jsonschemas.patterns import pattern
+from harness.jsonschemas.probable_values import Variant, distinct, property_names
+from harness.jsontext.lexer import Mode
+from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with_value
+
+MAX_HEADS: Final = 14
+_MAX_HELD = 5000
+_ANY_VALUES: Final[tuple[Any, ...]] = (None, 1, "", {}, [])
+_EXAMPLES = 4
+_MAX_RULES = 4
+_MAX_LEAST = 5000
+_LITERALS: Final = {ord("t"): True, ord("f"): False, ord("n"): None}
+
+
+class Head(NamedTuple):
+    """A text that finishes what is being written."""
+
+    text: bytes
+    frames: Frames
+    """The open containers behind it."""
+    lead: Lead = Lead.AFTER
+
+
+class Heads:
+    """The heads for one schema and one reference."""
+
+    def __init__(self, endings: Endings) -> None:
+        self._endings = endings
+        self._hints = endings.hints
+        self._layout = endings.layout
+        self._string_slots: dict[Hashable, StringSlot] = {}
+        self._values: dict[Frames, list[Any]] = {}
+
+    def trim(self) -> None:
+        """Forget what was memoised of passed positions once it is much."""
+        for memo in (self._string_slots, self._values):
+            if len(memo) > _MAX_HELD:
+                memo.clear()
+
+    def heads(self, cursor: Cursor, progress: Progress | None = None) -> list[Head]:
+        """The heads for what `cursor` is in the middle of, likeliest first.
+
+        Args:
+            cursor: Where the text stands.
+            progress: The progress of the string that it is in, when known.
+        """
+        match cursor.mode:
+            case Mode.AFTER | Mode.DONE:
+                found = [Head(b"", cursor.frames)]
+            case Mode.KEY_STRING:
+                found = list(self._keys(cursor, progress))
+            case Mode.STRING:
+                found = list(self._strings(cursor, progress))
+            case Mode.LITERAL:
+                value = _LITERALS[cursor.atom[0]]
+                rest = json.dumps(value).encode()[len(cursor.atom) :]
+                found = [Head(rest, with_value(cursor.frames, value))]
+            case mode if mode.in_number:
+                found = list(self._numbers(cursor))
+            case _:
+                found = list(self._between(cursor))
+        canonical = self._endings.canonical
+        found = [head._replace(frames=canonical(head.frames)) for head in found[:MAX_HEADS]]
+        return list(dict.fromkeys(found))
+
+    def _between(self, cursor: Cursor) -> Iterator[Head]:
+        """The heads where a key, a colon or a value must come."""
+        frames, depth = cursor.frames, len(cursor.frames)
+        mode = cursor.mode
+        space = b"" if cursor.spaced else self._layout.between(depth)
+        if mode is Mode.KEY:
+            yield Head(space, frames, Lead.NEED)
+            return
+        if mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE):
+            yield Head(b"", frames, Lead.FRESH)
+            if mode is Mode.KEY_OR_CLOSE:
+                return
+            space = b"" if cursor.spaced else self._layout.edge(depth)
+        elif mode is Mode.COLON:
+            space = b":" + self._layout.colon
+        elif not frames:
+            space = b""
+        elif frames[-1].is_object:
+            space = b"" if cursor.spaced else self._layout.colon
+        for value in self.values(frames):
+            yield self._whole(space, frames, value)
+
+    def _whole(self, before: bytes, frames: Frames, value: Any) -> Head:
+        text = before + self._layout.dump(value, len(frames))
+        return Head(text, with_value(frames, value))
+
+    def values(self, frames: Frames) -> list[Any]:
+        """Values for what is written next in the innermost container."""
+        if frames not in self._values:
+            self._values[frames] = self._find_values(frames)
+        return self._values[frames]
+
+    def _find_values(self, frames: Frames) -> list[Any]:
+        schemas = self._endings.slot_schemas(frames)
+        examples = [self._hints.examples(schema, _EXAMPLES) for schema in schemas]
+        out = [v for row in range(_EXAMPLES) for some in examples for v in some[row : row + 1]]
+        slot = [frames[-1].slot] if frames else []
+        path = (*path_of(frames), *(key for key in slot if key is not None))
+        own = self._endings.reference_at(path, exact=True)
+        if own is not MISSING:
+            fitting = any(self._endings.fits(schema, own) for schema in schemas)
+            out.insert(0 if fitting else 1, own)
+        elif (near := self._endings.reference_at(path)) is not MISSING:
+            out.insert(1, near)
+        return distinct(out or _ANY_VALUES)
+
+    def _numbers(self, cursor: Cursor) -> Iterator[Head]:
+        schemas = self._endings.slot_schemas(cursor.frames)
+
+        def fits(value: Any) -> bool:
+            return any(self._hints.fits(schema, value) for schema in schemas)
+
+        written = cursor.atom.decode()
+        texts = [self._layout.dump(value, 0).decode() for value in self.values(cursor.frames)]
+        known = [text[len(written) :] for text in texts if text.startswith(written)]
+        for rest in [*known, *number_rests(cursor.atom, cursor.mode, fits)]:
+            if rest and rest[0] not in "0123456789.eE+-":
+                continue
+            value = parse_number(written + rest)
+            yield Head(rest.encode(), with_value(cursor.frames, value))
+
+    def _strings(self, cursor: Cursor, progress: Progress | None) -> Iterator[Head]:
+        slot = self.string_slot(cursor.frames, Mode.STRING)
+        pending = cursor.state.part
+        written = cursor.written
+        for rest in slot.rests(progress or slot.begin(written), pending):
+            text = spelled_rest(pending, rest, self._layout)
+            if text is not None:
+                yield Head(text + b'"', with_value(cursor.frames, written + rest))
+        yield Head(least_rest(pending) + b'"', with_value(cursor.frames, written))
+
+    def _keys(self, cursor: Cursor, progress: Progress | None) -> Iterator[Head]:
+        frames = cursor.frames
+        slot = self.string_slot(frames, Mode.KEY_STRING)
+        pending, written = cursor.state.part, cursor.written
+        taken = frames[-1].names
+        rests = list(slot.rests(progress or slot.begin(written), pending))
+        rests += [char + "_" for char in first_characters(pending)]
+        names = [rest for rest in dict.fromkeys(rests) if written + rest not in taken]
+        if not names:
+            longest = max(map(len, taken), default=0)
+            names = [char + "_" * longest for char in first_characters(pending)]
+        spelt = ((rest, spelled_rest(pending, rest, self._layout)) for rest in names)
+        found = [(rest, text) for rest, text in spelt if text is not None][:MAX_HEADS]
+        later: list[Head] = []
+        for at, (rest, text) in enumerate(found):
+            inner = (*frames[:-1], frames[-1]._replace(key=written + rest))
+            before = text + b'":' + self._layout.colon
+            heads = [self._whole(before, inner, value) for value in self.values(inner)]
+            yield heads[0]
+            later += heads[1 : 4 if at < 2 else 2]
+        yield from later
+        if not found:
+            # No spelling is left that stands for a character: a lone surrogate, never valid.
+            text = least_rest(pending) + b'__": ' + self._layout.dump(None, 0)
+            yield Head(text, with_value((*frames[:-1], frames[-1]._replace(key="\x00")), None))
+
+    def string_slot(self, frames: Frames, mode: Mode) -> StringSlot:
+        """What a key (`Mode.KEY_STRING`) or a string value should be at this place."""
+        mark = (frames, mode)
+        if mark not in self._string_slots:
+            make = self._key_slot if mode is Mode.KEY_STRING else self._value_slot
+            self._string_slots[mark] = make(frames)
+        return self._string_slots[mark]
+
+    def _value_slot(self, frames: Frames) -> StringSlot:
+        schemas = self._endings.slot_schemas(frames)
+        ways = [way for schema in schemas for way in self._hints.variants(schema)]
+        ways = [way for way in ways if "string" in (types(way) or ("string",))]
+        values = [value for value in self.values(frames) if isinstance(value, str)]
+        chosen = [value for way in ways for value in _choices(way)]
+        targets = tuple(dict.fromkeys([*values[:1], *chosen, *values]))
+        free = [way for way in ways if not _choices(way)]
+        rules = [rule for way in free for rule in _rules(way)]
+        sample = next((value for value in values if _unreadable(free)), None)
+        leasts = [min(count(way.get("minLength")) or 0, _MAX_LEAST) for way in free]
+        least = min(leasts, default=0)
+        return StringSlot(targets, tuple(dict.fromkeys(rules))[:_MAX_RULES], least, sample)
+
+    def _key_slot(self, frames: Frames) -> StringSlot:
+        ways = self._endings.variants(frames)
+        taken = frames[-1].names
+        source = self._endings.reference_at(path_of(frames))
+        behind = self._endings.remaining(frames, Plan(Keep.BEHIND))
+        names = [name for name, _ in behind]
+        names += list(source) if isinstance(source, dict) else []
+        names += property_names(ways)
+        for way in ways:
+            rules = way.get("propertyNames")
+            some = self._hints.examples(rules, 8) if isinstance(rules, dict) else []
+            names += [name for name in some if isinstance(name, str)]
+        targets = [name for name in dict.fromkeys(names) if name not in taken]
+        return StringSlot((*targets, *taken), self._key_rules(ways))
+
+    def _key_rules(self, ways: tuple[Variant, ...]) -> tuple[StringRule, ...]:
+        rules: dict[StringRule, None] = {}
+        for way in ways:
+            names = way.get("propertyNames")
+            if isinstance(names, dict):
+                for inner in self._hints.variants(names):
+                    rules.update(dict.fromkeys(_rules(inner)))
+            expressions = way.get("patternProperties")
+            for expression in expressions if isinstance(expressions, dict) else ():
+                automaton = pattern(expression) if isinstance(expression, str) else None
+                if automaton is not None:
+                    rules[StringRule(automaton, 0)] = None
+        return tuple(rules)[:_MAX_RULES]
+
+
+def _choices(way: Variant) -> list[str]:
+    values = [way["const"]] if "const" in way else listed(way.get("enum"))
+    return [value for value in values if isinstance(value, str)]
+
+
+def _rules(way: Variant) -> list[StringRule]:
+    low = min(count(way.get("minLength")) or 0, _MAX_LEAST)
+    expressions = (way.get("pattern"), FORMAT_PATTERNS.get(str(way.get("format"))))
+    automata = (pattern(text) for text in expressions if isinstance(text, str))
+    return [StringRule(automaton, low) for automaton in automata if automaton is not None]
+
+
+def _unreadable(ways: list[Variant]) -> bool:
+    """Whether a pattern or a format decides that no automaton stands for."""
+    for way in ways:
+        if isinstance(way.get("pattern"), str) and pattern(way["pattern"]) is None:
+            return True
+        if isinstance(way.get("format"), str) and way["format"] not in FORMAT_PATTERNS:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Engines: specs, environments, the hosts that serve them, and what is kept of their work."""

@@ -1,0 +1,447 @@
+"""Lanes: worker processes that run cases on panels of their own.
+
+A lane has more panels than one: while a case is walked on one of them, the schema of another case
+is compiled on the next. Which case is walked next depends on which schema is compiled, so that one
+that takes minutes holds up nothing but itself.
+
+The main process hands out cases one at a time and is told when each is stored; rows go from the
+lane to the disk and never pass through the main process. A lane that dies is replaced by one that
+takes a single case at a time; a case that takes its lane down three times is stored as that and
+left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from harness.comparison.case_run import CaseRun, Rules
+from harness.comparison.resolvers import RESOLVERS, Effort
+from harness.engines.panel import Limits, Panel
+from harness.engines.slow_schemas import SlowSchemas
+from harness.engines.specs import EngineSpec
+from harness.errors import MaskcourtError, UsageError
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary import Vocabulary
+from harness.runs.directory import RunDirectory
+from harness.runs.tables import Rows
+from harness.validators.judge import Judge
+from harness.workers import wire
+from harness.workers.host_process import die_with_parent
+from harness.workers.hosts import wait
+from harness.workers.outcomes import Failure
+
+MAX_DEATHS = 3
+"""A case that took down its lane this often is left."""
+
+PANEL_BYTES = 4 << 30
+"""What a panel's hosts and their share of a lane need at most, as a rule: three engines on
+MaskBench reached 3.7 GiB."""
+
+_LOOK = 0.05
+"""Seconds between two looks after compilations."""
+
+
+@dataclass(frozen=True)
+class LaneSettings:
+    """All that a lane needs to know, small enough to be sent to another process or machine."""
+
+    specs: tuple[EngineSpec, ...]
+    vocabulary_path: str
+    limits: Limits
+    rules: Rules
+    resolver: str = "shared"
+    effort: Effort = field(default_factory=Effort)
+    slow_schemas: str | None = None
+    """Directory of what is remembered of slow compilations; None remembers nothing."""
+    compiled: str | None = None
+    """Directory of compilations that are kept; None keeps none."""
+    ahead: int = 0
+    """Cases whose schemas are compiled while another one is walked; each takes hosts of its own."""
+
+
+@dataclass(frozen=True)
+class CaseDone:
+    """One case was stored: what progress needs to know of it."""
+
+    ordinal: int
+    case: str
+    status: str
+    positions: int
+    disputed_tokens: int
+
+
+class Lane:
+    """Panels, a judge and the vocabulary: what runs cases, in whichever process."""
+
+    def __init__(self, settings: LaneSettings) -> None:
+        self.vocabulary = Vocabulary.load(settings.vocabulary_path)
+        self.judge = Judge(settings.limits.memory)
+        resolver = RESOLVERS[settings.resolver](settings.effort)
+        slow = _remembered(settings, self.vocabulary)
+        self.runners: list[CaseRun] = []
+        for _ in range(1 + settings.ahead):
+            words = self.vocabulary.words
+            panel = Panel(
+                settings.specs,
+                settings.vocabulary_path,
+                words,
+                settings.limits,
+                slow,
+                settings.compiled,
+            )
+            panel.meanwhile = self._look_after
+            self.runners.append(
+                CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
+            )
+        self._begun: list[CaseRun] = []
+        self._looked = 0.0
+
+    @property
+    def panel(self) -> Panel:
+        """The first of the panels."""
+        return self.runners[0].panel
+
+    def begin(self, runner: CaseRun, case: Case) -> None:
+        """Have the schema of a case compiled on one of `runners` that is free."""
+        runner.begin(case)
+        self._begun.append(runner)
+
+    def next(self) -> CaseRun:
+        """The first of those begun whose schema is compiled, waited for; it is begun no longer."""
+        while True:
+            for runner in self._begun:
+                if runner.ready():
+                    self._begun.remove(runner)
+                    return runner
+            wait([host for runner in self._begun for host in runner.panel.busy()], 0.1)
+
+    def _look_after(self) -> None:
+        """Go on with compilations, and watch their limits, while another case is at work."""
+        now = time.monotonic()
+        if now - self._looked >= _LOOK:
+            self._looked = now
+            for runner in self._begun:
+                runner.ready()
+
+    def open(self) -> list[Mapping[str, Any]]:
+        """Start the engines and check that they hold the vocabulary; what each says it is.
+
+        Raises:
+            UsageError: An engine does not start, or holds another vocabulary.
+        """
+        for index, failure in self.panel.open().items():
+            output = self.panel.output(index).strip().splitlines()
+            raise UsageError(
+                f"engine {self.panel.specs[index].name!r} does not start: {failure.message}",
+                output[-1] if output else "is it installed in this environment?",
+            )
+        for index, answer in self.panel.check().items():
+            self._check(index, answer)
+        return list(self.panel.infos)
+
+    def close(self) -> None:
+        """End all hosts."""
+        for runner in self.runners:
+            runner.panel.close()
+        self.judge.close()
+
+    def _check(self, index: int, answer: wire.Message | Failure) -> None:
+        name = self.panel.specs[index].name
+        if not isinstance(answer, wire.Message):
+            raise UsageError(
+                f"engine {name!r} cannot be asked for its vocabulary: {answer.message}"
+            )
+        info, asked = self.panel.infos[index], self.panel.specs[index].version
+        if asked is not None and Version(asked) != Version(info["version"]):
+            raise UsageError(f"engine {name!r} started as version {info['version']}")
+        if info["sha256"] != self.vocabulary.sha256 or info["words"] != self.vocabulary.words:
+            raise UsageError(f"engine {name!r} loaded another vocabulary")
+        wrong = answer.head["wrong"]
+        if wrong and not answer.head["on_purpose"]:
+            raise UsageError(
+                f"engine {name!r} holds other bytes than the vocabulary for tokens {wrong[:20]}",
+                "its masks would be about other texts; this is a defect of the adapter",
+            )
+        self.panel.infos[index] |= {"asked": answer.head["asked"], "other_bytes": len(wrong)}
+
+
+def serve(
+    lane: Lane,
+    run: RunDirectory,
+    take: Callable[[], tuple[int, Case] | None],
+    done: Callable[[CaseDone], None],
+) -> None:
+    """Run cases until there are no more.
+
+    Args:
+        lane: An open lane.
+        run: Where each case is stored as soon as it is done.
+        take: Called when the lane has room for a case; None when there are no more.
+        done: Called for every stored case, not always in the order in which they were taken.
+
+    Raises:
+        MaskcourtError: The rows cannot be written.
+    """
+    free = list(lane.runners)
+    begun: dict[CaseRun, tuple[int, Case]] = {}
+    more = True
+    while more or begun:
+        while more and free:
+            job = take()
+            more = job is not None
+            if job is not None:
+                runner = free.pop(0)
+                lane.begin(runner, job[1])
+                begun[runner] = job
+        if begun:
+            runner = lane.next()
+            done(_finished(runner, run, *begun.pop(runner)))
+            free.append(runner)
+
+
+def _finished(runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
+    """Run a case that was begun and store it; an error of the harness itself is stored as such."""
+    try:
+        rows = runner.finish()
+    except MaskcourtError:
+        raise
+    except Exception:  # noqa: BLE001 - one case must not end the run, and nothing is hidden
+        rows = failed_rows(case, "harness_error", traceback.format_exc())
+    run.write_case(ordinal, rows)
+    cases = rows.lists("cases")
+    return CaseDone(
+        ordinal, case.id, cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
+    )
+
+
+def run_lanes(
+    settings: LaneSettings,
+    count: int,
+    begin: Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[int, Case]]]],
+    done: Callable[[CaseDone], None],
+) -> None:
+    """Run cases on `count` local lanes.
+
+    Args:
+        settings: For every lane.
+        count: Lanes.
+        begin: Called with what the engines say they are, when the first lane is up; gives the
+            run directory and the cases to run.
+        done: Called for every stored case.
+
+    Raises:
+        MaskcourtError: An engine does not start, or a case cannot be stored.
+    """
+    _Dispatch(settings, count, begin, done).run()
+
+
+@dataclass
+class _Worker:
+    """A lane's process.
+
+    Attributes:
+        careful: Whether it takes one case at a time, and those first that a lane died of.
+        jobs: The cases that it has taken, by ordinal.
+        ready: Whether its engines are up.
+    """
+
+    process: BaseProcess
+    connection: Connection
+    careful: bool
+    jobs: dict[int, Case] = field(default_factory=dict)
+    ready: bool = False
+
+
+class _Dispatch:
+    """Hands cases to lane processes."""
+
+    def __init__(
+        self,
+        settings: LaneSettings,
+        count: int,
+        begin: Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[int, Case]]]],
+        done: Callable[[CaseDone], None],
+    ) -> None:
+        self.settings = settings
+        self.count = count
+        self.begin = begin
+        self.done = done
+        self.workers: list[_Worker] = []
+        self.run_directory: RunDirectory | None = None
+        self.jobs: Iterator[tuple[int, Case]] = iter(())
+        self.again: list[tuple[int, Case]] = []
+        self.deaths: dict[int, int] = {}
+        self.idle_deaths = 0
+
+    def run(self) -> None:
+        """Until every case is stored."""
+        try:
+            self.workers = [self._start() for _ in range(self.count)]
+            while self.workers:
+                connections = {worker.connection: worker for worker in self.workers}
+                for ready in multiprocessing.connection.wait(list(connections)):
+                    self._hear(connections[ready])  # type: ignore[index]
+        finally:
+            for worker in self.workers:
+                worker.process.kill()
+                worker.process.join()
+
+    def _start(self, *, careful: bool = False) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        settings = replace(self.settings, ahead=0) if careful else self.settings
+        process = context.Process(target=_lane_main, args=(theirs, settings), daemon=False)
+        with _deaf_to_interrupts():
+            process.start()
+        theirs.close()
+        return _Worker(process, ours, careful)
+
+    def _hear(self, worker: _Worker) -> None:
+        try:
+            message = worker.connection.recv()
+        except (EOFError, OSError):
+            self._replace(worker)
+            return
+        match message:
+            case MaskcourtError():
+                raise message
+            case CaseDone():
+                del worker.jobs[message.ordinal]
+                self.done(message)
+            case list():
+                worker.ready = True
+                if self.run_directory is None:
+                    self.run_directory, self.jobs = self.begin(message)
+                self._send(worker, self.run_directory.path)
+            case "take":
+                self._give(worker)
+            case "left":
+                self.workers.remove(worker)
+                worker.process.join()
+
+    def _give(self, worker: _Worker) -> None:
+        job = self.again.pop() if worker.careful and self.again else next(self.jobs, None)
+        if job is not None:
+            worker.jobs[job[0]] = job[1]
+        self._send(worker, job)
+
+    @staticmethod
+    def _send(worker: _Worker, what: object) -> None:
+        with contextlib.suppress(OSError):  # a lane that died meanwhile is heard of as one that did
+            worker.connection.send(what)
+
+    def _replace(self, worker: _Worker) -> None:
+        """A lane died: give its cases to a new one, or record one that this happens with again."""
+        self.workers.remove(worker)
+        worker.process.join()
+        self.idle_deaths += worker.ready and not worker.jobs
+        if not worker.ready or self.idle_deaths >= MAX_DEATHS:
+            raise MaskcourtError(
+                f"a lane died while starting (exit code {worker.process.exitcode})",
+                "run again with --lanes 1 and --debug",
+            )
+        for ordinal, case in worker.jobs.items():
+            self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1
+            if self.deaths[ordinal] < MAX_DEATHS:
+                self.again.append((ordinal, case))
+                continue
+            assert self.run_directory is not None
+            message = f"took its lane down {MAX_DEATHS} times"
+            self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
+            self.done(CaseDone(ordinal, case.id, "lane_died", 0, 0))
+        self.workers.append(self._start(careful=True))
+
+
+@contextlib.contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Have processes that are started meanwhile ignore Ctrl-C from their first moment on.
+
+    A terminal sends it to all of them; one that is still importing would die with a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can, and only it is interrupted
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _lane_main(connection: Connection, settings: LaneSettings) -> None:
+    """A lane process: serve cases until told to stop."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides what Ctrl-C means
+    die_with_parent()
+    lane = Lane(settings)
+
+    def take() -> tuple[int, Case] | None:
+        connection.send("take")
+        job: tuple[int, Case] | None = connection.recv()
+        return job
+
+    try:
+        connection.send(lane.open())
+        serve(lane, RunDirectory(connection.recv(), {}), take, connection.send)
+        connection.send("left")
+    except MaskcourtError as error:
+        connection.send(error)
+    except (EOFError, BrokenPipeError):
+        pass
+    finally:
+        lane.close()
+
+
+def _remembered(settings: LaneSettings, vocabulary: Vocabulary) -> SlowSchemas | None:
+    if settings.slow_schemas is None:
+        return None
+    limit = settings.limits.compile
+    return SlowSchemas(Path(settings.slow_schemas), limit, vocabulary.sha256)
+
+
+def failed_rows(case: Case, status: str, message: str) -> Rows:
+    """The rows of a case that could not be run."""
+    rows = Rows()
+    rows.add(
+        "cases",
+        case=case.id,
+        family=case.family,
+        status=status,
+        reason="",
+        message=message[-8000:],
+        schema=case.schema,
+        references=[],
+        judged=0,
+        walks=0,
+        positions=0,
+        disputed_tokens=0,
+    )
+    return rows
+
+
+def default_lanes() -> int:
+    """As many lanes as processors, two at most per 8 GiB of memory."""
+    return max(1, min(len(os.sched_getaffinity(0)), _memory() // PANEL_BYTES))
+
+
+def default_ahead(lanes: int) -> int:
+    """How many cases a lane compiles ahead: one, where there is memory for its hosts."""
+    return 1 if _memory() >= 2 * lanes * PANEL_BYTES else 0
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -1,0 +1,229 @@
+"""The Ray cluster of a sweep: started on this machine, or one that is there.
+
+What is started here listens on 127.0.0.1 alone, sends nothing anywhere, writes to a directory of
+its own that is removed behind it, and ends with the process that started it, also when that is
+killed. Ray reads its settings from the environment while it is imported, so they are set here
+before anything imports it.
+
+Sources: Ray 2.60: ``RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER`` decides whether Ray looks for an address of
+the machine that others can reach or uses the loopback (``ray._private.services``); ``RAY_TMPDIR``
+names the directory of sessions and of the file by which ``auto`` finds a cluster; worker processes
+get the nice value of ``RAY_worker_niceness``, 15 by default.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from harness.errors import MaskcourtError, UsageError
+from harness.execution.sweep.shared_directory import held
+from harness.report.optional import require
+
+OBJECT_STORE = 128 << 20
+"""Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""
+
+MEMORY_SHARE = 0.9
+"""The share of the machine's memory that local nodes declare; the rest is Ray's own."""
+
+_NOTHING_SENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+_LOOPBACK = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    # lanes get the processor time that they would get from `bench`
+    "RAY_worker_niceness": "0",
+    # hosts have limits of their own; Ray would end whole lanes when others fill the machine
+    "RAY_memory_monitor_refresh_ms": "0",
+}
+
+_HEALTH = {
+    "health_check_initial_delay_ms": 1000,
+    "health_check_period_ms": 1000,
+    "health_check_timeout_ms": 5000,
+    "health_check_failure_threshold": 3,
+}
+"""A node of the same machine that is gone is noticed within seconds, a busy one is not given up."""
+
+
+@dataclass(frozen=True)
+class LaneNeeds:
+    """What a lane is declared to need: processors, and bytes of memory."""
+
+    cpus: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of the cluster, or what stands for one.
+
+    Attributes:
+        id: Ray's name for it.
+        address: Its IP address.
+        cpus: Processors that it declares.
+        memory: Bytes of memory that it declares.
+    """
+
+    id: str
+    address: str
+    cpus: float
+    memory: float
+
+    @property
+    def name(self) -> str:
+        """For people: nodes of one machine have the same address."""
+        return f"{self.address} ({self.id[:6]})"
+
+    def lanes(self, needs: LaneNeeds) -> int:
+        """How many lanes it carries."""
+        return int(min(self.cpus / needs.cpus + 1e-9, self.memory / needs.memory))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that this process is connected to.
+
+    Attributes:
+        ray: The library.
+        local: It was started for this sweep and does not grow.
+    """
+
+    ray: ModuleType
+    local: bool
+    handle: Any = field(default=None, repr=False)
+
+    def nodes(self) -> dict[str, Node]:
+        """The nodes that are alive, by id."""
+        found = {}
+        for one in self.ray.nodes():
+            if one["Alive"]:
+                has = one["Resources"]
+                sizes = float(has.get("CPU", 0)), float(has.get("memory", 0))
+                found[one["NodeID"]] = Node(one["NodeID"], one["NodeManagerAddress"], *sizes)
+        return found
+
+    def carries(self, needs: LaneNeeds) -> int:
+        """How many lanes it has room for; what others use of it is not looked at."""
+        return sum(node.lanes(needs) for node in self.nodes().values())
+
+
+def import_ray(*, local: bool) -> ModuleType:
+    """Ray, with nothing sent anywhere.
+
+    Args:
+        local: It is to start on this machine, and to listen to nobody else.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    os.environ.update({**_NOTHING_SENT, **(_LOOPBACK if local else {})})
+    ray = require("ray", "sweep", "sweeps")
+    require("fsspec", "sweep", "sweeps")
+    return ray
+
+
+@contextlib.contextmanager
+def local_cluster(nodes: int) -> Iterator[Cluster]:
+    """A cluster on this machine for the time being, and this process connected to it.
+
+    Args:
+        nodes: They divide the machine's processors and memory among them, a processor at least
+            to each.
+
+    Raises:
+        MaskcourtError: Ray does not start, or listens to more than this machine.
+    """
+    with held(f"r{os.getpid()}") as directory:
+        os.environ["RAY_TMPDIR"] = str(directory)
+        ray = import_ray(local=True)
+        with _kept_off_stdout():
+            handle = _started(nodes)
+        try:
+            cluster = Cluster(ray, True, handle)
+            _connect(ray, handle.address)
+            addresses = {node.address for node in cluster.nodes().values()}
+            if addresses != {"127.0.0.1"}:
+                raise MaskcourtError(
+                    f"Ray listens on {', '.join(sorted(addresses))} and not on 127.0.0.1 alone",
+                    "start the sweep from a process that has not imported ray before",
+                )
+            yield cluster
+        finally:
+            with _kept_off_stdout():
+                ray.shutdown()
+                handle.shutdown()
+
+
+@contextlib.contextmanager
+def existing_cluster(address: str) -> Iterator[Cluster]:
+    """This process connected to a cluster for the time being.
+
+    Raises:
+        MaskcourtError: There is none, or it cannot be reached from here.
+    """
+    if address.startswith("ray://"):
+        raise UsageError(
+            f"{address}: Ray's client is not supported",
+            "run the sweep on a machine of the cluster, or use --submit",
+        )
+    ray = import_ray(local=False)
+    try:
+        _connect(ray, address)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        raise MaskcourtError(
+            f"no Ray cluster can be reached at {address}: {first}", "is it running, from here?"
+        ) from error
+    try:
+        yield Cluster(ray, False)
+    finally:
+        ray.shutdown()
+
+
+def _started(nodes: int) -> Any:
+    """Nodes that divide this machine among them; the first is the head."""
+    from ray.cluster_utils import Cluster as RayCluster
+
+    processors = len(os.sched_getaffinity(0))
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    share = {
+        "num_cpus": max(1, processors // nodes),
+        "num_gpus": 0,
+        "memory": int(memory * MEMORY_SHARE / nodes),
+        "object_store_memory": OBJECT_STORE,
+        "node_ip_address": "127.0.0.1",
+        "dashboard_host": "127.0.0.1",
+        "dashboard_agent_listen_port": 0,  # the usual one may be that of another cluster
+    }
+    head = {"include_dashboard": False, "include_log_monitor": False, "_system_config": _HEALTH}
+    try:
+        cluster = RayCluster(initialize_head=True, head_node_args={**share, **head})
+        for _ in range(nodes - 1):
+            cluster.add_node(**share)
+    except Exception as error:
+        raise MaskcourtError(f"Ray does not start: {error}", "is there room in /tmp?") from error
+    return cluster
+
+
+def _connect(ray: ModuleType, address: str) -> None:
+    with _kept_off_stdout():
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            configure_logging=True,
+            namespace="maskcourt",
+        )
+
+
+@contextlib.contextmanager
+def _kept_off_stdout() -> Iterator[None]:
+    """Standard output is for the summary: what Ray prints goes to standard error."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield

@@ -1,0 +1,114 @@
+"""Cases from JSON Lines: the user's own, and those that come with the project.
+
+A line is an object with ``id`` (a string), ``schema`` (an object or a boolean) and the lists
+``valid`` and ``invalid``; also ``family`` (else the file's stem) and ``about`` (a remark). An
+instance is a JSON value, or ``{"text": "..."}``, exactly this one key with a string, for a text
+that is to stay as it is spelt. Blank lines are skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from harness.errors import InputError, nearest
+from harness.inputs.case_archives import content_sha256
+from harness.inputs.case_parts import kind_of, parsed, schema_text
+from harness.inputs.cases import Case, CaseSource, Instance, ListedCases
+from harness.inputs.data_paths import data_path
+from harness.jsontext import strict_json
+
+_KEYS: Final = ("id", "schema", "valid", "invalid", "family", "about")
+
+
+def embedded() -> CaseSource:
+    """The cases that come with the project: every ``datasets/embedded/*.jsonl``.
+
+    Raises:
+        InputError: There are none, or one is not in the format.
+    """
+    directory = data_path("embedded")
+    texts = {path.name: _content(path) for path in sorted(directory.glob("*.jsonl"))}
+    cases = [
+        case for name, text in texts.items() for case in _read(text, f"embedded/{name}", Path(name))
+    ]
+    return ListedCases("embedded", cases, content_sha256(texts), own=True)
+
+
+def open_jsonl(path: Path) -> CaseSource:
+    """The cases in the file `path`, all read at once.
+
+    Raises:
+        InputError: The file cannot be read, is empty or not in the format; with the line.
+    """
+    text = _content(path)
+    cases = list(_read(text, str(path), path))
+    return ListedCases(path.name, cases, hashlib.sha256(text).hexdigest(), own=True)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _read(text: bytes, shown: str, path: Path) -> Iterator[Case]:
+    for number, line in enumerate(text.split(b"\n"), 1):
+        if line.strip():
+            yield _case(line, f"{shown}:{number}", path.stem)
+
+
+def _case(line: bytes, where: str, stem: str) -> Case:
+    try:
+        members = strict_json.raw_members(line)
+    except strict_json.JsonError as error:
+        raise InputError(f"{where}: {error}", "a line is one JSON object") from None
+    for key in members:
+        if key not in _KEYS:
+            raise InputError(f"{where}: unknown key {key!r}", nearest(key, _KEYS))
+    for key in ("id", "schema"):
+        if key not in members:
+            raise InputError(f"{where}: {key!r} is missing")
+    id_ = _string(members["id"], where, "id")
+    if not id_:
+        raise InputError(f"{where}: 'id' is empty")
+    return Case(
+        id=id_,
+        family=_string(members["family"], where, "family") if "family" in members else stem,
+        schema=schema_text(members["schema"], where),
+        valid=_instances(members.get("valid", b"[]"), where, "valid"),
+        invalid=_instances(members.get("invalid", b"[]"), where, "invalid"),
+        source=where,
+        about=_string(members["about"], where, "about") if "about" in members else "",
+    )
+
+
+def _string(raw: bytes, where: str, key: str) -> str:
+    try:
+        value = strict_json.parse(raw)
+    except strict_json.JsonError as error:
+        raise InputError(f"{where}: {key!r} cannot be read: {error}") from None
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {key!r} is {kind_of(value)}, not a string")
+    return value
+
+
+def _instances(raw: bytes, where: str, key: str) -> tuple[Instance, ...]:
+    values = parsed(raw, where, key)
+    if not isinstance(values, list):
+        raise InputError(f"{where}: {key!r} is {kind_of(values)}, not an array")
+    return tuple(_instance(value, f"{where}: {key}[{n}]") for n, value in enumerate(values))
+
+
+def _instance(value: object, where: str) -> Instance:
+    match value:
+        case {"text": str(text), **others} if not others:
+            try:
+                return Instance(text.encode("utf-8"), verbatim=True)
+            except UnicodeEncodeError:
+                hint = r"write \\ud800 to have the escape itself in the text"
+                raise InputError(f"{where}: a lone surrogate is no text", hint) from None
+    return Instance.of(value)

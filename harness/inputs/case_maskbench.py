@@ -1,0 +1,196 @@
+"""Cases of MaskBench, out of its source archive or a directory of its files.
+
+MaskBench is the folder ``maskbench/data`` of https://github.com/guidance-ai/jsonschemabench: a
+file a schema, ``{"description", "meta", "schema", "tests": [{"description", "valid", "data"}]}``.
+The id is the file's name without its suffix. The family is what stands in it before ``---``, and
+before the first ``_`` where there is none (``BFCL_java_0``, ``JME_1``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from harness.errors import InputError
+from harness.inputs.case_archives import Member, combined_sha256, file_sha256, members
+from harness.inputs.case_parts import kind_of, parsed, schema_text
+from harness.inputs.cases import Case, CaseSource, Instance
+from harness.jsontext import strict_json
+
+VARIABLE: Final = "MASKCOURT_MASKBENCH"
+"""The environment variable that names the archive or directory behind ``maskbench``."""
+
+DATA_VARIABLE: Final = "MASKCOURT_DATA"
+"""The environment variable that names the directory for downloads, else ``data/``."""
+
+_SUFFIX: Final = ".json"
+
+
+def open_maskbench(path: Path | None = None) -> CaseSource:
+    """The cases in `path`, or in what `VARIABLE` names, or in what ``make data`` fetched.
+
+    Raises:
+        InputError: There is nothing, or it is damaged or has no MaskBench file.
+    """
+    return MaskBench(path or _default_path())
+
+
+def _default_path() -> Path:
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named).expanduser()
+    fetched = fetched_path()
+    if not fetched.exists():
+        hint = f"run `make data`, or set {VARIABLE} to the archive, or give maskbench:PATH"
+        raise InputError(f"MaskBench is not there: no {fetched}", hint)
+    return fetched
+
+
+def fetched_path() -> Path:
+    """Where ``make data`` puts MaskBench: ``data/maskbench.tar.gz`` in the checkout.
+
+    Outside of a checkout ``data/`` is that of the working directory; `DATA_VARIABLE` names
+    another.
+    """
+    named = os.environ.get(DATA_VARIABLE)
+    checkout = Path(__file__).resolve().parents[2]
+    root = checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()
+    return (Path(named).expanduser() if named else root / "data") / "maskbench.tar.gz"
+
+
+def family_of(id_: str) -> str:
+    """The family that a MaskBench id tells."""
+    before, dashes, _ = id_.partition("---")
+    return before if dashes else id_.partition("_")[0]
+
+
+def data_sha256(path: Path) -> str:
+    """Hex digest over the MaskBench files in `path`, the same for an archive and a directory.
+
+    Names count without their folders; see `harness.inputs.case_archives.content_sha256`.
+
+    Raises:
+        InputError: `path` is damaged or has no MaskBench file.
+    """
+    digests: dict[str, bytes] = {}
+    for member in _data_files(path):
+        digests[_base(member)] = hashlib.sha256(member.read()).digest()
+    return combined_sha256(digests)
+
+
+class MaskBench(CaseSource):
+    """MaskBench in the archive or directory `path`, which is looked through at once.
+
+    An archive is read from its start for every `read`; only the files asked for are parsed, and
+    of those only the ones that the archive holds too early are kept meanwhile.
+    """
+
+    own = False
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"maskbench:{path.name}"
+        self._path = path
+        self._members = {
+            _base(member)[: -len(_SUFFIX)]: member.name for member in _data_files(path)
+        }
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex digest: an archive's own, or `data_sha256` of a directory."""
+        return data_sha256(self._path) if self._path.is_dir() else file_sha256(self._path)
+
+    @cached_property
+    def index(self) -> Mapping[str, str]:
+        """The family of every case by id, ids ascending."""
+        return {id_: family_of(id_) for id_ in sorted(self._members)}
+
+    def read(self, ids: Collection[str]) -> Iterator[Case]:
+        """The cases with these ids, ascending.
+
+        Raises:
+            InputError: A file is not in the format.
+        """
+        order = sorted(ids, reverse=True)
+        wanted = {self._members[id_]: id_ for id_ in order}
+        early: dict[str, bytes] = {}
+        for member in members(self._path):
+            if member.name not in wanted:
+                continue
+            early[wanted[member.name]] = member.read()
+            while order and order[-1] in early:
+                id_ = order.pop()
+                yield _case(id_, early.pop(id_), f"{self._path.name}:{self._members[id_]}")
+            if not order:
+                return
+
+
+def _data_files(path: Path) -> Iterator[Member]:
+    """The MaskBench files in `path`, once each.
+
+    Raises:
+        InputError: There is none, or two have the same name.
+    """
+    seen: set[str] = set()
+    belongs = _layout(path)
+    for member in members(path):
+        if belongs(member.name):
+            base = _base(member)
+            if base in seen:
+                raise InputError(f"{path} holds two files {base!r}", "an id must be unique")
+            seen.add(base)
+            yield member
+    if not seen:
+        hint = "expected maskbench/data/*.json in it, as in MaskBench's source archive"
+        raise InputError(f"{path} holds no MaskBench file", hint)
+
+
+def _layout(path: Path) -> Callable[[str], bool]:
+    """Whether a member of `path` is a MaskBench file, by its name."""
+    if path.is_dir() and not any(map(_in_archive_layout, _names_near(path))):
+        return lambda name: name.endswith(_SUFFIX) and "/" not in name
+    return _in_archive_layout
+
+
+def _names_near(path: Path) -> Iterator[str]:
+    for pattern in ("maskbench/data/*", "*/maskbench/data/*"):
+        yield from (file.relative_to(path).as_posix() for file in path.glob(pattern))
+
+
+def _in_archive_layout(name: str) -> bool:
+    folder = "/" + name.rpartition("/")[0]
+    return name.endswith(_SUFFIX) and folder.endswith("/maskbench/data")
+
+
+def _base(member: Member) -> str:
+    return member.name.rpartition("/")[2]
+
+
+def _case(id_: str, text: bytes, where: str) -> Case:
+    try:
+        parts = strict_json.raw_members(text)
+    except strict_json.JsonError as error:
+        raise InputError(f"{where} is not a MaskBench file: {error}") from None
+    if "schema" not in parts:
+        raise InputError(f"{where} has no 'schema'")
+    valid, invalid = _tests(parts.get("tests", b"[]"), where)
+    schema = schema_text(parts["schema"], where)
+    return Case(id_, family_of(id_), schema, tuple(valid), tuple(invalid), where)
+
+
+def _tests(raw: bytes, where: str) -> tuple[list[Instance], list[Instance]]:
+    tests = parsed(raw, where, "tests")
+    if not isinstance(tests, list):
+        raise InputError(f"{where}: 'tests' is {kind_of(tests)}, not an array")
+    valid: list[Instance] = []
+    invalid: list[Instance] = []
+    for number, test in enumerate(tests):
+        match test:
+            case {"valid": bool(is_valid), "data": data}:
+                (valid if is_valid else invalid).append(Instance.of(data))
+            case _:
+                raise InputError(f"{where}: tests[{number}] has no 'valid' and 'data'")
+    return valid, invalid

@@ -1,0 +1,223 @@
+"""Download one file so that it is wholly there and right, or not there at all.
+
+``python -m harness.inputs.download`` fetches MaskBench, which the cases called ``maskbench`` then
+are. The archive is made by the server on request, and its bytes may change with the server's
+packer; so it is not the archive's checksum that is verified but that of the files in it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import re
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import click
+
+from harness.errors import InputError, MaskcourtError, UsageError
+from harness.inputs.case_archives import file_sha256
+from harness.inputs.case_maskbench import data_sha256, fetched_path
+
+ATTEMPTS: Final = 3
+"""Times that a broken transfer is taken up again before it counts as failed."""
+
+TIMEOUT_S: Final = 60.0
+_CHUNK: Final = 2**18
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes that are there, and how many it will be if that is known."""
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """Published data: where it is, and what it must hold."""
+
+    name: str
+    url: str
+    data_sha256: str
+    """`harness.inputs.case_maskbench.data_sha256` of it."""
+
+
+MASKBENCH: Final = Upstream(
+    name="MaskBench at commit ba103c73756198dd9b149ddc7db7867da7a077f6",
+    url="https://codeload.github.com/guidance-ai/jsonschemabench/tar.gz/"
+    "ba103c73756198dd9b149ddc7db7867da7a077f6",
+    data_sha256="99c68b6b1949c75e41ce0869a18b1787f6c1b475680d929750044749445d21de",
+)
+
+
+def fetch(
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None = None,
+    verify: Callable[[Path], None] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Download `url` to `target`, which appears only when it is complete and right.
+
+    What has arrived is kept in ``TARGET.part`` when the transfer breaks off, and the next call
+    goes on from there if the server can.
+
+    Args:
+        url: An http or https address.
+        target: The file to make; its directory is made as well.
+        sha256: Hex digest that the file must have.
+        verify: Raises `InputError` when the complete file, given by its path, is not right.
+        progress: Told of every piece that arrives.
+
+    Raises:
+        UsageError: `target` exists already, or `url` is not of a kind that can be fetched.
+        InputError: The server does not have it, the network fails, or the file is not right: in
+            this last case nothing is kept.
+    """
+    if target.exists():
+        raise UsageError(f"{target} exists already", "delete it to download it again")
+    if not re.match(r"https?://", url):
+        raise UsageError(f"cannot download {url}", "give an http or https address")
+    part = target.with_name(target.name + ".part")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _receive(url, part, progress or _silent)
+    except OSError as error:
+        raise InputError(f"cannot write {part}: {error}") from error
+    try:
+        if sha256 is not None:
+            _check_sha256(part, sha256, url)
+        if verify is not None:
+            verify(part)
+    except InputError:
+        part.unlink()
+        raise
+    part.replace(target)
+
+
+class _BrokenOffError(Exception):
+    """The transfer ended before the file did; the message says how."""
+
+
+def _receive(url: str, part: Path, progress: Progress) -> None:
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            _transfer(url, part, progress)
+        except _BrokenOffError as error:
+            if attempt == ATTEMPTS:
+                hint = "try again: it goes on from what has arrived"
+                raise InputError(f"downloading {url} failed: {error}", hint) from error
+        else:
+            return
+
+
+def _transfer(url: str, part: Path, progress: Progress) -> None:
+    """Bring `part` to the end of the file, from where it ends now.
+
+    Raises:
+        InputError: The server says that it does not have the file.
+        _BrokenOffError: It is worth another attempt.
+    """
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": "maskcourt"} | ({"Range": f"bytes={have}-"} if have else {})
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - fetch checked the scheme
+    try:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
+            _store(response, part, have, progress)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code == 416:
+            _settle_beyond_end(error.headers.get("Content-Range"), part, have)
+        elif error.code >= 500:
+            raise _BrokenOffError(f"the server answers {error.code} {error.reason}") from error
+        else:
+            raise InputError(f"cannot download {url}: {error.code} {error.reason}") from error
+    except (
+        urllib.error.URLError,
+        ConnectionError,
+        TimeoutError,
+        http.client.HTTPException,
+    ) as error:
+        raise _BrokenOffError(str(error)) from error
+
+
+def _store(response: http.client.HTTPResponse, part: Path, have: int, progress: Progress) -> None:
+    """Write the answer to `part`: behind what it has, or over it if the server sends it all."""
+    if response.status == 206:
+        start = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
+        if start is None or int(start.group(1)) != have:
+            part.unlink()
+            raise _BrokenOffError("the server sent another part than was asked for")
+    else:
+        have = 0
+    length = response.headers.get("Content-Length")
+    total = have + int(length) if length else None
+    with part.open("ab" if have else "wb") as file:
+        while piece := _piece(response):
+            file.write(piece)
+            have += len(piece)
+            progress(have, total)
+    if total is not None and have != total:
+        raise _BrokenOffError(f"{have:,} of {total:,} bytes arrived")
+
+
+def _piece(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read1(_CHUNK)  # unlike read, it loses nothing when the rest is missing
+    except (OSError, http.client.HTTPException) as error:
+        raise _BrokenOffError(str(error)) from error
+
+
+def _settle_beyond_end(content_range: str | None, part: Path, have: int) -> None:
+    """Deal with "no bytes from there on": `part` is the whole file, or none of it."""
+    if content_range == f"bytes */{have}":
+        return
+    part.unlink(missing_ok=True)
+    raise _BrokenOffError("what was there of the file was longer than the file")
+
+
+def _silent(_done: int, _total: int | None) -> None:
+    pass
+
+
+def _check_sha256(part: Path, wanted: str, url: str) -> None:
+    found = file_sha256(part)
+    if found != wanted:
+        message = f"{url} is not what was expected: SHA-256 {found}, not {wanted}"
+        raise InputError(message, "what was downloaded is deleted; try again, or another address")
+
+
+def _check_data(path: Path) -> None:
+    found = data_sha256(path)
+    if found != MASKBENCH.data_sha256:
+        message = f"{path} does not hold {MASKBENCH.name}: its files have the digest {found}"
+        raise InputError(message, f"expected {MASKBENCH.data_sha256}")
+
+
+def _show(done: int, total: int | None) -> None:
+    of = f" of {total / 1e6:.1f}" if total else ""
+    click.echo(f"\r{done / 1e6:.1f}{of} MB", nl=False, err=True)
+
+
+@click.command()
+@click.option("--url", default=MASKBENCH.url, show_default=True, help="Where to get it.")
+@click.option("--to", "target", type=click.Path(path_type=Path), help="The file to make.")
+def main(url: str, target: Path | None) -> None:
+    """Download MaskBench and verify its contents; do nothing if it is there and right."""
+    target = target or fetched_path()
+    try:
+        if target.exists():
+            _check_data(target)
+            click.echo(f"{target} is there already: {MASKBENCH.name}")
+            return
+        fetch(url, target, verify=_check_data, progress=_show if sys.stderr.isatty() else None)
+    except MaskcourtError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    click.echo(f"{target}: {MASKBENCH.name}")
+
+
+if __name__ == "__main__":
+    main()

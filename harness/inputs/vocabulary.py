@@ -1,0 +1,388 @@
+"""The vocabulary that all engines share: id to bytes, the special ids, the end of sequence.
+
+Engine hosts import this module under interpreters of their own, so it needs nothing but numpy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.errors import InputError
+from harness.protocol import Mask
+
+_MAGIC = b"maskcourt vocabulary 1\n"
+_DIGEST = hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Token bytes by id, compactly, with what is special about some ids.
+
+    A *special* id is never ordinary text; its bytes are only its name, such as ``<|im_end|>``,
+    and are empty where the id is a hole. An *ordinary* id has at least one byte. Every
+    end-of-sequence id is special. Two ids may have the same bytes.
+
+    The arrays become read-only.
+
+    Raises:
+        ValueError: The parts do not fit together, or break one of the rules above.
+    """
+
+    name: str
+    blob: bytes = field(repr=False)
+    """The bytes of all tokens, one after another."""
+    offsets: npt.NDArray[np.int64] = field(repr=False)
+    """Shape ``(size + 1,)``: token ``i`` is ``blob[offsets[i]:offsets[i + 1]]``."""
+    special: npt.NDArray[np.bool_] = field(repr=False)
+    """Shape ``(size,)``: which ids are special."""
+    eos_ids: tuple[int, ...]
+    """The ids that end generation, at least one; the first is the usual one."""
+    pattern: str | None = field(default=None, repr=False)
+    """The pre-tokeniser's regular expression where ordinary ids are byte-level BPE ranks.
+
+    None where an engine's own BPE would not reproduce the model's.
+    """
+
+    def __post_init__(self) -> None:
+        for array in (self.offsets, self.special):
+            array.flags.writeable = False
+        _check(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # What is cached is large and quickly made again: it does not travel between processes.
+        fields = (self.blob, self.offsets, self.special, self.eos_ids, self.pattern)
+        return type(self), (self.name, *fields)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        name: str,
+        tokens: Sequence[bytes],
+        special_ids: Iterable[int],
+        eos_ids: Iterable[int],
+        pattern: str | None = None,
+    ) -> Vocabulary:
+        """A vocabulary in which id ``i`` is ``tokens[i]``; the `eos_ids` are special as well.
+
+        Raises:
+            ValueError: An id out of range, no `eos_ids`, or an ordinary token without bytes.
+        """
+        eos = tuple(dict.fromkeys(eos_ids))
+        special = np.zeros(len(tokens), dtype=np.bool_)
+        for token in (*special_ids, *eos):
+            if not 0 <= token < len(tokens):
+                raise ValueError(f"id {token} is outside 0..{len(tokens) - 1}")
+            special[token] = True
+        offsets = np.fromiter(accumulate(map(len, tokens), initial=0), np.int64, len(tokens) + 1)
+        return cls(name, b"".join(tokens), offsets, special, eos, pattern)
+
+    @property
+    def size(self) -> int:
+        """How many ids there are, special ones included."""
+        return len(self.special)
+
+    @property
+    def words(self) -> int:
+        """How many unsigned 32-bit words a mask has."""
+        return (self.size + 31) // 32
+
+    @property
+    def eos(self) -> int:
+        """The usual end-of-sequence id."""
+        return self.eos_ids[0]
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, token: int) -> bytes:
+        if not 0 <= token < self.size:
+            raise IndexError(f"id {token} is outside 0..{self.size - 1}")
+        return self.blob[int(self.offsets[token]) : int(self.offsets[token + 1])]
+
+    def token(self, token: int) -> bytes:
+        """The bytes of an id; of a special id, its name.
+
+        Raises:
+            IndexError: The id is negative or not below `size`.
+        """
+        return self[token]
+
+    @cached_property
+    def plain_first(self) -> npt.NDArray[np.int16]:
+        """The first byte of every token that may stand in a JSON string as it is, else -1.
+
+        Shape ``(size,)``; -1 for reserved tokens.
+        """
+        from harness.jsontext.lexer import plain_end  # hosts have no need of it
+
+        first = [text[0] if text and plain_end(text) == len(text) else -1 for text in self.tokens]
+        return np.where(self.special, -1, first).astype(np.int16)
+
+    @cached_property
+    def tokens(self) -> list[bytes]:
+        """The bytes of every id, by id. Do not change the list."""
+        ends = self.offsets.tolist()
+        return [self.blob[a:b] for a, b in pairwise(ends)]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Identity in hexadecimal: equal exactly where all but the name is equal.
+
+        The digest is of, in this order: the line ``maskcourt vocabulary 1``; `size`; each
+        token's length; each id's special flag (one byte, 0 or 1); the token bytes; the number of
+        `eos_ids`; the `eos_ids`; the length of the pattern in bytes plus one, or 0 where there
+        is none; the pattern in UTF-8. Numbers are unsigned 64-bit, little-endian.
+        """
+        pattern = b"" if self.pattern is None else self.pattern.encode()
+        digest = hashlib.sha256(_MAGIC)
+        digest.update(_numbers([self.size]))
+        digest.update(np.diff(self.offsets).astype("<u8").tobytes())
+        digest.update(self.special.astype(np.uint8).tobytes())
+        digest.update(self.blob)
+        digest.update(_numbers([len(self.eos_ids), *self.eos_ids]))
+        digest.update(_numbers([0 if self.pattern is None else len(pattern) + 1]))
+        digest.update(pattern)
+        return digest.hexdigest()
+
+    @cached_property
+    def all_mask(self) -> Mask:
+        """Read-only, shape ``(words,)``: the bits of all ids below `size`."""
+        return _mask(np.ones(self.size, dtype=np.bool_))
+
+    @cached_property
+    def ordinary_mask(self) -> Mask:
+        """Read-only, shape ``(words,)``: the bits of all ids that are not special."""
+        return _mask(~self.special)
+
+    @cached_property
+    def special_mask(self) -> Mask:
+        """Read-only, shape ``(words,)``: the bits of all special ids, end of sequence included."""
+        return _mask(self.special)
+
+    @cached_property
+    def eos_mask(self) -> Mask:
+        """Read-only, shape ``(words,)``: the bits of the end-of-sequence ids."""
+        bits = np.zeros(self.size, dtype=np.bool_)
+        bits[list(self.eos_ids)] = True
+        return _mask(bits)
+
+    @cached_property
+    def _prefixes(self) -> _Prefixes:
+        return _Prefixes.of(self.tokens, np.flatnonzero(~self.special).tolist())
+
+    def ids_of(self, text: bytes) -> tuple[int, ...]:
+        """The ordinary ids whose bytes are exactly `text`, ascending."""
+        return self._prefixes.exactly(text)
+
+    def starts(self, text: bytes, at: int = 0) -> list[int]:
+        """The ordinary ids whose bytes ``text[at:]`` begins with: shorter first, then by id.
+
+        Raises:
+            ValueError: `at` is negative.
+        """
+        if at < 0:
+            raise ValueError(f"position {at} is negative")
+        index = self._prefixes
+        chain: list[int] = []
+        key = index.longest(text, at)
+        while key >= 0:
+            chain.append(key)
+            key = index.parents[key]
+        return [token for key in reversed(chain) for token in index.ids[key]]
+
+    def encode_greedy(self, text: bytes) -> list[int]:
+        """The ids of `text`, each the longest ordinary token that fits, lowest id among equals.
+
+        This is not the model's own tokenisation. It exists for every text if all 256 single
+        bytes are tokens.
+
+        Raises:
+            ValueError: No ordinary token fits at some position.
+        """
+        index = self._prefixes
+        longest, keys, ids = index.longest, index.keys, index.ids
+        out: list[int] = []
+        at = 0
+        while at < len(text):
+            key = longest(text, at)
+            if key < 0:
+                raise ValueError(
+                    f"no token of vocabulary {self.name!r} fits byte 0x{text[at]:02x} "
+                    f"at position {at} of {len(text)}"
+                )
+            out.append(ids[key][0])
+            at += len(keys[key])
+        return out
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `load` reads; it appears under `path` whole or not at all."""
+        header = {
+            "name": self.name,
+            "size": self.size,
+            "bytes": len(self.blob),
+            "eos_ids": self.eos_ids,
+            "pattern": self.pattern,
+        }
+        body = b"".join(
+            (
+                _MAGIC,
+                json.dumps(header).encode() + b"\n",
+                np.diff(self.offsets).astype("<u4").tobytes(),
+                self.special.astype(np.uint8).tobytes(),
+                self.blob,
+            )
+        )
+        _write_atomically(Path(path), body + hashlib.sha256(body).digest())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
+        """The vocabulary that `save` wrote.
+
+        Raises:
+            InputError: The file cannot be read, is of another kind, cut short or damaged.
+        """
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"vocabulary file {path} cannot be read: {error.strerror}") from error
+        if not is_saved(data):
+            raise InputError(f"{path} is not a vocabulary file that maskcourt saved")
+        body, digest = data[:-_DIGEST], data[-_DIGEST:]
+        if hashlib.sha256(body).digest() != digest:
+            raise InputError(f"vocabulary file {path} is cut short or damaged", "write it anew")
+        line, _, rest = body[len(_MAGIC) :].partition(b"\n")
+        header = json.loads(line)
+        size = header["size"]
+        lengths = np.frombuffer(rest, dtype="<u4", count=size)
+        special = np.frombuffer(rest, dtype=np.uint8, count=size, offset=4 * size) != 0
+        offsets = np.zeros(size + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        blob = rest[5 * size :]
+        eos = tuple(header["eos_ids"])
+        return cls(header["name"], blob, offsets, special, eos, header["pattern"])
+
+
+def is_saved(data: bytes) -> bool:
+    """Whether a file that begins with `data` is one that `Vocabulary.save` wrote."""
+    return data.startswith(_MAGIC)
+
+
+def byte_vocabulary(
+    extra: Sequence[bytes] = (), specials: Sequence[bytes] = (), name: str = "bytes"
+) -> Vocabulary:
+    """A tiny vocabulary for trials: id ``b`` is byte ``b``, 256 is ``<eos>``, then the rest.
+
+    The `extra` ordinary tokens have the ids from 257, the `specials` those behind them.
+
+    Example:
+        >>> byte_vocabulary([b"true"]).encode_greedy(b"[true]")
+        [91, 257, 93]
+    """
+    tokens = [bytes([value]) for value in range(256)] + [b"<eos>", *extra, *specials]
+    special_ids = range(len(tokens) - len(specials), len(tokens))
+    return Vocabulary.from_tokens(name, tokens, special_ids, [256])
+
+
+@dataclass(frozen=True)
+class _Prefixes:
+    """The ordinary tokens in order of their bytes, each linked to its longest proper prefix.
+
+    The longest token that a text begins with is, in this order, the last token that is not
+    behind the text, or one of that token's prefixes: all that lies between a prefix of a text
+    and the text has that prefix itself. So one bisection finds it, and the links find the rest.
+    """
+
+    keys: list[bytes]
+    ids: list[tuple[int, ...]]
+    parents: list[int]
+    """The index of the longest key that is a proper prefix of the key, or -1."""
+    longest_key: int
+
+    @classmethod
+    def of(cls, tokens: Sequence[bytes], ordinary: Iterable[int]) -> _Prefixes:
+        keys: list[bytes] = []
+        ids: list[tuple[int, ...]] = []
+        parents: list[int] = []
+        open_key = -1
+        for token in sorted(ordinary, key=tokens.__getitem__):
+            key = tokens[token]
+            if keys and keys[-1] == key:
+                ids[-1] += (token,)
+                continue
+            while open_key >= 0 and not key.startswith(keys[open_key]):
+                open_key = parents[open_key]
+            parents.append(open_key)
+            open_key = len(keys)
+            keys.append(key)
+            ids.append((token,))
+        return cls(keys, ids, parents, max(map(len, keys), default=0))
+
+    def longest(self, text: bytes, at: int) -> int:
+        """The index of the longest key that ``text[at:]`` begins with, or -1."""
+        rest = text[at : at + self.longest_key]
+        key = bisect_right(self.keys, rest) - 1
+        while key >= 0 and not rest.startswith(self.keys[key]):
+            key = self.parents[key]
+        return key
+
+    def exactly(self, text: bytes) -> tuple[int, ...]:
+        """The ids of the key `text`, none if there is no such key."""
+        key = bisect_right(self.keys, text) - 1
+        return self.ids[key] if key >= 0 and self.keys[key] == text else ()
+
+
+def _check(vocabulary: Vocabulary) -> None:
+    """Raise ValueError where a rule of `Vocabulary` is broken."""
+    offsets, special = vocabulary.offsets, vocabulary.special
+    if special.dtype != np.bool_ or special.ndim != 1 or offsets.dtype != np.int64:
+        raise ValueError("special must be a one-dimensional bool array, offsets an int64 array")
+    if offsets.shape != (len(special) + 1,):
+        raise ValueError(f"{len(special)} special flags do not fit offsets {offsets.shape}")
+    lengths = np.diff(offsets)
+    if offsets[0] != 0 or offsets[-1] != len(vocabulary.blob) or (lengths < 0).any():
+        raise ValueError("offsets do not ascend from 0 to the length of the bytes")
+    empty = np.flatnonzero((lengths == 0) & ~special)
+    if len(empty):
+        raise ValueError(f"id {empty[0]} is ordinary but has no bytes")
+    if not vocabulary.eos_ids:
+        raise ValueError("there is no end-of-sequence id")
+    for token in vocabulary.eos_ids:
+        if not 0 <= token < len(special):
+            raise ValueError(f"end-of-sequence id {token} is outside 0..{len(special) - 1}")
+        if not special[token]:
+            raise ValueError(f"end-of-sequence id {token} is not special")
+
+
+def _mask(bits: npt.NDArray[np.bool_]) -> Mask:
+    """The `bits`, shape ``(size,)``, as a read-only mask."""
+    padded = np.zeros((len(bits) + 31) // 32 * 32, dtype=np.bool_)
+    padded[: len(bits)] = bits
+    words: Mask = np.packbits(padded, bitorder="little").view(np.uint32)
+    words.flags.writeable = False
+    return words
+
+
+def _numbers(values: Sequence[int]) -> bytes:
+    return np.array(values, dtype="<u8").tobytes()
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,450 @@
+"""Open a vocabulary by name: the embedded one, a tokenizer file, or a Hugging Face model."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import lzma
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from harness.errors import InputError, UsageError, nearest
+from harness.inputs.data_paths import data_path
+from harness.inputs.vocabulary import Vocabulary, is_saved
+
+EMBEDDED = "qwen2.5"
+"""The name of the embedded vocabulary, which is the default one."""
+
+_HUB_FILES = ("tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
+_EOS_HINT = "name it: a token such as '<|im_end|>', or an id"
+_MAX_SIZE = 1 << 24  # a stray id must not make a table that fills the memory
+
+
+def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
+    """The vocabulary that `spec` names.
+
+    Args:
+        spec: ``qwen2.5``; the path of a Hugging Face ``tokenizer.json`` or of a directory with
+            one; the path of a tiktoken rank file or of a file that `Vocabulary.save` wrote; or
+            a Hugging Face model id, ``org/name`` or ``hf:org/name``, with ``@revision`` at will.
+        eos: The end-of-sequence token, by its text or its id, in place of what the files say.
+
+    Raises:
+        UsageError: No such vocabulary, or no way to tell its end-of-sequence token.
+        InputError: A file that cannot be read or used, or a model that cannot be fetched.
+    """
+    if spec == EMBEDDED:
+        return _chosen_eos(_open_embedded(), eos)
+    if spec.startswith("hf:"):
+        return _open_hub(spec.removeprefix("hf:"), eos)
+    path = Path(spec).expanduser()
+    if path.exists():
+        return _open_path(path, eos)
+    if path.suffix in {".json", ".tiktoken", ".model"} or spec.startswith(("/", ".", "~")):
+        raise InputError(f"vocabulary file {spec} does not exist")
+    if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
+        return _open_hub(spec, eos)
+    hint = nearest(spec, [EMBEDDED])
+    raise UsageError(f"no vocabulary {spec!r}", f"{hint}; or give a path, or a model as org/name")
+
+
+def _open_embedded() -> Vocabulary:
+    directory = data_path("vocabulary")
+    description = _json(directory / f"{EMBEDDED}.json")
+    path = directory / description["file"]
+    packed = _bytes(path)
+    if hashlib.sha256(packed).hexdigest() != description["sha256"]:
+        raise InputError(f"{path} is damaged", f"rebuild it: {description['rebuild']}")
+    count, names = description["ordinary"], description["special"]
+    tokens = unpack_tokens(packed, count) + [name.encode() for name in names]
+    eos_ids = [count + names.index(name) for name in description["eos"]]
+    special_ids = range(count, len(tokens))
+    return Vocabulary.from_tokens(
+        EMBEDDED, tokens, special_ids, eos_ids, pattern=description["pattern"]
+    )
+
+
+def unpack_tokens(packed: bytes, count: int) -> list[bytes]:
+    """The tokens in an embedded data file: xz of `count` length bytes, then all token bytes."""
+    raw = lzma.decompress(packed)
+    tokens = []
+    at = count
+    for length in raw[:count]:
+        tokens.append(raw[at : at + length])
+        at += length
+    return tokens
+
+
+def _open_path(path: Path, eos: str | None) -> Vocabulary:
+    if path.is_dir():
+        if not (path / "tokenizer.json").is_file():
+            raise InputError(f"directory {path} has no tokenizer.json")
+        path /= "tokenizer.json"
+    data = _bytes(path)
+    if is_saved(data):
+        return _chosen_eos(Vocabulary.load(path), eos)
+    # A file of this name alone says nothing: the directory bears the model's name.
+    name = path.absolute().parent.name if path.name == "tokenizer.json" else path.stem
+    if data.lstrip().startswith(b"{"):
+        return _read_tokenizer_json(path, name, eos)
+    return _read_tiktoken(data, path, name, eos)
+
+
+def _open_hub(model: str, eos: str | None) -> Vocabulary:
+    """The vocabulary of a model on the Hugging Face hub; only small text files are fetched."""
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+    except ImportError as error:
+        raise UsageError(
+            f"vocabulary {model!r} is on the Hugging Face hub, and huggingface_hub is missing",
+            "pip install 'maskcourt[huggingface]', or give the path of a tokenizer.json",
+        ) from error
+    name, _, revision = model.partition("@")
+    options = {"revision": revision} if revision else {}
+    try:
+        # All files of one revision share a directory, where the reader looks for the others.
+        path = Path(hf_hub_download(name, "tokenizer.json", **options))
+        for other in _HUB_FILES:
+            try:
+                hf_hub_download(name, other, **options)
+            except EntryNotFoundError:
+                continue
+    except LocalEntryNotFoundError as error:
+        raise InputError(
+            f"model {model!r} is not in the local cache and the Hugging Face hub is out of reach",
+            "go online, or give the path of a tokenizer.json",
+        ) from error
+    except EntryNotFoundError as error:
+        raise InputError(f"model {model!r} has no tokenizer.json") from error
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"model {model!r} cannot be fetched: {reason}") from error
+    return _read_tokenizer_json(path, model, eos)
+
+
+def _read_tokenizer_json(path: Path, name: str, eos: str | None) -> Vocabulary:
+    """The vocabulary of a Hugging Face ``tokenizer.json``, its neighbours consulted for the end.
+
+    Raises:
+        UsageError: Neither `eos` nor a neighbour names an end-of-sequence token that exists.
+        InputError: The file is broken, or of a kind whose tokens have no bytes of their own.
+    """
+    try:
+        table, pattern = _tokenizer_table(_json(path))
+    except ValueError as error:
+        hint = "byte-level BPE and SentencePiece-style BPE or Unigram tokenizers can be used"
+        raise InputError(f"{path} cannot be used: {error}", hint) from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not a Hugging Face tokenizer.json: {error!r}") from error
+    eos_ids = _eos_of_neighbours(path, table) if eos is None else [table.find(eos, str(path))]
+    return table.vocabulary(name, str(path), eos_ids, pattern)
+
+
+@dataclass
+class _Table:
+    """Tokens by id while a file is read; ids may be missing."""
+
+    ordinary: dict[int, bytes] = field(default_factory=dict)
+    special: dict[int, bytes] = field(default_factory=dict)
+
+    def find(self, eos: str, where: str) -> int:
+        """The id that `eos` means: a special token's text, an id, or an ordinary token's text."""
+        text = eos.encode() or None  # no text names a hole
+        matches = [token for token, name in self.special.items() if name == text]
+        if not matches and eos.isdecimal():
+            matches = [token for token in (int(eos),) if token in self.special | self.ordinary]
+        elif not matches:
+            matches = [token for token, name in self.ordinary.items() if name == text]
+        if not matches:
+            names = [name.decode() for name in self.special.values()]
+            raise UsageError(f"{where} has no token {eos!r} to end with", nearest(eos, names))
+        return min(matches)
+
+    def vocabulary(
+        self, name: str, where: str, eos_ids: Sequence[int], pattern: str | None
+    ) -> Vocabulary:
+        """The vocabulary of this table; ids that are missing become special, without bytes.
+
+        An ordinary id among `eos_ids` becomes special; BPE by ranks is then no longer its own.
+
+        Raises:
+            InputError: An id that is out of all proportion.
+        """
+        named = self.ordinary | self.special
+        size = max(named) + 1
+        if min(named) < 0 or size > _MAX_SIZE:
+            raise InputError(f"{where} has ids from {min(named)} to {size - 1}")
+        tokens = [named.get(token, b"") for token in range(size)]
+        special_ids = {token for token, text in enumerate(tokens) if not text} | set(self.special)
+        whole = self.ordinary.keys().isdisjoint(eos_ids)
+        return Vocabulary.from_tokens(
+            name, tokens, special_ids, eos_ids, pattern if whole else None
+        )
+
+
+# ---------------------------------------------------------------- Hugging Face tokenizer.json
+
+
+def _tokenizer_table(tokenizer: Mapping[str, Any]) -> tuple[_Table, str | None]:
+    """All tokens of a parsed tokenizer.json, and the pattern where ids are BPE ranks."""
+    model = tokenizer["model"]
+    vocab = _model_vocab(model)
+    to_bytes = _bytes_of_token(tokenizer)
+    table = _Table({token: to_bytes(text) for text, token in vocab.items()})
+    if len(table.ordinary) != len(vocab):
+        raise ValueError("two tokens have the same id")
+    unknown = model.get("unk_token")
+    if unknown in vocab:
+        table.special[vocab[unknown]] = unknown.encode()
+    if model.get("unk_id") is not None:
+        table.special[model["unk_id"]] = model["vocab"][model["unk_id"]][0].encode()
+    for added in tokenizer.get("added_tokens") or []:
+        token, text = added["id"], added["content"]
+        table.ordinary.pop(token, None)
+        if added.get("special") or _MARKER.fullmatch(text):
+            table.special[token] = text.encode()
+        else:
+            table.ordinary[token] = to_bytes(text)
+    for token in table.special:
+        table.ordinary.pop(token, None)
+    return table, _rank_pattern(tokenizer, vocab, table)
+
+
+_MARKER = re.compile(r"</?[^<>\s]+>")
+"""Added tokens of this form are control tokens whatever their flag says: ``<tool_call>``."""
+
+
+def _model_vocab(model: Mapping[str, Any]) -> dict[str, int]:
+    """Token texts to ids, of the model types whose tokens are pieces of the text itself."""
+    vocab = model["vocab"]
+    kind = model.get("type") or ("Unigram" if isinstance(vocab, list) else "BPE")
+    if kind == "Unigram":
+        return {piece: token for token, (piece, _score) in enumerate(vocab)}
+    affix = model.get("end_of_word_suffix") or model.get("continuing_subword_prefix")
+    if kind == "BPE" and not affix:
+        return dict(vocab)
+    what = f"{kind} with {affix!r}" if affix else kind
+    raise ValueError(f"the tokens of a {what} model do not spell out the text")
+
+
+def _parts(node: Mapping[str, Any] | None, children: str) -> list[Mapping[str, Any]]:
+    """The steps of a decoder or pre-tokeniser, sequences flattened."""
+    if node is None:
+        return []
+    if node["type"] == "Sequence":
+        return [part for child in node[children] for part in _parts(child, children)]
+    return [node]
+
+
+def _bytes_of_token(tokenizer: Mapping[str, Any]) -> Callable[[str], bytes]:
+    """How a token's text in the file becomes the bytes that it stands for.
+
+    As the decoders of the ``tokenizers`` library define it, except for what they do only at the
+    beginning of a whole text (``Strip``, and the first space of ``Metaspace``).
+    """
+    decoders = _parts(tokenizer.get("decoder"), "decoders")
+    splitters = _parts(tokenizer.get("pre_tokenizer"), "pretokenizers")
+    kinds = {part["type"] for part in decoders}
+    if "ByteLevel" in kinds or (not kinds and any(p["type"] == "ByteLevel" for p in splitters)):
+        return _byte_level
+    strange = kinds - {"Replace", "ByteFallback", "Fuse", "Strip", "Metaspace"}
+    replaced = [pair for part in decoders for pair in _replacements(part)]
+    fallback = bool(tokenizer["model"].get("byte_fallback")) or "ByteFallback" in kinds
+    if strange or not (replaced or fallback):
+        found = ", ".join(sorted(strange or kinds)) or "none"
+        raise ValueError(f"its decoder ({found}) does not tell which bytes a token stands for")
+
+    def to_bytes(text: str) -> bytes:
+        if fallback and _BYTE.fullmatch(text):
+            return bytes([int(text[3:5], 16)])
+        for old, new in replaced:
+            text = text.replace(old, new)
+        return text.encode()
+
+    return to_bytes
+
+
+_BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+
+
+def _replacements(decoder: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    if decoder["type"] == "Metaspace":
+        yield decoder.get("replacement", "▁"), " "
+    elif decoder["type"] == "Replace":
+        if "String" not in decoder["pattern"]:
+            raise ValueError("a decoder replaces by a regular expression")
+        yield decoder["pattern"]["String"], decoder["content"]
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """The characters that stand for bytes in byte-level BPE.
+
+    After ``bytes_to_unicode`` of GPT-2's encoder.py: printable Latin-1 stands for itself, and
+    the other bytes, ascending, for the characters from U+0100.
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [value for value in range(256) if value not in printable]
+    alphabet = {chr(value): value for value in printable}
+    return alphabet | {chr(0x100 + index): value for index, value in enumerate(others)}
+
+
+_ALPHABET = _byte_alphabet()
+
+
+def _byte_level(text: str) -> bytes:
+    # A token with any character outside the alphabet is plain text, as in the library.
+    try:
+        return bytes([_ALPHABET[character] for character in text])
+    except KeyError:
+        return text.encode()
+
+
+_GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+"""What a ``ByteLevel`` pre-tokeniser with ``use_regex`` splits by (GPT-2's encoder.py)."""
+
+
+def _rank_pattern(
+    tokenizer: Mapping[str, Any], vocab: Mapping[str, int], table: _Table
+) -> str | None:
+    """The pre-tokeniser's pattern where BPE by ids gives what the tokenizer gives, else None.
+
+    A text in Unicode's normal form C is meant: most of these tokenizers normalise to it first.
+    """
+    *before, last = _parts(tokenizer.get("pre_tokenizer"), "pretokenizers") or [{"type": None}]
+    if last["type"] != "ByteLevel" or last.get("add_prefix_space"):
+        return None
+    if (tokenizer.get("normalizer") or {"type": "NFC"})["type"] != "NFC":
+        return None  # what is encoded is another text
+    if not _ids_are_ranks(vocab, tokenizer["model"], table.ordinary.keys()):
+        return None
+    if not before:
+        return _GPT2_PATTERN if last.get("use_regex", True) else None
+    if len(before) > 1 or before[0]["type"] != "Split" or last.get("use_regex", True):
+        return None
+    split = before[0]
+    whole = (split["behavior"], bool(split.get("invert"))) in {
+        ("Isolated", False),
+        ("Removed", True),
+    }
+    pattern: str | None = split["pattern"].get("Regex")
+    return pattern if whole else None
+
+
+def _ids_are_ranks(
+    vocab: Mapping[str, int], model: Mapping[str, Any], ordinary: AbstractSet[int]
+) -> bool:
+    """Whether the ids put the merges in their order, and all ordinary ids come of merges."""
+    merges = model.get("merges") or []
+    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
+    merged = [vocab.get("".join(pair), -1) for pair in pairs]
+    single = [vocab.get(character, _MAX_SIZE) for character in _ALPHABET]
+    if any(a > b for a, b in pairwise([max(single), *merged])):
+        return False
+    # With this option a whole piece of text that is a token needs no merges, as in tiktoken.
+    if model.get("ignore_merges"):
+        return ordinary <= set(vocab.values())
+    return ordinary == {*single, *merged}
+
+
+def _eos_of_neighbours(path: Path, table: _Table) -> list[int]:
+    """The end-of-sequence ids that the first neighbour of tokenizer.json to name any names.
+
+    Raises:
+        UsageError: No neighbour names one.
+    """
+    for file in _HUB_FILES:
+        neighbour = path.with_name(file)
+        if not neighbour.is_file():
+            continue
+        content = _json(neighbour)
+        named = content.get("eos_token") or content.get("eos_token_id")
+        if isinstance(named, dict):
+            named = named.get("content")
+        if named is not None:
+            several = named if isinstance(named, list) else [named]
+            return [table.find(str(each), str(neighbour)) for each in several]
+    raise UsageError(f"nothing beside {path} names an end-of-sequence token", _EOS_HINT)
+
+
+# ------------------------------------------------------------------------------------ tiktoken
+
+
+def tiktoken_ranks(data: bytes, where: str) -> dict[int, bytes]:
+    """Tokens by rank, of a rank file: lines of a token in Base64, a space, and its rank.
+
+    Raises:
+        InputError: A line of another form, a rank that comes twice, or no line at all.
+    """
+    ranks: dict[int, bytes] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            text, rank = line.split()
+            token, key = base64.b64decode(text, validate=True), int(rank)
+        except (ValueError, binascii.Error) as error:
+            raise InputError(
+                f"line {number} of {where} is not a token in Base64 and its rank",
+                "a vocabulary file is a tokenizer.json or a tiktoken rank file",
+            ) from error
+        if key in ranks:
+            raise InputError(f"line {number} of {where} gives rank {key} again")
+        ranks[key] = token
+    if not ranks:
+        raise InputError(f"{where} is empty")
+    return ranks
+
+
+def _read_tiktoken(data: bytes, path: Path, name: str, eos: str | None) -> Vocabulary:
+    """A tiktoken rank file with the end of sequence, which such files lack, set behind it.
+
+    A text as `eos` names the id behind the last rank; an id says where it is.
+    """
+    table = _Table(tiktoken_ranks(data, str(path)))
+    behind, text = max(table.ordinary) + 1, eos or "<|endoftext|>"
+    if eos is not None and eos.isdecimal():
+        behind, text = int(eos), "<|endoftext|>"
+        if behind in table.ordinary:
+            raise UsageError(f"id {eos} of {path} is an ordinary token", "eos must not be one")
+    table.special[behind] = text.encode()
+    return table.vocabulary(name, str(path), [behind], None)
+
+
+# --------------------------------------------------------------------------------------- files
+
+
+def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
+    """The same vocabulary, ended by `eos` where that is given."""
+    if eos is None:
+        return vocabulary
+    tokens, special = vocabulary.tokens, vocabulary.special.tolist()
+    table = _Table()
+    for token, text in enumerate(tokens):
+        (table.special if special[token] else table.ordinary)[token] = text
+    ends = [table.find(eos, vocabulary.name)]
+    return table.vocabulary(vocabulary.name, vocabulary.name, ends, vocabulary.pattern)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(_bytes(path))
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not hold a JSON object")
+    return content

@@ -1,0 +1,214 @@
+"""The document that a prefix of a JSON text has written so far.
+
+A cursor goes over a text byte by byte and knows, beside the lexer's state, every open container
+with its members or the number of its items. It is a value: to try some bytes is to make another.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple, Self
+
+from harness.jsontext.lexer import START, Mode, State, advance, plain_end
+
+
+class Spelled(float):
+    """A number that keeps the text it was written as."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """The number that `text`, in the grammar of JSON, says."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+CONTAINER: Final = ...
+"""Stands for a finished array or object in the members of a frame."""
+
+
+class Frame(NamedTuple):
+    """One open container."""
+
+    is_object: bool
+    members: tuple[tuple[str, Any], ...] = ()
+    """The finished members of an object, each value as `kept` keeps it."""
+    size: int = 0
+    """The number of finished items of an array."""
+    key: str | None = None
+    """The key of the member of an object that is being written."""
+
+    @property
+    def slot(self) -> str | int | None:
+        """The key or the index of what is written next; None where an object waits for a key."""
+        return self.key if self.is_object else self.size
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the finished members."""
+        return frozenset(name for name, _ in self.members)
+
+
+Frames = tuple[Frame, ...]
+
+
+class Cursor(NamedTuple):
+    """Where a text stands: the lexer's state and the open containers, outermost first."""
+
+    state: State = START
+    frames: Frames = ()
+    atom: bytes = b""
+    """The raw text of the string (behind its quote), number or literal that is being written."""
+    spaced: bool = False
+    """Whether the last byte is whitespace between tokens."""
+
+    @property
+    def mode(self) -> Mode:
+        """What the text is in the middle of."""
+        return self.state.mode
+
+    @property
+    def written(self) -> str:
+        """The whole characters of the string that is being written."""
+        raw = self.atom[: len(self.atom) - len(self.state.part)]
+        return decoded(raw)
+
+
+def decoded(raw: bytes) -> str:
+    """The characters that the inside of a JSON string stands for."""
+    if b"\\" not in raw:
+        return raw.decode("utf-8", "surrogatepass")
+    return str(json.loads(b'"' + raw + b'"'))
+
+
+def parse_number(text: str) -> int | float:
+    """A JSON number; one that Python would print otherwise keeps its text."""
+    if len(text) < 4000 and text.lstrip("-").isdecimal() and text != "-0":
+        return int(text)
+    return Spelled(text)
+
+
+def load(text: bytes | str) -> Any:
+    """The value of a JSON text, its numbers with their spelling.
+
+    Raises:
+        ValueError: The text is not JSON.
+    """
+    return json.loads(text, parse_float=parse_number, parse_int=parse_number)
+
+
+def path_of(frames: Frames) -> tuple[str | int, ...]:
+    """The path of the innermost container."""
+    return tuple(frame.slot for frame in frames[:-1] if frame.slot is not None)
+
+
+def kept(value: Any) -> Any:
+    """A stand-in for a member's value that is hashable and the same only for the same JSON."""
+    if isinstance(value, bool):
+        return (value,)  # Python's True equals 1
+    return CONTAINER if isinstance(value, list | dict) else value
+
+
+def unkept(stand_in: Any) -> Any:
+    """The value that `kept` was given, or `CONTAINER`."""
+    return stand_in[0] if isinstance(stand_in, tuple) else stand_in
+
+
+def with_value(frames: Frames, value: Any) -> Frames:
+    """The frames once `value`, or `CONTAINER`, is written at the slot of the innermost."""
+    if not frames:
+        return ()
+    top = frames[-1]
+    if top.is_object:
+        top = Frame(True, (*top.members, (top.key or "", kept(value))))
+    else:
+        top = top._replace(size=top.size + 1)
+    return (*frames[:-1], top)
+
+
+def settled(cursor: Cursor) -> Cursor:
+    """The cursor with the number that it is in, if any, ended."""
+    if not cursor.mode.in_number:
+        return cursor
+    mode = Mode.AFTER if cursor.state.stack else Mode.DONE
+    frames = with_value(cursor.frames, parse_number(cursor.atom.decode()))
+    return Cursor(State(cursor.state.stack, mode), frames)
+
+
+def feed(cursor: Cursor, data: bytes) -> Cursor | None:
+    """The cursor behind `data`; None when no JSON text goes on so."""
+    at = 0
+    while at < len(data):
+        if cursor.mode in _BETWEEN and (end := space_end(data, at)) > at:
+            cursor = Cursor(cursor.state, cursor.frames, b"", spaced=True)
+        else:
+            end = _piece_end(cursor, data, at)
+            here = _behind(cursor, data[at:end])
+            if here is None:
+                return None
+            cursor = here
+        at = end
+    return cursor
+
+
+def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
+    """Every piece of `data`: its end and the cursor behind it; ends with a None that fails.
+
+    A piece is one byte, or a run of plain characters of a string.
+    """
+    at = 0
+    while at < len(data):
+        end = _piece_end(cursor, data, at)
+        here = _behind(cursor, data[at:end])
+        yield end, here
+        if here is None:
+            return
+        cursor, at = here, end
+
+
+def _piece_end(cursor: Cursor, data: bytes, at: int) -> int:
+    if cursor.mode.in_string and not cursor.state.part:
+        return max(at + 1, plain_end(data, at))
+    return at + 1
+
+
+def space_end(data: bytes, at: int) -> int:
+    """Where the whitespace that begins at `at` ends."""
+    found = _SPACE.match(data, at)
+    return at if found is None else found.end()
+
+
+_SPACE = re.compile(rb"[ \t\n\r]+")
+_BETWEEN = frozenset(
+    mode for mode in Mode if not mode.in_string and not mode.in_number and mode is not Mode.LITERAL
+)
+
+
+def _behind(cursor: Cursor, piece: bytes) -> Cursor | None:
+    state = advance(cursor.state, piece)
+    if state is None:
+        return None
+    before, after = cursor.mode, state.mode
+    if before.in_number and not after.in_number:
+        cursor = settled(cursor)
+        before = cursor.mode
+    frames = cursor.frames
+    if before is after and (before.in_string or before is Mode.LITERAL):
+        return Cursor(state, frames, cursor.atom + piece)
+    if after.in_number:
+        return Cursor(state, frames, (cursor.atom if before.in_number else b"") + piece)
+    if before is Mode.KEY_STRING:
+        frames = (*frames[:-1], frames[-1]._replace(key=cursor.written))
+    elif before is Mode.STRING:
+        frames = with_value(frames, cursor.written)
+    elif before is Mode.LITERAL:
+        frames = with_value(frames, json.loads(cursor.atom + piece))
+    elif len(state.stack) > len(cursor.state.stack):
+        frames = (*frames, Frame(piece == b"{"))
+    elif len(state.stack) < len(cursor.state.stack):
+        frames = with_value(frames[:-1], CONTAINER)
+    atom = piece if after is Mode.LITERAL else b""
+    return Cursor(state, frames, atom, piece in b" \t\n\r")

@@ -1,0 +1,245 @@
+"""Replay: repeat stored verdicts from nothing, and say where that comes out differently.
+
+For each verdict the schema is compiled anew; a fresh matcher of each engine that it concerns is
+led through the consumed tokens, the disputed token and the completion, its mask looked at before
+every single token, the end of sequence included; and both validators judge the text. What must
+come out for each kind of verdict is in `harness.replay.claims`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from harness.comparison.case_run import Rules
+from harness.comparison.flaws import BUDGET
+from harness.completion.rollout import LIMIT
+from harness.engines.environments import provide_all
+from harness.engines.panel import Limits
+from harness.engines.specs import parse_specs
+from harness.engines.text_probe import Probed, from_arrays
+from harness.errors import RunDirectoryError, UsageError
+from harness.execution.lanes import Lane, LaneSettings
+from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_readers import open_vocabulary
+from harness.replay.claims import Heard, Lead, difference, leads, searches
+from harness.replay.witness import Witness
+from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
+from harness.runs.directory import RunDirectory
+from harness.validators.judge import Unjudgeable
+from harness.workers import wire
+from harness.workers.outcomes import Compiled
+from harness.workers.owned_directories import saved_vocabulary
+
+_PATIENCE = 10
+"""How many times the time for compilation of the run a replay has."""
+
+_BATCH = 2048
+"""Verdicts that are repeated at a time."""
+
+_TOKENS = 8192
+"""Tokens that an engine is led along in one request, which has a limit of time."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Whether a verdict came out again, and if not, what differed."""
+
+    witness: Witness
+    difference: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all came out as the verdict says."""
+        return not self.difference
+
+    def __str__(self) -> str:
+        said = "agrees" if self.agrees else f"DIFFERS: {self.difference}"
+        return f"{self.witness}: {said}"
+
+    def row(self) -> dict[str, Any]:
+        """What is printed of it as JSON."""
+        one = self.witness
+        return {
+            "verdict": one.name,
+            "case": one.case,
+            "evidence": one.evidence,
+            one.evidence: one.place,
+            "position": len(one.before),
+            "token": one.token,
+            "engine": one.engine,
+            "kind": one.kind,
+            "text": one.text.decode("utf-8", "backslashreplace"),
+            "agrees": self.agrees,
+            "difference": self.difference,
+        }
+
+
+def vocabulary_of(run: RunDirectory) -> Vocabulary:
+    """The vocabulary that a run was made with.
+
+    Raises:
+        UsageError: What has its name now is another one.
+    """
+    stored = run.manifest["identity"]["vocabulary"]
+    vocabulary = open_vocabulary(stored["spec"], stored["eos"])
+    if vocabulary.sha256 != stored["sha256"]:
+        raise UsageError(
+            f"the vocabulary {stored['spec']!r} is not the one that {run.path} was made with"
+        )
+    return vocabulary
+
+
+def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]:
+    """Repeat verdicts, in the order of the cases; engines run until the generator is closed.
+
+    Raises:
+        UsageError: An engine or the vocabulary is not the one that the run was made with.
+        RunDirectoryError: The tables do not fit together.
+    """
+    if not len(choice):
+        return
+    identity = run.manifest["identity"]
+    vocabulary = vocabulary_of(run)
+    specs = provide_all(parse_specs(list(identity["engines"])))
+    with saved_vocabulary(vocabulary) as file:
+        limits = Limits(**identity["limits"])
+        # how fast the machine is today is no part of a verdict
+        limits = replace(limits, compile=limits.compile * _PATIENCE)
+        lane = Lane(LaneSettings(tuple(specs), str(file), limits, Rules()))
+        try:
+            _same_engines(lane.open(), identity["engines"])
+            yield from repeat(lane, witnesses(run, choice, vocabulary))
+        finally:
+            lane.close()
+
+
+def repeat(lane: Lane, cases: Iterable[CaseWitnesses]) -> Iterator[Replayed]:
+    """Repeat verdicts on a lane whose engines are up."""
+    for case in cases:
+        yield from _Again(lane, case).replayed()
+
+
+class _Again:
+    """The verdicts of one case, repeated."""
+
+    def __init__(self, lane: Lane, case: CaseWitnesses) -> None:
+        self._lane = lane
+        self._case = case
+        self._numbers = {spec.name: number for number, spec in enumerate(lane.panel.specs)}
+        self._compiled: dict[str, str] = {}
+        """What became of compiling the schema, by engine; empty where it compiled."""
+        self._refusal: str | None = None
+
+    def replayed(self) -> Iterator[Replayed]:
+        """All verdicts of the case."""
+        problem = self._lane.judge.open(self._case.schema)
+        if isinstance(problem, Unjudgeable):
+            self._refusal = f"the validators refuse the schema: {problem.message}"
+        while batch := list(itertools.islice(self._case.witnesses, _BATCH)):
+            heard = self._heard(batch)
+            for one in batch:
+                asks_validators = one.claim.ruling is not None
+                refusal = self._refusal if asks_validators else None
+                yield Replayed(one, refusal or difference(one, heard, self._lane.vocabulary))
+
+    def _heard(self, batch: Sequence[Witness]) -> Heard:
+        """Ask engines and validators all that must be known about some verdicts."""
+        wanted = dict.fromkeys(lead for one in batch for lead in leads(one))
+        self._compile({engine for one in batch for engine, _ in (*leads(one), *searches(one))})
+        probed: dict[Lead, Probed | str] = {}
+        for engine, of_engine in itertools.groupby(sorted(wanted), key=lambda lead: lead[0]):
+            probed |= self._probed(engine, list(of_engine))
+        closed = {lead: self._closed(*lead) for one in batch for lead in searches(one)}
+        texts = list(dict.fromkeys(one.text for one in batch if one.claim.ruling is not None))
+        said = self._lane.judge.judge(texts) if self._refusal is None else []
+        return Heard(probed, closed, dict(zip(texts, said, strict=False)))
+
+    def _compile(self, engines: Iterable[str]) -> None:
+        """Compile the schema in engines that have not done so for this case."""
+        new = sorted(set(engines) - self._compiled.keys())
+        for name in new:
+            if name not in self._numbers:
+                raise RunDirectoryError(f"a verdict names {name!r}, which is no engine of the run")
+        numbers = [self._numbers[name] for name in new]
+        outcomes = self._lane.panel.compile(self._case.schema, numbers) if new else {}
+        for name, number in zip(new, numbers, strict=True):
+            outcome = outcomes[number]
+            broken = f"does not compile the schema again: {outcome.word}"
+            self._compiled[name] = "" if isinstance(outcome, Compiled) else broken
+
+    def _probed(self, engine: str, along: Sequence[Lead]) -> dict[Lead, Probed | str]:
+        """What an engine does with the tokens of its leads, or what ended it."""
+        answers: dict[Lead, Probed | str] = {}
+        for some in _portions(along):
+            if self._compiled[engine]:
+                answers |= dict.fromkeys(some, self._compiled[engine])
+                continue
+            texts = wire.Ragged.of_ints([tokens for _, tokens in some]).arrays("texts")
+            answer = self._ask(engine, {"do": "probe"}, texts)
+            if isinstance(answer, str):
+                answers |= dict.fromkeys(some, answer)
+            else:
+                answers |= zip(some, from_arrays(answer.arrays), strict=True)
+        return answers
+
+    def _closed(self, engine: str, tokens: Sequence[int]) -> bool | str:
+        """Whether an engine has no way to an end behind these tokens."""
+        if self._compiled[engine]:
+            return self._compiled[engine]
+        before = np.array(tokens[:-1], dtype=np.int32)
+        there = self._ask(engine, {"do": "goto"}, {"tokens": before})
+        if isinstance(there, str):
+            return there
+        if "refused_at" in there.head:
+            return f"consumes only {there.head['refused_at']} tokens"
+        token = np.array(tokens[-1:], dtype=np.int32)
+        head = {"do": "exhaust", "limit": LIMIT, "budget": BUDGET}
+        answer = self._ask(engine, head, {"tokens": token})
+        return answer if isinstance(answer, str) else bool(answer.arrays["closed"][0])
+
+    def _ask(
+        self, engine: str, head: Mapping[str, object], arrays: Mapping[str, wire.Array]
+    ) -> wire.Message | str:
+        """An engine's answer, or the word for what ended it; it is up again afterwards."""
+        number = self._numbers[engine]
+        answer = self._lane.panel.ask({number: (head, arrays)})[number]
+        if isinstance(answer, wire.Message):
+            return answer
+        if (again := self._lane.panel.recover_start(number)) is not None:
+            self._compiled[engine] = f"does not come back: {again.word}"
+        return answer.word.replace("_", " ")
+
+
+def _portions(along: Sequence[Lead]) -> Iterator[list[Lead]]:
+    """Leads in lists of not too many tokens together."""
+    some: list[Lead] = []
+    size = 0
+    for lead in along:
+        if some and size + len(lead[1]) > _TOKENS:
+            yield some
+            some, size = [], 0
+        some.append(lead)
+        size += len(lead[1])
+    if some:
+        yield some
+
+
+def _same_engines(infos: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> None:
+    for info, (name, was) in zip(infos, stored.items(), strict=True):
+        if info["packages"] != was["packages"]:
+            raise UsageError(
+                f"the run was made with {name} as {was['packages']},"
+                f" installed is {dict(info['packages'])}",
+                "install those versions, or name the engine with its version",
+            )
+        if info["options"] != was.get("options", info["options"]):
+            raise UsageError(
+                f"the run was made with {name} and the options {was['options']},"
+                f" which now are {dict(info['options'])}",
+                "use the version of maskcourt that made the run",
+            )

@@ -1,0 +1,104 @@
+"""Witnesses: all that is needed to repeat one verdict, and what each kind of verdict claims.
+
+A verdict of a walk is named by its row in the table ``verdicts``, one of an instance by the letter
+``i`` and its row in ``instance_verdicts``: ``17``, ``i3``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.validators import judge as rulings
+
+WALK, INSTANCE = "walk", "instance"
+"""What a verdict's evidence may be."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a verdict of one kind says.
+
+    Attributes:
+        ruling: What the validators must say of the text; None where they are not asked.
+        reason: The reason that they must give; empty where it does not matter.
+        needs_completion: Whether there is no witness without a completion.
+    """
+
+    ruling: int | None = None
+    reason: str = ""
+    needs_completion: bool = False
+
+
+CLAIMS: Mapping[str, Claim] = {
+    "false_acceptance": Claim(rulings.INVALID, needs_completion=True),
+    "false_rejection": Claim(rulings.VALID, needs_completion=True),
+    "contested": Claim(rulings.CONTESTED, needs_completion=True),
+    "never_stops": Claim(rulings.VALID),
+    "stops_too_early": Claim(rulings.INVALID, "not_json"),
+    "dead_end": Claim(),
+    "mask_lies": Claim(),
+    "unfinishable": Claim(needs_completion=True),
+}
+"""The kinds that can be repeated; an unresolved verdict proves nothing."""
+
+NO_END = "no_end_within_limit"
+"""The reason of a dead end that is no empty mask: no way within the limit leads to an end."""
+
+_NO_END = Claim(rulings.VALID, needs_completion=True)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """All that is needed to repeat one verdict.
+
+    Attributes:
+        evidence: `WALK` or `INSTANCE`.
+        number: The verdict's row in the table of its evidence.
+        case: The case's id.
+        place: The number of the walk, or of the instance.
+        engine: The engine that the verdict is about.
+        kind: One of `CLAIMS`.
+        reason: What sets it apart from others of its kind; mostly empty.
+        accepter: The engine that allowed the completion; empty where there is none.
+        before: The consumed tokens.
+        token: The token that the verdict is about, -1 where it is about `before` alone.
+        completion: The tokens behind it.
+        text: The whole text, without the end of sequence.
+    """
+
+    evidence: str
+    number: int
+    case: str
+    place: int
+    engine: str
+    kind: str
+    reason: str
+    accepter: str
+    before: tuple[int, ...]
+    token: int
+    completion: tuple[int, ...]
+    text: bytes
+
+    @property
+    def name(self) -> str:
+        """What the verdict is called on the command line."""
+        return f"i{self.number}" if self.evidence == INSTANCE else str(self.number)
+
+    @property
+    def claim(self) -> Claim:
+        """What the verdict says."""
+        return _NO_END if self.reason == NO_END else CLAIMS[self.kind]
+
+    @property
+    def way(self) -> tuple[int, ...]:
+        """The consumed tokens, the token and the completion."""
+        token = (self.token,) if self.token >= 0 else ()
+        return (*self.before, *token, *self.completion)
+
+    def __str__(self) -> str:
+        what = f"{self.name}: {self.kind.replace('_', ' ')} by {self.engine}, case {self.case}"
+        where = f"position {len(self.before)}, token {self.token}"
+        if self.evidence == INSTANCE:
+            where = f"instance {self.place}, {where}"
+        return f"{what}, {where}"

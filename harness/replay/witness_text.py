@@ -1,0 +1,193 @@
+"""A witness in full: as one JSON object with which anybody can repeat it, and as text to read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness import WALK, Witness
+from harness.replay.witness_reader import TABLES, Choice, spelled, witnesses
+from harness.runs.directory import RunDirectory
+from harness.runs.reader import Cursor, RunReader
+from harness.validators.opinions import opinions
+
+_WHY = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
+
+_REJECTIONS = ("false_rejection", "never_stops")
+
+
+def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict[str, Any]:
+    """All that is needed to repeat the one verdict of `choice` elsewhere, as a JSON object.
+
+    Keys: ``verdict``, ``evidence``, ``kind``, ``reason``, ``case``, ``walk`` or ``instance``,
+    ``position``, ``place``, ``engine``, ``why`` (``keyword``, ``schema_pointer``,
+    ``instance_pointer``, ``category``, ``detail``, ``located``; those that the run has), ``schema``
+    (its JSON text), ``consumed``, ``token`` and ``completion`` (each with ``ids``, ``text`` and
+    ``hex``, the bytes), ``text`` and ``hex`` (the whole text, end of sequence left out),
+    ``allowed_by``, ``forbidden_by`` (engines, at the token), ``accepter`` (who allows the
+    completion), ``validators`` (see `harness.validators.opinions.opinions`; None where the verdict
+    rests on no text), ``engines``, ``vocabulary``, ``harness`` (what the run says of them).
+    """
+    case = next(witnesses(run, choice, vocabulary))
+    (one,) = case.witnesses
+    reader, identity = RunReader(run), run.manifest["identity"]
+    (batch,) = reader.batches(TABLES[one.evidence], _columns(one), choice.of(one.evidence))
+    (row,) = batch.to_pylist()
+    allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
+    asked = one.claim.ruling is not None
+    memory = identity["limits"]["memory"]
+    token = (one.token,) if one.token >= 0 else ()
+    return {
+        "verdict": one.name,
+        "evidence": one.evidence,
+        "kind": one.kind,
+        "reason": one.reason,
+        "case": one.case,
+        one.evidence: one.place,
+        "position": len(one.before),
+        "place": row.get("place", "") if one.evidence != WALK else _place(reader, one),
+        "engine": one.engine,
+        "why": {name: row[name] for name in _WHY if name in row},
+        "schema": case.schema,
+        "consumed": _tokens(one.before, vocabulary),
+        "token": _tokens(token, vocabulary),
+        "completion": _tokens(one.completion, vocabulary),
+        "text": _readable(one.text),
+        "hex": one.text.hex(),
+        "allowed_by": allowed,
+        "forbidden_by": forbidden,
+        "accepter": one.accepter,
+        "validators": opinions(case.schema, one.text, memory) if asked else None,
+        "engines": identity["engines"],
+        "vocabulary": identity["vocabulary"],
+        "harness": identity.get("harness"),
+    }
+
+
+def readable(witness: Mapping[str, Any]) -> Iterator[str]:
+    """What `described` gave, as lines to read."""
+    kind = witness["kind"].replace("_", " ")
+    reason = f" ({witness['reason'].replace('_', ' ')})" if witness["reason"] else ""
+    yield f"verdict {witness['verdict']}: {kind}{reason} by {witness['engine']}"
+    source = next(name for name in ("walk", "instance") if name in witness)
+    place = f" ({witness['place']})" if witness["place"] else ""
+    yield (
+        f"case {witness['case']}, {source} {witness[source]}, position {witness['position']}{place}"
+    )
+    yield from _why(witness["why"])
+    written, token = witness["consumed"]["text"], witness["token"]
+    name = _printable(token["text"])
+    yield "text so far, »the token« behind it:"
+    yield from _indented(_printable(written) + f"»{name}«")
+    ids = ", ".join(map(str, token["ids"]))
+    yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
+    yield f"allowed by: {', '.join(witness['allowed_by']) or '-'}"
+    yield f"forbidden by: {', '.join(witness['forbidden_by']) or '-'}"
+    completion = witness["completion"]
+    if completion["ids"]:
+        by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
+        yield f"completion of {len(completion['ids'])} tokens{by}:"
+        yield from _indented(_printable(completion["text"]))
+    if witness["validators"] is not None:
+        yield from _opinions(witness["validators"])
+    yield "schema:"
+    yield from _indented(_printable(_laid_out(witness["schema"])))
+
+
+def _columns(one: Witness) -> list[str]:
+    return ["dispute", *_WHY] if one.evidence == WALK else ["place", *_WHY]
+
+
+def _sides(
+    reader: RunReader, one: Witness, row: Mapping[str, Any], names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Which engines allow the token and which forbid it, as far as the run says so."""
+    if row.get("dispute", -1) >= 0:
+        columns = ["walk", "position", "dispute", "accepters", "rejecters"]
+        for dispute in _at(Cursor(reader, "disputes", columns), one):
+            if dispute["dispute"] == row["dispute"]:
+                sets = (dispute["accepters"], dispute["rejecters"])
+                allowed, forbidden = (
+                    [name for bit, name in enumerate(names) if engines >> bit & 1]
+                    for engines in sets
+                )
+                return allowed, forbidden
+    if one.kind == "mask_lies":  # its mask and its consumption do not say the same
+        return [], []
+    return ([], [one.engine]) if one.kind in _REJECTIONS else ([one.engine], [])
+
+
+def _place(reader: RunReader, one: Witness) -> str:
+    """The kind of place that a position of a walk is at."""
+    columns = ["walk", "position", "place"]
+    return next((row["place"] for row in _at(Cursor(reader, "positions", columns), one)), "")
+
+
+def _at(cursor: Cursor, one: Witness) -> Iterator[dict[str, Any]]:
+    """The rows of a table about the position of a witness."""
+    rows: pa.Table | None = cursor.of(one.case)
+    if rows is not None:
+        where = (one.place, len(one.before))
+        yield from (row for row in rows.to_pylist() if (row["walk"], row["position"]) == where)
+
+
+def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> dict[str, Any]:
+    """Tokens with what they stand for; ends of sequence have a name but no bytes."""
+    text = spelled(vocabulary, ids)
+    named = b"".join(vocabulary.tokens[one] for one in ids)
+    return {"ids": list(ids), "text": _readable(named), "hex": text.hex()}
+
+
+def _readable(text: bytes) -> str:
+    return text.decode("utf-8", "backslashreplace")
+
+
+def _printable(text: str) -> str:
+    """Nothing in it that a terminal would obey."""
+    return "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.split("\n"))
+
+
+def _laid_out(schema: str) -> str:
+    try:
+        return json.dumps(json.loads(schema), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return schema
+
+
+def _why(why: Mapping[str, Any]) -> Iterator[str]:
+    if why.get("keyword"):
+        schema, instance = _place_at(why["schema_pointer"]), _place_at(why["instance_pointer"])
+        yield f"keyword {why['keyword']} at {schema} of the schema, {instance} of the instance"
+    if why.get("category"):
+        detail = f" ({why['detail']})" if why.get("detail") else ""
+        yield f"kind of token: {why['category']}{detail}"
+
+
+def _opinions(said: Mapping[str, Any]) -> Iterator[str]:
+    reason = said["reason"].replace("_", " ")
+    detail = ": ".join(filter(None, (reason, _printable(said["detail"]))))
+    yield f"validators: {said['verdict']}" + (f" ({detail})" if detail else "")
+    for name in ("jsonschema", "jsonschema-rs"):
+        one = said.get(name, {"valid": None, "failure": "", "errors": []})
+        word = {True: "valid", False: "invalid", None: one["failure"] or "not asked"}[one["valid"]]
+        yield f"  {name}: {word}"
+        for error in one["errors"]:
+            where = f"{error['keyword']} at {_place_at(error['schema_pointer'])}"
+            instance = _place_at(error["instance_pointer"])
+            yield f"    {where}, {instance} of the instance: {_printable(error['message'])}"
+
+
+def _place_at(pointer: str) -> str:
+    """A JSON Pointer for a reader; that of a whole document is empty."""
+    return _printable(pointer) or "the root"

@@ -1,0 +1,332 @@
+"""A run as pandas frames, each read when it is first asked for.
+
+>>> run = harness.load_run("runs/one")
+>>> run.tallies                                           # proven errors, counted
+>>> run.verdicts                                          # every verdict, every column
+>>> run.frame("verdicts", ["engine", "keyword"], {"kind": "false_acceptance", "class": "bug"})
+>>> for some in run.batches("verdicts", ["engine", "token"]):   # never more than a batch
+
+A frame's index, named ``row``, is the row's number in its table: what ``maskcourt replay RUN ROW``
+takes. Columns of words are categoricals. Columns of truth are of pandas' ``boolean``, which knows
+what is not known. `harness.runs.tables` describes the columns; the two tables of verdicts have two
+more, which are computed and not stored: ``class`` (``bug``, ``warned``, ``departure``, or empty for
+what proves nothing) and ``departure`` (the entry of the catalogue, or empty).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harness.errors import UsageError, nearest
+from harness.report.counts import TABLES, Classify, Stored, by_catalogue
+from harness.report.optional import require
+from harness.runs.directory import RunDirectory, open_run
+from harness.runs.reader import ROW, RunReader
+from harness.runs.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLASS_COLUMNS = ("class", "departure")
+"""The columns of verdicts that are computed."""
+
+_EVIDENCE = {table: evidence for evidence, table in TABLES.items()}
+
+Where = Mapping[str, Any]
+
+
+def load_run(path: str | os.PathLike[str], departures: str | os.PathLike[str] | None = None) -> Run:
+    """A run directory, finished or not, to be read as frames.
+
+    Args:
+        path: The directory.
+        departures: A catalogue of departures to classify by; None is the one of maskcourt.
+
+    Raises:
+        RunDirectoryError: There is no run, or its manifest cannot be read.
+        InputError: The catalogue cannot be read.
+        UsageError: pandas is not installed.
+    """
+    require("pandas", "report", "frames")
+    if departures is None:
+        return Run(open_run(Path(path)))
+    from harness.classification.departures import classify, load_catalogue
+
+    catalogue = load_catalogue(Path(departures))
+    return Run(open_run(Path(path)), functools.partial(classify, catalogue))
+
+
+class Run:
+    """The frames of one run.
+
+    Each property is a whole table, read once and kept; `frame` and `batches` read chosen columns
+    and rows anew and keep nothing. The columns ``class`` and ``departure`` are computed for the
+    whole run once any of them is asked for, which takes some 200 bytes a verdict for a moment.
+
+    Attributes:
+        directory: The run itself; `harness.report` works on it.
+    """
+
+    def __init__(self, directory: RunDirectory, rule: Classify = by_catalogue) -> None:
+        self.directory = directory
+        self._rule = rule
+        self._classes: dict[str, pa.Table] = {}
+
+    def __repr__(self) -> str:
+        state = "finished" if self.directory.finished else "unfinished"
+        return f"<{state} run {self.directory.path} of {', '.join(self.engine_names)}>"
+
+    @property
+    def path(self) -> Path:
+        """Its directory."""
+        return self.directory.path
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What ``run.json`` holds."""
+        return self.directory.manifest
+
+    @property
+    def engine_names(self) -> tuple[str, ...]:
+        """The engines; their order is that of the bits in `judged`, `accepters`, `rejecters`."""
+        return tuple(self.manifest["identity"]["engines"])
+
+    def engine_set(self, bits: int) -> tuple[str, ...]:
+        """The engines of a set that is stored as bits."""
+        return tuple(name for at, name in enumerate(self.engine_names) if bits >> at & 1)
+
+    @cached_property
+    def cases(self) -> pd.DataFrame:
+        """Cases: what became of each, its schema and references."""
+        return self.frame("cases")
+
+    @cached_property
+    def engines(self) -> pd.DataFrame:
+        """How each engine fared in each case: outcome of compilation, and later failures."""
+        return self.frame("engines")
+
+    @cached_property
+    def positions(self) -> pd.DataFrame:
+        """Positions of walks."""
+        return self.frame("positions")
+
+    @cached_property
+    def masks(self) -> pd.DataFrame:
+        """How many tokens each engine's mask allowed at each position."""
+        return self.frame("masks")
+
+    @cached_property
+    def disputes(self) -> pd.DataFrame:
+        """Disputes: who accepts and who rejects, and how many tokens."""
+        return self.frame("disputes")
+
+    @cached_property
+    def completions(self) -> pd.DataFrame:
+        """Completions; `text` is bytes, `tokens` an array of ids."""
+        return self.frame("completions")
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """Verdicts of walks, with ``class`` and ``departure``."""
+        return self.frame("verdicts")
+
+    @cached_property
+    def instances(self) -> pd.DataFrame:
+        """The cases' own instances, as they were fed to every engine."""
+        return self.frame("instances")
+
+    @cached_property
+    def instance_verdicts(self) -> pd.DataFrame:
+        """Verdicts on instances, with ``class`` and ``departure``."""
+        return self.frame("instance_verdicts")
+
+    @cached_property
+    def timings(self) -> pd.DataFrame:
+        """What each engine needed at each position, in nanoseconds."""
+        return self.frame("timings")
+
+    @cached_property
+    def costs(self) -> pd.DataFrame:
+        """What each stage of each case needed, in seconds; of the harness where no engine is."""
+        return self.frame("costs")
+
+    @cached_property
+    def tallies(self) -> pd.DataFrame:
+        """Verdicts counted by engine, evidence, kind and class: tokens, positions and cases."""
+        import pandas as pd
+
+        stored = Stored(self.directory, self._class_table)
+        names = ("engine", "kind", "class")
+        rows = [
+            {"evidence": evidence, **row}
+            for evidence in TABLES
+            for row in stored.fold(evidence, names).grouped(names)
+        ]
+        columns = [*names[:1], "evidence", *names[1:], "tokens", "positions", "cases"]
+        return pd.DataFrame(rows, columns=columns)
+
+    @cached_property
+    def summary(self) -> Mapping[str, Any]:
+        """The tally's summary: see `harness.report.tally.summary`."""
+        from harness.report.tally import summary
+
+        return summary(self.directory, self._class_table)
+
+    def columns(self, table: str) -> tuple[str, ...]:
+        """The columns of a table.
+
+        Raises:
+            UsageError: There is no such table.
+        """
+        if table not in SCHEMAS:
+            raise UsageError(f"a run has no table {table!r}", nearest(table, SCHEMAS))
+        computed = CLASS_COLUMNS if table in _EVIDENCE else ()
+        return (*SCHEMAS[table].names, *computed)
+
+    def frame(
+        self, table: str, columns: Sequence[str] | None = None, where: Where | None = None
+    ) -> pd.DataFrame:
+        """Chosen columns and rows of a table.
+
+        Args:
+            table: Its name, as in `harness.runs.tables.SCHEMAS`.
+            columns: Those to read, in this order; None reads all.
+            where: By column the value that rows must have there, or a collection of values, None
+                standing for null; rows that fit nowhere are never held.
+
+        Returns:
+            The rows in their order, numbered by the index. Of an older run that lacks a column,
+            the column is full of nulls.
+
+        Raises:
+            UsageError: There is no such table or column, or a value cannot be in the column.
+            RunDirectoryError: The run is damaged.
+        """
+        held: list[pa.Table] = []
+        for some in self._tables(table, columns, where):
+            held.append(some)
+            if len(held) >= _HELD:  # every batch brings dictionaries of its own
+                held = [_joined(held)]
+        return _pandas(_joined(held))
+
+    def batches(
+        self, table: str, columns: Sequence[str] | None = None, where: Where | None = None
+    ) -> Iterator[pd.DataFrame]:
+        """As `frame`, in frames of up to some 30,000 rows; categories are those of the batch."""
+        self._check(table, columns, where)
+        return (_pandas(some) for some in self._tables(table, columns, where) if some.num_rows)
+
+    def _check(
+        self, table: str, columns: Sequence[str] | None, where: Where | None
+    ) -> tuple[list[str], Where]:
+        known = self.columns(table)
+        wanted = list(known if columns is None else columns)
+        for name in (*wanted, *(where or {})):
+            if name not in known:
+                raise UsageError(f"{table} has no column {name!r}", nearest(name, known))
+        return wanted, where or {}
+
+    def _tables(
+        self, table: str, columns: Sequence[str] | None, where: Where | None
+    ) -> Iterator[pa.Table]:
+        """The wanted rows by batches, their numbers in the column `ROW`; first none at all."""
+        wanted, conditions = self._check(table, columns, where)
+        yield _empty(table, wanted)
+        read = [one for one in dict.fromkeys((*wanted, *conditions)) if one not in CLASS_COLUMNS]
+        computed = {*wanted, *conditions} & {*CLASS_COLUMNS}
+        read = read or list(SCHEMAS[table].names[:1])
+        for batch in RunReader(self.directory).batches(table, read):
+            some = pa.Table.from_batches([batch])
+            if computed:
+                rows = batch.column(ROW).to_numpy()
+                classes = self._class_table(self.directory, _EVIDENCE[table])
+                part = classes.slice(int(rows[0]), len(rows))
+                for name in CLASS_COLUMNS:
+                    some = some.append_column(name, part[name])
+            for name, values in conditions.items():
+                some = some.filter(_fits(some, name, values))
+            yield _shaped(some, table, wanted)
+
+    def _class_table(self, run: RunDirectory, evidence: str) -> pa.Table:
+        if evidence not in self._classes:
+            self._classes[evidence] = self._rule(run, evidence)
+        return self._classes[evidence]
+
+
+_HELD = 64
+"""Batches that are held before their dictionaries are made one."""
+
+_WORDS = pa.dictionary(pa.int32(), pa.string())
+
+
+def _type_of(table: str, column: str) -> pa.DataType:
+    return _WORDS if column in CLASS_COLUMNS else SCHEMAS[table].field(column).type
+
+
+def _schema(table: str, columns: Sequence[str]) -> pa.Schema:
+    return pa.schema([(ROW, pa.int64()), *((one, _type_of(table, one)) for one in columns)])
+
+
+def _empty(table: str, columns: Sequence[str]) -> pa.Table:
+    return _schema(table, columns).empty_table()
+
+
+def _shaped(some: pa.Table, table: str, columns: Sequence[str]) -> pa.Table:
+    """The wanted columns in the wanted types; those that an older run lacks full of nulls."""
+    arrays = []
+    for name, kind in zip((ROW, *columns), _schema(table, columns).types, strict=True):
+        if name not in some.column_names:
+            arrays.append(pa.chunked_array([pa.nulls(some.num_rows, kind)]))
+        else:
+            column = some[name]
+            arrays.append(column if column.type == kind else column.cast(kind))
+    return pa.Table.from_arrays(arrays, schema=_schema(table, columns))
+
+
+def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:
+    """Which rows have one of the values in a column."""
+    many = (
+        values
+        if isinstance(values, Collection) and not isinstance(values, str | bytes)
+        else [values]
+    )
+    if name not in some.column_names:  # an older run: nothing is known
+        return pa.chunked_array([pa.array(np.full(some.num_rows, None in many))])
+    column = some[name]
+    is_words = pa.types.is_dictionary(column.type)
+    kind = column.type.value_type if is_words else column.type
+    try:
+        wanted = pa.array(list(many), type=kind)
+    except (pa.ArrowException, TypeError) as error:
+        raise UsageError(f"the column {name!r} cannot hold {values!r}: {error}") from error
+    if not is_words:
+        return pc.is_in(column, value_set=wanted)
+    return pa.chunked_array([_words_fit(one, wanted) for one in column.chunks], pa.bool_())
+
+
+def _words_fit(chunk: pa.DictionaryArray, wanted: pa.Array) -> pa.Array:
+    """By the words of a dictionary, each looked at once."""
+    fits = pc.is_in(chunk.dictionary, value_set=wanted).to_numpy(zero_copy_only=False)
+    codes = chunk.indices.fill_null(-1).to_numpy()
+    return pa.array(np.append(fits, wanted.null_count > 0)[codes].astype(np.bool_))
+
+
+def _joined(held: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables(held).unify_dictionaries().combine_chunks()
+
+
+def _pandas(some: pa.Table) -> pd.DataFrame:
+    import pandas as pd
+
+    kinds = {pa.bool_(): pd.BooleanDtype()}
+    found: pd.DataFrame = some.to_pandas(types_mapper=kinds.get, self_destruct=True)
+    return found.set_index(ROW)

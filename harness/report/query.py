@@ -1,0 +1,293 @@
+"""SQL over the tables of one or many runs, through DuckDB, and nothing else within its reach.
+
+Each table is a view with two leading columns: ``run``, the run's name, and ``row``, the row's
+number in its table. The tables of verdicts have ``class`` and ``departure`` besides, computed when
+a query asks for them. Two small tables say what the runs are: ``runs`` (run, path, started,
+commit, seed, cap, vocabulary, finished) and ``run_engines`` (run, number, engine, version,
+options): engine ``number`` is the bit of `judged`, `accepters` and `rejecters`.
+
+A query is one statement that reads. DuckDB gets no access to files but those of the runs, none to
+the network, loads no extension, and cannot change its own settings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from harness.errors import UsageError
+from harness.report.counts import TABLES, Classify, by_catalogue
+from harness.report.optional import require
+from harness.runs.directory import RunDirectory
+from harness.runs.reader import ROW, RunReader
+from harness.runs.tables import SCHEMAS
+
+RUN = "run"
+"""The column that leads every view: the name of the run."""
+
+_AT_ONCE = 4096
+"""Rows that are fetched at a time."""
+
+_EVIDENCE = {table: evidence for evidence, table in TABLES.items()}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query found.
+
+    Attributes:
+        columns: The names of its columns, as the query gave them.
+        rows: Its rows, which can be gone through once.
+    """
+
+    columns: tuple[str, ...]
+    rows: Iterator[tuple[Any, ...]]
+
+
+def query(runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue) -> Answer:
+    """Ask one question of some runs.
+
+    Args:
+        runs: The runs, finished or not; what is not finished is held in memory.
+        sql: One statement that reads, in DuckDB's dialect.
+        rule: Gives verdicts their classes; the catalogue of departures does.
+
+    Raises:
+        UsageError: DuckDB is not installed, or it refuses the statement.
+        RunDirectoryError: A run is damaged.
+    """
+    duckdb = require("duckdb", "report", "queries")
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    try:
+        _one_that_reads(duckdb, connection, sql)
+        views = _Views(connection, dict(zip(run_names(runs), runs, strict=True)), rule, sql)
+        views.make()
+        _lock(connection, runs)
+        asking = _asking(duckdb, views, sql)
+        with asking:
+            result = connection.execute(sql)
+            columns = tuple(column[0] for column in result.description)
+    except BaseException:
+        connection.close()
+        raise
+    return Answer(columns, _rows(connection, result, asking))
+
+
+def run_names(runs: Sequence[RunDirectory]) -> list[str]:
+    """What the runs are called: the shortest ends of their paths that tell them apart."""
+    paths = [run.path.resolve() for run in runs]
+    if len(set(paths)) < len(paths):
+        raise UsageError("a run is named twice", "give each run once")
+    depth = 1
+    while len({one.parts[-depth:] for one in paths}) < len(paths):
+        depth += 1
+    return ["/".join(one.parts[-depth:]) for one in paths]
+
+
+_SETTINGS: Mapping[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,  # names of Python variables are no tables
+}
+
+
+def _lock(connection: Any, runs: Sequence[RunDirectory]) -> None:
+    """Leave nothing within reach but the runs' own tables."""
+    files = [str(run.path.resolve() / f"{table}.parquet") for run in runs for table in SCHEMAS]
+    connection.execute("SET allowed_paths = $files", {"files": files})
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _one_that_reads(duckdb: Any, connection: Any, sql: str) -> None:
+    """Refuse what is not one statement that reads."""
+    try:
+        statements = connection.extract_statements(sql)
+    except duckdb.Error as error:
+        raise _refused(error, sql) from error
+    reading = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+    if len(statements) != 1 or statements[0].type not in reading:
+        raise UsageError("a query is one statement that reads", "begin it with SELECT")
+
+
+def _refused(error: Exception, sql: str) -> UsageError:
+    """DuckDB's message without the drawing of where it happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(("LINE ", "^"))]
+    bare = re.search(r"(?<![\"\w])case(?![\"\w])", sql, re.IGNORECASE)
+    hint = 'case is a word of SQL: write the column as "case", in quotes' if bare else None
+    return UsageError(f"the query failed: {' '.join(kept)}", hint)
+
+
+class _asking:  # noqa: N801 - used as a statement
+    """Turn what DuckDB refuses into one clear line; what a run refuses stays as it is."""
+
+    def __init__(self, duckdb: Any, views: _Views, sql: str) -> None:
+        self._duckdb = duckdb
+        self._views = views
+        self._sql = sql
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._views.problem is not None:
+            raise self._views.problem from error
+        if isinstance(error, self._duckdb.Error):
+            raise _refused(error, self._sql) from error
+
+
+def _rows(connection: Any, result: Any, asking: _asking) -> Iterator[tuple[Any, ...]]:
+    try:
+        while True:
+            with asking:
+                some = result.fetchmany(_AT_ONCE)
+            if not some:
+                return
+            yield from some
+    finally:
+        connection.close()
+
+
+class _Views:
+    """The views of some runs in one connection.
+
+    Args:
+        connection: To DuckDB.
+        runs: The runs by name.
+        rule: Gives verdicts their classes.
+        sql: The statement; of runs that are not finished only its tables are read.
+    """
+
+    def __init__(
+        self, connection: Any, runs: Mapping[str, RunDirectory], rule: Classify, sql: str
+    ) -> None:
+        self._connection = connection
+        self._runs = runs
+        self._rule = rule
+        self._sql = sql.lower()
+        self._classes: dict[tuple[str, str], pa.Table] = {}
+        self._lock = threading.Lock()  # DuckDB asks from several threads
+        self._names = list(runs)
+        self.problem: Exception | None = None
+        """What went wrong while classes were computed."""
+
+    def make(self) -> None:
+        """Make all views."""
+        self._connection.create_function(
+            "maskcourt_class_of",
+            self._class_of,
+            ["VARCHAR", "VARCHAR", "BIGINT", "BIGINT"],
+            "VARCHAR",
+            type="arrow",
+        )
+        self._register("runs", _about_runs(self._runs))
+        self._register("run_engines", _about_engines(self._runs))
+        for table in SCHEMAS:
+            parts = [self._part(number, table) for number in range(len(self._names))]
+            body = " UNION ALL BY NAME ".join(parts)
+            self._connection.execute(f"CREATE TEMP VIEW {table} AS {body}")
+
+    def _register(self, name: str, table: pa.Table) -> None:
+        self._connection.register(name, table)
+
+    def _part(self, number: int, table: str) -> str:
+        """The rows of one run in one table, as SQL."""
+        name = self._names[number]
+        run = self._runs[name]
+        columns = f"{_text(name)} AS {RUN}"
+        there = run.finished and table in run.manifest["tables"]
+        if there:
+            next(RunReader(run).batches(table, SCHEMAS[table].names[:1]), None)  # verifies the file
+            file = _text(str(run.path.resolve() / f"{table}.parquet"))
+            source = f"read_parquet({file}, file_row_number = true)"
+            columns += f", file_row_number AS {ROW}, * EXCLUDE (file_row_number)"
+        else:
+            source = f"part_{number}_{table}"
+            self._register(source, _held(run, table, read=table in self._sql))
+            columns += f", {ROW}, * EXCLUDE ({ROW})"
+        if table in _EVIDENCE:
+            columns += "".join(
+                f", maskcourt_class_of({_text(table)}, '{one}', {number}, {ROW}) AS {one}"
+                for one in ("class", "departure")
+            )
+        return f"SELECT {columns} FROM {source}"  # noqa: S608 - names of ours, and quoted paths
+
+    def _class_of(
+        self, tables: pa.Array, columns: pa.Array, numbers: pa.Array, rows: pa.Array
+    ) -> pa.Array:
+        """The classes of some rows, which all are of one run."""
+        try:
+            table, column, number = (one[0].as_py() for one in (tables, columns, numbers))
+            found = self._classified(self._names[number], table)[column]
+            return found.take(rows).cast(pa.string()).combine_chunks()
+        except Exception as error:
+            self.problem = error
+            raise
+
+    def _classified(self, name: str, table: str) -> pa.Table:
+        with self._lock:
+            if (name, table) not in self._classes:
+                self._classes[name, table] = self._rule(self._runs[name], _EVIDENCE[table])
+            return self._classes[name, table]
+
+
+def _held(run: RunDirectory, table: str, *, read: bool) -> pa.Table:
+    """A table of a run that is not finished, its rows numbered; empty if it is not to be read."""
+    found = SCHEMAS[table].empty_table()
+    if read and not run.finished:
+        found = run.table(table)
+    return found.add_column(0, ROW, pa.array(range(found.num_rows), pa.int64()))
+
+
+def _about_runs(runs: Mapping[str, RunDirectory]) -> pa.Table:
+    rows = []
+    for name, run in runs.items():
+        identity = run.manifest["identity"]
+        rules = identity.get("rules", {})
+        rows.append(
+            {
+                RUN: name,
+                "path": str(run.path),
+                "started": run.manifest.get("started"),
+                "commit": run.manifest.get("commit"),
+                "seed": rules.get("seed"),
+                "cap": rules.get("cap"),
+                "vocabulary": identity.get("vocabulary", {}).get("name"),
+                "finished": run.finished,
+            }
+        )
+    words = [(one, pa.string()) for one in (RUN, "path", "started", "commit")]
+    numbers = [("seed", pa.int64()), ("cap", pa.int64())]
+    kinds = [*words, *numbers, ("vocabulary", pa.string()), ("finished", pa.bool_())]
+    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+
+
+def _about_engines(runs: Mapping[str, RunDirectory]) -> pa.Table:
+    rows = [
+        {
+            RUN: name,
+            "number": number,
+            "engine": engine,
+            "version": described.get("version"),
+            "options": json.dumps(described.get("options", {})),
+        }
+        for name, run in runs.items()
+        for number, (engine, described) in enumerate(run.manifest["identity"]["engines"].items())
+    ]
+    kinds = [(RUN, pa.string()), ("number", pa.int32())]
+    kinds += [(one, pa.string()) for one in ("engine", "version", "options")]
+    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+
+
+def _text(value: str | Path) -> str:
+    """A string in SQL."""
+    return "'" + str(value).replace("'", "''") + "'"

@@ -1,0 +1,176 @@
+"""Read a run's tables in batches and case by case, only some columns, never a whole table.
+
+All tables of a run have their cases in the same order, so several can be gone through side by
+side: one case of each is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.errors import RunDirectoryError
+from harness.runs.directory import RunDirectory, sha256_of
+
+ROW = "row"
+"""The column that `RunReader.batches` puts before the others: the number of a row in its table."""
+
+_ROWS = 1 << 15
+"""Rows in a batch."""
+
+_AGAIN = "delete the damaged run and make it again"
+
+Rows = npt.NDArray[np.int64]
+
+
+class RunReader:
+    """The tables of one run."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self.run = run
+
+    def batches(
+        self, table: str, columns: Sequence[str], wanted: Rows | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows of a table in their order, with their numbers in the column `ROW`.
+
+        Args:
+            table: Its name; a table that the run was made without has no rows.
+            columns: Those to read; of a run that was made without some, the others.
+            wanted: Numbers of rows, ascending; None means all. Groups of rows without any of
+                them are not read, and batches without any are left out.
+
+        Raises:
+            RunDirectoryError: A file is missing, cut or altered.
+        """
+        first = 0
+        for file in self._files(table):
+            try:
+                with pq.ParquetFile(file, memory_map=True) as source:
+                    yield from _of_file(source, columns, wanted, first)
+                    first += source.metadata.num_rows
+            except (OSError, pa.ArrowException) as error:
+                raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
+
+    @cached_property
+    def order(self) -> dict[str, int]:
+        """The cases, with their places in the order of the run."""
+        found = (batch["case"].to_pylist() for batch in self.batches("cases", ["case"]))
+        return {case: place for place, case in enumerate(itertools.chain.from_iterable(found))}
+
+    @cached_property
+    def _parts(self) -> list[Path]:
+        """The directories of an unfinished run's cases, verified."""
+        return [self.run.path / "parts" / f"{ordinal:06d}" for ordinal in sorted(self.run.done())]
+
+    def _files(self, table: str) -> Iterator[Path]:
+        """The files of a table, verified against their checksums."""
+        name = f"{table}.parquet"
+        if not self.run.finished:
+            yield from (part / name for part in self._parts)
+        elif table in self.run.manifest["tables"]:
+            file = self.run.path / name
+            if not file.is_file():
+                raise RunDirectoryError(f"{file} is missing", _AGAIN)
+            if sha256_of(file) != self.run.manifest["tables"][table]["sha256"]:
+                message = f"{file} was cut or altered: its checksum differs"
+                raise RunDirectoryError(message, _AGAIN)
+            yield file
+
+
+@dataclass(frozen=True)
+class OfCase:
+    """The rows of one case in one table; `rows` holds the columns that were asked for."""
+
+    case: str
+    rows: pa.Table
+
+
+def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[OfCase]:
+    """What `RunReader.batches` gave, which must have a column ``case``, put together by case."""
+    held: list[pa.RecordBatch] = []
+    case = ""
+    for batch in parts:
+        for name, part in _split(batch):
+            if held and name != case:
+                yield OfCase(case, pa.Table.from_batches(held))
+                held = []
+            held.append(part)
+            case = name
+    if held:
+        yield OfCase(case, pa.Table.from_batches(held))
+
+
+class Cursor:
+    """One table, gone through once, in the order of the cases.
+
+    Args:
+        reader: Of the run.
+        table: The table's name.
+        columns: The columns to read, beside ``case``.
+    """
+
+    def __init__(self, reader: RunReader, table: str, columns: Sequence[str]) -> None:
+        self._order = reader.order
+        self._parts = by_case(reader.batches(table, ["case", *columns]))
+        self._here: OfCase | None = None
+
+    def of(self, case: str) -> pa.Table | None:
+        """The rows of a case; None without any. It must not come before the last one asked for."""
+        place = self._order[case]
+        if self._here is None:
+            self._here = next(self._parts, None)
+        while self._here is not None and self._order.get(self._here.case, -1) < place:
+            self._here = next(self._parts, None)
+        return self._here.rows if self._here is not None and self._here.case == case else None
+
+
+def _of_file(
+    source: pq.ParquetFile, columns: Sequence[str], wanted: Rows | None, first: int
+) -> Iterator[pa.RecordBatch]:
+    there = set(source.schema_arrow.names)
+    names = [name for name in columns if name in there]
+    for group in range(source.num_row_groups):
+        size = source.metadata.row_group(group).num_rows
+        if wanted is None or _within(wanted, first, first + size).size:
+            at = first
+            for batch in source.iter_batches(_ROWS, row_groups=[group], columns=names):
+                yield from _chosen(batch, wanted, at)
+                at += batch.num_rows
+        first += size
+
+
+def _chosen(batch: pa.RecordBatch, wanted: Rows | None, first: int) -> Iterator[pa.RecordBatch]:
+    numbers = np.arange(first, first + batch.num_rows)
+    if wanted is not None:
+        numbers = _within(wanted, first, first + batch.num_rows)
+        if not numbers.size:
+            return
+        batch = batch.take(pa.array(numbers - first))
+    names = [ROW, *batch.schema.names]
+    yield pa.RecordBatch.from_arrays([pa.array(numbers), *batch.columns], names)
+
+
+def _within(wanted: Rows, start: int, stop: int) -> Rows:
+    low, high = np.searchsorted(wanted, [start, stop])
+    return wanted[low:high]
+
+
+def _split(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """A batch cut where the case changes."""
+    column = batch.column("case")
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    codes = column.indices.to_numpy(zero_copy_only=False)
+    cuts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    for start, stop in itertools.pairwise(cuts):
+        if stop > start:
+            yield column.dictionary[int(codes[start])].as_py(), batch.slice(start, stop - start)

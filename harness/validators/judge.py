@@ -1,0 +1,232 @@
+"""The judge: both validators in a host of their own, asked about many texts at a time.
+
+A pattern that explodes or a schema that overflows a native stack ends the validators' host and
+not the run: the texts of that request stay undecided, and nobody is blamed for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.workers import wire
+from harness.workers.hosts import Host, HostSpec
+
+VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
+VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
+"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `weigh_faults`
+says it."""
+
+DOUBTFUL = -1
+"""In answers to ``weigh``: the fast validator alone says invalid."""
+
+CHUNK = 2048
+"""Texts per request."""
+
+_PATIENCE = 3
+"""After this many dead hosts in one case the rest of its texts stay undecided unasked."""
+
+
+Fault = tuple[str, tuple[str | int, ...], tuple[str | int, ...]]
+"""An error that a validator names: keyword, instance path, schema path."""
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What both validators together say of one text.
+
+    Attributes:
+        verdict: Its number in `VERDICTS`.
+        reason: "" where both say the same; else that of `harness.validators.validate.Outcome`.
+        keyword: That of the first error: the one that jsonschema names of an invalid text, and
+            the one that the validator which says invalid names where the two differ. ``json`` for
+            what is no JSON, "" for a valid text.
+        schema_pointer: Where that keyword stands in the schema; a JSON Pointer.
+        instance_pointer: What the error is about in the text; a JSON Pointer.
+        jsonschema: ``valid`` or ``invalid``; "" where it was not asked or failed.
+        jsonschema_rs: Likewise.
+    """
+
+    verdict: int
+    reason: str
+    keyword: str = ""
+    schema_pointer: str = ""
+    instance_pointer: str = ""
+    jsonschema: str = ""
+    jsonschema_rs: str = ""
+
+
+_DIED = Ruling(UNDECIDED, "validator_died")
+
+
+@dataclass(frozen=True)
+class Unjudgeable:
+    """The validators cannot be built for this schema; nothing can be proven about the case."""
+
+    reason: str
+    message: str
+
+
+class Judge:
+    """The validators' host, opened for one schema at a time."""
+
+    def __init__(self, memory: int, seconds: float = 30.0) -> None:
+        self.seconds = seconds
+        self._host = Host(
+            HostSpec("validators", "harness.validators.service:ValidatorService", memory=memory)
+        )
+        self._schema: str | None = None
+        self._deaths = 0
+
+    def open(self, schema: str) -> Unjudgeable | None:
+        """Prepare for one schema, giving the host a fresh start if it is down."""
+        self._schema, self._deaths = schema, 0
+        return self._open()
+
+    def weigh(self, texts: Sequence[bytes]) -> list[Ruling | None]:
+        """What both validators say of each text; None where it is doubtful.
+
+        A text is doubtful when the fast validator alone already calls it invalid: that decides
+        what to try next, and proves nothing.
+        """
+        rulings: list[Ruling | None] = []
+        for at in range(0, len(texts), CHUNK):
+            rulings += self._ruled("weigh", texts[at : at + CHUNK])
+        return rulings
+
+    def weigh_faults(self, texts: Sequence[bytes]) -> list[Ruling]:
+        """As `weigh`, but a doubtful text is `SUSPECT`, with the error that the fast one names.
+
+        What is no JSON is not doubtful: it is invalid, with the keyword ``json``.
+        """
+        return self._certain("weigh_faults", texts)
+
+    def weigh_many(
+        self,
+        prefix: bytes,
+        middles: Sequence[bytes],
+        suffixes: Sequence[bytes],
+        which: npt.NDArray[np.int32],
+    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
+        """What `weigh_faults` says of texts that differ in one place, many times as fast.
+
+        Args:
+            prefix: What all texts begin with.
+            middles: What stands behind it, one a text.
+            suffixes: What may stand behind that.
+            which: The suffix of each text, by its index; shape ``(len(middles),)``.
+
+        Returns:
+            The distinct rulings in no order, and which of them each text has; shape
+            ``(len(middles),)``.
+        """
+        return self._many("weigh_many", prefix, middles, suffixes, which)
+
+    def judge_many(
+        self,
+        prefix: bytes,
+        middles: Sequence[bytes],
+        suffixes: Sequence[bytes],
+        which: npt.NDArray[np.int32],
+    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
+        """What `judge` says of texts that differ in one place; else as `weigh_many`.
+
+        Of most invalid texts it takes less time, since no error of jsonschema-rs is made.
+        """
+        return self._many("judge_many", prefix, middles, suffixes, which)
+
+    def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
+        """What both validators say of each text."""
+        return self._certain("judge", texts)
+
+    def errors(self, text: bytes) -> list[Fault]:
+        """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
+        answer = self._ask("errors", _as_arrays([text]))
+        if answer is None:
+            return []
+        return [
+            (keyword, tuple(instance), tuple(schema))
+            for keyword, instance, schema in answer.head["errors"]
+        ]
+
+    def close(self) -> None:
+        """End the host."""
+        self._host.close()
+
+    def _certain(self, what: str, texts: Sequence[bytes]) -> list[Ruling]:
+        """The rulings of a command that leaves no text without one."""
+        rulings: list[Ruling] = []
+        for at in range(0, len(texts), CHUNK):
+            ruled = self._ruled(what, texts[at : at + CHUNK])
+            rulings += [one for one in ruled if one is not None]
+        return rulings
+
+    def _ruled(self, what: str, texts: Sequence[bytes]) -> list[Ruling | None]:
+        answer = self._ask(what, _as_arrays(texts))
+        if answer is None:
+            return [_DIED] * len(texts)
+        kinds = _rulings(answer)
+        return [
+            None if number == DOUBTFUL else kinds[number]
+            for number in answer.arrays["rulings"].tolist()
+        ]
+
+    def _many(
+        self,
+        what: str,
+        prefix: bytes,
+        middles: Sequence[bytes],
+        suffixes: Sequence[bytes],
+        which: npt.NDArray[np.int32],
+    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
+        kinds: dict[Ruling, int] = {}
+        numbers = np.zeros(len(middles), dtype=np.int32)
+        for at in range(0, len(middles), CHUNK):
+            here = slice(at, at + CHUNK)
+            used, chosen = np.unique(which[here], return_inverse=True)
+            arrays = {
+                "prefix": np.frombuffer(prefix, dtype=np.uint8),
+                **wire.Ragged.of_bytes(middles[here]).arrays("middles"),
+                **wire.Ragged.of_bytes([suffixes[one] for one in used]).arrays("suffixes"),
+                "which": chosen.astype(np.int32),
+            }
+            answer = self._ask(what, arrays)
+            found = [_DIED] if answer is None else _rulings(answer)
+            places = np.array([kinds.setdefault(one, len(kinds)) for one in found], dtype=np.int32)
+            numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
+        return list(kinds), numbers
+
+    def _open(self) -> Unjudgeable | None:
+        if not self._host.running and (ended := self._host.start()) is not None:
+            return Unjudgeable("validators_do_not_start", ended.message)
+        answer = self._host.request({"do": "open", "schema": self._schema}, limit=self.seconds)
+        if not isinstance(answer, wire.Message):
+            self._host.stop()
+            return Unjudgeable("validators_" + answer.word, answer.message)
+        if "unjudgeable" in answer.head:
+            return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
+        return None
+
+    def _ask(self, what: str, arrays: Mapping[str, wire.Array]) -> wire.Message | None:
+        if self._deaths >= _PATIENCE:
+            return None
+        if not self._host.running and self._open() is not None:
+            self._deaths += 1
+            return None
+        answer = self._host.request({"do": what}, arrays, limit=self.seconds)
+        if isinstance(answer, wire.Message):
+            return answer
+        self._deaths += 1
+        self._host.stop()
+        return None
+
+
+def _as_arrays(texts: Sequence[bytes]) -> dict[str, wire.Array]:
+    return wire.Ragged.of_bytes(texts).arrays("texts")
+
+
+def _rulings(answer: wire.Message) -> list[Ruling]:
+    return [Ruling(*kind) for kind in answer.head["kinds"]]

@@ -1,0 +1,128 @@
+"""The service inside the validators' host: both validators for one schema at a time.
+
+Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
+error), ``weigh`` and ``weigh_faults`` (the same, but short where the fast one alone already says
+invalid), ``weigh_many`` and ``judge_many`` (``weigh_faults`` and ``judge`` for texts that differ in
+one place) and ``errors`` (all that is named about one text).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from harness.validators.batch.prepared_documents import Prepared, Whole
+from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
+from harness.validators.judge import DOUBTFUL
+from harness.validators.validate import Outcome, Unjudgeable, Validators
+from harness.workers import wire
+
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+
+
+class ValidatorService:
+    """Answers for the schema that was opened last."""
+
+    validators: Validators
+    _prepared: Prepared | None = None
+
+    def handle(self, message: wire.Message) -> wire.Message:
+        """Answer one command."""
+        commands = {
+            "open": self.open,
+            "weigh": self.weigh,
+            "weigh_faults": self.weigh_faults,
+            "weigh_many": self.weigh_many,
+            "judge": self.judge,
+            "judge_many": self.judge_many,
+            "errors": self.errors,
+        }
+        return commands[message.head["do"]](message)
+
+    def open(self, message: wire.Message) -> wire.Message:
+        """Build both validators."""
+        self._prepared = None
+        try:
+            self.validators = Validators(message.head["schema"])
+        except Unjudgeable as problem:
+            return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
+        return wire.Message({})
+
+    def weigh(self, message: wire.Message) -> wire.Message:
+        """As `judge`, but `DOUBTFUL` where the fast validator alone already says invalid."""
+        return _answer(message, self._weighed)
+
+    def weigh_faults(self, message: wire.Message) -> wire.Message:
+        """As `weigh`, but `SUSPECT` with the error that the fast validator names."""
+        return _answer(message, self._faulted)
+
+    def weigh_many(self, message: wire.Message) -> wire.Message:
+        """As `weigh_faults`, of texts in parts.
+
+        Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
+        number of each middle's suffix).
+        """
+        return self._many(message, Whole(self._faulted, proven=False))
+
+    def judge_many(self, message: wire.Message) -> wire.Message:
+        """As `judge`, of texts in parts; arrays as for `weigh_many`."""
+        return self._many(message, Whole(self._judged, proven=True))
+
+    def _many(self, message: wire.Message, whole: Whole) -> wire.Message:
+        if self._prepared is None:
+            self._prepared = Prepared(self.validators)
+        arrays = message.arrays
+        rulings = self._prepared.rule(
+            arrays["prefix"].tobytes(),
+            wire.Ragged.from_arrays(arrays, "middles"),
+            wire.Ragged.from_arrays(arrays, "suffixes").strings(),
+            arrays["which"],
+            whole,
+        )
+        return _numbered(rulings)
+
+    def judge(self, message: wire.Message) -> wire.Message:
+        """What both say, as numbers into a list of distinct rulings."""
+        return _answer(message, self._judged)
+
+    def _weighed(self, text: bytes) -> Ruled | None:
+        return None if self.validators.quick(text) is False else self._judged(text)
+
+    def _faulted(self, text: bytes) -> Ruled:
+        said = self.validators.weigh(text)
+        return of_outcome(said) if isinstance(said, Outcome) else of_suspicion(said.place)
+
+    def _judged(self, text: bytes) -> Ruled:
+        return of_outcome(self.validators.judge(text, explain=True))
+
+    def errors(self, message: wire.Message) -> wire.Message:
+        """The errors that the validators name: keyword, instance path, schema path."""
+        (text,) = wire.Ragged.from_arrays(message.arrays, "texts").strings()
+        outcome = self.validators.judge(text, explain=True)
+        found = [
+            [one.keyword, pointer_parts(one.instance_pointer), pointer_parts(one.schema_pointer)]
+            for opinion in outcome.opinions
+            for one in opinion.errors
+        ]
+        return wire.Message({"errors": found})
+
+
+def _answer(message: wire.Message, rule: Callable[[bytes], Ruled | None]) -> wire.Message:
+    """Rulings on the message's texts, as numbers into a list of distinct ones."""
+    texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
+    return _numbered(map(rule, texts))
+
+
+def _numbered(rulings: Iterable[Ruled | None]) -> wire.Message:
+    """Rulings as numbers into a list of distinct ones; None is `DOUBTFUL`."""
+    kinds: dict[Ruled | None, int] = {None: DOUBTFUL}
+    numbers = [kinds.setdefault(one, len(kinds) - 1) for one in rulings]
+    return wire.Message({"kinds": list(kinds)[1:]}, {"rulings": np.array(numbers, dtype=np.int32)})
+
+
+def pointer_parts(pointer: str) -> list[str | int]:
+    """The parts of a JSON Pointer (RFC 6901); what can be an index becomes a number."""
+    parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    return [int(part) if _INDEX.fullmatch(part) else part for part in parts]

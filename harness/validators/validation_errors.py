@@ -1,0 +1,151 @@
+"""Errors of both validators in the same words: keyword, and where in schema and instance.
+
+The validators know only the copies of a schema whose patterns are spelt for them
+(`harness.validators.respelling`); what is said here names the patterns as they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+
+from harness.validators.respelling import Respelt
+
+MAX_MESSAGE = 200
+"""Characters kept of a message; validators quote whole instances in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One error that a validator names.
+
+    Pointers are JSON Pointers (RFC 6901). `schema_pointer` leads to the keyword in the schema, past
+    references; `keyword` is ``false`` where the schema ``false`` itself stands in the way. For that
+    one, jsonschema points at the object or array around what is forbidden.
+    """
+
+    keyword: str
+    schema_pointer: str
+    instance_pointer: str
+    message: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Keyword, schema pointer and instance pointer."""
+        return self.keyword, self.schema_pointer, self.instance_pointer
+
+
+class SlowComplaints:
+    """Those of jsonschema."""
+
+    def __init__(self, respelt: Respelt) -> None:
+        self._schema = respelt.schema
+        self._written = respelt.written
+        self._places: dict[int, list[str]] | None = None
+
+    def __call__(self, errors: Iterable[jsonschema.ValidationError], most: int) -> Complaints:
+        """The first `most`, or those before the validator fails in looking for more."""
+        return _collected(map(self._complaint, errors), most)
+
+    def _complaint(self, error: jsonschema.ValidationError) -> Complaint:
+        if self._places is None:
+            self._places = _places(self._schema)
+        keyword = str(error.validator or "false")
+        # The path of jsonschema leaves references out; the subschema itself is found by identity.
+        place = self._places.get(id(error.schema))
+        path = list(error.absolute_schema_path) if place is None else [*place, keyword]
+        message = error.message
+        if keyword == "pattern" and error.validator_value in self._written:
+            written = self._written[error.validator_value]
+            message = message.replace(repr(error.validator_value), repr(written))
+        where = pointer(as_written(path, self._written))
+        return Complaint(keyword, where, pointer(error.absolute_path), short(message))
+
+
+class FastComplaints:
+    """Those of jsonschema-rs."""
+
+    def __init__(self, respelt: Respelt) -> None:
+        self._written = respelt.written
+
+    def __call__(self, errors: Iterable[jsonschema_rs.ValidationError], most: int) -> Complaints:
+        """The first `most`, or those before the validator fails in looking for more."""
+        return _collected(map(self._complaint, errors), most)
+
+    def place(self, error: jsonschema_rs.ValidationError) -> tuple[str, str, str]:
+        """Keyword, schema pointer and instance pointer of the complaint that `error` makes."""
+        path = as_written(error.schema_path, self._written)
+        keyword = error.kind.name
+        if keyword == "falseSchema":
+            keyword = str(path[-1]) if path and path[-1] in _MAY_BE_FALSE else "false"
+        return keyword, pointer(path), pointer(error.instance_path)
+
+    def _complaint(self, error: jsonschema_rs.ValidationError) -> Complaint:
+        message = error.message
+        if error.kind.name == "pattern":
+            spelt = str(error.kind.value)
+            message = message.replace(spelt, self._written.get(spelt, spelt))
+        return Complaint(*self.place(error), short(message))
+
+
+Complaints = tuple[Complaint, ...]
+
+_MAY_BE_FALSE = {"additionalProperties", "additionalItems", "items", "unevaluatedProperties"}
+"""Keywords whose value false jsonschema reports as themselves, jsonschema-rs as falseSchema."""
+
+
+def as_written(path: Sequence[Any], written: Mapping[str, str]) -> list[Any]:
+    """`path`, in a copy of the schema, with the names of ``patternProperties`` as written."""
+    if not written:
+        return list(path)
+    behind = [False, *(part == "patternProperties" for part in path)]
+    return [
+        written.get(part, part) if is_name else part
+        for part, is_name in zip(path, behind, strict=False)
+    ]
+
+
+def pointer(parts: Iterable[Any]) -> str:
+    """The JSON Pointer (RFC 6901) of these parts."""
+    return _pointer(tuple(parts))
+
+
+@lru_cache(maxsize=4096)
+def _pointer(parts: tuple[Any, ...]) -> str:
+    """Kept, since thousands of texts fail in the same place."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def short(message: str) -> str:
+    """`message` without its middle: what is quoted stands in front, what is said of it behind."""
+    half = MAX_MESSAGE // 2
+    return message if len(message) <= MAX_MESSAGE else f"{message[: half - 1]}…{message[-half:]}"
+
+
+def _collected(complaints: Iterator[Complaint], most: int) -> Complaints:
+    found: list[Complaint] = []
+    try:
+        found.extend(islice(complaints, most))
+    except Exception:  # noqa: BLE001 - the verdict stands on the first error alone
+        return tuple(found)
+    return tuple(found)
+
+
+def _places(schema: object) -> dict[int, list[str]]:
+    """The path of every object in `schema`, by identity."""
+    found: dict[int, list[str]] = {}
+    pending: list[tuple[list[str], object]] = [([], schema)]
+    while pending:
+        path, part = pending.pop()
+        if isinstance(part, dict):
+            found[id(part)] = path
+            pending += [([*path, key], below) for key, below in part.items()]
+        elif isinstance(part, list):
+            pending += [([*path, str(index)], below) for index, below in enumerate(part)]
+    return found

@@ -1,0 +1,403 @@
+"""Every entry of the catalogue fits what it declares, and not what is nearly that."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.attribution.attribute import Attribution
+from harness.classification.departures import ANY, KINDS, PLACES, classify, load_catalogue
+from harness.errors import InputError, UsageError
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.jsontext.lexer import START, Mode, State, advance
+from harness.jsontext.places import place_of
+from harness.runs.directory import create_or_resume, sha256_of
+from harness.runs.tables import Rows
+from tests.departure_examples import (
+    EXAMPLES,
+    EXTRA_EARLY,
+    ORDER,
+    OUTLINES,
+    RESERVED,
+    XGRAMMAR,
+    rejected,
+)
+
+CATALOGUE = load_catalogue()
+
+
+def why(one):
+    """The columns that say why, as a run would hold them."""
+    reserved = one.token == RESERVED
+    spot = Attribution(one.schema).at(one.written)
+    said = spot.force(one.token, reserved=reserved)
+    named = one.kind == "false_acceptance"
+    return {
+        "category": spot.category(one.token, reserved=reserved),
+        "detail": said.detail,
+        "keyword": one.keyword if named else said.keyword,
+        "schema_pointer": one.pointer if named else said.schema_pointer,
+        "instance_pointer": said.instance_pointer,
+        "located": None,
+        "jsonschema": "",
+        "jsonschema_rs": "",
+    }
+
+
+def vocabulary_of(verdicts):
+    longer = {one.token for one in verdicts if len(one.token) > 1} - {RESERVED}
+    return byte_vocabulary(sorted(longer), [RESERVED])
+
+
+def id_of(vocabulary, token):
+    return vocabulary.tokens.index(token)
+
+
+def place(one):
+    state = advance(START, one.written)
+    return place_of(state, at_end=state.can_end and not one.rest)
+
+
+def case_row(rows, name, one, references):
+    rows.add(
+        "cases",
+        case=name,
+        family="",
+        status="walked",
+        reason="",
+        message="",
+        schema=json.dumps(one.schema),
+        references=references,
+        judged=1,
+        walks=1,
+        positions=1,
+        disputed_tokens=1,
+    )
+    rows.add(
+        "engines",
+        case=name,
+        engine="engine",
+        stage="compile",
+        walk=-1,
+        position=-1,
+        outcome="compiled",
+        signal="",
+        message="",
+        output=one.output,
+    )
+
+
+def walk_rows(rows, name, one, vocabulary):
+    """A case with one walk, one position behind `before`, and one verdict there."""
+    whole = one.written + one.rest.encode()
+    case_row(rows, name, one, [whole])
+    where = {"case": name, "walk": 0}
+    at = len(one.written)
+    for number, offset in enumerate(range(at, len(whole) + 1)):
+        last = offset == len(whole)
+        rows.add(
+            "positions",
+            **where,
+            position=number,
+            offset=offset,
+            token=-1 if last else whole[offset],
+            canonical=-1,
+            place=place(one) if offset == at else "",
+            judged=1,
+            disputed_tokens=1,
+        )
+        allowed = one.allowed if offset == at else 9
+        rows.add("masks", **where, position=number, engine="engine", allowed=allowed)
+    rows.add(
+        "verdicts",
+        **where,
+        position=0,
+        dispute=0,
+        token=id_of(vocabulary, one.token),
+        by_right=True,
+        engine="engine",
+        kind=one.kind,
+        reason="",
+        accepter="",
+        completion=0,
+        **why(one),
+    )
+
+
+def instance_rows(rows, name, one, vocabulary):
+    """The same verdict, proven by an instance."""
+    whole = one.written + one.rest.encode()
+    case_row(rows, name, one, [])
+    shared = {"case": name, "instance": 0, "reason": ""}
+    rows.add(
+        "instances",
+        **shared,
+        label="valid",
+        text=whole,
+        tokens=list(whole),
+        canonical=True,
+        verdict="valid",
+    )
+    rows.add(
+        "instance_verdicts",
+        **shared,
+        engine="engine",
+        kind=one.kind,
+        consumed=len(one.written),
+        token=id_of(vocabulary, one.token),
+        place=place(one),
+        **why(one),
+    )
+
+
+def identity_of(engine, version, options, vocabulary, file="nowhere"):
+    described = {"version": version, "options": options, "packages": {engine: version}}
+    return {
+        "engines": {"engine": described},
+        "vocabulary": {"spec": str(file), "eos": None, "sha256": vocabulary.sha256},
+    }
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Stores verdicts about one engine as a run."""
+    runs = []
+
+    def store(verdicts, engine, version, options, *, instances=False, finished=False):
+        vocabulary = vocabulary_of(verdicts)
+        file = tmp_path / f"vocabulary{len(runs)}"
+        vocabulary.save(file)
+        identity = identity_of(engine, version, options, vocabulary, file)
+        run = create_or_resume(tmp_path / f"run{len(runs)}", identity, {})
+        runs.append(run)
+        rows = Rows()
+        for number, one in enumerate(verdicts):
+            (instance_rows if instances else walk_rows)(rows, f"case{number}", one, vocabulary)
+        run.write_case(0, rows)
+        if finished:
+            run.finish({})
+        return run
+
+    yield store
+    for run in runs:
+        run.release()
+
+
+def found(table):
+    return list(zip(table["class"].to_pylist(), table["departure"].to_pylist(), strict=True))
+
+
+VERSIONS = {ANY: "1.0", "xgrammar": "0.2.8", "llguidance": "1.9.1", "outlines-core": "0.2.14"}
+
+
+def examples(one):
+    return EXAMPLES[one.id], EXAMPLES[one.id].version or VERSIONS[one.engine]
+
+
+def engine_of(one):
+    return "some-engine" if one.engine == ANY else one.engine
+
+
+def each():
+    return pytest.mark.parametrize("one", CATALOGUE.departures, ids=lambda one: one.id)
+
+
+def test_every_entry_has_examples():
+    assert [one.id for one in CATALOGUE] == list(EXAMPLES)
+    assert all(some.fits and some.misses for some in EXAMPLES.values())
+
+
+@each()
+def test_an_entry_fits_what_it_declares(one, stored):
+    some, version = examples(one)
+    run = stored(some.fits, engine_of(one), version, some.options)
+    only = replace(CATALOGUE, departures=(one,))
+    assert found(classify(only, run, "walk")) == [(one.class_, one.id)] * len(some.fits)
+
+
+@each()
+def test_an_entry_does_not_fit_what_is_nearly_that(one, stored):
+    some, version = examples(one)
+    run = stored(some.misses, engine_of(one), version, some.options)
+    only = replace(CATALOGUE, departures=(one,))
+    assert found(classify(only, run, "walk")) == [("bug", "")] * len(some.misses)
+
+
+@each()
+def test_instances_are_classified_as_walks_are(one, stored):
+    some, version = examples(one)
+    only = replace(CATALOGUE, departures=(one,))
+    fits = stored(some.fits, engine_of(one), version, some.options, instances=True)
+    expected = (one.class_, one.id) if some.instances else ("bug", "")
+    assert found(classify(only, fits, "instance")) == [expected] * len(some.fits)
+    misses = stored(some.misses, engine_of(one), version, some.options, instances=True)
+    assert found(classify(only, misses, "instance")) == [("bug", "")] * len(some.misses)
+
+
+@each()
+def test_each_rule_of_an_entry_fits_an_example(one, stored):
+    some, version = examples(one)
+    run = stored(some.fits, engine_of(one), version, some.options)
+    for rule in one.when:
+        alone = replace(CATALOGUE, departures=(replace(one, when=(rule,)),))
+        assert (one.class_, one.id) in found(classify(alone, run, "walk")), rule
+
+
+@each()
+def test_an_entry_concerns_only_its_engine_versions_and_options(one, stored):
+    some, version = examples(one)
+    only = replace(CATALOGUE, departures=(one,))
+    bugs = [("bug", "")] * len(some.fits)
+    if one.engine == ANY:
+        assert found(classify(only, stored(some.fits, "whichever", "0.0.1", {}))) != bugs
+        return
+    other = {"xgrammar": "llguidance"}.get(one.engine, "xgrammar")
+    assert found(classify(only, stored(some.fits, other, version, some.options))) == bugs
+    assert found(classify(only, stored(some.fits, one.engine, "0.0.1", some.options))) == bugs
+    if one.options:
+        run = stored(some.fits, engine_of(one), version, some.other_options)
+        assert found(classify(only, run)) == bugs
+
+
+@each()
+def test_no_rule_repeats_the_verdict_alone(one):
+    assert re.fullmatch(r"https://[\w.-]+/\S+", one.source)
+    for rule in one.when:
+        assert rule.keys() - {"kind", "evidence"}
+        assert one.class_ != "warned" or rule["warning"]
+
+
+def test_the_first_entry_that_fits_counts(stored):
+    some = EXAMPLES["xgrammar-strict-mode"]
+    run = stored(EXTRA_EARLY, "xgrammar", "0.2.8", some.options)
+    assert found(classify(CATALOGUE, run)) == [("departure", "xgrammar-strict-mode")] * 2
+    turned = replace(CATALOGUE, departures=CATALOGUE.departures[::-1])
+    assert found(classify(turned, run)) == [("departure", "xgrammar-property-order")] * 2
+
+
+@pytest.mark.parametrize("kind", ["contested", "unresolved"])
+def test_what_proves_nothing_has_no_class(kind, stored):
+    run = stored([replace(ORDER[1], kind=kind), ORDER[1]], "xgrammar", "0.2.8", XGRAMMAR)
+    departure = ("departure", "xgrammar-property-order")
+    assert found(classify(CATALOGUE, run)) == [("", ""), departure]
+
+
+def test_verdicts_about_nothing_that_is_declared_are_bugs(stored):
+    run = stored([rejected("[1,", b"2")], "xgrammar", "0.2.8", XGRAMMAR)
+    assert found(classify(CATALOGUE, run)) == [("bug", "")]
+
+
+def test_a_run_that_is_older_than_columns_and_tables_can_be_classified(stored):
+    spaced = EXAMPLES["outlines-whitespace"].fits
+    verdicts = [*ORDER, *spaced]
+    run = stored(verdicts, "outlines-core", "0.2.14", OUTLINES, finished=True)
+    file = run.path / "verdicts.parquet"
+    pq.write_table(run.table("verdicts").drop_columns(["category", "detail", "located"]), file)
+    tables = {**run.manifest["tables"], "verdicts": {"sha256": sha256_of(file)}}
+    for name in ("masks", "instances", "instance_verdicts"):
+        del tables[name]
+    run.manifest = {**run.manifest, "tables": tables}
+    assert classify(CATALOGUE, run, "instance").num_rows == 0
+    whitespace = ("departure", "outlines-whitespace")
+    assert found(classify(CATALOGUE, run)) == [("bug", "")] * len(ORDER) + [whitespace] * len(
+        spaced
+    )
+
+
+def test_an_unfinished_run_and_a_finished_one_are_classified_alike(tmp_path):
+    vocabulary = vocabulary_of(ORDER)
+    identity = identity_of("xgrammar", "0.2.8", XGRAMMAR, vocabulary)
+    run = create_or_resume(tmp_path / "run", identity, {})
+    assert classify(CATALOGUE, run, "walk", vocabulary).num_rows == 0
+    for number, one in enumerate(ORDER):
+        walk_rows(rows := Rows(), f"case{number}", one, vocabulary)
+        run.write_case(number, rows)
+    unfinished = found(classify(CATALOGUE, run, "walk", vocabulary))
+    assert unfinished == [("departure", "xgrammar-property-order")] * len(ORDER)
+    run.finish({})
+    assert found(classify(CATALOGUE, run, "walk", vocabulary)) == unfinished
+    run.release()
+
+
+def test_another_vocabulary_is_refused(stored):
+    run = stored(EXAMPLES["outlines-whitespace"].fits, "outlines-core", "0.2.14", OUTLINES)
+    with pytest.raises(UsageError, match="vocabulary is not the one"):
+        classify(CATALOGUE, run, "walk", byte_vocabulary([b"other"]))
+
+
+GOOD = """
+[[departure]]
+id = "some-thing"
+class = "departure"
+engine = "xgrammar"
+versions = ">=1"
+from = "RFC 1"
+source = "https://example.org/page"
+says = "It does."
+[[departure.when]]
+kind = ["false_rejection"]
+token = ['a+']
+"""
+
+
+def catalogue_of(tmp_path, text):
+    file = tmp_path / "departures.toml"
+    file.write_text(text, "utf-8")
+    return load_catalogue(file)
+
+
+def test_a_catalogue_of_ones_own(tmp_path, stored):
+    mine = catalogue_of(tmp_path, GOOD)
+    run = stored([rejected('"', b"aa"), rejected('"', b"ab")], "xgrammar", "1.2", {})
+    assert found(classify(mine, run)) == [("departure", "some-thing"), ("bug", "")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('source = "https://example.org/page"', "", "lacks source"),
+        ("https://example.org/page", "the maintainers said so", "no public source"),
+        ('says = "It does."', 'says = ""', "needs a text as 'says'"),
+        ('class = "departure"', 'class = "bug"', "the class 'bug'"),
+        ('versions = ">=1"', 'versions = "new"', "bad versions"),
+        ('id = "some-thing"', 'id = "Some thing"', "an id that is not"),
+        ('engine = "xgrammar"', 'engine = "xgrammar"\nmotor = 1', "an unknown key 'motor'"),
+        ('engine = "xgrammar"', 'engine = "x"\noptions = [{}]', "bad options"),
+        ("token = ['a+']", "", "a rule of too little"),
+        ("token = ['a+']", 'evidence = ["walk"]', "a rule of too little"),
+        ("token = ['a+']", "tokens = ['a']", "did you mean 'token'"),
+        ("token = ['a+']", "token = ['(']", "is no regular expression"),
+        ("token = ['a+']", "token = []", "a list of texts"),
+        ("token = ['a+']", 'category = ["words"]', "'words' is not one of"),
+        ("token = ['a+']", "forced = 1", "true or false"),
+        ("token = ['a+']", "references = 0", "a positive number"),
+        ('"false_rejection"', '"contested"', "'contested' is not one of"),
+        ('class = "departure"', 'class = "warned"', "does not name the warning"),
+        ("[[departure]]", "x = 1\n[[departure]]", "consists of tables"),
+        ("[[departure]]", "[[departure", "is not TOML"),
+    ],
+)
+def test_a_bad_entry_is_refused(old, new, message, tmp_path):
+    assert old in GOOD
+    with pytest.raises(InputError, match=re.escape(message)):
+        catalogue_of(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_an_id_is_used_once(tmp_path):
+    with pytest.raises(InputError, match="two entries 'some-thing'"):
+        catalogue_of(tmp_path, GOOD + GOOD)
+
+
+def test_a_catalogue_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        load_catalogue(tmp_path / "none.toml")
+
+
+def test_rules_know_the_words_of_the_tables():
+    states = [State(b"{", mode, part) for mode in Mode for part in (b"", b"\\")]
+    assert {place_of(one, at_end=end) for one in states for end in (False, True)} == set(PLACES)
+    assert "false_rejection" in KINDS

@@ -1,0 +1,271 @@
+"""The command line: what goes to standard output, what to standard error, and the exit code."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+import harness.runs.directory
+from harness import __version__
+from harness.cli.main import main
+from harness.cli.runs import GROUPINGS
+from harness.comparison.case_run import Rules
+from harness.engines.specs import BUILT_IN
+from harness.errors import UsageError
+from harness.inputs.vocabulary import byte_vocabulary
+from tests.command import maskcourt
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Call the program in this process: its exit code, standard output and standard error."""
+
+    def run(*arguments: object) -> tuple[object, str, str]:
+        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        printed = capsys.readouterr()
+        return leaving.value.code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def chatty(tmp_path_factory):
+    """A run with an engine that prints all the time, and what came out of it."""
+    root = tmp_path_factory.mktemp("chatty")
+    schema = {"enum": ["ab", 1], "x-extra": ['"ax"'], "x-forbidden": [["", "1"]]}
+    case = {"id": "one", "family": "few", "schema": schema, "valid": ["ab"]}
+    (root / "own.jsonl").write_text(json.dumps(case))
+    byte_vocabulary([b"ab"]).save(root / "vocabulary")
+    names = ("Chatty", "AcceptsExtra", "ForbidsOne")
+    done = maskcourt(
+        *("bench", "--json", "--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary"),
+        *("--out", root / "run", "-e", ",".join(f"tests.miniatures:{name}" for name in names)),
+    )
+    assert done.returncode == 0, done.stderr
+    return root / "run", done
+
+
+class TestBench:
+    def test_standard_output_holds_one_json_object(self, chatty):
+        run, done = chatty
+        summary = json.loads(done.stdout)
+        assert (summary["run"], summary["finished"]) == (str(run), True)
+
+    def test_standard_error_holds_progress_and_nothing_of_the_engines(self, chatty):
+        _, done = chatty
+        first, last = done.stderr.splitlines()
+        assert first.endswith("; starting the engines")
+        assert last.startswith("1/1 cases, ")
+
+
+class TestTally:
+    def test_as_json_is_what_the_run_printed(self, call, chatty):
+        run, done = chatty
+        assert call("tally", run, "--json") == (0, done.stdout, "")
+
+    def test_as_text_names_the_engines_their_errors_and_the_reasons(
+        self, call, chatty, monkeypatch
+    ):
+        run, _ = chatty
+        monkeypatch.setenv("COLUMNS", "120")
+        code, printed, problems = call("tally", run)
+        assert (code, problems) == (0, "")
+        lines = printed.splitlines()
+        for engine in ("Chatty", "AcceptsExtra", "ForbidsOne"):
+            assert any(f"tests.miniatures:{engine}" in line for line in lines)
+        start = "tests.miniatures:AcceptsExtra accepts against: enum (1 in "
+        assert any(line.startswith(start) for line in lines)
+        assert any(line.startswith("tests.miniatures:ForbidsOne rejects at: ") for line in lines)
+        assert f"run: {run}" in lines
+
+    @pytest.mark.parametrize("by", GROUPINGS)
+    def test_by_a_column_as_json(self, call, chatty, by):
+        run, _ = chatty
+        code, printed, problems = call("tally", run, "--by", by, "--json")
+        assert (code, problems) == (0, "")
+        found = json.loads(printed)
+        assert (found["by"], found["run"]) == (by, str(run))
+        assert all(by in row or by == "cause" for row in found["rows"])
+
+    def test_by_a_column_as_text(self, call, chatty):
+        run, _ = chatty
+        code, printed, problems = call("tally", run, "--by", "keyword")
+        assert (code, problems) == (0, "")
+        assert printed.startswith("Verdicts by keyword")
+        assert printed.splitlines()[-1] == f"run: {run}"
+
+    def test_by_a_catalogue_of_ones_own(self, call, chatty, tmp_path):
+        run, _ = chatty
+        file = tmp_path / "mine.toml"
+        file.write_text(
+            """
+            [[departure]]
+            id = "mine"
+            class = "departure"
+            engine = "maskcourt"
+            versions = ">=0"
+            from = "what miniatures promise"
+            source = "https://example.com/miniatures"
+            says = "Miniatures reject what they please."
+            [[departure.when]]
+            kind = ["false_rejection"]
+            keyword = ["enum", "const", "type"]
+            """
+        )
+        by = ("tally", run, "--by", "departure", "--json")
+        found = json.loads(call(*by, "--departures", file)[1])
+        assert "mine" in {row["departure"] for row in found["rows"]}
+        assert "mine" not in {row["departure"] for row in json.loads(call(*by)[1])["rows"]}
+
+    def test_by_a_catalogue_that_is_broken(self, call, chatty, tmp_path):
+        run, _ = chatty
+        file = tmp_path / "mine.toml"
+        file.write_text("[[departure]]\nid = 'mine'")
+        code, printed, problems = call("tally", run, "--departures", file)
+        assert (code, printed) == (2, "")
+        assert problems.count("\n") == 1
+
+    def test_by_a_column_cannot_fail_on_what_it_does_not_count(self, call, chatty):
+        run, _ = chatty
+        code, printed, problems = call(
+            "tally", run, "--by", "keyword", "--fail-on", "false_acceptances"
+        )
+        assert (code, printed) == (2, "")
+        assert "--fail-on goes with the summary" in problems
+
+    @pytest.mark.parametrize("columns", ["40", "80", "200"])
+    def test_fits_the_terminal(self, call, chatty, monkeypatch, columns):
+        run, _ = chatty
+        monkeypatch.setenv("COLUMNS", columns)
+        _, printed, _ = call("tally", run)
+        tables = [line for line in printed.splitlines() if line.startswith(" ")]
+        assert tables
+        assert max(map(len, tables)) <= int(columns)
+
+
+class TestLists:
+    def test_engines_as_json(self, call):
+        code, printed, problems = call("engines", "--json")
+        assert (code, problems) == (0, "")
+        engines = json.loads(printed)["engines"]
+        assert engines.keys() >= BUILT_IN.keys()
+        for engine in engines.values():
+            assert engine["options"]["config"]["default"] == "spec"
+            assert engine["options"]["config"]["choices"] == ["spec", "shipped"]
+
+    def test_engines_as_text(self, call):
+        code, printed, _ = call("engines")
+        assert code == 0
+        assert all(name in printed for name in BUILT_IN)
+
+    def test_cases_as_json(self, call):
+        code, printed, _ = call("cases", "embedded", "--family", "order", "--limit", 3, "--json")
+        counts = json.loads(printed)
+        assert code == 0
+        assert (counts["name"], counts["cases"]) == ("embedded", 3)
+        assert counts["families"] == {"order": {"cases": 3}}
+        assert "ids" not in counts
+
+    def test_cases_as_text_with_their_ids(self, call):
+        code, printed, _ = call("cases", "--id", "order/as-*", "--ids")
+        assert code == 0
+        assert "order/as-declared" in printed.splitlines()
+
+
+class TestHelp:
+    @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+    def test_of_the_program(self, call, arguments):
+        code, printed, problems = call(*arguments)
+        assert (code, problems) == (0, "")
+        assert printed.startswith("Usage: maskcourt [OPTIONS] COMMAND")
+
+    def test_of_a_command_says_what_each_option_is_without_it(self, call):
+        code, printed, _ = call("bench", "--help")
+        assert code == 0
+        for default in ("embedded", str(Rules().cap), "qwen2.5", "shared", "4G"):
+            assert f"[default: {default}" in printed
+
+    def test_version(self, call):
+        assert call("--version") == (0, f"maskcourt, version {__version__}\n", "")
+
+
+class TestNobodyReads:
+    """As in ``maskcourt tally run | head -1``: the other end of the pipe is closed."""
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["tally", "RUN"],
+            ["tally", "RUN", "--json"],
+            ["replay", "RUN", "0", "--show"],
+            ["engines"],
+            ["cases", "--ids"],
+            ["--help"],
+            ["bench", "--help"],
+            ["--version"],
+        ],
+    )
+    def test_it_ends_quietly_as_if_by_the_signal(self, chatty, arguments):
+        run, _ = chatty
+        read, write = os.pipe()
+        os.close(read)
+        try:
+            done = maskcourt(
+                *(run if one == "RUN" else one for one in arguments),
+                capture_output=False,
+                stdout=write,
+                stderr=subprocess.PIPE,
+            )
+        finally:
+            os.close(write)
+        assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
+
+
+class TestErrors:
+    """What `open_run` raises stands for whatever any command may raise."""
+
+    def failing(self, monkeypatch, error):
+        def fail(path):
+            raise error
+
+        monkeypatch.setattr(harness.runs.directory, "open_run", fail)
+
+    def test_are_one_line_with_the_hint(self, call, monkeypatch):
+        self.failing(monkeypatch, UsageError("no such\nthing", "try another"))
+        assert call("tally", "x") == (2, "", "maskcourt: no such thing (try another)\n")
+
+    @pytest.mark.parametrize("place", [["--debug", "tally", "x"], ["tally", "x", "--debug"]])
+    def test_come_with_a_traceback_where_it_is_asked_for(self, call, monkeypatch, place):
+        self.failing(monkeypatch, UsageError("no such thing"))
+        code, printed, problems = call(*place)
+        assert (code, printed) == (2, "")
+        first, *_, last = problems.splitlines()
+        assert first.startswith("Traceback")
+        assert last == "maskcourt: no such thing"
+
+    @pytest.mark.parametrize(
+        ("file", "message"),
+        [("a.parquet", "No space left on device: a.parquet"), (None, "No space left on device")],
+    )
+    def test_of_the_system_name_the_file_if_there_is_one(self, call, monkeypatch, file, message):
+        error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file)
+        self.failing(monkeypatch, error)
+        assert call("tally", "x") == (2, "", f"maskcourt: {message}\n")
+
+    def test_an_interrupt_is_no_error_of_input(self, call, monkeypatch):
+        self.failing(monkeypatch, KeyboardInterrupt())
+        code, printed, problems = call("tally", "x")
+        assert (code, printed) == (130, "")
+        assert problems.strip().startswith("maskcourt: interrupted")
+
+    def test_defects_are_not_hidden(self, call, monkeypatch):
+        self.failing(monkeypatch, AssertionError("a defect"))
+        with pytest.raises(AssertionError, match="a defect"):
+            call("tally", "x")

@@ -1,0 +1,171 @@
+"""Disputes are the exact patterns of who accepts; samples of them are fair and keyed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.comparison.disputes import draw, find_disputes
+from harness.protocol import set_bits
+
+SIZE = 70
+WORDS = 3
+MASKS = st.lists(st.sets(st.integers(0, WORDS * 32 - 1)), min_size=1, max_size=5)
+IDS = st.sets(st.integers(0, 999), max_size=60)
+
+
+def found(masks, engines=None, cap=None, always=(), key="key", size=SIZE):
+    engines = range(len(masks)) if engines is None else engines
+    stacked = np.array([set_bits(ids, WORDS) for ids in masks], dtype=np.uint32)
+    return find_disputes(stacked, list(engines), size, cap, always, key)
+
+
+def drawn(ids, cap, always=(), key="key"):
+    tokens, census = draw(np.array(sorted(ids), dtype=np.int32), cap, always, key)
+    assert tokens.dtype == np.int32
+    assert tokens.tolist() == sorted(set(tokens.tolist()))
+    return set(tokens.tolist()), census
+
+
+class TestDisputes:
+    @given(MASKS)
+    def test_are_the_disputed_tokens_by_who_accepts_them(self, masks):
+        expected = {}
+        for token in range(SIZE):
+            who = tuple(engine for engine, mask in enumerate(masks) if token in mask)
+            if 0 < len(who) < len(masks):
+                expected.setdefault(who, []).append(token)
+        disputes = found(masks)
+        assert {one.accepters: one.tokens.tolist() for one in disputes} == expected
+        assert [one.accepters for one in disputes] == sorted(expected)
+
+    @given(MASKS)
+    def test_everybody_is_on_one_side(self, masks):
+        for one in found(masks):
+            assert sorted(one.accepters + one.rejecters) == list(range(len(masks)))
+            assert one.accepters
+            assert one.rejecters
+
+    @given(MASKS)
+    def test_without_a_cap_all_are_resolved(self, masks):
+        for one in found(masks):
+            assert one.drawn.tolist() == one.tokens.tolist()
+            assert one.census == len(one.tokens)
+
+    @given(MASKS, st.randoms(use_true_random=False))
+    def test_the_order_of_the_engines_changes_nothing(self, masks, random):
+        order = list(range(len(masks)))
+        random.shuffle(order)
+        before = {frozenset(one.accepters): one.tokens.tolist() for one in found(masks)}
+        shuffled = found([masks[engine] for engine in order], order)
+        assert {frozenset(one.accepters): one.tokens.tolist() for one in shuffled} == before
+
+    def test_engines_keep_their_numbers_of_the_run(self):
+        (one,) = found([{1}, {1, 2}, {1}], engines=[0, 3, 7])
+        assert (one.accepters, one.rejecters) == ((3,), (0, 7))
+
+    def test_where_all_agree_there_are_none(self):
+        assert found([{1, 2}, {1, 2}]) == []
+        assert found([{1, 2}]) == []
+        assert found([set(), set()]) == []
+
+    def test_bits_beyond_the_vocabulary_are_nobodys(self):
+        assert found([{SIZE, SIZE + 3}, set()]) == []
+
+    def test_many_engines(self):
+        masks = [{engine} for engine in range(40)]
+        assert [one.accepters for one in found(masks)] == [(engine,) for engine in range(40)]
+
+
+class TestCaps:
+    MASKS = ({*range(60)}, {*range(0, 60, 2)}, {*range(0, 60, 3)})
+
+    def test_are_for_each_dispute(self):
+        disputes = found(self.MASKS, cap=4)
+        assert [(one.accepters, len(one.tokens), len(one.drawn)) for one in disputes] == [
+            ((0,), 20, 4),
+            ((0, 1), 20, 4),
+            ((0, 2), 10, 4),
+        ]
+
+    def test_what_is_on_the_path_is_never_left_out(self):
+        for one in found(self.MASKS, cap=4, always=(1, 2, 4, 6, 99)):
+            by_right = {1, 2, 4, 6} & set(one.tokens.tolist())
+            assert by_right <= set(one.drawn.tolist())
+            assert one.census == len(by_right)
+
+    def test_what_other_engines_there_are_in_the_run_does_not_change_a_sample(self):
+        masks = [{*range(60)}, set()]
+        (two,) = found(masks, engines=[0, 1], cap=5)
+        (far,) = found(masks, engines=[0, 5], cap=5)
+        assert two.drawn.tolist() == far.drawn.tolist()
+
+    def test_two_disputes_are_sampled_apart(self):
+        """The same tokens accepted by one engine or by another one: not the same sample."""
+        everything = {*range(60)}
+        (one,) = found([everything, set()], cap=10)
+        (other,) = found([set(), everything], cap=10)
+        assert one.drawn.tolist() != other.drawn.tolist()
+
+
+class TestDrawing:
+    @given(IDS, st.none() | st.integers(1, 70), IDS, st.text(max_size=5))
+    def test_a_sample(self, ids, cap, always, key):
+        sample, census = drawn(ids, cap, tuple(always), key)
+        assert sample <= ids
+        if cap is None or len(ids) <= cap:
+            assert sample == ids
+            assert census == len(ids)
+        else:
+            assert ids & always <= sample
+            assert census == len(ids & always)
+            assert len(sample) == max(cap, census)
+
+    def test_a_sample_is_the_same_on_every_machine(self):
+        sample, census = drawn(range(1000), 8, (5,), "0/case/0/3/0,1")
+        assert (sample, census) == ({5, 151, 394, 416, 765, 790, 906, 926}, 1)
+
+    def test_as_many_as_the_cap_are_no_sample(self):
+        assert drawn(range(8), 8, (5,)) == (set(range(8)), 8)
+        assert drawn(range(9), 8, (5,))[1] == 1
+
+    @given(IDS, st.integers(1, 30), st.text(max_size=5))
+    def test_the_same_key_draws_the_same(self, ids, cap, key):
+        assert drawn(ids, cap, (), key) == drawn(ids, cap, (), key)
+
+    @given(IDS, st.integers(1, 30), st.integers(1, 30))
+    def test_a_smaller_sample_is_part_of_a_larger_one(self, ids, one, other):
+        small, large = (drawn(ids, cap)[0] for cap in sorted((one, other)))
+        assert small <= large
+
+    @given(st.sets(st.integers(0, 999), min_size=20, max_size=60), st.integers(0, 999))
+    def test_a_token_that_is_not_drawn_changes_nothing(self, ids, more):
+        """What makes the sample comparable between two versions of an engine."""
+        sample, _ = drawn(ids, 10)
+        after, _ = drawn(ids | {more}, 10)
+        assert len(after - sample) <= 1
+        assert after <= sample | {more}
+
+    @pytest.mark.parametrize("always", [(), (0, 50, 99)])
+    def test_every_other_token_has_the_same_chance(self, always):
+        """4000 samples of 20 of 100 tokens: 800 expected, five standard deviations are 127."""
+        counts = Counter(
+            token for key in range(4000) for token in drawn(range(100), 20, always, str(key))[0]
+        )
+        others = [token for token in range(100) if token not in always]
+        expected = 4000 * (20 - len(always)) / len(others)
+        assert all(counts[token] == 4000 for token in always)
+        assert all(abs(counts[token] - expected) < 127 for token in others)
+
+    def test_pairs_are_drawn_as_if_independently(self):
+        """Neighbours, and tokens that differ in one bit, are not drawn together more often."""
+        together = Counter()
+        for key in range(4000):
+            sample, _ = drawn(range(100), 20, (), str(key))
+            together.update(step for step in (1, 2, 32, 64) if 3 in sample and 3 + step in sample)
+        expected = 4000 * (20 * 19) / (100 * 99)
+        assert all(abs(together[step] - expected) < 62 for step in (1, 2, 32, 64))

@@ -1,0 +1,285 @@
+"""What a completion proves, and about whom: the one place where verdicts are decided."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.comparison.findings import (
+    ENDED,
+    FAILED,
+    KINDS,
+    Completion,
+    Evidence,
+    Findings,
+    Flaw,
+    Status,
+    reason_of,
+    verdicts,
+    witnessed,
+)
+from harness.completion.rollout import ENDINGS
+from harness.workers.outcomes import Failure
+
+TOKEN = 65
+FAULT = Evidence("", "enum", "/enum", "/0")
+OPEN = Evidence("duplicate_keys")
+UNRESOLVED = sorted(set(Status) - set(list(Status)[:4]))
+BY_ACCEPTER = {
+    Status.NOT_ASKED: None,
+    Status.VALID: None,
+    Status.INVALID: ("false_acceptance", ""),
+    Status.CONTESTED: ("contested", "duplicate_keys"),
+    Status.TOO_LONG: ("unresolved", "too_long"),
+    Status.DEAD_END: ("unresolved", "dead_end"),
+    Status.MASK_LIES: ("unresolved", "mask_lies"),
+    Status.CRASHED: ("unresolved", "crashed"),
+    Status.TIMED_OUT: ("unresolved", "timed_out"),
+    Status.OUT_OF_MEMORY: ("unresolved", "out_of_memory"),
+    Status.UNDECIDED: ("unresolved", "undecided"),
+    Status.GIVEN_UP: ("unresolved", "given_up"),
+}
+"""What each status of an accepting engine says of that engine."""
+
+
+def listed(findings, *, one_clears_all):
+    """The verdicts as (token, engine, kind, reason, accepter, completion)."""
+    found = verdicts(findings, one_clears_all=one_clears_all)
+    columns = (found.row, found.column, found.kind, found.accepter, found.completion)
+    out = []
+    for row, column, kind, accepter, completion in zip(*(c.tolist() for c in columns), strict=True):
+        is_open = KINDS[kind] in ("contested", "unresolved")
+        out.append(
+            (
+                int(findings.tokens[column]),
+                findings.engines[row],
+                KINDS[kind],
+                reason_of(findings, row, column) if is_open else "",
+                findings.engines[accepter] if accepter >= 0 else -1,
+                completion,
+            )
+        )
+    return out
+
+
+def findings_of(*entries, engines=None, eos_ids=()):
+    """The findings about one token; an entry is an engine's status, None where it rejects.
+
+    Engines that have a completion have one of their own, numbered like their rows.
+    """
+    engines = tuple(range(len(entries))) if engines is None else engines
+    accepts = np.array([[entry is not None] for entry in entries])
+    findings = Findings.empty(engines, np.array([TOKEN], dtype=np.int32), accepts, eos_ids)
+    for row, entry in enumerate(entries):
+        findings.completions.append(Completion(b"%d" % row, (row,), "reference"))
+        if entry in (Status.VALID, Status.INVALID, Status.CONTESTED, Status.UNDECIDED):
+            findings.completion[row, 0] = row
+        if entry in (Status.INVALID, Status.CONTESTED):
+            findings.explain(row, np.array([0]), FAULT if entry is Status.INVALID else OPEN)
+        findings.status[row, 0] = entry or 0
+    return findings
+
+
+def judged(*entries, one_clears_all, engines=None):
+    """The verdicts as (engine, kind, reason)."""
+    found = listed(findings_of(*entries, engines=engines), one_clears_all=one_clears_all)
+    return [(engine, kind, reason) for _, engine, kind, reason, _, _ in found]
+
+
+V, I, C, L = Status.VALID, Status.INVALID, Status.CONTESTED, Status.TOO_LONG  # noqa: E741
+REJECTED = ("false_rejection", "")
+WRONG = ("false_acceptance", "")
+OPEN_QUESTION = ("contested", "duplicate_keys")
+LONG = ("unresolved", "too_long")
+
+
+class TestEveryCombinationOfTwo:
+    """Both rules say the same wherever only one engine accepts."""
+
+    @pytest.mark.parametrize("one_clears_all", [True, False])
+    @pytest.mark.parametrize("status", Status)
+    def test_one_accepts_and_one_rejects(self, status, one_clears_all):
+        expected = []
+        if status is Status.VALID:
+            expected = [(1, *REJECTED)]
+        elif BY_ACCEPTER[status] is not None:
+            expected = [(0, *BY_ACCEPTER[status])]
+        assert judged(status, None, one_clears_all=one_clears_all) == expected
+        mirrored = [(1 - engine, *rest) for engine, *rest in expected]
+        assert judged(None, status, one_clears_all=one_clears_all) == mirrored
+
+
+@pytest.mark.parametrize(
+    ("entries", "clearing", "each_for_itself"),
+    [
+        ((V, V, None), [(2, *REJECTED)], [(2, *REJECTED)]),
+        ((V, None, None), [(1, *REJECTED), (2, *REJECTED)], [(1, *REJECTED), (2, *REJECTED)]),
+        ((V, I, None), [(2, *REJECTED)], [(2, *REJECTED), (1, *WRONG)]),
+        ((I, V, None), [(2, *REJECTED)], [(2, *REJECTED), (0, *WRONG)]),
+        ((V, C, None), [(2, *REJECTED)], [(2, *REJECTED), (1, *OPEN_QUESTION)]),
+        ((L, None, V), [(1, *REJECTED)], [(1, *REJECTED), (0, *LONG)]),
+        ((I, I, None), [(0, *WRONG), (1, *WRONG)], [(0, *WRONG), (1, *WRONG)]),
+        ((I, None, C), [(0, *WRONG), (2, *OPEN_QUESTION)], [(0, *WRONG), (2, *OPEN_QUESTION)]),
+        ((C, L, None), [(0, *OPEN_QUESTION), (1, *LONG)], [(0, *OPEN_QUESTION), (1, *LONG)]),
+        ((None, L, None), [(1, *LONG)], [(1, *LONG)]),
+        ((None, Status.NOT_ASKED, V), [(0, *REJECTED)], [(0, *REJECTED)]),
+    ],
+)
+def test_three_engines(entries, clearing, each_for_itself):
+    assert judged(*entries, one_clears_all=True) == sorted(clearing)
+    assert judged(*entries, one_clears_all=False) == sorted(each_for_itself)
+
+
+class TestAllCombinationsOfThree:
+    COMBINATIONS = tuple(itertools.product([None, *Status], repeat=3))
+
+    @pytest.mark.parametrize("one_clears_all", [True, False])
+    def test_only_proof_convicts(self, one_clears_all):
+        for entries in self.COMBINATIONS:
+            for engine, kind, _ in judged(*entries, one_clears_all=one_clears_all):
+                if kind == "false_rejection":
+                    assert entries[engine] is None
+                    assert V in entries
+                elif kind == "false_acceptance":
+                    assert entries[engine] is I
+                else:
+                    assert entries[engine] not in (None, V, I)
+
+    @pytest.mark.parametrize("one_clears_all", [True, False])
+    def test_whoever_rejects_a_valid_token_is_convicted(self, one_clears_all):
+        for entries in self.COMBINATIONS:
+            found = judged(*entries, one_clears_all=one_clears_all)
+            convicted = {engine for engine, kind, _ in found if kind == "false_rejection"}
+            rejecting = {engine for engine, entry in enumerate(entries) if entry is None}
+            assert convicted == (rejecting if V in entries else set())
+
+    def test_a_valid_completion_clears_the_token_for_all_or_for_its_engine(self):
+        for entries in self.COMBINATIONS:
+            alone = {
+                (engine, *BY_ACCEPTER[entry])
+                for engine, entry in enumerate(entries)
+                if entry is not None and BY_ACCEPTER[entry] is not None
+            }
+            for one_clears_all in (True, False):
+                found = judged(*entries, one_clears_all=one_clears_all)
+                accepting = {one for one in found if one[1] != "false_rejection"}
+                cleared = one_clears_all and V in entries
+                assert accepting == (set() if cleared else alone)
+
+    @pytest.mark.parametrize("one_clears_all", [True, False])
+    def test_nobody_gets_two_verdicts_on_one_token(self, one_clears_all):
+        for entries in self.COMBINATIONS:
+            engines = [one[0] for one in judged(*entries, one_clears_all=one_clears_all)]
+            assert len(engines) == len(set(engines))
+
+
+class TestWitnesses:
+    def test_of_a_false_rejection_is_the_first_valid_completion_and_who_allowed_it(self):
+        findings = findings_of(None, I, V, V, engines=(3, 5, 4, 9))
+        found = listed(findings, one_clears_all=True)
+        assert found == [(TOKEN, 3, "false_rejection", "", 4, 2)]
+        assert witnessed(findings, one_clears_all=True) == [(2, 0)]
+
+    def test_of_a_false_acceptance_is_the_engines_own(self):
+        findings = findings_of(None, I, I, engines=(3, 5, 4))
+        assert listed(findings, one_clears_all=True) == [
+            (TOKEN, 5, "false_acceptance", "", 5, 1),
+            (TOKEN, 4, "false_acceptance", "", 4, 2),
+        ]
+        assert witnessed(findings, one_clears_all=True) == [(1, 0), (2, 0)]
+
+    def test_of_an_open_question_is_what_it_is_about(self):
+        found = listed(findings_of(C, None), one_clears_all=True)
+        assert found == [(TOKEN, 0, "contested", "duplicate_keys", 0, 0)]
+
+    @pytest.mark.parametrize("status", [one for one in UNRESOLVED if one is not Status.UNDECIDED])
+    def test_without_a_completion_there_is_none(self, status):
+        findings = findings_of(status, None)
+        found = listed(findings, one_clears_all=False)
+        assert found == [(TOKEN, 0, "unresolved", status.name.lower(), -1, -1)]
+        assert witnessed(findings, one_clears_all=False) == []
+
+    def test_each_rule_rests_on_its_own(self):
+        findings = findings_of(V, I, None)
+        assert witnessed(findings, one_clears_all=True) == [(0, 0)]
+        assert sorted(witnessed(findings, one_clears_all=False)) == [(0, 0), (1, 0)]
+
+
+class TestTheEndOfGeneration:
+    def kinds(self, *entries, reason=""):
+        findings = findings_of(*entries, eos_ids=(TOKEN,))
+        for row, entry in enumerate(entries):
+            if entry is I:
+                findings.explain(row, np.array([0]), Evidence(reason))
+        return [one[1:3] for one in listed(findings, one_clears_all=True)]
+
+    def test_forbidden_behind_a_valid_value(self):
+        assert self.kinds(V, None) == [(1, "never_stops")]
+
+    def test_forbidden_by_one_of_several_ids_while_another_is_allowed(self):
+        findings = findings_of(V, None, eos_ids=(TOKEN,))
+        findings.can_end[1] = True
+        assert listed(findings, one_clears_all=True) == []
+
+    def test_allowed_before_the_value_is_complete(self):
+        assert self.kinds(None, I, reason="not_json") == [(1, "stops_too_early")]
+
+    def test_allowed_behind_a_complete_but_invalid_value(self):
+        assert self.kinds(None, I) == [(1, "false_acceptance")]
+
+
+class TestFlaws:
+    def test_a_token_with_an_error_of_another_kind_is_not_unresolved_as_well(self):
+        findings = findings_of(Status.DEAD_END, None)
+        assert [one[2] for one in listed(findings, one_clears_all=True)] == ["unresolved"]
+        findings.flaws.append(Flaw(0, TOKEN, "dead_end"))
+        assert listed(findings, one_clears_all=True) == []
+
+    def test_what_a_probe_found_about_a_token_leaves_its_verdict_alone(self):
+        findings = findings_of(I, None)
+        findings.flaws.append(Flaw(0, TOKEN, "unfinishable"))
+        assert [one[2] for one in listed(findings, one_clears_all=True)] == ["false_acceptance"]
+
+
+class TestTables:
+    def test_nothing_is_known_at_first(self):
+        accepts = np.array([[True, False], [False, True]])
+        findings = Findings.empty([4, 2], np.array([7, 9], dtype=np.int32), accepts)
+        assert listed(findings, one_clears_all=True) == []
+        assert listed(findings, one_clears_all=False) == []
+        assert findings.engines == (4, 2)
+        assert findings.completion.tolist() == [[-1, -1], [-1, -1]]
+
+    @given(st.lists(st.tuples(*[st.sampled_from([None, *Status])] * 2), max_size=6), st.booleans())
+    def test_tokens_are_judged_each_for_itself_in_their_order(self, columns, one_clears_all):
+        tokens = np.arange(10, 10 + len(columns), dtype=np.int32)
+        accepts = np.array([[entry is not None for entry in one] for one in columns], dtype=bool)
+        findings = Findings.empty([0, 1], tokens, accepts.reshape(-1, 2).T)
+        for column, entries in enumerate(columns):
+            findings.status[:, column] = [entry or 0 for entry in entries]
+        found = [one[:3] for one in listed(findings, one_clears_all=one_clears_all)]
+        expected = [
+            (10 + column, engine, kind)
+            for column, entries in enumerate(columns)
+            for engine, kind, _ in judged(*entries, one_clears_all=one_clears_all)
+        ]
+        assert found == expected
+
+
+class TestWords:
+    @pytest.mark.parametrize("failure", Failure.__args__)
+    def test_every_failure_of_an_engine_is_a_status_that_convicts_nobody(self, failure):
+        assert BY_ACCEPTER[FAILED[failure.word]][0] == "unresolved"
+
+    @pytest.mark.parametrize("ending", ENDINGS)
+    def test_every_ending_of_a_roll_out_but_one_is_a_status(self, ending):
+        assert (ending in ENDED) == (ending != "complete")
+        if ending in ENDED:
+            assert BY_ACCEPTER[ENDED[ending]] == ("unresolved", ending)
+
+    def test_every_status_is_in_the_table_of_this_test(self):
+        assert set(BY_ACCEPTER) == set(Status)

@@ -1,0 +1,496 @@
+"""Errors of other kinds: each under its own name, with one witness, and nobody else accused."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.comparison.flaws import BUDGET, HUNTS
+from harness.completion.rollout import LIMIT, exhausted
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol import set_bits
+from tests.comparison.test_case_run import EndsEarly, ForbidsEnd
+from tests.inprocess import UNCAPPED, case, make_run, records, run_case
+from tests.miniatures import (
+    AcceptsExtra,
+    ConsumeLies,
+    CrashesOnMask,
+    Enumerator,
+    LanguageMatcher,
+    MaskLies,
+    NeverEnds,
+    Repeats,
+    crash,
+)
+from tests.oracle import RESOLVERS, ForbidsAndAccepts, flaws
+from tests.replaying import replayed
+
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
+VOCABULARY = byte_vocabulary()
+EOS = VOCABULARY.eos
+DEAD = {"const": 1, "x-extra": ["20"], "x-forbidden": [["2", "0"]]}
+
+
+def completions(rows) -> dict[int, tuple[int, ...]]:
+    """The tokens of each completion; none for the number of nothing."""
+    found = {one["completion"]: tuple(one["tokens"]) for one in records(rows, "completions")}
+    return found | {-1: ()}
+
+
+def listed(rows) -> list[tuple[Any, ...]]:
+    """The errors of other kinds: engine, kind, reason, position, token, completion's tokens."""
+    tokens = completions(rows)
+    names = ("engine", "kind", "reason", "position", "token")
+    return [(*(one[name] for name in names), tokens[one["completion"]]) for one in flaws(rows)]
+
+
+def accused(rows) -> set[tuple[str, str]]:
+    return {(one["engine"], one["kind"]) for one in records(rows, "verdicts")}
+
+
+class LiesAndAccepts(ConsumeLies, AcceptsExtra):
+    """Shows tokens of the extra texts that it then refuses."""
+
+
+class AlsoAcceptsExtra(AcceptsExtra):
+    """As its base."""
+
+
+class Follows(MaskLies, AcceptsExtra):
+    """Its way of consuming many tokens in one go allows what its mask forbids."""
+
+    class Matcher(LanguageMatcher):
+        def follow(self, tokens):
+            trial = self.clone()
+            return next(
+                (at for at, one in enumerate(tokens) if not trial.consume(one)), len(tokens)
+            )
+
+    def matcher(self, schema):
+        lying = super().matcher(schema)
+        return self.Matcher(self.vocabulary, lying.language, lying.shown)
+
+
+@pytest.mark.parametrize("resolver", RESOLVERS)
+class TestDeadEnds:
+    def test_an_empty_mask_behind_the_token(self, resolver):
+        rows = run_case(
+            [Enumerator, ForbidsAndAccepts], case(DEAD, 1), resolver=RESOLVERS[resolver]
+        )
+        assert listed(rows) == [("ForbidsAndAccepts", "dead_end", "", 0, ord("2"), ())]
+        assert accused(rows) == {("ForbidsAndAccepts", "dead_end")}
+
+    def test_an_empty_mask_further_on(self, resolver):
+        schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
+        rows = run_case(
+            [Enumerator, ForbidsAndAccepts], case(schema, 1), resolver=RESOLVERS[resolver]
+        )
+        assert listed(rows) == [("ForbidsAndAccepts", "dead_end", "", 0, ord("2"), (*b"34",))]
+        (verdict,) = records(rows, "verdicts")
+        assert (verdict["accepter"], verdict["dispute"]) == ("ForbidsAndAccepts", 0)
+        assert (verdict["category"], verdict["located"]) == ("number", None)
+
+    def test_where_another_engine_can_finish(self, resolver):
+        schema = {"const": 12, "x-extra": ["12000e-3"], "x-forbidden": [["1200", "0"]]}
+        engines = [Enumerator, AcceptsExtra, ForbidsAndAccepts]
+        rows = run_case(engines, case(schema, 12), resolver=RESOLVERS[resolver])
+        assert listed(rows) == [("ForbidsAndAccepts", "dead_end", "", 2, ord("0"), (ord("0"),))]
+        assert accused(rows) - {("ForbidsAndAccepts", "dead_end")} == {
+            ("Enumerator", "false_rejection")
+        }
+
+
+ENDLESS = {"const": "ab", "x-extra": ['"\\u0061b"'], "x-open": ['"\\']}
+"""One engine finishes the escape, one goes on from it for ever; the reference has none."""
+
+
+class TestNoEndWithinTheLimit:
+    ENGINES = (Enumerator, AcceptsExtra, NeverEnds)
+
+    def test_where_the_only_way_goes_on_for_ever(self):
+        rows = run_case(self.ENGINES, case({**ENDLESS, "x-letters": "b"}, "ab"))
+        way = (*b'u0061b"', EOS)
+        assert listed(rows) == [("NeverEnds", "dead_end", "no_end_within_limit", 1, ord("\\"), way)]
+        (verdict,) = flaws(rows)
+        assert verdict["accepter"] == "AcceptsExtra"
+        others = {("Enumerator", "false_rejection")}
+        assert accused(rows) - {("NeverEnds", "dead_end")} == others
+
+    @pytest.mark.parametrize("letters", ["bc", "bcdefghijklmnopqrstuvwxyz"])
+    def test_nothing_is_said_where_there_are_too_many_ways_to_go_them_all(self, letters):
+        rows = run_case(self.ENGINES, case({**ENDLESS, "x-letters": letters}, "ab"))
+        assert listed(rows) == []
+        assert accused(rows) == {("Enumerator", "false_rejection")}
+
+    def test_nothing_is_said_where_no_other_engine_can_finish(self):
+        one = case({**ENDLESS, "x-letters": "b", "x-extra": []}, "ab")
+        rows = run_case(self.ENGINES, one)
+        assert listed(rows) == []
+        assert accused(rows) == {("NeverEnds", "unresolved")}
+
+
+class TestTheHunt:
+    """Tokens that another engine completes are looked at a few times per case and engine."""
+
+    WORD = "a" * 7
+    SCHEMA: ClassVar = {
+        "const": WORD,
+        "x-extra": ['"' + "a" * at + "\\u0061" + "a" * (6 - at) + '"' for at in range(7)],
+        "x-forbidden": [['"' + "a" * at + "\\", "u"] for at in range(7)],
+    }
+    ENGINES = (Enumerator, AcceptsExtra, ForbidsAndAccepts)
+
+    def test_ends(self):
+        rows = run_case(self.ENGINES, case(self.SCHEMA, self.WORD))
+        found = [one[0:2] for one in listed(rows)]
+        assert found == [("ForbidsAndAccepts", "dead_end")] * HUNTS
+        assert rows.count("positions") > HUNTS + 3, "there was more to find"
+
+    def test_begins_anew_with_each_case(self):
+        run = make_run(self.ENGINES)
+        for name in ("one", "two"):
+            rows = run.run(case(self.SCHEMA, self.WORD, name=name))
+            assert len(listed(rows)) == HUNTS
+
+    def test_goes_after_each_engine_for_itself(self):
+        class AlsoStuck(ForbidsAndAccepts):
+            """As its base."""
+
+        rows = run_case([*self.ENGINES, AlsoStuck], case(self.SCHEMA, self.WORD))
+        found = Counter(one[0] for one in listed(rows))
+        assert found == {"ForbidsAndAccepts": HUNTS, "AlsoStuck": HUNTS}
+
+
+class Tree:
+    """A matcher over the tokens 0 and 1, 2 the end, that counts the masks looked at."""
+
+    def __init__(self, texts, prefixes=(), refused=()):
+        self.texts, self.prefixes, self.refused = frozenset(texts), frozenset(prefixes), refused
+        self.prefixes |= {text[:at] for text in texts for at in range(len(text) + 1)}
+        self.here: tuple[int, ...] = ()
+        self.looked = [0]
+
+    def mask(self, out):
+        self.looked[0] += 1
+        ways = [token for token in (0, 1) if (*self.here, token) in self.prefixes]
+        out[:] = set_bits([*ways, *([2] if self.here in self.texts else [])], len(out))
+
+    def consume(self, token):
+        if token in self.refused:
+            return False
+        self.here = (*self.here, token)
+        return True
+
+    def clone(self):
+        twin = Tree(self.texts, self.prefixes, self.refused)
+        twin.here, twin.looked = self.here, self.looked
+        return twin
+
+
+TEXTS = st.frozensets(st.lists(st.integers(0, 1), max_size=5).map(tuple), max_size=4)
+
+
+class TestExhausting:
+    @given(TEXTS, TEXTS, st.integers(0, 6))
+    def test_is_right_where_all_ways_could_be_gone(self, texts, lost, limit):
+        """`lost` are ways that lead nowhere."""
+        prefixes = {text[:at] for text in lost for at in range(len(text) + 1)}
+        found = exhausted(Tree(texts, prefixes), [2], 3, limit=limit, budget=1000)
+        assert found == (not any(len(text) <= limit for text in texts))
+
+    @given(TEXTS, TEXTS, st.integers(0, 6), st.integers(1, 20))
+    def test_says_nothing_wrong_and_looks_no_further_than_its_budget(
+        self, texts, lost, limit, budget
+    ):
+        prefixes = {text[:at] for text in lost for at in range(len(text) + 1)}
+        tree = Tree(texts, prefixes)
+        found = exhausted(tree, [2], 3, limit=limit, budget=budget)
+        assert not (found and any(len(text) <= limit for text in texts))
+        assert tree.looked[0] <= budget
+
+    @pytest.mark.parametrize(("length", "found"), [(9, False), (10, False), (11, True)])
+    def test_ways_as_long_as_the_limit_are_within_it(self, length, found):
+        assert exhausted(Tree([(0,) * length]), [2], 3, limit=10, budget=100) is found
+
+    @pytest.mark.parametrize(("budget", "found"), [(10, False), (11, True)])
+    def test_needs_a_mask_for_every_step(self, budget, found):
+        chain = Tree([(0,) * 50])
+        assert exhausted(chain, [2], 3, limit=10, budget=budget) is found
+        assert chain.looked[0] == budget
+
+    def test_a_lie_leaves_the_question_open(self):
+        assert not exhausted(Tree([(0, 1, 1)], refused=(1,)), [2], 3, limit=2, budget=100)
+
+    def test_the_budget_is_enough_for_one_way_and_not_for_many(self):
+        assert LIMIT < BUDGET < 2**12
+
+
+@pytest.mark.parametrize("resolver", RESOLVERS)
+class TestMasksThatLie:
+    def test_by_showing_what_is_refused(self, resolver):
+        schema = {"enum": [1, 12], "x-forbidden": [["1", "2"]]}
+
+        class Narrow(Enumerator):
+            """Allows 1 alone."""
+
+            def language(self, schema):
+                return super().language({"enum": [1]})
+
+        engines = [Enumerator, ConsumeLies, Narrow]
+        rows = run_case(engines, case(schema, 1), resolver=RESOLVERS[resolver])
+        assert listed(rows) == [("ConsumeLies", "mask_lies", "", 1, ord("2"), ())]
+        assert accused(rows) == {("ConsumeLies", "mask_lies"), ("Narrow", "false_rejection")}
+
+    def test_further_on(self, resolver):
+        schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
+        rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1), resolver=RESOLVERS[resolver])
+        assert listed(rows) == [("LiesAndAccepts", "mask_lies", "", 0, ord("2"), (*b"345",))]
+        assert accused(rows) == {("LiesAndAccepts", "mask_lies")}
+
+    def test_once_though_several_completions_show_it(self, resolver):
+        schema = {"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}
+        engines = [Enumerator, AcceptsExtra, LiesAndAccepts]
+        rows = run_case(engines, case(schema, 12), resolver=RESOLVERS[resolver])
+        assert listed(rows) == [("LiesAndAccepts", "mask_lies", "", 2, ord("x"), ())]
+        assert accused(rows) == {
+            ("LiesAndAccepts", "mask_lies"),
+            ("AcceptsExtra", "false_acceptance"),
+        }
+
+
+class TestMasksThatHideWhatIsConsumed:
+    SCHEMA: ClassVar = {"const": 12, "x-extra": [" 12"], "x-forbidden": [[" 1", "2"]]}
+
+    FOUND: ClassVar = [
+        ("Follows", "dead_end", "", 0, ord(" "), (ord("1"),)),
+        ("Follows", "mask_lies", "", 0, ord(" "), (*b"12",)),
+    ]
+    """By its masks it is stuck; by what it consumes it is not."""
+
+    def test_are_found_out_where_a_verdict_would_rest_on_them(self):
+        rows = run_case([Enumerator, Follows], case(self.SCHEMA, 12))
+        assert listed(rows) == self.FOUND
+        assert {engine for engine, _ in accused(rows)} == {"Follows"}
+        (row,) = (one for one in records(rows, "engines") if one["outcome"] == "mask_lies")
+        assert (row["engine"], row["stage"], row["position"]) == ("Follows", "resolve", 0)
+
+    def test_spoil_no_proof_by_another_engine(self):
+        """And the dead end is not met, since the other engine settles the token."""
+        rows = run_case([Enumerator, Follows, AcceptsExtra], case(self.SCHEMA, 12))
+        assert listed(rows) == self.FOUND[1:]
+        (verdict,) = (one for one in records(rows, "verdicts") if one not in flaws(rows))
+        assert (verdict["engine"], verdict["kind"]) == ("Enumerator", "false_rejection")
+        assert verdict["accepter"] == "AcceptsExtra"
+
+
+BLANK = {"enum": [[1, 2]], "x-repeats": ["[1,", " ", 10**9]}
+
+
+class TestUnfinishable:
+    @pytest.mark.parametrize(
+        ("written", "token", "sort"),
+        [
+            ("[1,", " ", "whitespace"),
+            ("[1,", "\n", "whitespace"),
+            ("[1,", "\t", "whitespace"),
+            ("[1", "0", "digits"),
+            ("[1", "1", "digits"),
+        ],
+    )
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    def test_the_same_for_ever(self, written, token, sort, resolver):
+        schema = {**BLANK, "x-repeats": [written, token, 10**9]}
+        rows = run_case([Enumerator, Repeats], case(schema, [1, 2]), resolver=RESOLVERS[resolver])
+        code = ord(token)
+        (found,) = (one for one in listed(rows) if one[1] == "unfinishable")
+        assert found == ("Repeats", "unfinishable", sort, len(written), code, (code,) * (LIMIT - 1))
+        assert {engine for engine, kind in accused(rows) if kind == "unfinishable"} == {"Repeats"}
+
+    @pytest.mark.parametrize(("times", "found"), [(LIMIT - 1, False), (LIMIT, True)])
+    def test_up_to_the_limit(self, times, found):
+        schema = {**BLANK, "x-repeats": ["[1,", "\n", times]}
+        rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
+        assert (("Repeats", "unfinishable") in accused(rows)) == found
+
+    def test_needs_no_dispute(self):
+        rows = run_case([Repeats, AlsoRepeats], case(BLANK, [1, 2]))
+        assert not rows.count("disputes")
+        assert [one["dispute"] for one in records(rows, "verdicts")] == [-1, -1]
+        assert accused(rows) == {("Repeats", "unfinishable"), ("AlsoRepeats", "unfinishable")}
+
+    def test_is_looked_for_once_and_not_again(self):
+        """There is no white space without end at the first place where it is looked for."""
+        schema = {**BLANK, "x-repeats": ["[1, ", "\n", 10**9]}
+        rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
+        assert ("Repeats", "unfinishable") not in accused(rows)
+
+    def test_one_of_each_sort_at_most(self):
+        rows = run_case([Enumerator, RepeatsAll], case({"enum": [[1, 2]]}, [1, 2]))
+        found = Counter(one[:3] for one in listed(rows))
+        assert found == {
+            ("RepeatsAll", "unfinishable", "whitespace"): 1,
+            ("RepeatsAll", "unfinishable", "digits"): 1,
+        }
+
+
+class AlsoRepeats(Repeats):
+    """As its base."""
+
+
+class RepeatsAll(Enumerator):
+    """Lets digits behind the first number, blanks and line feeds behind the comma go on for ever."""
+
+    class Matcher(LanguageMatcher):
+        MORE: ClassVar = {b"[1": b"01", b"[1,": b" \n"}
+
+        def allowed(self, language):
+            more = self.MORE.get(self.written, b"")
+            return super().allowed(language) | set_bits(more, self.vocabulary.words)
+
+        def consume(self, token):
+            return token in [*self.MORE.get(self.written, b"")] or super().consume(token)
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+class AlsoForbidsEnd(ForbidsEnd):
+    """As its base."""
+
+
+class AlsoEndsEarly(EndsEarly):
+    """As its base."""
+
+
+class TestEndsThatAllGetWrong:
+    def test_no_engine_stops(self):
+        rows = run_case([ForbidsEnd, AlsoForbidsEnd], case({"enum": [1, 12]}, 1))
+        assert not rows.count("disputes")
+        assert listed(rows) == [
+            ("ForbidsEnd", "never_stops", "", 1, EOS, ()),
+            ("AlsoForbidsEnd", "never_stops", "", 1, EOS, ()),
+        ]
+        assert {one["accepter"] for one in flaws(rows)} == {""}
+        assert {one["category"] for one in flaws(rows)} == {"end"}
+
+    def test_before_the_end_of_the_reference_there_is_no_witness(self):
+        rows = run_case([ForbidsEnd, AlsoForbidsEnd], case({"enum": [1, 12]}, 12))
+        assert not rows.count("verdicts")
+
+    def test_all_engines_stop_too_early(self):
+        rows = run_case([EndsEarly, AlsoEndsEarly], case({"enum": [1, 2]}, 1))
+        assert listed(rows) == [
+            ("EndsEarly", "stops_too_early", "", 0, EOS, ()),
+            ("AlsoEndsEarly", "stops_too_early", "", 0, EOS, ()),
+        ]
+        assert [one["accepter"] for one in flaws(rows)] == ["EndsEarly", "AlsoEndsEarly"]
+
+    def test_where_one_of_them_is_right_it_is_a_dispute(self):
+        for wrong, right in [(ForbidsEnd, 1), (EndsEarly, 2)]:
+            rows = run_case([wrong, Enumerator, wrong], case({"enum": [1, 2]}, right))
+            assert flaws(rows) == []
+            kinds = {kind for _, kind in accused(rows)}
+            assert kinds == ({"never_stops"} if wrong is ForbidsEnd else {"stops_too_early"})
+            assert "Enumerator" not in {engine for engine, _ in accused(rows)}
+
+
+class Stumbles(AcceptsExtra, CrashesOnMask):
+    """Allows the extra texts, and crashes on the way to their end."""
+
+    fail = crash
+
+
+class TestTheSameWhateverElseHappens:
+    CASES = (
+        case(DEAD, 1, name="dead end"),
+        case({**ENDLESS, "x-letters": "b"}, "ab", name="no end"),
+        case(TestTheHunt.SCHEMA, TestTheHunt.WORD, name="many"),
+        case(BLANK, [1, 2], name="blanks"),
+        case({"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}, 12, name="lie"),
+        case(TestMasksThatHideWhatIsConsumed.SCHEMA, 12, name="hidden"),
+        case({**BLANK, "x-repeats": ["[1", "0", LIMIT]}, [1, 2], name="digits"),
+    )
+    ENGINES = (
+        Enumerator,
+        ForbidsAndAccepts,
+        AcceptsExtra,
+        NeverEnds,
+        Repeats,
+        LiesAndAccepts,
+        Follows,
+    )
+
+    def test_in_whatever_order_the_cases_come(self):
+        alone = {one.id: listed(run_case(self.ENGINES, one)) for one in self.CASES}
+        assert all(alone.values())
+        for order in itertools.islice(itertools.permutations(self.CASES), 0, None, 1009):
+            run = make_run(self.ENGINES)
+            assert {one.id: listed(run.run(one)) for one in order} == alone
+
+    def test_however_often_another_engine_fails(self):
+        rules = replace(UNCAPPED, panel="survivors")
+        failures = 0
+        for one, after in itertools.product(self.CASES, (0, 1, 2, 4)):
+            schema = one.schema[:-1] + f', "x-crash": {after}' + "}"
+            crashing = replace(one, schema=schema)
+            rows = run_case([*self.ENGINES, Stumbles], crashing, rules=rules)
+            found = [flaw for flaw in listed(rows) if flaw[0] != "Stumbles"]
+            assert found == listed(run_case(self.ENGINES, one, rules=rules))
+            failures += sum(row["outcome"] == "crashed" for row in records(rows, "engines"))
+        assert failures > len(self.CASES)
+
+    def test_every_one_of_them_replays(self, tmp_path):
+        kinds = set()
+        for number, one in enumerate(self.CASES):
+            rows = run_case(self.ENGINES, one)
+            (tmp_path / str(number)).mkdir()
+            book: Any = SimpleNamespace(rows=rows, vocabulary=VOCABULARY)
+            for again in replayed(tmp_path / str(number), [book], self.ENGINES):
+                assert again.agrees, str(again)
+                kinds.add(again.witness.kind)
+        assert {"dead_end", "mask_lies", "unfinishable", "false_rejection"} <= kinds
+
+
+class StopsDead(Enumerator):
+    """Allows nothing behind ``[1``."""
+
+    class Matcher(LanguageMatcher):
+        def allowed(self, language):
+            mask = super().allowed(language)
+            return mask & 0 if self.written == b"[1" else mask
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+class TestWhatTheWalkItselfShows:
+    def test_a_step_into_an_empty_mask_is_a_dead_end_though_all_stand_before_it(self):
+        rows = run_case([StopsDead, StopsDead], case({"const": [1]}, [1]))
+        found = [
+            (one["position"], one["token"], one["engine"], one["kind"], one["dispute"])
+            for one in records(rows, "verdicts")
+        ]
+        assert found == [
+            (1, ord("1"), "StopsDead", "dead_end", -1),
+            (1, ord("1"), "StopsDead-2", "dead_end", -1),
+        ]
+
+    def test_a_token_of_the_walk_that_is_shown_and_refused_is_a_lie(self):
+        one = case({"const": 12, "x-forbidden": [["1", "2"]]}, 12)
+        rows = run_case([ConsumeLies, Enumerator], one)
+        found = [
+            (row["position"], row["token"], row["engine"], row["kind"])
+            for row in records(rows, "verdicts")
+        ]
+        assert found == [(1, ord("2"), "ConsumeLies", "mask_lies")]

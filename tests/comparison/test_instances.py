@@ -1,0 +1,162 @@
+"""Instances as evidence: what a case's own instances prove about each engine beside the walks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.inputs.cases import Case, Instance, styled
+from harness.inputs.vocabulary import byte_vocabulary
+from tests.comparison.test_case_run import ForbidsEnd
+from tests.inprocess import case, records, run_case
+from tests.miniatures import (
+    AcceptsExtra,
+    ConsumeLies,
+    CrashesOnMask,
+    Enumerator,
+    ForbidsOne,
+    MaskLies,
+    RefusesAll,
+)
+from tests.oracle import VALUES, is_valid, trials
+
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
+BYTES = replace(byte_vocabulary(), pattern=r"(?s:.)")
+"""Each byte is a token, and these are the canonical tokens of every text."""
+
+
+def proven(engines, one, vocabulary=BYTES):
+    """The instance verdicts as (instance, engine, kind, consumed)."""
+    rows = run_case(engines, one, vocabulary)
+    return [
+        (row["instance"], row["engine"], row["kind"], row["consumed"])
+        for row in records(rows, "instance_verdicts")
+    ]
+
+
+def expected(trial, engine, text):
+    """What one instance proves about an engine, by its language alone: kinds and tokens before."""
+    right = is_valid(trial.schema, text)
+    for at in range(len(text) + 1):
+        token = text[at] if at < len(text) else trial.vocabulary.eos
+        lie = [("mask_lies", at)] if trial.lies(engine, text[:at], token) else []
+        if lie and trial.shows(engine, text[:at], token):
+            return lie
+        if not trial.shows(engine, text[:at], token):
+            missing = "never_stops" if at == len(text) else "false_rejection"
+            return [(missing, at), *lie] if right else lie
+    return [] if right else [("false_acceptance", len(text) + 1)]
+
+
+@settings(max_examples=80)
+@given(trials(), st.lists(st.sampled_from(VALUES), max_size=6))
+def test_all_is_proven_that_instances_can_prove_and_nothing_else(trial, values):
+    trial = replace(trial, longer=())
+    right = [one for one in values if is_valid(trial.schema, json.dumps(one).encode())]
+    wrong = [one for one in values if one not in right]
+    one = case(trial.schema, trial.value, *right, invalid=wrong)
+    vocabulary = replace(trial.vocabulary, pattern=BYTES.pattern)
+    found = set(proven(trial.engines, one, vocabulary))
+    texts = [styled(instance, "default") for instance in (*one.valid, *one.invalid)]
+    assert found == {
+        (number, kind.__name__, *verdict)
+        for number, text in enumerate(texts)
+        for engine, kind in enumerate(trial.engines)
+        for verdict in expected(trial, engine, text)
+    }
+
+
+def test_an_honest_engine_is_accused_of_nothing():
+    one = case({"enum": [1, 12]}, 1, 12, invalid=[2, 120])
+    assert proven([Enumerator], one) == []
+
+
+def test_an_invalid_instance_that_is_accepted_to_its_end_is_a_false_acceptance():
+    one = case({"enum": [1, 12], "x-extra": ["120"]}, 1, invalid=[2, 120])
+    rows = run_case([AcceptsExtra], one, BYTES)
+    (verdict,) = records(rows, "instance_verdicts")
+    assert (verdict["instance"], verdict["kind"]) == (2, "false_acceptance")
+    assert (verdict["keyword"], verdict["schema_pointer"]) == ("enum", "/enum")
+    assert verdict["jsonschema"] == verdict["jsonschema_rs"] == "invalid"
+
+
+def test_a_valid_instance_that_is_refused_is_a_false_rejection_where_it_was_refused():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 1, 12)
+    rows = run_case([ForbidsOne], one, BYTES)
+    (verdict,) = records(rows, "instance_verdicts")
+    assert (verdict["instance"], verdict["kind"]) == (1, "false_rejection")
+    assert (verdict["consumed"], verdict["token"]) == (1, ord("2"))
+    assert (verdict["keyword"], verdict["category"]) == ("enum", "number")
+
+
+def test_no_false_rejection_without_the_canonical_tokens():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 1, 12)
+    rows = run_case([ForbidsOne], one, byte_vocabulary())
+    (verdict,) = records(rows, "instance_verdicts")
+    assert (verdict["kind"], verdict["reason"]) == ("unresolved", "unusual_tokenisation")
+
+
+def test_an_end_that_is_forbidden_behind_a_valid_instance():
+    assert proven([ForbidsEnd], case({"enum": [1]}, 1)) == [(0, "ForbidsEnd", "never_stops", 1)]
+
+
+def test_an_instance_that_is_accepted_although_it_is_not_finished():
+    broken = Case(
+        "case",
+        "family",
+        '{"enum": [[1]], "x-extra": ["[1"]}',
+        (Instance.of([1]),),
+        (Instance(b"[1", verbatim=True),),
+        "case.json",
+    )
+    assert proven([AcceptsExtra], broken) == [(1, "AcceptsExtra", "stops_too_early", 3)]
+
+
+def test_a_mask_that_lies_on_the_way():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
+    assert proven([ConsumeLies], one) == [(0, "ConsumeLies", "mask_lies", 1)]
+
+
+def test_a_token_that_is_consumed_although_the_mask_hides_it():
+    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
+    assert proven([MaskLies], one) == [
+        (0, "MaskLies", "false_rejection", 1),
+        (0, "MaskLies", "mask_lies", 1),
+    ]
+
+
+def test_what_the_validators_leave_open_convicts_nobody():
+    twice = Instance(b'{"a": 1, "a": 1}', verbatim=True)
+    schema = '{"enum": [{"a": 1}], "x-extra": ["{\\"a\\": 1, \\"a\\": 1}"]}'
+    one = Case("case", "family", schema, (Instance.of({"a": 1}),), (twice,), "case.json")
+    rows = run_case([AcceptsExtra, Enumerator], one, BYTES)
+    found = [(row["kind"], row["reason"]) for row in records(rows, "instance_verdicts")]
+    assert found == [("contested", "duplicate_keys")] * 2
+
+
+def test_every_engine_that_compiled_is_fed_though_there_is_nothing_to_compare():
+    one = case({"enum": [1], "x-extra": ["2"]}, 1, invalid=[2])
+    rows = run_case([RefusesAll, AcceptsExtra], one, BYTES)
+    assert records(rows, "cases")[0]["status"] == "not_compared"
+    assert [row["engine"] for row in records(rows, "instance_verdicts")] == ["AcceptsExtra"]
+
+
+def test_invalid_instances_count_without_any_valid_one():
+    one = case({"enum": [1], "x-extra": ["2"]}, invalid=[2])
+    rows = run_case([AcceptsExtra], one, BYTES)
+    assert records(rows, "cases")[0]["reason"] == "no_reference"
+    assert [row["kind"] for row in records(rows, "instance_verdicts")] == ["false_acceptance"]
+
+
+def test_an_engine_that_fails_over_an_instance_is_noted_and_not_blamed():
+    one = case({"enum": [1, 12], "x-crash": 1}, 12)
+    rows = run_case([CrashesOnMask, Enumerator], one, BYTES)
+    assert records(rows, "instance_verdicts") == []
+    stages = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
+    assert stages[-1] == "instances"

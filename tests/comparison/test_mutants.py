@@ -1,0 +1,443 @@
+"""Mutants of the harness's own core: each is told from the original by a check of a few lines.
+
+A mutant changes one function. Its check (in `tests.checks`) runs cases of which all is known and
+must then fail; the same checks pass on the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.comparison import (
+    case_run,
+    disputes,
+    findings,
+    flaws,
+    position_resolution,
+    verdict_record,
+)
+from harness.comparison.findings import Findings, Status
+from harness.comparison.instances import Fed
+from harness.completion.rollout import Rollout
+from harness.engines import service
+from harness.localization import at_token
+from harness.validators import judge, validate
+from tests import checks
+
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """What is changed, and what must then fail."""
+
+    name: str
+    patch: Patch
+    check: Callable[[], None]
+
+
+def changed_findings(change: Callable[[Findings], Findings]) -> Patch:
+    """Verdicts are drawn from other findings than were made."""
+
+    def patch(monkeypatch):
+        def proven(found, *, one_clears_all):
+            return findings.verdicts(change(found), one_clears_all=one_clears_all)
+
+        monkeypatch.setattr(verdict_record, "proven", proven)
+
+    return patch
+
+
+def status_for(old: Status, new: Status) -> Patch:
+    """One status counts as another."""
+
+    def change(found: Findings) -> Findings:
+        return replace(found, status=np.where(found.status == old, new, found.status))
+
+    return changed_findings(change)
+
+
+def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
+    """`make` is given the original, and gives what is put in its place."""
+
+    def patch(monkeypatch):
+        monkeypatch.setattr(owner, name, make(getattr(owner, name)))
+
+    return patch
+
+
+def fed_otherwise(**change: Callable[[Fed], Any]) -> Patch:
+    """Instances are fed with some fields changed."""
+
+    def make(prepare):
+        def prepared(*arguments):
+            fed = prepare(*arguments)
+            return [replace(one, **{name: of(one) for name, of in change.items()}) for one in fed]
+
+        return prepared
+
+    return instead(case_run, "prepare", make)
+
+
+def rolled_as(ending: str) -> Patch:
+    """Roll-outs that end so count as complete."""
+
+    def make(roll_out):
+        def rolled(*arguments):
+            one = roll_out(*arguments)
+            return Rollout("complete", one.tokens) if one.ending == ending else one
+
+        return rolled
+
+    return instead(service, "roll_out", make)
+
+
+def trusting(which: int) -> Patch:
+    """One validator decides alone."""
+
+    def make(judge_value):
+        def judged(self, value, *, explain):
+            outcome = judge_value(self, value, explain=explain)
+            verdict = "valid" if outcome.opinions[which].valid else "invalid"
+            return replace(outcome, verdict=verdict, reason="")
+
+        return judged
+
+    return instead(validate.Validators, "_judge", make)
+
+
+def shifted(by: int) -> Patch:
+    """The place of the disputed token is off by some bytes."""
+
+    def make(at_fault):
+        return lambda text, start, end, *rest: at_fault(text, start + by, end + by, *rest)
+
+    return instead(at_token, "at_fault", make)
+
+
+def skipping_the_end(follow):
+    return lambda matcher, tokens, words: (
+        follow(matcher, tokens[:-1], words) + 1 if tokens else follow(matcher, tokens, words)
+    )
+
+
+def drawn_by_place(draw):
+    """The sample is drawn by the places of the tokens in their list."""
+
+    def drawn(tokens, cap, always, key):
+        if cap is None or len(tokens) <= cap:
+            return draw(tokens, cap, always, key)
+        places, _ = draw(np.arange(len(tokens), dtype=np.int32), cap, (), f"{key}/{len(tokens)}")
+        return tokens[places], 0
+
+    return drawn
+
+
+def inverted(weigh):
+    """Rulings on completions, valid for invalid."""
+    other = {judge.VALID: judge.INVALID, judge.INVALID: judge.VALID, judge.SUSPECT: judge.VALID}
+
+    def weighed(self, *texts):
+        rulings, which = weigh(self, *texts)
+        return [replace(one, verdict=other.get(one.verdict, one.verdict)) for one in rulings], which
+
+    return weighed
+
+
+def suspecting(weigh):
+    """What the fast validator alone calls invalid is invalid."""
+
+    def judged(self, *texts):
+        rulings, which = judge.Judge.weigh_many(self, *texts)
+        return [
+            replace(one, verdict=judge.INVALID) if one.verdict == judge.SUSPECT else one
+            for one in rulings
+        ], which
+
+    return judged
+
+
+def without_the_token(weigh):
+    return lambda self, prefix, middles, *rest: weigh(self, prefix, [b""] * len(middles), *rest)
+
+
+def of_the_next(prepared):
+    """The completion of an entry is the one behind it in the list."""
+
+    def proven(found, **rules):
+        one = prepared(found, **rules)
+        count = max(len(found.completions), 1)
+        numbers = np.where(one.completion >= 0, (one.completion + 1) % count, -1)
+        return replace(one, completion=numbers)
+
+    return proven
+
+
+def with_swapped_acceptances(begin):
+    def begun(self, *given):
+        begin(self, *given)
+        self.findings.accepts = ~self.findings.accepts
+
+    return begun
+
+
+def clearing_nobody(monkeypatch):
+    """Neither while a position is resolved nor in what is concluded of it."""
+
+    def without_clearing(weigh):
+        def weighed(self, tried):
+            weigh(self, tried)
+            self.cleared[:] = False
+
+        return weighed
+
+    def each_for_itself(found, **_):
+        return findings.verdicts(found, one_clears_all=False)
+
+    instead(position_resolution.Scene, "weigh", without_clearing)(monkeypatch)
+    monkeypatch.setattr(verdict_record, "proven", each_for_itself)
+
+
+def but_the_last(undecided):
+    def without(self):
+        found = undecided(self).copy()
+        found[:, -1] = False
+        return found
+
+    return without
+
+
+def crediting_the_accused(prepared):
+    def proven(found, **rules):
+        one = prepared(found, **rules)
+        return replace(one, accepter=np.where(one.completion >= 0, one.row, -1))
+
+    return proven
+
+
+MUTANTS = (
+    Mutant(
+        "acceptances and rejections are swapped in the verdicts",
+        changed_findings(lambda found: replace(found, accepts=~found.accepts)),
+        checks.check_all_is_found_and_nothing_else,
+    ),
+    Mutant(
+        "acceptances and rejections are swapped in the scene",
+        instead(position_resolution.Scene, "__init__", with_swapped_acceptances),
+        checks.check_all_is_found_and_nothing_else,
+    ),
+    Mutant(
+        "valid and invalid are swapped",
+        instead(judge.Judge, "weigh_many", inverted),
+        checks.check_all_is_found_and_nothing_else,
+    ),
+    Mutant(
+        "the last token of a completion is not asked",
+        instead(service, "follow_by_mask", skipping_the_end),
+        checks.check_the_end_belongs_to_a_completion,
+    ),
+    Mutant(
+        "the disputed token is left out of the text",
+        instead(judge.Judge, "weigh_many", without_the_token),
+        checks.check_all_is_found_and_nothing_else,
+    ),
+    Mutant("jsonschema decides alone", trusting(0), checks.check_both_validators_are_needed),
+    Mutant("jsonschema-rs decides alone", trusting(1), checks.check_both_validators_are_needed),
+    Mutant(
+        "a suspicion of the fast validator is a proof",
+        instead(judge.Judge, "judge_many", suspecting),
+        checks.check_both_validators_are_needed,
+    ),
+    Mutant(
+        "what is contested counts as proven",
+        status_for(Status.CONTESTED, Status.INVALID),
+        checks.check_what_is_left_open_convicts_nobody,
+    ),
+    Mutant(
+        "an invalid completion clears its token",
+        status_for(Status.INVALID, Status.VALID),
+        checks.check_all_is_found_and_nothing_else,
+    ),
+    Mutant(
+        "what took too long counts as invalid",
+        status_for(Status.TOO_LONG, Status.INVALID),
+        checks.check_what_never_ends_stays_open,
+    ),
+    Mutant(
+        "a valid completion clears nobody",
+        clearing_nobody,
+        checks.check_one_valid_completion_clears_for_all,
+    ),
+    Mutant(
+        "a verdict names another completion",
+        instead(verdict_record, "proven", of_the_next),
+        checks.check_witnesses_replay,
+    ),
+    Mutant(
+        "a verdict names the accused as the one who allowed its completion",
+        instead(verdict_record, "proven", crediting_the_accused),
+        checks.check_witnesses_replay,
+    ),
+    Mutant("tokens are looked for one byte late", shifted(1), checks.check_errors_are_located),
+    Mutant("tokens are looked for one byte early", shifted(-1), checks.check_errors_are_located),
+    Mutant(
+        "located and not located are swapped",
+        instead(
+            at_token.Locating,
+            "at_token",
+            lambda at_token: lambda self, *arguments: not at_token(self, *arguments),
+        ),
+        checks.check_errors_are_located,
+    ),
+    Mutant(
+        "every false acceptance is located",
+        instead(position_resolution.Scene, "_locate", lambda _: lambda self, one, ruling: None),
+        checks.check_errors_are_located,
+    ),
+    Mutant(
+        "a rejection is attributed to what the validators name",
+        instead(verdict_record, "_FORCED", lambda _: ()),
+        checks.check_it_is_attributed,
+    ),
+    Mutant(
+        "an acceptance is attributed to what is in force",
+        instead(verdict_record, "_FORCED", lambda forced: (*forced, "false_acceptance")),
+        checks.check_it_is_attributed,
+    ),
+    Mutant(
+        "errors at the end have no names of their own",
+        instead(findings, "_name_ends", lambda _: lambda found, kind: None),
+        checks.check_ends_have_names_of_their_own,
+    ),
+    Mutant(
+        "an end that all get wrong is not looked at",
+        instead(case_run, "wrong_ends", lambda _: lambda position, eos_ids, state: []),
+        checks.check_wrong_ends_of_all_are_known,
+    ),
+    Mutant(
+        "an end that is forbidden counts before the reference is written",
+        instead(
+            case_run,
+            "wrong_ends",
+            lambda wrong_ends: (
+                lambda position, *rest: wrong_ends(
+                    replace(position, reference=position.text), *rest
+                )
+            ),
+        ),
+        checks.check_wrong_ends_of_all_are_known,
+    ),
+    Mutant(
+        "instances are fed without their end",
+        fed_otherwise(tokens=lambda one: one.tokens[:-1]),
+        checks.check_instances_are_fed_to_their_end,
+    ),
+    Mutant(
+        "unusual tokens count as proof",
+        fed_otherwise(canonical=lambda one: True),
+        checks.check_unusual_tokens_prove_nothing,
+    ),
+    Mutant(
+        "the labels of instances are believed",
+        fed_otherwise(ruling=lambda one: judge.Ruling(judge.VERDICTS.index(one.label), "")),
+        checks.check_instances_are_what_the_validators_say,
+    ),
+    Mutant(
+        "no completion is looked at again, mask by mask",
+        instead(position_resolution.Scene, "unconfirmed", lambda _: lambda self, needed, known: []),
+        checks.check_masks_are_looked_at,
+    ),
+    Mutant(
+        "the witness of a lie ends before the lie",
+        instead(
+            position_resolution.Scene,
+            "_rolled",
+            lambda rolled: lambda self, taken: rolled(self, taken[:-1]),
+        ),
+        checks.check_lies_have_a_witness,
+    ),
+    Mutant(
+        "the walk takes a token that not all accept",
+        instead(case_run, "choose", lambda _: lambda position, **_: position.path[-1]),
+        checks.check_everybody_walks_along,
+    ),
+    Mutant(
+        "a sample is drawn by places in a list",
+        instead(disputes, "draw", drawn_by_place),
+        checks.check_a_sample_depends_on_the_tokens_alone,
+    ),
+    Mutant(
+        "a crash counts as an invalid completion",
+        instead(
+            position_resolution,
+            "FAILED",
+            lambda failed: dict.fromkeys(failed, Status.INVALID),
+        ),
+        checks.check_a_failure_is_no_error,
+    ),
+    Mutant(
+        "a roll-out that is cut off counts as complete",
+        rolled_as("too_long"),
+        checks.check_what_never_ends_stays_open,
+    ),
+    Mutant(
+        "a roll-out that is stuck counts as complete",
+        rolled_as("dead_end"),
+        checks.check_dead_ends_are_dead,
+    ),
+    Mutant(
+        "nothing known of all ways counts as no way",
+        instead(service, "exhausted", lambda _: lambda *given, **limits: True),
+        checks.check_what_never_ends_stays_open,
+    ),
+    Mutant(
+        "nobody hunts for dead ends",
+        instead(flaws.Probes, "dead_ends", lambda _: lambda self, scene: None),
+        checks.check_dead_ends_are_dead,
+    ),
+    Mutant(
+        "one repetition less is for ever",
+        instead(flaws, "LIMIT", lambda limit: limit - 1),
+        checks.check_what_ends_is_not_unfinishable,
+    ),
+    Mutant(
+        "the same error is noted as often as it is seen",
+        instead(verdict_record, "_distinct", lambda _: lambda found: found),
+        checks.check_every_error_has_one_witness,
+    ),
+    Mutant(
+        "the last token of a dispute is not resolved",
+        instead(position_resolution.Scene, "undecided", but_the_last),
+        checks.check_every_disputed_token_is_resolved,
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_killed(mutant, monkeypatch):
+    mutant.patch(monkeypatch)
+    with pytest.raises(AssertionError) as killed:
+        mutant.check()
+    where = Path(killed.traceback[-1].path)
+    assert where.parent == Path(__file__).parent, "the check failed, and nothing before it"
+
+
+CHECKS = {name: one for name, one in vars(checks).items() if name.startswith("check_")}
+
+
+@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
+def test_the_original_passes(check):
+    check()
+
+
+def test_every_check_kills():
+    assert {mutant.check for mutant in MUTANTS} == set(CHECKS.values())

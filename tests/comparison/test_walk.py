@@ -1,0 +1,190 @@
+"""Which text is walked, in which tokens, depends on the seed, the case and what all accept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.comparison.case_run import Rules
+from harness.comparison.resolvers import Effort, RolloutResolver, SharedResolver
+from harness.comparison.walk import (
+    Position,
+    WalkKey,
+    accepters,
+    choose,
+    choose_for_most,
+    path_tokens,
+)
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.protocol import set_bits
+from tests.inprocess import case, make_run, records, run_case
+from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne, NeverEnds
+
+VOCABULARY = byte_vocabulary([b"ab", b"abc", b"bc", b"ab"], [b"abcd"])
+PATH = (97, 257, 258, 260)
+IDS = st.sets(st.integers(0, VOCABULARY.size - 1) | st.sampled_from(PATH))
+
+
+def at(*masks, key="0/case/0/0", path=PATH, engines=None):
+    """A position at the start of ``abcd`` where the engines allow these ids."""
+    engines = tuple(range(len(masks))) if engines is None else engines
+    stacked = np.array([set_bits(ids, VOCABULARY.words) for ids in masks], dtype=np.uint32)
+    stacked = stacked.reshape(len(masks), VOCABULARY.words)
+    return Position(key, 0, (), b"abcd", 0, path, engines, stacked)
+
+
+class TestPath:
+    def test_the_tokens_that_the_rest_begins_with(self):
+        a, ab, abc = ord("a"), 257, 258
+        assert path_tokens(VOCABULARY, b"xabcd", 1) == (a, ab, 260, abc)
+        assert path_tokens(VOCABULARY, b"xab", 1) == (a, ab, 260)
+        assert path_tokens(VOCABULARY, b"xabcd", 2) == (ord("b"), 259)
+
+    def test_reserved_tokens_are_no_text(self):
+        assert 261 not in path_tokens(VOCABULARY, b"abcd", 0)
+
+    def test_behind_the_text_only_the_end_goes_on(self):
+        two = Vocabulary.from_tokens("two", [b"a", b"<e>", b"<f>"], [], [2, 1])
+        assert path_tokens(two, b"a", 1) == (2, 1)
+        assert path_tokens(two, b"a", 0) == (0,)
+
+    def test_where_no_token_fits_there_is_none(self):
+        letters = Vocabulary.from_tokens("letters", [b"a", b"<e>"], [], [1])
+        assert path_tokens(letters, b"ab", 1) == ()
+
+
+class TestPositions:
+    def test_what_is_written_and_what_is_missing(self):
+        here = Position("key", 2, (1, 2), b"abcd", 3, (), (), np.zeros((0, 1), np.uint32))
+        assert here.text == b"abc"
+        assert not here.at_end
+        assert replace(here, offset=4).at_end
+
+    def test_who_accepts_what(self):
+        here = at({97, 257, 5}, {257, 5}, set(), engines=(4, 0, 2))
+        assert here.accepted() == {4: (97, 257), 0: (257,), 2: ()}
+        assert accepters(here, 257) == (4, 0)
+        assert accepters(here, 5) == (4, 0)
+        assert accepters(here, 6) == ()
+
+
+class TestChoices:
+    @given(st.lists(IDS, min_size=1, max_size=4), st.integers())
+    def test_a_token_of_the_path_that_all_accept(self, masks, seed):
+        chosen = choose(at(*masks, key=f"{seed}/case/0/0"))
+        common = set(PATH).intersection(*masks)
+        assert (chosen in common) if common else (chosen is None)
+
+    @given(st.permutations([set(PATH) - {97}, set(PATH) - {258, 5}, set(PATH) | {1, 2}]))
+    def test_the_order_of_the_engines_does_not_matter(self, masks):
+        assert choose(at(*masks)) == choose(at(*sorted(masks, key=len)))
+
+    @given(st.sets(st.integers(0, 96)), st.sets(st.integers(0, 96)))
+    def test_what_is_not_on_the_path_does_not_matter(self, some, others):
+        assert choose(at(some | {97, 257}, others | {97, 257})) == choose(at({97, 257}, {97, 257}))
+
+    def test_every_token_has_its_chance(self):
+        taken = {choose(at(PATH, key=WalkKey(seed, "case").at(0))) for seed in range(60)}
+        assert taken == set(PATH)
+
+    @pytest.mark.parametrize(
+        "other",
+        [WalkKey(8, "case", 0), WalkKey(7, "other", 0), WalkKey(7, "case", 1)],
+        ids=["seed", "case", "walk"],
+    )
+    def test_depend_on_seed_case_walk_and_position(self, other):
+        def way(key):
+            return [choose(at(PATH, key=key.at(number))) for number in range(40)]
+
+        key = WalkKey(7, "case", 0)
+        assert way(key) == way(WalkKey(7, "case"))
+        assert way(key) != way(other)
+        assert len(set(way(key))) == len(PATH)
+
+    def test_keys_cannot_be_mistaken_for_each_other(self):
+        assert WalkKey(1, "1/0", 0).at(0) != WalkKey(1, "1", 0).at(0)
+        assert WalkKey(1, "a", 1).at(0) != WalkKey(11, "a", 0).at(0)
+
+
+class TestSurvivors:
+    @given(st.lists(IDS, min_size=1, max_size=4), st.integers())
+    def test_as_many_as_possible_go_along(self, masks, seed):
+        here = at(*masks, key=f"{seed}/case/0/0")
+        votes = {token: sum(token in mask for mask in masks) for token in PATH}
+        chosen = choose_for_most(here)
+        if not any(votes.values()):
+            assert chosen is None
+        else:
+            assert votes[chosen] == max(votes.values())
+            assert len(accepters(here, chosen)) == votes[chosen]
+
+    @given(st.lists(IDS, min_size=1, max_size=4), st.integers())
+    def test_where_all_agree_both_rules_take_the_same_token(self, masks, seed):
+        here = at(*masks, key=f"{seed}/case/0/0")
+        if choose(here) is not None:
+            assert choose_for_most(here) == choose(here)
+
+    def test_nobody_to_ask(self):
+        assert choose_for_most(at(path=())) is None
+
+
+class TestWalkedText:
+    """On whole cases: nothing but the masks' agreement changes which tokens are taken."""
+
+    CASE = case(
+        {
+            "const": ["abcab", "abcabc", ["abc"]],
+            "x-extra": ['["abcab", "abcabc"]', '["abd"]'],
+            "x-forbidden": [['["abcab", "', "c"], ["", "]"]],
+            "x-open": ['["abcab", "abc'],
+        },
+        ["abcab", "abcabc", ["abc"]],
+    )
+    ENGINES = (Enumerator, AcceptsExtra, ForbidsOne, NeverEnds)
+
+    BRIEF = Effort(limit=15, rollouts=2)
+
+    def walked(self, engines=ENGINES, resolver=None, cases=(CASE,), **rules):
+        resolver = resolver or SharedResolver(self.BRIEF)
+        runner = make_run(engines, VOCABULARY, Rules(**{"cap": None, **rules}), resolver)
+        rows = [runner.run(one) for one in cases][-1]
+        assert [row["status"] for row in records(rows, "cases")] == ["walked"]
+        return [row["token"] for row in records(rows, "positions")]
+
+    def test_to_the_end_of_the_reference(self):
+        tokens = self.walked()
+        assert tokens[-1] == VOCABULARY.eos
+        written = b"".join(VOCABULARY.tokens[one] for one in tokens[:-1])
+        assert written == self.CASE.valid[0].text
+
+    def test_neither_resolver_nor_cap_nor_panel_nor_order_changes_it(self):
+        tokens = self.walked()
+        assert self.walked(resolver=RolloutResolver(self.BRIEF)) == tokens
+        assert self.walked(cap=1) == tokens
+        assert self.walked(panel="survivors") == tokens
+        assert self.walked(self.ENGINES[::-1]) == tokens
+        assert self.walked(self.ENGINES[:2]) == tokens
+        before = case({"const": 5}, 5, name="before")
+        assert self.walked(cases=(before, before, self.CASE)) == tokens
+
+    def test_the_seed_and_the_name_do(self):
+        honest = (Enumerator, Enumerator)
+        seeds = {tuple(self.walked(honest, seed=seed)) for seed in range(8)}
+        assert len(seeds) > 4
+        other = replace(self.CASE, id="other")
+        assert self.walked(honest, cases=(other,)) != self.walked(honest)
+
+    def test_an_engine_that_rejects_the_reference_stops_all_or_drops_out(self):
+        there = case({"const": "ab", "x-forbidden": [['"', "a"], ['"', "ab"]]}, "ab")
+        engines = (Enumerator, ForbidsOne, Enumerator)
+        common = run_case(engines, there, VOCABULARY)
+        assert [row["token"] for row in records(common, "positions")] == [ord('"'), -1]
+        survivors = run_case(engines, there, VOCABULARY, Rules(cap=None, panel="survivors"))
+        judged = [row["judged"] for row in records(survivors, "positions")]
+        assert judged[:2] == [0b111, 0b111]
+        assert set(judged[2:]) == {0b101}
+        assert records(survivors, "positions")[-1]["token"] == VOCABULARY.eos

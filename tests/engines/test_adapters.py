@@ -1,0 +1,432 @@
+"""The built-in engines keep the contract, in both configurations, and their own peculiarities."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.llguidance import LLGuidanceEngine
+from adapters.outlines import OutlinesEngine
+from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
+from harness.errors import UsageError
+from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_readers import open_vocabulary
+from harness.protocol import (
+    Engine,
+    Matcher,
+    Refused,
+    StoringEngine,
+    allows,
+    complete_options,
+    token_ids,
+)
+from tests.contract import (
+    Contract,
+    check_damage_shows,
+    check_identity,
+    check_refusal,
+    check_token_bytes,
+    mask_of,
+    small_vocabulary,
+)
+
+pytestmark = pytest.mark.engines
+
+ROOT = Path(__file__).parents[2]
+ENGINES = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
+OLDER = [
+    ("xgrammar", "0.1.32", "MASKCOURT_TEST_XGRAMMAR_0_1_32", "XGrammarEngine"),
+    ("llguidance", "1.6.1", "MASKCOURT_TEST_LLGUIDANCE_1_6_1", "LLGuidanceEngine"),
+]
+
+OBJECT = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3},
+            "n": {"type": "integer"},
+        },
+        "required": ["name", "tags", "n"],
+        "additionalProperties": False,
+    }
+)
+TEXTS = {
+    OBJECT: [
+        '{"name": "the é\\n日b😀", "tags": ["red", "blue"], "n": -12}',
+        '{"name":"","tags":[],"n":0}',
+    ],
+    '{"type": "integer"}': ["0", "120"],
+    '{"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}}]}': [
+        "null",
+        "[1, 2.5]",
+    ],
+    '{"type": "string", "maxLength": 3}': ['"ab"', '"日本a"'],
+    '{"enum": [1, 12, "a", null]}': ["1", '"a"'],
+}
+
+
+@cache
+def small() -> Vocabulary:
+    return small_vocabulary()
+
+
+@cache
+def qwen() -> Vocabulary:
+    return open_vocabulary("qwen2.5")
+
+
+@cache
+def make(kind: Any, vocabulary: Vocabulary, **options: bool | int | str) -> Engine:
+    engine: Engine = kind(vocabulary, complete_options(kind.OPTIONS, options))
+    return engine
+
+
+def written(engine: Engine, vocabulary: Vocabulary, schema: str, text: str) -> Matcher:
+    """The state behind `text`, byte by byte (in both vocabularies every byte is a token)."""
+    matcher = engine.compile(schema)
+    for byte in text.encode():
+        (token, *_) = vocabulary.ids_of(bytes([byte]))
+        assert matcher.consume(token), f"{chr(byte)!r} was refused"
+    return matcher
+
+
+def accepts(engine: Engine, schema: str, text: str) -> bool:
+    """Whether the engine takes `text`, byte by byte in the small vocabulary, and then its end."""
+    matcher = engine.compile(schema)
+    return all(matcher.consume(token) for token in (*text.encode(), small().eos))
+
+
+def allowed_after(engine: Engine, schema: str, text: str) -> set[bytes]:
+    """The small vocabulary's tokens that are allowed behind `text`, special ones by name."""
+    matcher = written(engine, small(), schema, text)
+    ids = token_ids(mask_of(matcher, small()), small().size)
+    return {small().tokens[token] for token in ids}
+
+
+def texts_for(kind: Any, config: str) -> dict[str, list[str]]:
+    """What an engine can be walked along, whichever tokens it is written with.
+
+    Shipped outlines takes every part of a character for a character of its own.
+    """
+    if not leaks(kind, config):
+        return TEXTS
+    return {schema: [text for text in some if text.isascii()] for schema, some in TEXTS.items()}
+
+
+def leaks(kind: Any, config: str) -> bool:
+    return kind is OutlinesEngine and config == "shipped"
+
+
+def run(*arguments: str, environment: dict[str, str] | None = None):
+    """This interpreter with `arguments`, in another process."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+class TestContract:
+    @pytest.mark.parametrize("config", ["spec", "shipped"])
+    @pytest.mark.parametrize("kind", ENGINES)
+    def test_every_token_of_a_small_vocabulary(self, kind, config, capfd):
+        contract = Contract(small(), specials_leak=leaks(kind, config))
+        contract.check(make(kind, small(), config=config), texts_for(kind, config))
+        assert capfd.readouterr().out == ""
+
+    @pytest.mark.parametrize("config", ["spec", "shipped"])
+    @pytest.mark.parametrize("kind", ENGINES)
+    def test_a_sample_of_a_large_vocabulary(self, kind, config):
+        contract = Contract(qwen(), sample=400, positions=2, specials_leak=leaks(kind, config))
+        contract.check(make(kind, qwen(), config=config), texts_for(kind, config))
+
+    @pytest.mark.parametrize("config", ["spec", "shipped"])
+    @pytest.mark.parametrize("kind", ENGINES)
+    def test_two_ids_end_the_sequence(self, kind, config):
+        vocabulary = small_vocabulary(eos_count=2)
+        contract = Contract(vocabulary, specials_leak=leaks(kind, config))
+        engine = make(kind, vocabulary, config=config)
+        contract.check(engine, {OBJECT: TEXTS[OBJECT][1:], '{"type": "integer"}': ["12"]})
+
+    @pytest.mark.parametrize("kind", ENGINES)
+    def test_identity(self, kind):
+        check_identity(make(kind, small()))
+
+    @pytest.mark.parametrize(
+        ("kind", "message"),
+        [
+            (XGrammarEngine, "Cannot find field nope"),
+            (LLGuidanceEngine, "'/nope' does not exist"),
+            (OutlinesEngine, "Invalid reference path: nope"),
+        ],
+    )
+    @pytest.mark.parametrize("config", ["spec", "shipped"])
+    def test_refusals_are_in_the_words_of_the_engine(self, kind, message, config):
+        check_refusal(make(kind, small(), config=config), '{"$ref": "#/nope"}', message)
+
+    @pytest.mark.parametrize("kind", [XGrammarEngine, OutlinesEngine])
+    def test_compiled_schemas_can_be_stored(self, kind):
+        engine = make(kind, small())
+        assert isinstance(engine, StoringEngine)
+        assert engine.store(engine.compile(OBJECT)), "the contract compares what is restored"
+        check_damage_shows(engine, OBJECT)
+
+    @pytest.mark.parametrize("vocabulary", [small, qwen])
+    @pytest.mark.parametrize("kind", ENGINES)
+    def test_the_library_holds_the_bytes_of_the_vocabulary(self, kind, vocabulary):
+        engine = make(kind, vocabulary())
+        hidden = {"llguidance": b"\xff", "xgrammar": b"\0"}  # bytes that are markers inside
+        hides = kind is LLGuidanceEngine or engine.info.version == "0.1.32"
+        unknown = [
+            token
+            for token, text in enumerate(vocabulary().tokens)
+            if hides and hidden[engine.info.name] in text
+        ]
+        check_token_bytes(engine, vocabulary(), unknown)
+
+
+@pytest.mark.parametrize(("distribution", "version", "variable", "kind"), OLDER)
+def test_an_older_version_keeps_the_contract(distribution, version, variable, kind):
+    directory = os.environ.get(variable)
+    if directory is None:
+        pytest.skip(
+            f"{variable} is not set to a directory made with "
+            f"pip install --no-deps --target DIRECTORY {distribution}=={version}"
+        )
+    environment = {**os.environ, "PYTHONPATH": directory}
+    found = run(
+        "-c",
+        f"import importlib.metadata as m; print(m.version('{distribution}'))",
+        environment=environment,
+    )
+    assert found.stdout.strip() == version
+    done = run(
+        "-m", "pytest", "-q", f"-k={kind}", f"{__file__}::TestContract", environment=environment
+    )
+    assert done.returncode == 0, done.stdout
+
+
+class TestXGrammar:
+    OPEN = '{"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}'
+
+    @pytest.mark.parametrize(
+        ("options", "undeclared_accepted"),
+        [
+            ({}, True),
+            ({"config": "shipped"}, False),
+            ({"strict_mode": "true"}, False),
+            ({"config": "shipped", "strict_mode": "false"}, True),
+        ],
+    )
+    def test_configurations_differ_in_undeclared_properties(self, options, undeclared_accepted):
+        engine = make(XGrammarEngine, small(), **options)
+        assert accepts(engine, self.OPEN, '{"a": 1}')
+        assert accepts(engine, self.OPEN, '{"a": 1, "b": 2}') is undeclared_accepted
+
+    def test_whitespace_can_be_fixed(self):
+        engine = make(XGrammarEngine, small(), any_whitespace="false")
+        assert accepts(engine, self.OPEN, '{"a": 1}')
+        assert not accepts(engine, self.OPEN, '{ "a":1}')
+
+    def test_order_can_be_freed(self):
+        schema = '{"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}}'
+        assert not accepts(make(XGrammarEngine, small()), schema, '{"b": 2, "a": 1}')
+        freed = make(XGrammarEngine, small(), any_order="true")
+        assert accepts(freed, schema, '{"b": 2, "a": 1}')
+
+    def test_everything_allowed_means_the_possible_ids_alone(self):
+        digits = [b"0", b"1", b"2", b"<end>"]
+        for tokens, special in ((digits, [3]), ([*digits, b"<pad>"], [3, 4])):
+            vocabulary = Vocabulary.from_tokens("digits", tokens, special, [3])
+            matcher = make(XGrammarEngine, vocabulary).compile('{"type": "integer"}')
+            assert matcher.consume(1)
+            assert mask_of(matcher, vocabulary).tolist() == [0b1111]
+
+    @pytest.mark.parametrize(
+        ("message", "raised"), [("std::bad_alloc", MemoryError), ("no such keyword", Refused)]
+    )
+    def test_running_out_of_memory_is_no_refusal(self, monkeypatch, message, raised):
+        import xgrammar
+
+        def fail(*_, **__):
+            raise RuntimeError(message)
+
+        engine = make(XGrammarEngine, small())
+        monkeypatch.setattr(xgrammar.GrammarCompiler, "compile_json_schema", fail)
+        with pytest.raises(raised, match=message):
+            engine.compile("{}")
+
+    def test_a_grammar_of_another_format_is_not_restored(self):
+        engine = make(XGrammarEngine, small())
+        stored = engine.store(engine.compile(self.OPEN))
+        other = re.sub(rb'"__VERSION__":"v\d+"', b'"__VERSION__":"v0"', stored)
+        assert other != stored
+        with pytest.raises(ValueError, match="version"):
+            engine.restore(self.OPEN, other)
+
+    def test_a_large_grammar_is_not_stored(self, monkeypatch):
+        engine = make(XGrammarEngine, small())
+        monkeypatch.setattr("adapters.xgrammar._STORABLE", 100)
+        assert engine.store(engine.compile(self.OPEN)) is None
+
+    def test_a_version_without_fork_is_cloned_by_replay(self, monkeypatch):
+        import xgrammar
+
+        monkeypatch.delattr(xgrammar.GrammarMatcher, "fork")
+        engine = make(XGrammarEngine, small())
+        assert isinstance(engine.compile("true"), ReplayingMatcher)
+        Contract(small()).check(engine, TEXTS)
+
+    def test_a_version_without_an_option_says_so_only_when_it_is_asked_for(self, monkeypatch):
+        import xgrammar
+
+        class Compiler(xgrammar.GrammarCompiler):
+            def compile_json_schema(self, schema, *, any_whitespace=True, strict_mode=True):
+                return super().compile_json_schema(schema, strict_mode=strict_mode)
+
+        monkeypatch.setattr(xgrammar, "GrammarCompiler", Compiler)
+        options = complete_options(XGrammarEngine.OPTIONS, {})
+        assert XGrammarEngine(small(), options).compile(self.OPEN).consume(ord("{"))
+        with pytest.raises(UsageError, match="any_order"):
+            XGrammarEngine(small(), {**options, "any_order": "true"})
+
+
+class TestLLGuidance:
+    HOUSE = '{"const": "greenhouse"}'
+
+    def test_the_whole_language_or_only_the_forced_token(self):
+        spec = make(LLGuidanceEngine, small())
+        shipped = make(LLGuidanceEngine, small(), config="shipped")
+        unforced = make(LLGuidanceEngine, small(), config="shipped", forced="false")
+        assert allowed_after(shipped, self.HOUSE, "") == {b'"green'}
+        for engine in (spec, unforced):
+            assert allowed_after(engine, self.HOUSE, "") == {b'"', b'"green'}
+
+    def test_forced_tokens_are_those_of_the_real_bpe(self):
+        matcher = make(LLGuidanceEngine, qwen(), config="shipped").compile('{"const": "worldwide"}')
+        taken = []
+        while not allows(mask_of(matcher, qwen()), qwen().eos):
+            (token,) = token_ids(mask_of(matcher, qwen()), qwen().size).tolist()
+            taken.append(qwen().tokens[token])
+            assert matcher.consume(token)
+        assert taken == [b'"', b"world", b"wide", b'"']
+
+    def test_a_forced_state_refuses_what_its_mask_forbids(self):
+        shipped = make(LLGuidanceEngine, small(), config="shipped")
+        matcher = shipped.compile(self.HOUSE)
+        assert not matcher.consume(ord('"'))
+        assert matcher.follow([ord('"')]) == 0
+        (green,) = small().ids_of(b'"green')
+        assert matcher.consume(green)
+
+    @pytest.mark.parametrize(
+        ("options", "accepted"),
+        [
+            ({}, True),
+            ({"config": "shipped"}, False),
+            ({"config": "shipped", "unicode_escapes": "true"}, True),
+            ({"unicode_escapes": "false"}, False),
+        ],
+    )
+    @pytest.mark.parametrize("schema", ['{"type": "string"}', "true", "{}"])
+    def test_escapes_of_printable_characters(self, options, accepted, schema):
+        engine = make(LLGuidanceEngine, small(), **options)
+        assert accepts(engine, schema, '"\\u0041"') is accepted
+
+    def test_a_version_without_unicode_escapes_says_so_only_when_asked_for(self, monkeypatch):
+        monkeypatch.setattr("adapters.llguidance._UNICODE_ESCAPES", "no_such_option")
+        options = complete_options(LLGuidanceEngine.OPTIONS, {})
+        assert not accepts(LLGuidanceEngine(small(), options), '{"type": "string"}', '"\\u0041"')
+        with pytest.raises(UsageError, match="no_such_option"):
+            LLGuidanceEngine(small(), {**options, "unicode_escapes": "true"})
+
+    def test_options_of_the_schema_itself_stay(self):
+        schema = '{"x-guidance": {"whitespace_flexible": false}, "type": "array"}'
+        engine = make(LLGuidanceEngine, small())
+        assert accepts(engine, schema, "[1,2]")
+        assert not accepts(engine, schema, "[1, 2]")
+
+    def test_lenience_ignores_what_is_not_implemented(self, capfd):
+        schema = '{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}'
+        check_refusal(make(LLGuidanceEngine, small()), schema, "uniqueItems")
+        assert accepts(make(LLGuidanceEngine, small(), lenient=True), schema, "[1,1]")
+        assert "uniqueItems" in capfd.readouterr().err
+
+    def test_what_fails_at_the_first_mask_is_refused(self):
+        check_refusal(make(LLGuidanceEngine, small()), '{"$ref": "#"}', "NoExtension")
+
+    def test_an_error_of_a_later_mask_is_raised(self):
+        matcher = make(LLGuidanceEngine, small()).compile('{"type": "integer"}')
+        assert not matcher.native.consume_token(ord("x"))
+        for use in (
+            lambda: mask_of(matcher, small()),
+            lambda: matcher.consume(ord("1")),
+            lambda: matcher.follow([ord("1")]),
+        ):
+            with pytest.raises(RuntimeError, match=r"^llguidance: "):
+                use()
+
+
+class TestOutlines:
+    STRING = '{"type": "string"}'
+
+    def test_shipped_keys_leak_special_tokens_and_parts_of_characters(self):
+        spec = allowed_after(make(OutlinesEngine, small()), self.STRING, '"a')
+        shipped = allowed_after(make(OutlinesEngine, small(), config="shipped"), self.STRING, '"a')
+        leaked = {b"<|start|>", b"<tool_call>", b"\x98\x80", b"\xff\xfe"}
+        assert leaked <= shipped
+        assert not leaked & spec
+
+    def test_an_index_of_another_version_is_not_restored(self):
+        engine = make(OutlinesEngine, small())
+        stored = engine.store(engine.compile(self.STRING))
+        version = engine.info.version.encode()
+        with pytest.raises(ValueError, match="not stored by outlines-core"):
+            engine.restore(self.STRING, stored.replace(version, b"0.0.1", 1))
+
+    def test_shipped_keys_are_not_the_bytes_of_the_vocabulary(self):
+        engine = make(OutlinesEngine, small(), config="shipped")
+        assert engine.token_bytes([ord("a"), 0xFF, 257, 256]) == [
+            b"a",
+            "\ufffd".encode(),
+            b"<|start|>",
+            None,
+        ]
+
+    @pytest.mark.parametrize(
+        ("whitespace", "accepted", "refused"),
+        [
+            ("", "[1, 2]", "[1,  2]"),
+            ("[ ]*", "[1,   2]", "[1,\t2]"),
+            ("(\\n )?", "[1,\n 2]", "[1, 2]"),
+        ],
+    )
+    def test_whitespace_is_a_pattern(self, whitespace, accepted, refused):
+        engine = make(OutlinesEngine, small(), whitespace=whitespace)
+        schema = '{"type": "array", "items": {"type": "integer"}}'
+        assert accepts(engine, schema, accepted)
+        assert not accepts(engine, schema, refused)
+
+
+@pytest.mark.parametrize("module", ["xgrammar", "llguidance", "outlines"])
+def test_an_adapter_needs_no_library_before_its_engine_is_made(module):
+    program = (
+        "import importlib, sys\n"
+        f"importlib.import_module('adapters.{module}')\n"
+        "heavy = {'torch', 'xgrammar', 'llguidance', 'outlines_core', 'outlines'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = run("-c", program)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,480 @@
+"""A version asked for is the version that a host gets, installed once, whatever is interrupted.
+
+Packages are tiny wheels made here, and pip knows of nothing but the directory they lie in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.engines import environments
+from harness.engines.environments import environments_directory, provide, provide_all
+from harness.engines.panel import Limits, Panel
+from harness.engines.specs import EngineSpec, parse_spec
+from harness.errors import UsageError
+from harness.protocol import allows
+from harness.workers.outcomes import Compiled
+
+ROOT = Path(__file__).resolve().parents[2]
+
+ADAPTER = '''
+from importlib.metadata import version
+
+from harness.protocol import EngineInfo
+
+
+class Toy:
+    """Says which distribution and which module it found; compiles nothing."""
+
+    OPTIONS = {}
+    DISTRIBUTION = "toy-engine"
+
+    def __init__(self, vocabulary, options):
+        import toy_engine
+
+        self.info = EngineInfo("toy", version("toy-engine"), {}, {"module": toy_engine.HERE})
+
+    def compile(self, schema):
+        raise NotImplementedError
+
+
+class Nameless(Toy):
+    DISTRIBUTION = ""
+
+
+class Silent:
+    OPTIONS = {}
+
+    def compile(self, schema):
+        raise NotImplementedError
+
+
+class Unpublished(Toy):
+    DISTRIBUTION = "toy-unpublished"
+'''
+
+
+def wheel(directory, name, version, requires=()):
+    """A wheel with one module, which knows its distribution's version as `HERE`."""
+    module, info = name.replace("-", "_"), f"{name.replace('-', '_')}-{version}.dist-info"
+    metadata = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
+    metadata += [f"Requires-Dist: {one}" for one in requires]
+    files = {
+        f"{module}.py": f"HERE = {version!r}\n",
+        f"{info}/METADATA": "\n".join(metadata) + "\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},{checksum(text)},{len(text)}\n" for path, text in files.items())
+    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
+    path = Path(directory, f"{module}-{version}-py3-none-any.whl")
+    with zipfile.ZipFile(path, "w") as archive:
+        for inner, text in files.items():
+            archive.writestr(inner, text)
+    return path
+
+
+def checksum(text):
+    digest = hashlib.sha256(text.encode()).digest()
+    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def small_index(directory, monkeypatch):
+    """Have pip know of toy-engine 1.0, which needs a base, of 2.0, and of nothing else."""
+    directory.mkdir()
+    wheel(directory, "toy-engine", "1.0", requires=["toy-base>=1"])
+    wheel(directory, "toy-engine", "2.0")
+    wheel(directory, "toy-base", "1.5")
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """The directory that pip takes packages from."""
+    small_index(tmp_path / "index", monkeypatch)
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The directory of environments."""
+    monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path / "environments"))
+    return tmp_path / "environments"
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A directory of environments with that of toy-engine 2.0; it can be copied."""
+    work = tmp_path_factory.mktemp("prepared")
+    (work / "toy_adapter.py").write_text(ADAPTER)
+    spec = EngineSpec("toy@2.0", "toy_adapter:Toy", {}, "2.0", paths=(str(work),))
+    with pytest.MonkeyPatch.context() as patch:
+        small_index(work / "index", patch)
+        patch.setenv("MASKCOURT_ENVIRONMENTS", str(work / "environments"))
+        patch.setattr(sys, "path", list(sys.path))
+        provide(spec)
+        patch.delitem(sys.modules, "toy_adapter")
+    return work / "environments"
+
+
+@pytest.fixture
+def made(prepared, cache, toy):
+    """The spec of toy-engine 2.0 with its environment, without waiting for pip."""
+    shutil.copytree(prepared, cache, symlinks=True)
+    return provide(toy("@2.0"))
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch, index, cache):
+    """An engine spec of the toy adapter: ``toy("@1.0")``, another class as ``toy("@1.0", "C")``."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "toy_adapter.py").write_text(ADAPTER)
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(work)])
+    monkeypatch.delitem(sys.modules, "toy_adapter", raising=False)
+    return lambda version="", kind="Toy": parse_spec(f"toy_adapter:{kind}{version}")
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Install a wheel beside maskcourt itself, in a directory that environments share."""
+    directory = tmp_path / "site-packages"
+    directory.mkdir()
+    shared = (str(directory), *environments._shared_packages())
+    monkeypatch.setattr(environments, "_shared_packages", lambda: shared)
+    monkeypatch.syspath_prepend(directory)
+
+    def install(path):
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(directory)
+
+    return install
+
+
+def seen_inside(spec, module="toy_engine"):
+    """Version and module that a process started like a host finds."""
+    name = module.replace("_", "-")
+    code = (
+        f"import json, importlib.metadata as m, {module}, numpy\n"
+        f"print(json.dumps([m.version({name!r}), {module}.HERE, {module}.__file__]))"
+    )
+    path = os.pathsep.join([*spec.paths, str(ROOT)])
+    command = [spec.interpreter, "-P", "-c", code]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True
+    )
+    version, here, file = json.loads(done.stdout)
+    assert version == here
+    return version, Path(file)
+
+
+def in_another_process(spec_text, directory):
+    """Start `provide` for a spec in a process of its own."""
+    code = (
+        "import sys; sys.path.append('.')\n"
+        "from harness.engines.specs import parse_spec\n"
+        "from harness.engines.environments import provide\n"
+        f"print(provide(parse_spec({spec_text!r})).interpreter)"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", code],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# Specs that need no environment
+
+
+def test_a_spec_without_a_version_is_left_as_it_is(toy, cache):
+    spec = toy()
+    assert provide(spec) is spec
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize("version", ["@2.0", "@2", "@v2.0.0"])
+def test_the_installed_version_needs_no_environment(toy, index, cache, installed, version):
+    installed(index / "toy_engine-2.0-py3-none-any.whl")
+    spec = toy(version)
+    assert provide(spec) is spec
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("variables", "directory"),
+    [
+        ({"MASKCOURT_ENVIRONMENTS": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
+        ({"XDG_CACHE_HOME": "/b"}, "/b/maskcourt/environments"),
+        ({"XDG_CACHE_HOME": "relative"}, "/home/x/.cache/maskcourt/environments"),
+        ({}, "/home/x/.cache/maskcourt/environments"),
+    ],
+)
+def test_where_environments_lie(monkeypatch, variables, directory):
+    for name in ("MASKCOURT_ENVIRONMENTS", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "/home/x")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert environments_directory() == Path(directory)
+
+
+# Making one
+
+
+def test_every_host_has_the_version_its_spec_asks_for(made, toy, vocabulary, vocabulary_file):
+    specs = provide_all([toy("@1.0"), toy("@2.0")])
+    assert specs[1] == made
+    panel = Panel(specs, str(vocabulary_file), vocabulary.words, Limits())
+    try:
+        failed = panel.open()
+        assert not failed, [panel.output(engine) for engine in failed]
+        told = [(info["version"], info["packages"]) for info in panel.infos]
+        assert told == [("1.0", {"module": "1.0"}), ("2.0", {"module": "2.0"})]
+    finally:
+        panel.close()
+
+
+def test_the_requested_version_wins_where_the_harness_lies_among_the_shared_packages(
+    toy, index, installed
+):
+    """Installed as a wheel, the harness's directory is one that has another version."""
+    installed(wheel(index, "toy-engine", "3.0"))
+    spec = provide(toy("@2.0"))
+    shared = environments._shared_packages()[0]
+    spec = EngineSpec(spec.name, "", {}, None, spec.interpreter, (*spec.paths, shared))
+    version, file = seen_inside(spec)
+    assert version == "2.0"
+    assert file.is_relative_to(spec.paths[0])
+
+
+def test_an_environment_is_made_once_and_said_to_be(toy, index, cache, capfd):
+    first = provide(toy("@2.0"))
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "\n" not in said.err.strip()
+    assert said.err.startswith(f"installing toy-engine 2.0 into {cache}/")
+
+    for file in index.iterdir():  # nothing is there any more to install from
+        file.unlink()
+    assert provide(toy("@2.0")) == first
+    assert provide(toy("@2")).interpreter == first.interpreter
+    assert capfd.readouterr().err == ""
+
+
+def test_requirements_that_are_installed_are_shared_while_they_fit(toy, index, installed):
+    installed(wheel(index, "toy-base", "1.2"))
+    spec = provide(toy("@1.0"))
+    version, file = seen_inside(spec, "toy_base")
+    assert version == "1.2"
+    assert not file.is_relative_to(spec.paths[0])
+
+    for metadata in Path(environments._shared_packages()[0]).glob("toy_base-*.dist-info"):
+        shutil.rmtree(metadata)
+    installed(wheel(index, "toy-base", "0.9"))
+    assert provide(toy("@1.0")) == spec
+    version, file = seen_inside(spec, "toy_base")
+    assert version == "1.5"
+    assert file.is_relative_to(spec.paths[0])
+
+
+def test_requirements_that_do_not_fit_come_with_the_environment(toy, index, installed):
+    installed(wheel(index, "toy-base", "0.9"))
+    spec = provide(toy("@1.0"))
+    version, file = seen_inside(spec, "toy_base")
+    assert version == "1.5"
+    assert file.is_relative_to(spec.paths[0])
+
+
+# What happens to it afterwards
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["bin/python", "maskcourt.json", "lib/python*/site-packages/toy_engine-2.0.dist-info/METADATA"],
+)
+def test_a_damaged_environment_is_made_anew(made, toy, missing, capfd):
+    [file] = Path(made.interpreter).parent.parent.glob(missing)
+    file.unlink()
+    assert provide(toy("@2.0")) == made
+    assert capfd.readouterr().err.startswith("installing toy-engine 2.0")
+    assert seen_inside(made)[0] == "2.0"
+
+
+def test_two_processes_at_once_make_one_environment(toy, cache):
+    both = [in_another_process("toy_adapter:Toy@2.0", Path.cwd()) for _ in range(2)]
+    results = [process.communicate() for process in both]
+    assert [process.returncode for process in both] == [0, 0], results
+    interpreters = {out for out, _ in results}
+    assert interpreters == {provide(toy("@2.0")).interpreter + "\n"}
+    assert sum(err.count("installing toy-engine") for _, err in results) == 1
+
+
+def test_what_a_killed_process_leaves_is_never_used(toy, cache, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        with monkeypatch.context() as patch:
+            patch.delenv("PIP_NO_INDEX")
+            patch.setenv("PIP_RETRIES", "0")
+            patch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.getsockname()[1]}/simple")
+            killed = in_another_process("toy_adapter:Toy@2.0", Path.cwd())
+            request, _ = server.accept()  # pip is in the middle of its work
+            killed.send_signal(signal.SIGKILL)
+            killed.communicate()
+        assert sorted(path.suffix for path in cache.iterdir()) == [".building", ".lock"]
+        # pip lives on, and who comes next lets it end before it sweeps the place.
+        following = in_another_process("toy_adapter:Toy@2.0", Path.cwd())
+        assert following.stderr.readline().startswith("waiting for another process")
+        request.close()
+    assert following.communicate()[0].strip() == provide(toy("@2.0")).interpreter
+    assert seen_inside(provide(toy("@2.0")))[0] == "2.0"
+    assert not list(cache.glob("*.building"))
+
+
+# What cannot be had
+
+
+def refusal(spec):
+    with pytest.raises(UsageError) as caught:
+        provide(spec)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_an_unknown_version_names_the_nearest(toy, index, cache):
+    for version in ("1.1", "1.2", "1.10"):
+        wheel(index, "toy-engine", version)
+    error = refusal(toy("@1.3"))
+    assert "toy_adapter:Toy@1.3" in error.message
+    assert "there is no toy-engine 1.3" in error.message
+    assert error.hint == "nearest: 1.1, 1.2, 1.10, 2.0"
+    assert [path.suffix for path in cache.iterdir()] == [".lock"]
+
+
+def test_a_version_for_another_python_says_so(toy, tmp_path, monkeypatch):
+    page = "".join(
+        f'<a href="toy_engine-{version}-py3-none-any.whl" data-requires-python="{python}">x</a>'
+        for version, python in [("0.5", "&gt;=3,&lt;3.5"), ("10.5", "&gt;=4"), ("1.0", "")]
+    )
+    (tmp_path / "page.html").write_text(page)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "page.html"))
+    message = refusal(toy("@0.5")).message
+    assert "toy-engine 0.5 is not for Python 3" in message
+    assert message.endswith("it requires Python >=3,<3.5")
+
+
+def test_what_an_engine_requires_may_be_missing_too(toy, index):
+    wheel(index, "toy-engine", "4.0", requires=["toy-nowhere>=7"])
+    message = refusal(toy("@4.0")).message
+    assert "toy-engine 4.0 cannot be installed" in message
+    assert "toy-nowhere>=7" in message
+
+
+def test_a_text_that_is_no_version(toy):
+    assert "'latest' is not a version" in refusal(toy("@latest")).message
+
+
+@pytest.mark.parametrize("kind", ["Nameless", "Silent"])
+def test_an_adapter_without_a_distribution_has_no_versions(toy, kind):
+    error = refusal(toy("@1.0", kind))
+    assert "versions are not supported for it" in error.message
+    assert "leave out @1.0" in error.hint
+
+
+def test_an_engine_inside_maskcourt_has_no_versions_of_its_own(cache):
+    spec = EngineSpec("x@1.0", "tests.miniatures:Enumerator", {}, "1.0")
+    assert "versions are not supported for it" in refusal(spec).message
+
+
+class EmptyIndex(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_error(404)
+
+    def log_message(self, *args):
+        pass
+
+
+def test_a_distribution_that_no_index_has(toy, monkeypatch):
+    with HTTPServer(("127.0.0.1", 0), EmptyIndex) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.delenv("PIP_NO_INDEX")
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
+        error = refusal(toy("@1.0", "Unpublished"))
+        server.shutdown()
+    assert "versions are not supported for it" in error.message
+    assert "'toy-unpublished'" in error.message
+
+
+def test_no_index_that_answers(toy, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{port}/simple")
+    error = refusal(toy("@1.0", "Unpublished"))
+    assert "no package index can be reached to install toy-unpublished 1.0" in error.message
+    assert "check the network" in error.hint
+
+
+def test_a_pip_that_installs_elsewhere_is_noticed(toy, tmp_path, monkeypatch):
+    settings = tmp_path / "pip.conf"
+    settings.write_text(f"[install]\ntarget = {tmp_path / 'elsewhere'}\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
+    assert "pip.conf" in refusal(toy("@2.0")).hint
+
+
+def test_a_cache_that_cannot_be_written(toy, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path / "file" / "environments"))
+    error = refusal(toy("@2.0"))
+    assert "cannot be made" in error.message
+    assert "MASKCOURT_ENVIRONMENTS" in error.hint
+
+
+# The real thing
+
+
+@pytest.mark.network
+@pytest.mark.engines
+@pytest.mark.skipif(
+    os.environ.get("MASKCOURT_TEST_NETWORK") != "1",
+    reason="installs xgrammar 0.1.32 from the package index: set MASKCOURT_TEST_NETWORK=1",
+)
+def test_an_older_xgrammar_beside_the_installed_one(cache, vocabulary, vocabulary_file):
+    specs = provide_all([parse_spec("xgrammar@0.1.32"), parse_spec("xgrammar")])
+    panel = Panel(specs, str(vocabulary_file), vocabulary.words, Limits())
+    try:
+        failed = panel.open()
+        assert not failed, [panel.output(engine) for engine in failed]
+        assert panel.infos[0]["version"] == "0.1.32"
+        assert panel.infos[1]["version"] != "0.1.32"
+        outcomes = panel.compile('{"type": "boolean"}')
+        assert all(isinstance(outcome, Compiled) for outcome in outcomes.values()), outcomes
+        walked = panel.walk([0, 1], [-1], 0)
+        masks = [walked[engine].masks[0].copy() for engine in (0, 1)]
+    finally:
+        panel.close()
+    assert allows(masks[0], ord("t"))
+    assert not allows(masks[0], ord("1"))
+    assert np.array_equal(masks[0], masks[1])

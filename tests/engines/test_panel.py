@@ -1,0 +1,345 @@
+"""The panel asks all engines at once and tells what became of each, whatever the others do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+from harness.engines.panel import Limits, Panel
+from harness.engines.specs import EngineSpec
+from harness.protocol import token_ids
+from harness.workers import wire
+from harness.workers.outcomes import (
+    Compiled,
+    Crashed,
+    MaskLies,
+    OutOfMemory,
+    Refused,
+    TimedOut,
+)
+from tests import miniatures
+from tests.inprocess import Died, InProcessPanel, default_options, names_of
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc")
+
+QUICK = Limits(compile=1.0, mask=0.4, resolve=2.0, memory=128 << 20)
+SCHEMA = json.dumps({"enum": [12, 123, 45]})
+
+
+@pytest.fixture
+def panel_of(vocabulary, vocabulary_file):
+    """A real panel of miniatures; its hosts end with the test."""
+    panels = []
+
+    def make(*kinds, limits=QUICK):
+        specs = [
+            EngineSpec(name, f"tests.miniatures:{kind.__name__}", default_options(kind))
+            for name, kind in zip(names_of(kinds), kinds, strict=True)
+        ]
+        panels.append(Panel(specs, str(vocabulary_file), vocabulary.words, limits))
+        return panels[-1]
+
+    yield make
+    for panel in panels:
+        panel.close()
+
+
+@pytest.fixture(params=["in hosts", "in process"])
+def panel(request, panel_of, vocabulary):
+    """The same panel of three with and without processes: what it says must not differ."""
+    kinds = (miniatures.Enumerator, miniatures.ForbidsOne, miniatures.ConsumeLies)
+    if request.param == "in hosts":
+        return panel_of(*kinds, limits=Limits())
+    return InProcessPanel(kinds, vocabulary)
+
+
+def allowed(panel, engine, vocabulary):
+    """The tokens of the engine's last mask, as bytes."""
+    board = panel._hosts[engine].board
+    mask = board.masks[panel._bank, board.progress[0] - 1]
+    return {vocabulary.tokens[one] for one in token_ids(mask, vocabulary.size)}
+
+
+def walk(panel, engines, tokens, at=0):
+    """Walk from the start, or with `at` go on from there; what became of each engine."""
+    return panel.walk(engines, tokens if at else [-1, *tokens], at)
+
+
+class TestCompiling:
+    @linux
+    def test_every_way_to_fail_is_told_apart_and_survived(self, panel_of):
+        outcomes = {
+            miniatures.Enumerator: None,
+            miniatures.RefusesAll: Refused("this engine refuses every schema"),
+            miniatures.CrashesOnCompile: Crashed("died of SIGSEGV", signal="SIGSEGV"),
+            miniatures.ExitsOnCompile: Crashed("left with exit code 3"),
+            miniatures.HangsOnCompile: TimedOut("over the limit of 1 s"),
+            miniatures.EatsMemory: OutOfMemory("over the memory limit of 128 MiB"),
+            miniatures.RaisesOnCompile: Crashed("RuntimeError: a miniature raised on purpose"),
+        }
+        panel = panel_of(*outcomes)
+        found = panel.compile(json.dumps({"const": 1, "x-crash": True}))
+        assert list(found) == list(range(len(outcomes)))
+        assert isinstance(found.pop(0), Compiled)
+        assert list(found.values()) == list(outcomes.values())[1:]
+
+        again = panel.compile(json.dumps({"const": 1}))
+        refused = again.pop(1)
+        assert refused == outcomes[miniatures.RefusesAll]
+        assert all(isinstance(one, Compiled) for one in again.values())
+
+    @linux
+    def test_an_engine_that_cannot_be_made(self, panel_of, vocabulary_file, vocabulary):
+        options = default_options(miniatures.Enumerator)
+        specs = [
+            EngineSpec("good", "tests.miniatures:Enumerator", options),
+            EngineSpec("gone", "tests.miniatures:Nothing", options),
+            EngineSpec("bad", "tests.miniatures:Enumerator", {}),
+        ]
+        panel = Panel(specs, str(vocabulary_file), vocabulary.words, QUICK)
+        for _ in range(2):
+            failed = panel.open()
+            assert sorted(failed) == [1, 2]
+            assert "Nothing" in failed[1].message
+            assert failed[2] == Crashed("KeyError: 'compact'")
+        outcomes = panel.compile(SCHEMA)
+        assert [type(one) for one in outcomes.values()] == [Compiled, Crashed, Crashed]
+        panel.close()
+
+    def test_of_some_engines_alone(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        assert list(panel.compile('{"const": 9}', [1])) == [1]
+        walk(panel, [0, 1], [])
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        assert allowed(panel, 1, vocabulary) == {b"9"}
+
+    def test_what_the_engines_say_of_themselves(self, panel_of):
+        panel = panel_of(miniatures.Enumerator, miniatures.ForbidsOne)
+        assert panel.open() == {}
+        assert [info["name"] for info in panel.infos] == ["Enumerator", "ForbidsOne"]
+        assert panel.infos[0]["options"] == {"compact": True}
+        assert panel.infos[0]["sha256"] == panel.infos[1]["sha256"]
+
+
+class TestDistrust:
+    """An engine whose faster way was found to differ from its masks is held to the masks."""
+
+    def proven(self, panel):
+        """Whether the engine is believed to go on with 9 behind 1, which its mask forbids."""
+        arrays = {
+            "tokens": np.array([ord("1")], dtype=np.int32),
+            "lists": np.zeros(1, dtype=np.int32),
+            "starts": np.zeros(1, dtype=np.int32),
+            **wire.Ragged.of_ints([[ord("9")]]).arrays("continuations"),
+            **wire.Ragged.of_ints([[0]]).arrays("members"),
+        }
+        return panel.ask({0: ({"do": "prove"}, arrays)})[0].arrays["choice"].tolist() == [0]
+
+    def test_lasts_for_the_case_and_through_a_restart(self, vocabulary):
+        class Hasty(miniatures.Enumerator):
+            class Matcher(miniatures.LanguageMatcher):
+                def follow(self, tokens):
+                    return len(tokens)
+
+            def matcher(self, schema):
+                language = self.language(schema)
+                return self.Matcher(self.vocabulary, language, language)
+
+        panel = InProcessPanel([Hasty], vocabulary)
+        panel.compile(SCHEMA, distrusted=())
+        assert self.proven(panel)
+        panel.compile(SCHEMA, distrusted=[0])
+        assert not self.proven(panel)
+        panel._hosts[0].stop()
+        assert panel.recover(0, ()) is None
+        assert not self.proven(panel)
+        panel.compile(SCHEMA, distrusted=())
+        assert self.proven(panel)
+
+
+class TestWalking:
+    def test_masks_and_steps(self, panel, vocabulary):
+        panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))
+        ways = walk(panel, [0, 1], [])
+        assert list(ways) == [0, 1]
+        assert all(one.failure is None and len(one) == 1 for one in ways.values())
+        assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"1", b"12", b"4"}
+        panel.walk([0, 1], [ord("1")], 0)
+        assert allowed(panel, 0, vocabulary) == {b"2", b"23"}
+        assert allowed(panel, 1, vocabulary) == {b"2"}
+
+    def test_a_batch_is_as_many_steps(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        batch = [one.masks.copy() for one in walk(panel, [0, 1], b"123").values()]
+        singly = [one.masks.copy() for one in panel.walk([0, 1], [-1], 0).values()]
+        for at, token in enumerate(b"123"):
+            ways = panel.walk([0, 1], [token], at).values()
+            singly = [
+                np.vstack(pair) for pair in zip(singly, [one.masks for one in ways], strict=True)
+            ]
+        assert all(np.array_equal(*pair) for pair in zip(batch, singly, strict=True))
+
+    def test_what_is_asked_meanwhile_waits_and_takes_nothing_from_the_walk(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        expected = [one.masks.copy() for one in walk(panel, [0, 1], b"123").values()]
+        panel.recover_start(0)
+        panel.recover_start(1)
+        panel.begin_walk([0, 1], [-1, *b"123"], 0)
+        tokens = {"tokens": np.array([ord("2")], dtype=np.int32)}
+        answer = panel.ask({1: ({"do": "lengthen", "at": 1, "limit": 1}, tokens)})[1]
+        assert answer.arrays["times"].tolist() == [1]
+        ways = panel.end_walk([0, 1])
+        found = [ways[engine].masks for engine in (0, 1)]
+        assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+
+    def test_those_not_asked_stay_where_they_are(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], [])
+        panel.walk([1], [ord("4")], 0)
+        panel.walk([0], [-1], 0)
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        panel.walk([1], [-1], 1)
+        assert allowed(panel, 1, vocabulary) == {b"5"}
+
+    def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
+        panel.compile(json.dumps({"const": 12, "x-forbidden": [["1", "2"]]}))
+        ways = walk(panel, [0, 2], b"12")
+        assert (len(ways[0]), ways[0].failure) == (3, None)
+        assert len(ways[2]) == 2
+        assert ways[2].failure == MaskLies("refused to consume a token that its mask allows")
+
+    def test_back_at_the_start_for_another_walk(self, panel, vocabulary):
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], b"12")
+        assert panel.recover_start(0) is None
+        panel.walk([0], [-1], 0)
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
+        panel.walk([1], [-1], 2)
+        assert allowed(panel, 1, vocabulary) == {b"3", b"<eos>"}
+
+    def test_an_exception_in_a_mask_is_a_crash_that_leaves_the_others_alone(self, vocabulary):
+        panel = InProcessPanel([miniatures.RaisesOnMask, miniatures.Enumerator], vocabulary)
+        panel.compile(json.dumps({"const": 12, "x-crash": 1}))
+        ways = walk(panel, [0, 1], b"12")
+        assert ways[0].failure == Crashed("RuntimeError: a miniature raised on purpose")
+        assert len(ways[0]) == 1, "it reached the start"
+        assert (len(ways[1]), ways[1].failure) == (3, None)
+
+
+class TestRecovering:
+    @linux
+    def test_an_engine_that_was_killed_is_brought_back_to_the_same_mask(self, panel_of, vocabulary):
+        panel = panel_of(miniatures.Enumerator, miniatures.Enumerator, limits=Limits())
+        panel.compile(SCHEMA)
+        before = walk(panel, [0, 1], b"12")[0].masks[-1].copy()
+        os.kill(panel._hosts[0]._process.pid, signal.SIGKILL)
+        ways = panel.walk([0, 1], [-1], 2)
+        assert ways[0].failure == Crashed("died of SIGKILL", signal="SIGKILL")
+        assert len(ways[0]) == 0
+        assert ways[1].failure is None
+        assert panel.recover(0, tuple(b"12")) is None
+        ways = panel.walk([0, 1], [-1], 2)
+        assert np.array_equal(ways[0].masks[0], before)
+        panel.walk([0, 1], [ord("3")], 2)
+        assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"<eos>"}
+
+    @linux
+    def test_an_engine_that_hangs_in_a_mask(self, panel_of, vocabulary):
+        panel = panel_of(miniatures.HangsOnMask, miniatures.CrashesOnMask)
+        panel.compile(json.dumps({"const": 12, "x-crash": 1}))
+        ways = walk(panel, [0, 1], b"12")
+        assert ways[0].failure == TimedOut("over the limit of 0.4 s")
+        assert ways[1].failure == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        assert [len(one) for one in ways.values()] == [1, 1], "both came to the start"
+        assert panel.recover_start(0) is None
+        assert list(walk(panel, [0], [])) == [0]
+        assert allowed(panel, 0, vocabulary) == {b"1", b"12"}
+
+    @linux
+    def test_the_limit_is_for_each_mask_of_a_batch(self, panel_of):
+        panel = panel_of(miniatures.SlowMasks, miniatures.Enumerator)
+        panel.compile(json.dumps({"const": 12345678}))
+        ways = walk(panel, [0, 1], b"12345678")
+        assert [(len(one), one.failure) for one in ways.values()] == [(9, None)] * 2
+
+    def test_an_engine_that_fails_at_every_start_is_not_brought_back(self, vocabulary):
+        class DiesTheSecondTime(miniatures.Enumerator):
+            compiled = 0
+
+            def matcher(self, schema):
+                type(self).compiled += 1
+                if type(self).compiled > 1:
+                    raise Died(Crashed("died of SIGABRT", signal="SIGABRT"))
+                return super().matcher(schema)
+
+        panel = InProcessPanel([DiesTheSecondTime, miniatures.Enumerator], vocabulary)
+        panel.compile(SCHEMA)
+        walk(panel, [0, 1], b"1")
+        assert panel.recover(0, tuple(b"1")) == Crashed("died of SIGABRT", signal="SIGABRT")
+        assert panel.walk([1], [ord("2")], 1)[1].failure is None
+
+    def test_an_engine_that_goes_another_way_the_second_time(self, vocabulary):
+        class Fickle(miniatures.Enumerator):
+            compiled = 0
+
+            def language(self, schema):
+                type(self).compiled += 1
+                return super().language(schema if type(self).compiled == 1 else {"const": 9})
+
+        panel = InProcessPanel([Fickle], vocabulary)
+        panel.compile(SCHEMA)
+        walk(panel, [0], b"1")
+        assert panel.recover(0, tuple(b"1")) == MaskLies(
+            "refused a token on a second way through the same text"
+        )
+
+    def test_an_engine_that_refuses_the_second_time(self, vocabulary):
+        class Capricious(miniatures.Enumerator):
+            compiled = 0
+
+            def compile(self, schema):
+                type(self).compiled += 1
+                return super().compile(schema if type(self).compiled == 1 else "true")
+
+        panel = InProcessPanel([Capricious], vocabulary)
+        panel.compile(SCHEMA)
+        assert isinstance(panel.recover(0, ()), Refused)
+
+
+@linux
+class TestOutput:
+    def test_is_kept_by_engine_and_by_case(self, panel_of, capfd):
+        panel = panel_of(miniatures.Chatty, miniatures.Enumerator)
+        panel.compile(SCHEMA)
+        said = panel.output(0)
+        for stream in ("stdout", "stderr", "descriptor 1"):
+            assert f"chatty: compile on {stream}" in said
+        assert "warning: mask on descriptor 2" in said, "the first mask belongs to compilation"
+        assert panel.output(1) == ""
+        walk(panel, [0, 1], [])
+        assert "compile" not in (later := panel.output(0))
+        assert "chatty: mask on stdout" in later
+        assert capfd.readouterr() == ("", "")
+
+    def test_does_not_depend_on_the_case_before(self, panel_of):
+        panel = panel_of(miniatures.Chatty)
+        panel.compile(SCHEMA)
+        first = panel.output(0)
+        for _ in range(3):
+            walk(panel, [0], b"12")
+            panel.compile(SCHEMA)
+            assert panel.output(0) == first
+
+
+@linux
+def test_the_engines_are_asked_which_bytes_they_hold(panel_of, vocabulary):
+    panel = panel_of(miniatures.Enumerator, miniatures.AllowsEverything)
+    panel.open()
+    ordinary = int((~vocabulary.special).sum())
+    for answer in panel.check().values():
+        assert answer.head == {"asked": ordinary, "of": ordinary, "wrong": [], "on_purpose": False}

@@ -1,0 +1,144 @@
+"""Masks as sets of token ids, following by mask, and options with their defaults."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol import (
+    CONFIG,
+    Option,
+    allows,
+    complete_options,
+    follow_by_mask,
+    set_bits,
+    settle_switches,
+    switch,
+    token_ids,
+)
+from tests.miniatures import ConsumeLies, Enumerator, MaskLies
+
+WORDS = 4
+SETS = st.sets(st.integers(0, WORDS * 32 - 1))
+
+
+class TestMasks:
+    @given(SETS)
+    def test_a_mask_is_a_set_of_ids(self, ids):
+        mask = set_bits(ids, WORDS)
+        assert mask.dtype == np.uint32
+        assert mask.shape == (WORDS,)
+        assert token_ids(mask, WORDS * 32).tolist() == sorted(ids)
+        assert {one for one in range(WORDS * 32) if allows(mask, one)} == ids
+
+    @given(SETS, SETS)
+    def test_bit_operations_are_set_operations(self, one, other):
+        a, b = set_bits(one, WORDS), set_bits(other, WORDS)
+        assert set(token_ids(a & b, WORDS * 32)) == one & other
+        assert set(token_ids(a | b, WORDS * 32)) == one | other
+        assert set(token_ids(a & ~b, WORDS * 32)) == one - other
+
+    @given(SETS, st.integers(0, WORDS * 32))
+    def test_ids_beyond_the_vocabulary_do_not_count(self, ids, size):
+        found = token_ids(set_bits(ids, WORDS), size)
+        assert found.tolist() == sorted(one for one in ids if one < size)
+        assert found.dtype == np.int32
+
+    def test_which_bit_is_which_token(self):
+        assert set_bits([0, 33, 63], 2).tolist() == [1, 2 | 1 << 31]
+
+    def test_ids_may_come_from_anything_in_any_order(self):
+        assert np.array_equal(set_bits(iter([5, 3, 5]), 1), set_bits({3, 5}, 1))
+        assert set_bits([], 2).tolist() == [0, 0]
+
+    def test_an_id_that_has_no_bit(self):
+        with pytest.raises(IndexError):
+            set_bits([64], 2)
+
+
+class TestFollowing:
+    VOCABULARY = byte_vocabulary([b"23"])
+    SCHEMA = json.dumps({"enum": [12, 123], "x-forbidden": [["1", "23"]]})
+
+    def follow(self, kind, *tokens):
+        matcher = kind(self.VOCABULARY, {"compact": True}).compile(self.SCHEMA)
+        count = follow_by_mask(matcher, tokens, self.VOCABULARY.words)
+        assert (matcher.written, matcher.ended) == (b"", False), "the state is unchanged"
+        return count
+
+    def test_as_far_as_it_is_allowed(self):
+        eos, long = self.VOCABULARY.eos, 257
+        assert self.follow(Enumerator) == 0
+        assert self.follow(Enumerator, *b"12", eos) == 3
+        assert self.follow(Enumerator, *b"1", long, eos) == 3
+        assert self.follow(Enumerator, *b"129") == 2
+        assert self.follow(Enumerator, *b"1", eos) == 1
+        assert self.follow(Enumerator, *b"12", eos, eos) == 3, "nothing comes after the end"
+        assert self.follow(Enumerator, *b"9") == 0
+
+    def test_both_mask_and_consume_must_agree(self):
+        assert self.follow(MaskLies, *b"1", 257) == 1
+        assert self.follow(ConsumeLies, *b"1", 257) == 1
+
+
+KNOWN = {
+    "config": CONFIG,
+    "strict": switch("close every object"),
+    "depth": Option(3, "levels of recursion"),
+    "fast": Option(False, "be quick"),
+}
+
+
+class TestOptions:
+    def test_defaults_are_filled_in_in_the_order_of_the_adapter(self):
+        options = complete_options(KNOWN, {"fast": True, "strict": "false"})
+        assert list(options.items()) == [
+            ("config", "spec"),
+            ("strict", "false"),
+            ("depth", 3),
+            ("fast", True),
+        ]
+
+    def test_an_unknown_option(self):
+        with pytest.raises(KeyError, match="colour"):
+            complete_options(KNOWN, {"depth": 1, "colour": "red"})
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"depth": True}, "depth=True is not of type int"),
+            ({"fast": 1}, "fast=1 is not of type bool"),
+            ({"strict": True}, "strict=True is not of type str"),
+            ({"strict": "maybe"}, "strict='maybe' is not one of auto, true, false"),
+            ({"config": "fastest"}, "config='fastest' is not one of spec, shipped"),
+        ],
+    )
+    def test_a_wrong_value(self, given, message):
+        with pytest.raises(ValueError, match=message):
+            complete_options(KNOWN, given)
+
+
+class TestSwitches:
+    PRESETS: ClassVar = {
+        "spec": {"strict": False, "lazy": True},
+        "shipped": {"strict": True, "lazy": True},
+    }
+
+    @pytest.mark.parametrize(
+        ("config", "strict", "lazy", "settled"),
+        [
+            ("spec", "auto", "auto", {"strict": False, "lazy": True}),
+            ("shipped", "auto", "auto", {"strict": True, "lazy": True}),
+            ("shipped", "false", "auto", {"strict": False, "lazy": True}),
+            ("spec", "true", "false", {"strict": True, "lazy": False}),
+        ],
+    )
+    def test_an_explicit_one_wins_over_the_configuration(self, config, strict, lazy, settled):
+        options = {"lazy": lazy, "config": config, "strict": strict}
+        assert settle_switches(options, self.PRESETS) == settled

@@ -1,0 +1,422 @@
+"""What the service inside a host does with its engine, held to the obvious way of doing it."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.completion.rollout import ENDINGS
+from harness.engines.service import LIES, NO_CONTINUATION, EngineService
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol import allows, follow_by_mask, token_ids
+from harness.workers import wire
+from harness.workers.mask_buffer import Board, size_of
+from tests import miniatures
+from tests.inprocess import default_options, travelled
+
+VOCABULARY = byte_vocabulary([b'"a', b'a"', b"ab", b", ", b"12", b"23", b"ab"], [b"<pad>"])
+EOS = VOCABULARY.eos
+SCHEMA = {"enum": ["ab", "abab", ["ab", 12], 123, 12]}
+
+
+def ids(*texts):
+    """Token ids: of each text the first token that is exactly it, or end of sequence."""
+    return [EOS if text == "<eos>" else VOCABULARY.ids_of(text.encode())[0] for text in texts]
+
+
+def opened(kind):
+    service = EngineService()
+    service.vocabulary = VOCABULARY
+    service.board = Board.private(VOCABULARY.words)
+    service._buffer = np.zeros(VOCABULARY.words, dtype=np.uint32)
+    service.engine = kind(VOCABULARY, default_options(kind))
+    return service
+
+
+def ask(service, do, arrays=None, **head):
+    """The answer to a question about the end of the walk."""
+    if do in ("prove", "roll_out", "confirm", "exhaust", "lengthen"):
+        head.setdefault("at", len(service._walked))
+    return travelled(service.handle(travelled(wire.Message({"do": do, **head}, arrays or {}))))
+
+
+def step(service, *tokens):
+    """Walk on by some tokens; with none, have the mask written of where the walk stands."""
+    arrays = {"tokens": np.array(tokens or [-1], dtype=np.int32)}
+    service.board.progress[0] = 0
+    return ask(service, "walk", arrays, **{"from": len(service._walked), "bank": 0})
+
+
+def mask(service):
+    """The mask of where the walk stands."""
+    assert step(service).head == {}
+    return service.board.masks[0, 0]
+
+
+def allowed(service):
+    """The tokens of that mask."""
+    return set(token_ids(mask(service), VOCABULARY.size).tolist())
+
+
+def standing(kind, schema, text=""):
+    """A service whose engine stands behind `text`."""
+    service = opened(kind)
+    ask(service, "compile", schema=json.dumps(schema))
+    for byte in text.encode():
+        assert step(service, byte).head == {}
+    return service
+
+
+def prove(service, questions, continuations, members, **head):
+    """The choices for `questions`, triples of a token, its list and the rank to begin at."""
+    columns = np.array(questions, dtype=np.int32).reshape(-1, 3).T
+    arrays = {
+        **dict(zip(("tokens", "lists", "starts"), columns, strict=True)),
+        **wire.Ragged.of_ints(continuations).arrays("continuations"),
+        **wire.Ragged.of_ints(members).arrays("members"),
+    }
+    return ask(service, "prove", arrays, **head).arrays["choice"].tolist()
+
+
+def obvious(service, token, continuations, members, start):
+    """`prove` for one token, by looking at every mask."""
+    here = service._ahead.clone()
+    if not here.consume(token):
+        return LIES
+    for rank in range(start, len(members)):
+        tokens = continuations[members[rank]]
+        if follow_by_mask(here, tokens, VOCABULARY.words) == len(tokens):
+            return rank
+    return NO_CONTINUATION
+
+
+def confirm(service, tokens, continuations):
+    arrays = {"tokens": np.array(tokens, dtype=np.int32)}
+    arrays |= wire.Ragged.of_ints(continuations).arrays("continuations")
+    reached = ask(service, "confirm", arrays).arrays["reached"].tolist()
+    return [count > len(one) for count, one in zip(reached, continuations, strict=True)]
+
+
+class TestOpening:
+    def test_the_engine_says_which_one_it_is(self, tmp_path):
+        VOCABULARY.save(tmp_path / "vocabulary")
+        memory = os.memfd_create("board")
+        os.ftruncate(memory, size_of(VOCABULARY.words))
+        service = EngineService()
+        head = {"engine": "tests.miniatures:Enumerator", "options": {"compact": False}}
+        answer = ask(service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), board=memory)
+        assert answer.head["name"] == "Enumerator"
+        assert answer.head["options"] == {"compact": False}
+        assert answer.head["sha256"] == VOCABULARY.sha256
+        assert answer.head["words"] == VOCABULARY.words
+        ask(service, "compile", schema='{"const": 5}')
+        step(service)
+        shared = Board(mmap.mmap(memory, size_of(VOCABULARY.words)), VOCABULARY.words)
+        assert shared.progress[0] == 1
+        assert token_ids(shared.masks[0, 0], VOCABULARY.size).tolist() == [ord("5")]
+        os.close(memory)
+
+    def test_an_engine_that_holds_the_vocabulary(self):
+        answer = ask(opened(miniatures.Enumerator), "check").head
+        ordinary = int((~VOCABULARY.special).sum())
+        assert answer == {"asked": ordinary, "of": ordinary, "wrong": [], "on_purpose": False}
+
+    def test_an_engine_that_holds_other_bytes_or_cannot_be_asked(self):
+        class Odd(miniatures.Enumerator):
+            bytes_differ_on_purpose = True
+
+            def token_bytes(self, ids):
+                other = {0: None, 5: b"other", 257: b'"a '}
+                return [other.get(one, VOCABULARY.tokens[one]) for one in ids]
+
+        answer = ask(opened(Odd), "check").head
+        assert answer["wrong"] == [5, 257]
+        assert answer["on_purpose"] is True
+        assert answer["asked"] == answer["of"] - 1
+
+
+class TestCompiling:
+    def test_a_refusal_is_an_answer(self):
+        answer = ask(opened(miniatures.RefusesAll), "compile", schema="{}")
+        assert answer.head == {"refused": "this engine refuses every schema"}
+
+    def test_the_first_mask_belongs_to_compilation(self):
+        service = opened(miniatures.RaisesOnMask)
+        with pytest.raises(RuntimeError, match="on purpose"):
+            ask(service, "compile", schema='{"const": 1, "x-crash": 0}')
+
+    def test_after_one_that_fails_the_old_schema_is_gone(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        ask(service, "compile", schema='{"type": "string"}')
+        with pytest.raises(AssertionError):
+            step(service)
+
+    def test_times_are_told(self):
+        head = ask(opened(miniatures.Enumerator), "compile", schema='{"const": 1}').head
+        assert head["compile"] >= 0
+        assert head["first_mask"] >= 0
+
+
+class TestWalking:
+    def test_a_step_writes_the_next_mask(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
+        assert step(service, *ids("12")).head == {}
+        assert service.board.progress[0] == 1
+        assert set(token_ids(service.board.masks[0, 0], VOCABULARY.size)) == set(ids("3", "<eos>"))
+
+    def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        assert step(service, -1, *ids("1", "2")).head == {}
+        assert service.board.progress[0] == 3
+        expected = [ids('"', '"a', "[", "1", "12"), ids("2", "23"), ids("3", "<eos>")]
+        for written, tokens in zip(service.board.masks[0], expected, strict=False):
+            assert set(token_ids(written, VOCABULARY.size)) == set(tokens)
+        assert (service.board.times[0, :3, 0] > 0).all()
+
+    def test_a_token_that_is_refused_is_told_and_changes_nothing(self):
+        service = standing(miniatures.Enumerator, SCHEMA, "1")
+        before = mask(service).copy()
+        assert step(service, *ids("2", "9")).head == {"lies": True}
+        assert service.board.progress[0] == 1, "the board tells how far it came"
+        head = {"from": 1, "bank": 0}
+        ask(service, "walk", {"tokens": np.array([-1], dtype=np.int32)}, **head)
+        assert np.array_equal(service.board.masks[0, 0], before)
+
+    def test_turning_back_to_take_another_way(self):
+        service = standing(miniatures.Enumerator, SCHEMA, '["ab')
+        tokens = {"tokens": np.array(ids("1", "2"), dtype=np.int32)}
+        assert ask(service, "walk", tokens, **{"from": 0, "bank": 0}).head == {}
+        assert set(token_ids(service.board.masks[0, 1], VOCABULARY.size)) == set(ids("3", "<eos>"))
+
+    def test_what_is_asked_about_a_position_behind_the_walk(self):
+        service = standing(miniatures.Enumerator, SCHEMA, '["ab')
+        rest = [ids("b", '"', ", ", "12", "]", "<eos>")]
+        for at, answer in ((3, LIES), (2, 0), (3, LIES), (1, LIES)):
+            assert prove(service, [(*ids("a"), 0, 0)], rest, [[0]], at=at) == [answer]
+        assert allowed(service) == set(ids('"'))
+
+    def test_going_to_a_position_from_anywhere(self):
+        service = standing(miniatures.Enumerator, SCHEMA, '["')
+        assert ask(service, "goto", {"tokens": np.array(ids("1"), dtype=np.int32)}).head == {}
+        assert allowed(service) == set(ids("2", "23"))
+
+    def test_going_where_the_engine_does_not_go(self):
+        service = standing(miniatures.Enumerator, SCHEMA, "1")
+        there = np.array(ids("1", "2", "9", "9"), dtype=np.int32)
+        assert ask(service, "goto", {"tokens": there}).head == {"refused_at": 2}
+        assert allowed(service) == set(ids("2", "23"))
+
+    def test_an_engine_that_goes_another_way_the_second_time(self):
+        service = standing(miniatures.Enumerator, SCHEMA, "1")
+        service._walked[0] = ord("9")
+        answer = ask(service, "lengthen", {"tokens": np.array(ids("2"), dtype=np.int32)}, limit=1)
+        assert answer.head == {"refused_at": 0}
+
+
+class TestProving:
+    ENDS = (
+        ids("<eos>"),
+        ids("3", "<eos>"),
+        ids("2", "3", "<eos>"),
+        ids("23"),
+        ids("b", '"', "<eos>"),
+    )
+
+    def test_the_first_continuation_that_is_allowed(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        one, twelve, quote = ids("1", "12", '"a')
+        members = [[0, 1, 2], [4], []]
+        questions = [(one, 0, 0), (twelve, 0, 0), (twelve, 0, 1), (twelve, 0, 2), (quote, 1, 0)]
+        questions += [(one, 1, 0), (one, 2, 0)]
+        none = NO_CONTINUATION
+        expected = [2, 0, 1, none, 0, none, none]
+        assert prove(service, questions, self.ENDS, members) == expected
+
+    def test_no_questions(self):
+        assert prove(standing(miniatures.Enumerator, SCHEMA), [], [], []) == []
+
+    def test_the_end_of_generation_needs_no_continuation(self):
+        service = standing(miniatures.Enumerator, SCHEMA, "12")
+        assert prove(service, [(EOS, 0, 0)], [[]], [[0]]) == [0]
+        assert prove(service, [(EOS, 0, 0)], [[EOS]], [[0]]) == [NO_CONTINUATION]
+
+    def test_a_continuation_ends_where_the_engine_lets_it(self):
+        """Nothing may follow the end, and what does not end is no completion for its caller."""
+        service = standing(miniatures.Enumerator, SCHEMA)
+        tails = [ids("2", "<eos>", "3"), ids("2", "<eos>", "<eos>")]
+        assert prove(service, [(ord("1"), 0, 0)], tails, [[0, 1]]) == [NO_CONTINUATION]
+
+    def test_it_moves_nothing(self):
+        service = standing(miniatures.Enumerator, SCHEMA, "1")
+        before = mask(service).copy()
+        prove(service, [(ord("2"), 0, 0)] * 3, self.ENDS, [[0, 1]])
+        assert np.array_equal(mask(service), before)
+
+    def test_a_token_of_the_mask_that_is_refused(self):
+        schema = {"const": [12, 1], "x-forbidden": [["[", "12"]]}
+        service = standing(miniatures.ConsumeLies, schema, "[")
+        assert allows(mask(service), ids("12")[0])
+        rest = ids(", ", "1", "]", "<eos>"), ids("2", ", ", "1", "]", "<eos>")
+        questions = [(ids("12")[0], 0, 0), (ord("1"), 0, 0)]
+        assert prove(service, questions, rest, [[0, 1]]) == [LIES, 1]
+
+    @given(st.data())
+    def test_as_the_obvious_way(self, data):
+        kind = data.draw(st.sampled_from([miniatures.Enumerator, miniatures.ConsumeLies]))
+        texts = [json.dumps(value) for value in SCHEMA["enum"]]
+        schema = {**SCHEMA, "x-forbidden": [["1", "23"], ['"', "ab"], ['"ab', "a"]]}
+        text = data.draw(st.sampled_from(texts))
+        service = standing(kind, schema)
+        place = text.encode()[: data.draw(st.integers(0, len(text)))]
+        for byte in place:
+            if step(service, byte).head.get("lies"):
+                break
+        pieces = st.sampled_from(sorted({*token_ids_of(texts), EOS}))
+        tails = st.lists(pieces, max_size=5) | st.sampled_from(tails_of(texts))
+        continuations = data.draw(st.lists(tails, min_size=1, max_size=6))
+        numbers = st.lists(st.integers(0, len(continuations) - 1), max_size=4)
+        members = data.draw(st.lists(numbers, min_size=1, max_size=3))
+        question = st.tuples(pieces, st.integers(0, len(members) - 1), st.integers(0, 4))
+        questions = data.draw(st.lists(question, max_size=8))
+        expected = [
+            obvious(service, token, continuations, members[which], start)
+            for token, which, start in questions
+        ]
+        assert prove(service, questions, continuations, members) == expected
+
+
+def token_ids_of(texts):
+    return {
+        token
+        for text in texts
+        for at in range(len(text))
+        for token in VOCABULARY.starts(text.encode(), at)
+    }
+
+
+def tails_of(texts):
+    return [
+        [*VOCABULARY.encode_greedy(text.encode()[at:]), EOS]
+        for text in texts
+        for at in range(len(text))
+    ]
+
+
+class Hasty(miniatures.Enumerator):
+    """Has a faster way than its masks, which allows everything and says how often it was asked."""
+
+    class Matcher(miniatures.LanguageMatcher):
+        asked = 0
+
+        def follow(self, tokens):
+            Hasty.Matcher.asked += 1
+            return len(tokens)
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+class TestConfirming:
+    GOOD, BAD = ids("2", "<eos>"), ids("9", "<eos>")
+
+    def test_looks_at_every_mask(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        assert confirm(service, [ord("1")] * 2, [self.GOOD, self.BAD]) == [True, False]
+        assert confirm(service, [ord("9")], [self.GOOD]) == [False]
+        assert confirm(service, [], []) == []
+
+    def test_finds_out_a_mask_that_forbids_what_is_consumed(self):
+        schema = {"const": 12, "x-forbidden": [["1", "2"]]}
+        service = standing(miniatures.MaskLies, schema)
+        assert confirm(service, [ord("1"), ids("12")[0]], [self.GOOD, ids("<eos>")]) == [
+            False,
+            True,
+        ]
+
+    def test_the_faster_way_decides_and_is_found_out_by_the_masks(self):
+        service = standing(Hasty, SCHEMA)
+        assert prove(service, [(ord("1"), 0, 0)], [self.BAD, self.GOOD], [[0, 1]]) == [0]
+        assert confirm(service, [ord("1")] * 2, [self.BAD, self.GOOD]) == [False, True]
+
+    def test_an_engine_that_is_not_trusted_is_held_to_its_masks(self):
+        service = standing(Hasty, SCHEMA)
+        ask(service, "compile", schema=json.dumps(SCHEMA), strict=True)
+        asked = Hasty.Matcher.asked
+        assert prove(service, [(ord("1"), 0, 0)], [self.BAD, self.GOOD], [[0, 1]]) == [1]
+        assert Hasty.Matcher.asked == asked
+        ask(service, "compile", schema=json.dumps(SCHEMA))
+        assert prove(service, [(ord("1"), 0, 0)], [self.BAD], [[0]]) == [0], (
+            "a matter of each schema"
+        )
+
+
+class TestRollingOut:
+    def roll(self, kind, schema, text, tokens, limit=20, key="key"):
+        service = standing(kind, schema, text)
+        arrays = {"tokens": np.array(tokens, dtype=np.int32)}
+        answer = ask(service, "roll_out", arrays, key=key, limit=limit).arrays
+        taken = wire.Ragged.from_arrays(answer, "taken").ints()
+        return [(ENDINGS[one], tail) for one, tail in zip(answer["endings"], taken, strict=True)]
+
+    def test_to_the_end(self):
+        rolled = self.roll(miniatures.Enumerator, {"enum": [12, 123]}, "1", ids("2", "23"))
+        assert rolled == [("complete", [EOS]), ("complete", [EOS])]
+
+    def test_from_the_end_itself(self):
+        assert self.roll(miniatures.Enumerator, {"const": 1}, "1", [EOS]) == [("complete", [])]
+
+    def test_from_a_token_that_is_refused(self):
+        tokens = [ord("9"), EOS, ord("2")]
+        assert self.roll(miniatures.Enumerator, {"const": 12}, "1", tokens) == [
+            ("mask_lies", []),
+            ("mask_lies", []),
+            ("complete", [EOS]),
+        ]
+
+    def test_into_a_dead_end(self):
+        schema = {"const": 123, "x-forbidden": [["12", "3"]]}
+        (ending, taken), other = self.roll(miniatures.ForbidsOne, schema, "1", ids("2", "23"))
+        assert (ending, taken) == ("dead_end", [])
+        assert other == ("complete", [EOS])
+
+    def test_over_a_lie(self):
+        schema = {"const": 123, "x-forbidden": [["12", "3"]]}
+        rolled = self.roll(miniatures.ConsumeLies, schema, "1", ids("2"))
+        assert rolled == [("mask_lies", ids("3"))]
+
+    def test_without_end(self):
+        schema = {"const": "a", "x-open": ['"']}
+        ((ending, taken),) = self.roll(miniatures.NeverEnds, schema, '"', ids("b"), limit=7)
+        assert ending == "too_long"
+        assert len(taken) == 7
+
+    def test_depends_on_the_key_and_the_token_alone(self):
+        schema = {"const": "a", "x-open": ['"']}
+        tokens = [*b"bcdefgh"]
+        alone = [self.roll(miniatures.NeverEnds, schema, '"', [one])[0] for one in tokens]
+        assert self.roll(miniatures.NeverEnds, schema, '"', tokens) == alone
+        assert self.roll(miniatures.NeverEnds, schema, '"', tokens[::-1]) == alone[::-1]
+        assert self.roll(miniatures.NeverEnds, schema, '"', tokens, key="other") != alone
+        assert len({tuple(taken) for _, taken in alone}) > 1
+
+    def test_every_token_taken_was_allowed(self):
+        service = standing(miniatures.Enumerator, SCHEMA)
+        tokens = token_ids(mask(service), VOCABULARY.size)
+        answer = ask(service, "roll_out", {"tokens": tokens}, key="k", limit=20).arrays
+        taken = wire.Ragged.from_arrays(answer, "taken").ints()
+        assert confirm(service, tokens.tolist(), taken) == [True] * len(tokens)
+
+
+def test_probing_whole_texts():
+    service = standing(miniatures.Enumerator, SCHEMA, "1")
+    texts = [ids("1", "23", "<eos>"), ids("1", "9", "<eos>"), ids("1", "2"), []]
+    answer = ask(service, "probe", wire.Ragged.of_ints(texts).arrays("texts"))
+    assert answer.arrays["allowed"].tolist() == [3, 1, 2, 0]

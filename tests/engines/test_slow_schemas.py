@@ -1,0 +1,104 @@
+"""Outcomes near the time limit of compilation are remembered, those far from it are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.engines.panel import Limits, Panel
+from harness.engines.slow_schemas import Recalled, SlowSchemas, default_directory
+from harness.engines.specs import EngineSpec
+from harness.workers.outcomes import Compiled, TimedOut
+from tests.inprocess import default_options
+from tests.miniatures import HangsOnCompile
+
+ENGINE = {"name": "toy", "version": "1", "options": {}, "packages": {"toy": "1"}}
+
+
+def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
+    return SlowSchemas(tmp_path, limit, vocabulary)
+
+
+def test_a_time_out_is_remembered(tmp_path):
+    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
+    assert slow(tmp_path).recall(ENGINE, "{}") == Recalled("timed_out")
+
+
+@pytest.mark.parametrize("printed", ["a warning\n\n", "10 %\r20 %\r\n", "\nübrig"])
+def test_what_was_printed_until_a_time_out_is_remembered_with_it(tmp_path, printed):
+    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0, printed)
+    assert slow(tmp_path).recall(ENGINE, "{}") == Recalled("timed_out", printed)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "recalled"),
+    [(1.9, None), (2.1, Recalled("compiled")), (9.9, Recalled("compiled"))],
+)
+def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, recalled):
+    slow(tmp_path).keep(ENGINE, "{}", "compiled", seconds)
+    assert slow(tmp_path).recall(ENGINE, "{}") == recalled
+
+
+@pytest.mark.parametrize("content", [b"", b"no such outcome\n", b"\xff\xfe"])
+def test_a_damaged_memory_is_no_memory(tmp_path, content):
+    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
+    (file,) = (one for one in tmp_path.rglob("*") if one.is_file())
+    file.write_bytes(content)
+    assert slow(tmp_path).recall(ENGINE, "{}") is None
+
+
+def test_what_compiled_before_is_given_more_time():
+    memory = SlowSchemas(None, 10.0, "v")  # type: ignore[arg-type]
+    assert memory.limit(Recalled("compiled")) > memory.limit(None) == 10.0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"engine": {**ENGINE, "version": "2"}},
+        {"engine": {**ENGINE, "options": {"fast": True}}},
+        {"schema": "true"},
+        {"limit": 11.0},
+        {"vocabulary": "w"},
+    ],
+)
+def test_nothing_else_is_taken_for_it(tmp_path, other):
+    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
+    asked = slow(tmp_path, other.get("limit", 10.0), other.get("vocabulary", "v"))
+    assert asked.recall(other.get("engine", ENGINE), other.get("schema", "{}")) is None
+
+
+def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    memory = slow(tmp_path / "file")
+    memory.keep(ENGINE, "{}", "timed_out", 10.0)
+    assert memory.recall(ENGINE, "{}") is None
+
+
+def test_the_directory_can_be_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("MASKCOURT_SLOW_SCHEMAS", str(tmp_path))
+    assert default_directory() == tmp_path
+    monkeypatch.delenv("MASKCOURT_SLOW_SCHEMAS")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert default_directory() == tmp_path / "cache" / "maskcourt" / "slow-schemas"
+
+
+def test_a_panel_tries_a_schema_that_timed_out_only_once(tmp_path, vocabulary, vocabulary_file):
+    spec = EngineSpec(
+        "hangs", "tests.miniatures:HangsOnCompile", default_options(HangsOnCompile), paths=(".",)
+    )
+    memory = SlowSchemas(tmp_path, 0.3, vocabulary.sha256)
+    limits = Limits(compile=0.3)
+    panel = Panel([spec], str(vocabulary_file), vocabulary.words, limits, memory)
+    try:
+        hanging = '{"const": 1, "x-crash": true}'
+        first = panel.compile(hanging)[0]
+        assert isinstance(first, TimedOut)
+        assert panel.output(0) == "this may take long\n"
+        assert panel.open() == {}
+        again = panel.compile(hanging)[0]
+        assert (again, panel.output(0)) == (first, "this may take long\n")
+        assert panel.output(0) == "", "it is told once"
+        assert panel.open() == {}, "the host was not asked, so it did not die again"
+        assert isinstance(panel.compile('{"const": 1}')[0], Compiled)
+    finally:
+        panel.close()

@@ -1,0 +1,334 @@
+"""Engine specs: what can be written, what it is called, and what to write instead."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.engines import listing
+from harness.engines.listing import listed_engines
+from harness.engines.specs import (
+    BUILT_IN,
+    DEFAULT,
+    EngineSpec,
+    known_engines,
+    parse_spec,
+    parse_specs,
+    split_specs,
+)
+from harness.errors import UsageError
+from harness.protocol import Option
+
+MINE = "tests.engines.test_specs:Mine"
+
+
+class Mine:
+    """An adapter with an option of every type; it runs nothing."""
+
+    DISTRIBUTION = "no-such-distribution"
+    OPTIONS = {  # noqa: RUF012 - as adapters have it
+        "depth": Option(3, "levels"),
+        "strict": Option(False, "close objects"),
+        "space": Option("", "between tokens"),
+        "speed": Option("fast", "how fast", ("fast", "slow")),
+    }
+
+    def compile(self, schema):
+        raise NotImplementedError
+
+
+class NoOptions:
+    def compile(self, schema):
+        raise NotImplementedError
+
+
+def refused(action, *words):
+    with pytest.raises(UsageError) as caught:
+        action()
+    text = str(caught.value)
+    assert all(word in text for word in words), text
+    assert "\n" not in text
+    return text
+
+
+@pytest.fixture
+def plug_ins(monkeypatch):
+    """Plug-ins by name, as an installed distribution would declare them."""
+    points = {}
+
+    def entry_points(*, group):
+        assert group == "maskcourt.engines"
+        return [EntryPoint(name, value, group) for name, value in points.items()]
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    return points
+
+
+class TestGrammar:
+    @pytest.mark.parametrize(
+        ("text", "name", "version", "given"),
+        [
+            ("xgrammar", "xgrammar", None, {}),
+            (" xgrammar ", "xgrammar", None, {}),
+            ("xgrammar[]", "xgrammar", None, {}),
+            ("xgrammar@0.1.32", "xgrammar@0.1.32", "0.1.32", {}),
+            ("xgrammar@1.0rc1+cpu", "xgrammar@1.0rc1+cpu", "1.0rc1+cpu", {}),
+            (MINE, MINE, None, {}),
+            (f"{MINE}[depth=5]", f"{MINE}[depth=5]", None, {"depth": 5}),
+            (f"{MINE}[depth=-1]", f"{MINE}[depth=-1]", None, {"depth": -1}),
+            (f"{MINE}[strict=TRUE]", f"{MINE}[strict=true]", None, {"strict": True}),
+            (f"{MINE}[space=]", f"{MINE}[space=]", None, {"space": ""}),
+            (f"{MINE}[space= ?]", f"{MINE}[space= ?]", None, {"space": " ?"}),
+            (f"{MINE}[space=a=b]", f"{MINE}[space=a=b]", None, {"space": "a=b"}),
+            (f"{MINE}[speed=slow]", f"{MINE}[speed=slow]", None, {"speed": "slow"}),
+            (f"{MINE}[ depth =5,]", f"{MINE}[depth=5]", None, {"depth": 5}),
+        ],
+    )
+    def test_what_can_be_written(self, text, name, version, given):
+        spec = parse_spec(text)
+        assert spec.name == name
+        assert spec.version == version
+        assert {key: spec.options[key] for key in given} == given
+        assert parse_spec(spec.name) == spec, "the name is a spec of the same engine"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"{MINE}@1.2[strict=true,depth=5]",
+            f"{MINE}[strict=true,depth=5]@1.2",
+            f"{MINE}[depth=5,strict=true]@1.2",
+            f"{MINE}[depth=5]@1.2[strict=true]",
+        ],
+    )
+    def test_the_order_of_its_parts_does_not_matter(self, text):
+        assert parse_spec(text).name == f"{MINE}@1.2[depth=5,strict=true]"
+
+    def test_options_are_filled_in_and_typed(self):
+        spec = parse_spec(f"{MINE}[depth=5]")
+        assert spec.options == {"depth": 5, "strict": False, "space": "", "speed": "fast"}
+        assert list(spec.options) == list(Mine.OPTIONS)
+
+    def test_an_at_sign_inside_an_option_is_no_version(self):
+        spec = parse_spec(f"{MINE}[space=@9]@1")
+        assert (spec.version, spec.options["space"]) == ("1", "@9")
+
+    def test_an_engine_is_started_by_this_interpreter(self):
+        spec = parse_spec("xgrammar")
+        assert spec == EngineSpec("xgrammar", BUILT_IN["xgrammar"], spec.options)
+        assert spec.interpreter == sys.executable
+        assert spec.paths == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[depth=5]",
+            "xgrammar@",
+            "xgrammar[",
+            "xgrammar]",
+            "xgrammar[a=[b]]",
+            "xgrammar 0.1",
+            "1xgrammar",
+            "a:b:c",
+            "a:",
+            ":B",
+            "xgrammar\n--evil",
+        ],
+    )
+    def test_what_cannot_be_read(self, text):
+        refused(lambda: parse_spec(text), "cannot be read", "NAME@VERSION")
+
+    @given(st.text(max_size=30))
+    def test_no_text_is_answered_with_anything_but_a_usage_error(self, text):
+        with contextlib.suppress(UsageError):
+            assert parse_spec(text.replace(":", ";")).reference in BUILT_IN.values()
+
+    @pytest.mark.parametrize("name", [*BUILT_IN])
+    def test_the_built_in_engines_can_be_configured(self, name):
+        assert parse_spec(name).options["config"] == "spec"
+        assert parse_spec(f"{name}[config=shipped]").options["config"] == "shipped"
+        refused(lambda: parse_spec(f"{name}[config=best]"), "'best' is not one of spec, shipped")
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("xgramar", ["unknown engine 'xgramar'", "did you mean 'xgrammar'?"]),
+            ("XGrammar", ["unknown engine 'XGrammar'", "did you mean 'xgrammar'?"]),
+            ("zzz", ["unknown engine 'zzz'", "known: ", "llguidance, outlines, xgrammar"]),
+            (f"{MINE}[dept=5]", ["unknown option 'dept'", "did you mean 'depth'?"]),
+            (f"{MINE}[qq=5]", ["unknown option 'qq'", "known: depth, space, speed, strict"]),
+            (f"{MINE}[depth]", ["option 'depth' has no value", "write depth=value"]),
+            (f"{MINE}[depth=many]", ["depth is a whole number, not 'many'"]),
+            (f"{MINE}[depth=1.5]", ["depth is a whole number, not '1.5'"]),
+            (f"{MINE}[depth=]", ["depth is a whole number, not ''"]),
+            (f"{MINE}[strict=yes]", ["strict is true or false, not 'yes'"]),
+            (f"{MINE}[speed=fat]", ["speed='fat' is not one of fast, slow"]),
+            (f"{MINE}[depth=1,depth=2]", ["sets 'depth' twice"]),
+            (f"{MINE}[depth=1][depth=1]", ["sets 'depth' twice"]),
+            (f"{MINE}@1@2", ["names two versions"]),
+            ("no.such.module:Thing", ["'no.such.module'", "cannot be imported"]),
+            ("tests.engines.test_specs:Mime", ["no 'Mime' there", "did you mean 'Mine'?"]),
+            ("tests.engines.test_specs:NoOptions", ["is no adapter", "it has no OPTIONS"]),
+            ("tests.engines.test_specs:MINE", ["is no adapter", "no compile and no OPTIONS"]),
+        ],
+    )
+    def test_are_named_with_what_to_write_instead(self, text, words):
+        refused(lambda: parse_spec(text), *words)
+
+    @pytest.mark.parametrize(
+        ("code", "words"),
+        [
+            ("import no_such_library", ["cannot be imported", "no_such_library"]),
+            ("1 / 0", ["ZeroDivisionError: division by zero", "python -c"]),
+            ("def broken(:", ["SyntaxError"]),
+            ("import sys; raise RuntimeError('one\\ntwo')", ["RuntimeError: one two"]),
+        ],
+    )
+    def test_in_the_users_own_module(self, tmp_path, monkeypatch, code, words):
+        (tmp_path / "my_adapter.py").write_text(code)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        monkeypatch.delitem(sys.modules, "my_adapter", raising=False)
+        refused(lambda: parse_spec("my_adapter:Engine"), "my_adapter", *words)
+
+
+class TestOwnAdapters:
+    def test_are_found_from_the_working_directory(self, tmp_path, monkeypatch):
+        (tmp_path / "my_engine.py").write_text(
+            "class Engine:\n    OPTIONS = {}\n    def compile(self, schema): ...\n"
+        )
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "path", [*sys.path])
+        spec = parse_spec("my_engine:Engine")
+        assert spec.reference == "my_engine:Engine"
+        assert spec.paths == (str(tmp_path),)
+        sys.modules.pop("my_engine")
+
+    def test_a_folder_there_does_not_hide_a_library(self, tmp_path, monkeypatch):
+        """The project's own ``datasets/`` beside the library of that name, for one."""
+        (tmp_path / "colorsys.py").write_text("raise RuntimeError('the wrong one')")
+        (tmp_path / "my_colours.py").write_text(
+            "import colorsys\nclass Engine:\n    OPTIONS = {}\n    compile = None\n"
+        )
+        program = "from harness.engines.specs import parse_spec; parse_spec('my_colours:Engine')"
+        root = Path(__file__).parents[2]
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", program],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+class TestLists:
+    @pytest.mark.parametrize(
+        ("text", "specs"),
+        [
+            ("a,b", ["a", "b"]),
+            (" a , b ,", ["a", "b"]),
+            ("a[x=1,y=2],b", ["a[x=1,y=2]", "b"]),
+            ("a[x=1,y=2]@3[z=4,w=5],b:C[d=e]", ["a[x=1,y=2]@3[z=4,w=5]", "b:C[d=e]"]),
+            ("", []),
+            (",,", []),
+        ],
+    )
+    def test_commas_separate_specs_outside_of_brackets(self, text, specs):
+        assert split_specs(text) == specs
+
+    def test_keep_their_order(self):
+        specs = parse_specs([f"{MINE}[depth=1],{MINE}", f"{MINE}[depth=2]"])
+        assert [spec.name for spec in specs] == [f"{MINE}[depth=1]", MINE, f"{MINE}[depth=2]"]
+
+    def test_name_no_engine_twice(self):
+        refused(lambda: parse_specs([f"{MINE}, {MINE}"]), f"{MINE!r} is named twice")
+        both = f"{MINE}[strict=true,depth=1]", f"{MINE}[depth=1,strict=true]"
+        refused(lambda: parse_specs(both), "is named twice")
+
+    @pytest.mark.parametrize("texts", [[], [""], [",", " "]])
+    def test_name_some_engine(self, texts):
+        refused(lambda: parse_specs(texts), "no engine is named", "--engines xgrammar,llguidance")
+
+    def test_the_default_engines_exist(self):
+        assert [spec.name for spec in parse_specs(DEFAULT)] == list(DEFAULT)
+
+
+class TestPlugIns:
+    def test_can_be_named_like_any_other(self, plug_ins):
+        plug_ins["mine"] = MINE
+        assert parse_spec("mine[depth=9]").reference == MINE
+        assert parse_spec("mine[depth=9]").name == "mine[depth=9]"
+        assert parse_spec("mine").paths == ()
+        refused(lambda: parse_spec("mime"), "did you mean 'mine'?")
+
+    def test_cannot_take_the_place_of_a_built_in_engine(self, plug_ins):
+        plug_ins["xgrammar"] = MINE
+        assert known_engines()["xgrammar"] == BUILT_IN["xgrammar"]
+
+    def test_may_declare_extras(self, plug_ins):
+        plug_ins["mine"] = f"{MINE} [fast]"
+        assert known_engines()["mine"] == MINE
+
+    def test_are_listed_with_the_built_in_ones(self, plug_ins):
+        plug_ins["aaa"] = MINE
+        listed = listed_engines()
+        assert list(listed) == ["aaa", "llguidance", "outlines", "xgrammar"]
+        assert listed["aaa"] == {
+            "adapter": MINE,
+            "distribution": "no-such-distribution",
+            "installed": None,
+            "options": {
+                "depth": {"default": 3, "choices": None, "help": "levels"},
+                "strict": {"default": False, "choices": None, "help": "close objects"},
+                "space": {"default": "", "choices": None, "help": "between tokens"},
+                "speed": {"default": "fast", "choices": ("fast", "slow"), "help": "how fast"},
+            },
+        }
+
+    def test_that_are_broken_are_named(self, plug_ins):
+        plug_ins["mine"] = "tests.no_such_module:Engine"
+        refused(lambda: parse_spec("mine"), "tests.no_such_module")
+
+
+def test_installed_versions_are_listed(monkeypatch):
+    versions = {"llguidance": "1.2.3"}
+
+    def version(distribution):
+        if distribution not in versions:
+            raise importlib.metadata.PackageNotFoundError(distribution)
+        return versions[distribution]
+
+    monkeypatch.setattr(listing.importlib.metadata, "version", version)
+    listed = listed_engines()
+    assert listed["llguidance"]["installed"] == "1.2.3"
+    assert listed["xgrammar"]["installed"] is None
+
+
+def test_no_engine_is_imported_to_be_listed_or_named():
+    program = (
+        "import sys\n"
+        "from harness.engines.listing import listed_engines\n"
+        "from harness.engines.specs import DEFAULT, parse_specs\n"
+        "listed_engines(); parse_specs(DEFAULT)\n"
+        "print(sorted({'torch', 'xgrammar', 'llguidance', 'outlines_core'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,287 @@
+"""Whole runs in processes of their own: killed, interrupted, gone on with, on one lane or two."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.report.tally import summary
+from tests.command import (
+    begun,
+    descendants,
+    ignores_interrupts,
+    is_gone,
+    lanes,
+    maskcourt,
+    until,
+    until_quiet,
+)
+
+ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:ForbidsOne"
+CASES = 7
+GATES = (2, 5)
+"""The cases at which `Gated` waits."""
+
+UNHELD = [f"{number:06d}" for number in range(max(GATES)) if number not in GATES]
+"""The parts that one lane stores, which has two schemas in hand: it walks on while one waits."""
+
+SAME = ("cases", "engines", "positions", "disputes", "completions", "verdicts")
+"""The tables that do not depend on how long something took."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What the runs of these tests have in common.
+
+    Attributes:
+        root: A directory of their own; `cases`, `vocabulary` and the gates are in it.
+        finished: A run that nothing disturbed, on one lane.
+        printed: The JSON object that it printed.
+    """
+
+    root: Path
+    finished: Path
+    printed: str
+
+    def arguments(self, out: Path, lanes: int = 1) -> list[object]:
+        return arguments(self.root, out, lanes)
+
+    def gate(self, number: int) -> Path:
+        return self.root / f"gate-{number}"
+
+    def waiting(self, number: int) -> int:
+        """How many engines have come to a gate so far."""
+        return len(list(self.root.glob(f"gate-{number}.*")))
+
+    def open_gates(self) -> None:
+        for number in GATES:
+            self.gate(number).touch()
+
+    def close_gates(self) -> None:
+        for file in self.root.glob("gate-*"):
+            file.unlink()
+
+
+def arguments(root: Path, out: Path, count: int) -> list[object]:
+    data = ("--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary")
+    return ["bench", "-e", ENGINES, *data, "--cap", "none", "--out", out, "--lanes", count]
+
+
+def write_cases(root: Path) -> None:
+    with (root / "own.jsonl").open("w") as stream:
+        for number in range(CASES):
+            schema = {
+                "enum": ["ab", "cab", number],
+                "x-extra": ['"ax"', f'"{number}"'],
+                "x-forbidden": [['"', "a"], ['"a', 'b"']],
+            }
+            if number in GATES:
+                schema["x-gate"] = str(root / f"gate-{number}")
+            line = {"id": f"case-{number}", "schema": schema, "valid": ["ab"]}
+            stream.write(json.dumps(line) + "\n")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    root = tmp_path_factory.mktemp("bench")
+    byte_vocabulary([b'"a', b"ab", b'b"']).save(root / "vocabulary")
+    write_cases(root)
+    for number in GATES:
+        (root / f"gate-{number}").touch()
+    done = maskcourt(*arguments(root, root / "finished", 1), "--json")
+    assert done.returncode == 0, done.stderr
+    return Bench(root, root / "finished", done.stdout)
+
+
+@pytest.fixture
+def bench(undisturbed):
+    """The same, its gates closed."""
+    undisturbed.close_gates()
+    return undisturbed
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    return {table: (run / f"{table}.parquet").read_bytes() for table in SAME}
+
+
+def parts(run: Path) -> list[str]:
+    return sorted(part.name for part in run.glob("parts/[0-9]*"))
+
+
+def kill(process) -> None:
+    """End a run as the system does when it has no more memory: at once, and it alone."""
+    below = descendants(process.pid)
+    process.kill()
+    process.wait()
+    until(lambda: all(map(is_gone, below)))
+
+
+class TestKilled:
+    def test_at_several_moments_it_goes_on_to_the_same_result(self, bench, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        moments = [
+            lambda: log.stat().st_size > 0,
+            (out / "run.json").exists,
+            lambda: bench.waiting(2),
+            lambda: parts(out) == UNHELD,
+        ]
+        for moment in moments:
+            with begun(bench.arguments(out), log) as process:
+                until(moment, process)
+                kill(process)
+        bench.gate(2).touch()
+        with begun(bench.arguments(out, lanes=2), log) as process:
+            until(lambda: parts(out) == [f"{n:06d}" for n in range(CASES) if n != 5], process)
+            kill(process)
+        bench.gate(5).touch()
+        done = maskcourt(*bench.arguments(out))
+        assert done.returncode == 0, done.stderr
+        assert "6 of 7 cases are there already" in done.stderr
+        assert contents(out) == contents(bench.finished)
+        assert not list(out.glob("parts")) + list(out.glob("*.tmp"))
+
+    def test_an_unfinished_run_can_be_read_and_not_written_by_another(self, bench, tmp_path):
+        out = tmp_path / "run"
+        with begun(bench.arguments(out), tmp_path / "log") as process:
+            until(lambda: bench.waiting(2) and parts(out) == UNHELD, process)
+            tally = maskcourt("tally", out, "--json")
+            second = maskcourt(*bench.arguments(out))
+        counts = json.loads(tally.stdout)
+        assert (counts["finished"], counts["cases"], counts["seconds"]) == (
+            False,
+            len(UNHELD),
+            None,
+        )
+        assert (second.returncode, second.stdout) == (2, "")
+        last = second.stderr.splitlines()[-1]
+        assert last.startswith(f"maskcourt: another process writes to {out}")
+
+
+class TestLanes:
+    def test_two_give_what_one_gives(self, bench, tmp_path):
+        bench.open_gates()
+        done = maskcourt(*bench.arguments(tmp_path / "run", lanes=2))
+        assert done.returncode == 0, done.stderr
+        assert contents(tmp_path / "run") == contents(bench.finished)
+
+    def test_one_that_dies_is_replaced_and_nothing_is_lost(self, bench, tmp_path):
+        out = tmp_path / "run"
+        with begun(bench.arguments(out), tmp_path / "log") as process:
+            until(lambda: bench.waiting(2), process)
+            (lane,) = lanes(process.pid)
+            below = descendants(lane)
+            os.kill(lane, signal.SIGKILL)
+            until(lambda: all(map(is_gone, below)), process)
+            bench.open_gates()
+            assert process.wait() == 0, (tmp_path / "log").read_text()
+        assert contents(out) == contents(bench.finished)
+
+    @pytest.mark.parametrize("wait", [lambda lane: None, until_quiet])
+    def test_one_that_dies_behind_a_case_is_replaced(self, bench, tmp_path, wait):
+        """The main process stands still meanwhile: it hears of the case, or not, and the death."""
+        out = tmp_path / "run"
+        with begun(bench.arguments(out), tmp_path / "log") as process:
+            until(lambda: bench.waiting(2) and bench.waiting(5), process)
+            (lane,) = lanes(process.pid)
+            process.send_signal(signal.SIGSTOP)
+            bench.open_gates()
+            until(lambda: len(parts(out)) > len(UNHELD))
+            wait(lane)
+            os.kill(lane, signal.SIGKILL)
+            until(lambda: is_gone(lane))
+            process.send_signal(signal.SIGCONT)
+            assert process.wait() == 0, (tmp_path / "log").read_text()
+        assert contents(out) == contents(bench.finished)
+
+    def test_a_case_that_takes_down_three_is_stored_as_that(self, bench, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        bench.gate(5).touch()
+        with begun([*bench.arguments(out), "--json"], log) as process:
+            for times in (1, 2, 3):
+                until(lambda times=times: bench.waiting(2) == times, process)
+                (lane,) = lanes(process.pid)
+                os.kill(lane, signal.SIGKILL)
+            assert process.wait() == 0, log.read_text()
+        printed = log.read_text()
+        counts = json.loads(printed[printed.index("{\n") :])
+        assert (counts["cases"], counts["walked"], counts["harness_errors"]) == (7, 6, 1)
+        assert counts["engines"]["tests.planted:Gated"]["compile"]["crashed"] == 0
+
+
+class TestInterrupted:
+    @pytest.mark.parametrize("moment", ["starting", "working"])
+    def test_it_says_so_keeps_what_is_there_and_leaves_nothing_behind(
+        self, bench, tmp_path, moment
+    ):
+        out, log, scratch = tmp_path / "run", tmp_path / "log", tmp_path / "scratch"
+        scratch.mkdir()
+        stored = [] if moment == "starting" else [*UNHELD, "000006"]
+        with begun(bench.arguments(out, lanes=2), log, {"TMPDIR": str(scratch)}) as process:
+            if moment == "starting":
+                until(lambda: len(lanes(process.pid)) == 2, process)
+                assert all(map(ignores_interrupts, lanes(process.pid)))
+            else:
+                until(lambda: parts(out) == stored, process)
+            below = descendants(process.pid)
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait() == 130
+        until(lambda: all(map(is_gone, below)))
+        assert log.read_text().split("\n", 1)[1].strip() == (
+            "maskcourt: interrupted; finished cases are kept, the same command goes on"
+        )
+        assert not list(scratch.iterdir())
+        assert parts(out) == stored
+        bench.open_gates()
+        again = maskcourt(*bench.arguments(out))
+        assert again.returncode == 0, again.stderr
+        assert contents(out) == contents(bench.finished)
+
+
+class TestFinished:
+    def test_started_again_prints_the_same_and_changes_nothing(self, bench):
+        before = {file: file.read_bytes() for file in bench.finished.iterdir()}
+        again = maskcourt(*bench.arguments(bench.finished), "--json")
+        assert again.returncode == 0, again.stderr
+        assert again.stdout == bench.printed
+        assert {file: file.read_bytes() for file in bench.finished.iterdir()} == before
+
+    def test_the_same_request_without_a_directory_finds_its_run(self, bench, tmp_path):
+        bench.open_gates()
+        data = bench.arguments(Path("unused"))
+        data[data.index("--out") : data.index("--out") + 2] = []
+        shutil.copytree("tests", tmp_path / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        runs = [maskcourt(*data, "--json", cwd=tmp_path) for _ in range(2)]
+        assert [run.returncode for run in runs] == [0, 0], runs[0].stderr
+        assert runs[0].stdout == runs[1].stdout
+        assert len(list((tmp_path / "runs").iterdir())) == 1
+
+    def test_json_is_one_documented_object(self, bench):
+        counts = json.loads(bench.printed)
+        documented = set(re.findall(r"``(\w+)``", summary.__doc__))
+        assert counts.keys() - documented == {"run"}
+        for engine in counts["engines"].values():
+            assert engine.keys() <= documented
+
+    @pytest.mark.parametrize(
+        ("kind", "status"), [("false_acceptances", 1), ("false_rejections", 1), (None, 0)]
+    )
+    def test_a_finding_fails_where_it_was_asked_for(self, bench, kind, status):
+        options = ("--fail-on", kind) if kind else ()
+        assert maskcourt("tally", bench.finished, *options).returncode == status
+
+    def test_no_finding_does_not_fail(self, bench, tmp_path):
+        bench.open_gates()
+        only = ("--id", "case-0", "--out", tmp_path / "run", "--fail-on", "false_acceptances")
+        honest = ("-e", "tests.miniatures:Enumerator,tests.miniatures:ForbidsOne")
+        data = ("--cases", bench.root / "own.jsonl", "--vocabulary", bench.root / "vocabulary")
+        assert maskcourt("bench", *honest, *data, *only).returncode == 0
+        only = (*only[:-1], "false_rejections")
+        assert maskcourt("bench", *honest, *data, *only).returncode == 1

@@ -1,0 +1,272 @@
+"""The cluster manifests say what Ray and KubeRay understand, and run no usage statistics.
+
+They were not run on a cloud: these tests are all that is known of them. The schema of the Kubernetes
+manifest is written by hand, for the parts that are used, from the Go types that the custom resource
+definition is generated from (ray-project/kuberay, `ray-operator/apis/ray/v1/raycluster_types.go`) and
+the Kubernetes API reference of `PodTemplateSpec`. An API server refuses unknown fields when asked to
+validate strictly, as kubectl asks it to; hence `additionalProperties: false` throughout.
+"""
+
+import copy
+import importlib.util
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+yaml = pytest.importorskip("yaml")
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "docs" / "deploy"
+
+
+def record(required: dict, **optional) -> dict:
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def listed(items: dict) -> dict:
+    return {"type": "array", "items": items}
+
+
+def mapping(values: dict) -> dict:
+    return {"type": "object", "additionalProperties": values}
+
+
+TEXT = {"type": "string", "minLength": 1}
+COUNT = {"type": "integer", "minimum": 0}
+NAME = {"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
+QUANTITY = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?(m|k|[KMGTPE]i?)?$"}
+RESOURCES = record({}, requests=mapping(QUANTITY), limits=mapping(QUANTITY))
+METADATA = record({}, name=NAME, namespace=NAME, labels=mapping(TEXT), annotations=mapping(TEXT))
+CONTAINER = record(
+    {"name": NAME},
+    image=TEXT,
+    command=listed(TEXT),
+    args=listed(TEXT),
+    env=listed(record({"name": TEXT}, value={"type": "string"})),
+    resources=RESOURCES,
+    ports=listed(record({"containerPort": COUNT}, name={**NAME, "maxLength": 15})),
+    volumeMounts=listed(record({"name": NAME, "mountPath": TEXT}, readOnly={"type": "boolean"})),
+)
+VOLUME = {
+    **record(
+        {"name": NAME},
+        persistentVolumeClaim=record({"claimName": NAME}, readOnly={"type": "boolean"}),
+        emptyDir=record({}, medium={"enum": ["", "Memory"]}, sizeLimit=QUANTITY),
+    ),
+    "minProperties": 2,
+    "maxProperties": 2,
+}
+POD = record(
+    {"spec": record({"containers": listed(CONTAINER)}, volumes=listed(VOLUME))}, metadata=METADATA
+)
+START = mapping({"type": "string"})
+HEAD = record(
+    {"template": POD, "rayStartParams": START},
+    serviceType={"enum": ["ClusterIP", "NodePort", "LoadBalancer"]},
+    enableIngress={"type": "boolean"},
+)
+WORKERS = record(
+    {
+        "groupName": NAME,
+        "minReplicas": COUNT,
+        "maxReplicas": COUNT,
+        "rayStartParams": START,
+        "template": POD,
+    },
+    replicas=COUNT,
+    numOfHosts={"type": "integer", "minimum": 1},
+    idleTimeoutSeconds=COUNT,
+)
+RAY_CLUSTER = record(
+    {
+        "apiVersion": {"const": "ray.io/v1"},
+        "kind": {"const": "RayCluster"},
+        "metadata": {**METADATA, "required": ["name"]},
+        "spec": record(
+            {"headGroupSpec": HEAD},
+            workerGroupSpecs=listed(WORKERS),
+            rayVersion=TEXT,
+            authOptions=record({}, mode={"enum": ["disabled", "token"]}, secretName=NAME),
+            enableInTreeAutoscaling={"type": "boolean"},
+            suspend={"type": "boolean"},
+        ),
+    }
+)
+CLAIM = record(
+    {
+        "apiVersion": {"const": "v1"},
+        "kind": {"const": "PersistentVolumeClaim"},
+        "metadata": {**METADATA, "required": ["name"]},
+        "spec": record(
+            {
+                "accessModes": listed(
+                    {"enum": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]}
+                ),
+                "resources": RESOURCES,
+            },
+            storageClassName=TEXT,
+        ),
+    }
+)
+
+
+def valid(instance, schema) -> bool:
+    return jsonschema.Draft7Validator(schema).is_valid(instance)
+
+
+@pytest.fixture(scope="module")
+def machines():
+    return yaml.safe_load((DEPLOY / "ray-cluster.yaml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def kubernetes():
+    documents = yaml.safe_load_all((DEPLOY / "raycluster-kubernetes.yaml").read_text("utf-8"))
+    return {document["kind"]: document for document in documents}
+
+
+@pytest.fixture(scope="module")
+def cluster(kubernetes):
+    return kubernetes["RayCluster"]
+
+
+@pytest.fixture(scope="module")
+def ray_schema():
+    found = importlib.util.find_spec("ray")
+    if found is None or found.origin is None:
+        pytest.skip("Ray is not installed")
+    file = Path(found.origin).parent / "autoscaler" / "ray-schema.json"
+    return json.loads(file.read_text("utf-8"))
+
+
+def pods(cluster) -> list[dict]:
+    spec = cluster["spec"]
+    return [spec["headGroupSpec"], *spec["workerGroupSpecs"]]
+
+
+class TestMachines:
+    def test_rays_own_schema_accepts_it(self, machines, ray_schema):
+        jsonschema.Draft7Validator.check_schema(ray_schema)
+        jsonschema.Draft7Validator(ray_schema).validate(machines)
+
+    def test_rays_own_schema_would_notice_a_misspelt_key(self, machines, ray_schema):
+        wrong = copy.deepcopy(machines)
+        wrong["available_node_types"]["lanes"]["min_worker"] = 2
+        assert not valid(wrong, ray_schema)
+
+    def test_every_ray_process_starts_without_usage_statistics(self, machines):
+        starts = [
+            command
+            for key in ("head_start_ray_commands", "worker_start_ray_commands")
+            for command in machines[key]
+            if "ray start" in command
+        ]
+        assert len(starts) == 2
+        for command in starts:
+            assert "RAY_USAGE_STATS_ENABLED=0 ray start" in command
+            assert "--disable-usage-stats" in command
+
+    def test_nobody_reaches_the_dashboard_from_elsewhere_or_without_the_token(self, machines):
+        head, worker = (
+            machines["head_start_ray_commands"][-1],
+            machines["worker_start_ray_commands"][-1],
+        )
+        assert "--dashboard-host=127.0.0.1" in head
+        assert all("RAY_AUTH_MODE=token" in command for command in (head, worker))
+        assert "/home/ray/.ray/auth_token" in machines["file_mounts"]
+
+    def test_no_lane_runs_beside_the_driver(self, machines):
+        assert machines["available_node_types"][machines["head_node_type"]]["resources"]["CPU"] == 0
+
+    def test_a_machine_has_4_gib_for_each_lane(self, machines):
+        resources = machines["available_node_types"]["lanes"]["resources"]
+        assert resources["memory"] >= resources["CPU"] * (4 << 30)
+
+
+class TestKubernetes:
+    def test_the_cluster_has_the_fields_of_its_definition(self, cluster):
+        jsonschema.Draft7Validator(RAY_CLUSTER).validate(cluster)
+
+    def test_the_claim_has_the_fields_of_its_definition(self, kubernetes):
+        jsonschema.Draft7Validator(CLAIM).validate(kubernetes["PersistentVolumeClaim"])
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            ("spec", "workerGroupSpecs", 0, "groupName"),
+            ("spec", "workerGroupSpecs", 0, "minReplicas"),
+            ("spec", "headGroupSpec", "template"),
+            ("spec", "headGroupSpec", "template", "spec", "containers", 0, "name"),
+        ],
+    )
+    def test_a_missing_field_would_be_noticed(self, cluster, path):
+        wrong = copy.deepcopy(cluster)
+        place = wrong
+        for key in path[:-1]:
+            place = place[key]
+        del place[path[-1]]
+        assert not valid(wrong, RAY_CLUSTER)
+
+    def test_parameters_of_ray_start_are_text(self, cluster):
+        wrong = copy.deepcopy(cluster)
+        wrong["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] = 0
+        assert not valid(wrong, RAY_CLUSTER)
+
+    def test_every_container_runs_without_usage_statistics(self, cluster):
+        for group in pods(cluster):
+            assert group["rayStartParams"]["disable-usage-stats"] == "true"
+            for container in group["template"]["spec"]["containers"]:
+                assert {"name": "RAY_USAGE_STATS_ENABLED", "value": "0"} in container["env"]
+
+    def test_all_pods_see_the_run_directory(self, kubernetes, cluster):
+        claim = kubernetes["PersistentVolumeClaim"]
+        assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+        for group in pods(cluster):
+            spec = group["template"]["spec"]
+            volumes = {volume["name"]: volume for volume in spec["volumes"]}
+            assert (
+                volumes["runs"]["persistentVolumeClaim"]["claimName"] == claim["metadata"]["name"]
+            )
+            for container in spec["containers"]:
+                mounted = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+                assert mounted.keys() == volumes.keys()
+                assert mounted["runs"] == "/mnt/runs"
+
+    def test_no_lane_runs_beside_the_driver(self, cluster):
+        assert cluster["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] == "0"
+
+    def test_the_dashboard_asks_for_a_token_and_is_not_open_to_the_world(self, cluster):
+        assert cluster["spec"]["authOptions"]["mode"] == "token"
+        assert cluster["spec"]["headGroupSpec"]["serviceType"] == "ClusterIP"
+
+    def test_a_pod_has_4_gib_for_each_lane(self, cluster):
+        (lanes,) = cluster["spec"]["workerGroupSpecs"]
+        limits = lanes["template"]["spec"]["containers"][0]["resources"]["limits"]
+        assert int(limits["memory"].removesuffix("Gi")) >= 4 * int(limits["cpu"])
+
+
+class TestBoth:
+    def test_they_name_one_version_of_ray_that_the_extra_allows(self, machines, cluster):
+        from packaging.requirements import Requirement
+
+        version = cluster["spec"]["rayVersion"]
+        assert f"ray:{version}-" in machines["docker"]["image"]
+        for group in pods(cluster):
+            for container in group["template"]["spec"]["containers"]:
+                assert container["image"].endswith(f":{version}")
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        extra = map(Requirement, project["optional-dependencies"]["sweep"])
+        (ray,) = (one for one in extra if one.name == "ray")
+        assert ray.specifier.contains(version)
+
+    def test_the_page_says_that_they_were_not_run(self):
+        page = (DEPLOY / "README.md").read_text("utf-8")
+        assert "not been run on a cloud" in page

@@ -1,0 +1,110 @@
+"""Directories that many hold: filled once, removed by the last, and behind the dead."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from harness.errors import MaskcourtError
+from harness.execution.sweep import shared_directory as module
+from harness.execution.sweep.shared_directory import Held, base_directory, held, sweep_up
+
+HOLDER = (
+    "import sys\n"
+    "from pathlib import Path\n"
+    "from harness.execution.sweep.shared_directory import Held\n"
+    "one = Held(sys.argv[2], Path(sys.argv[1]))\n"
+    "one.filled(lambda path: (path / 'file').write_text('theirs'))\n"
+    "print('held', flush=True)\n"
+    "sys.stdin.read()\n"
+)
+
+
+@pytest.fixture
+def other(tmp_path):
+    """Another process that holds ``shared`` in `tmp_path`."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path, "shared"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def names(path):
+    return sorted(one.name for one in path.iterdir())
+
+
+def test_it_is_filled_by_the_first_and_removed_by_the_last(tmp_path):
+    fills = []
+    first, second = Held("shared", tmp_path), Held("shared", tmp_path)
+
+    def fill(path):
+        fills.append(path)
+        (path / "file").write_text("once")
+
+    threads = [threading.Thread(target=one.filled, args=(fill,)) for one in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert fills == [tmp_path / "shared"]
+    first.release()
+    assert (second.path / "file").read_text() == "once"
+    second.release()
+    assert names(tmp_path) == []
+
+
+def test_what_failed_to_be_filled_is_filled_by_the_next(tmp_path):
+    one = Held("shared", tmp_path)
+
+    def fail(path):
+        raise OSError("no room")
+
+    with pytest.raises(OSError, match="no room"):
+        one.filled(fail)
+    assert (one.filled(lambda path: (path / "file").touch()) / "file").exists()
+
+
+def test_what_another_process_holds_stays(tmp_path, other):
+    mine = Held("shared", tmp_path)
+    mine.release()
+    sweep_up(tmp_path)
+    assert (tmp_path / "shared" / "file").read_text() == "theirs"
+
+
+def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, other):
+    other.kill()
+    other.wait()
+    one = Held("mine", tmp_path)
+    assert names(tmp_path) == ["mine", "mine.lock"]
+    one.release()
+
+
+def test_another_name_is_another_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "base_directory", lambda: tmp_path)
+    with held("a") as a, held("b") as b:
+        assert a != b
+    assert names(tmp_path) == []
+
+
+class TestBase:
+    def test_it_is_short_and_only_for_its_user(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+        base = base_directory()
+        assert base.stat().st_mode & 0o777 == 0o700
+        assert len(str(base)) <= module.LONGEST_BASE + 20
+
+    def test_somebody_else_s_is_not_used(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+        monkeypatch.setattr(module, "LONGEST_BASE", 1000)
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / f"maskcourt-{module.os.geteuid()}").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(MaskcourtError, match="belongs to somebody else"):
+            base_directory()

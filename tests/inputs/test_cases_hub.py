@@ -1,0 +1,79 @@
+"""JSONSchemaBench through the Hugging Face library, which is played by a stand-in."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from harness.errors import InputError, UsageError
+from harness.inputs.case_hub import DATASET, REVISION
+from harness.inputs.cases import open_cases, select
+
+ROWS = {
+    ("Github_easy", "train"): [("Github_easy---o1", '{"type": "object"}')],
+    ("Github_easy", "val"): [
+        ("Github_easy---o2", "{}"),
+        ("Github_easy---o1", '{"type": "object"}'),
+    ],
+    ("Snowplow", "val"): [("sp_9_Normalized.json", '{"type":"array"}')],
+}
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """A stand-in for the library, whose rows may be changed."""
+    rows = dict(ROWS)
+
+    def load_dataset(name, config, *, split, revision):
+        assert (name, revision) == (DATASET, REVISION)
+        return [
+            {"unique_id": id_, "json_schema": schema}
+            for id_, schema in rows.get((config, split), [])
+        ]
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    return rows
+
+
+def test_all_splits_make_one_collection_of_schemas(hub):
+    cases = open_cases("jsonschemabench")
+    assert select(cases).families == {"Github_easy": 2, "Snowplow": 1}
+    first = next(iter(cases))
+    assert (first.id, first.schema, first.valid) == ("Github_easy---o1", '{"type": "object"}', ())
+    assert not cases.own
+
+
+def test_ids_are_those_of_maskbench(hub):
+    assert "Snowplow---sp_9_Normalized" in open_cases("jsonschemabench:val").index
+
+
+def test_a_split_is_a_collection_of_its_own(hub):
+    assert list(open_cases("jsonschemabench:train").index) == ["Github_easy---o1"]
+    assert open_cases("jsonschemabench:train").sha256 != open_cases("jsonschemabench:val").sha256
+
+
+def test_two_schemas_under_one_id_are_refused(hub):
+    hub["Snowplow", "test"] = [("Snowplow---sp_9_Normalized", "true")]
+    with pytest.raises(InputError, match="two schemas have the id 'Snowplow---sp_9_Normalized'"):
+        open_cases("jsonschemabench")
+
+
+def test_there_is_nothing_to_walk(hub):
+    with pytest.raises(UsageError, match="has a valid instance"):
+        select(open_cases("jsonschemabench"), with_valid=True)
+
+
+@pytest.mark.parametrize("found", [None, ModuleType("datasets")], ids=["nothing", "plain folder"])
+def test_without_the_library_the_error_says_how_to_get_it(monkeypatch, found):
+    monkeypatch.setitem(sys.modules, "datasets", found)
+    with pytest.raises(InputError, match=r"pip install 'maskcourt\[datasets\]'"):
+        open_cases("jsonschemabench")
+
+
+def test_what_the_library_says_when_offline_is_passed_on(monkeypatch):
+    def load_dataset(*args, **options):
+        raise ConnectionError("no route to the hub")
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    with pytest.raises(InputError, match="no route to the hub"):
+        open_cases("jsonschemabench")

@@ -1,0 +1,331 @@
+"""MaskBench out of archives and directories, right, damaged and hostile."""
+
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.inputs import case_archives
+from harness.inputs.case_archives import content_sha256
+from harness.inputs.case_maskbench import data_sha256, family_of
+from harness.inputs.cases import open_cases, select
+from harness.inputs.download import MASKBENCH
+
+ROOT = "jsonschemabench-0123abc/maskbench/data/"
+KINDS = ["tar.gz", "tgz", "tar.xz", "zip", "directory", "flat directory"]
+
+
+def file(*tests, schema='{"type": "object"}', extra=""):
+    """The text of a MaskBench file with the given (valid, data) tests."""
+    listed = [{"description": "", "valid": valid, "data": data} for valid, data in tests]
+    return f'{{"description": "", "meta": {{}}, {extra} "schema": {schema}, "tests": {json.dumps(listed)}}}'.encode()
+
+
+FILES = {
+    "JME_0.json": file((True, 1), (False, "é"), schema='{ "x": 1.0e2 }'),
+    "Github_easy---o2.json": file(),
+    "Github_easy---o1-b.json": file((False, None)),
+    "Github_easy---o1.json": file((True, {"a": [1.0]})),
+}
+
+
+def tar(path, files, mode):
+    """A tar archive; a file whose content is a TarInfo is written as that alone."""
+    with tarfile.open(path, mode) as archive:
+        for name, content in files.items():
+            if isinstance(content, tarfile.TarInfo):
+                content.name = name
+                archive.addfile(content)
+            else:
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def pack(folder, kind, files=FILES, root=ROOT):
+    """The files, below `root`, packed as `kind`, in the order given."""
+    inside = {root + name: content for name, content in files.items()}
+    inside[root.partition("/")[0] + "/README.md"] = b"not data"
+    path = folder / f"packed.{kind}"
+    if kind in ("tar.gz", "tgz"):
+        return tar(path, inside, "w:gz")
+    if kind == "tar.xz":
+        return tar(path, inside, "w:xz")
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in inside.items():
+                archive.writestr(name, content)
+        return path
+    for name, content in (files if kind == "flat directory" else inside).items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_package_gives_the_same_cases(tmp_path, kind):
+    cases = open_cases(f"maskbench:{pack(tmp_path, kind)}")
+    read = list(cases)
+    assert [case.id for case in read] == [
+        "Github_easy---o1",
+        "Github_easy---o1-b",
+        "Github_easy---o2",
+        "JME_0",
+    ]
+    assert select(cases).families == {"Github_easy": 3, "JME": 1}
+    assert not cases.own
+    jme = read[-1]
+    assert jme.schema == '{ "x": 1.0e2 }'
+    assert [one.text for one in jme.valid] == [b"1"]
+    assert [one.text for one in jme.invalid] == ['"é"'.encode()]
+    assert read[0].valid[0].text == b'{"a": [1.0]}'
+    assert jme.source.startswith("packed.")
+    assert jme.source.endswith("JME_0.json")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_digest_of_the_data_does_not_depend_on_the_package(tmp_path, kind):
+    assert data_sha256(pack(tmp_path, kind)) == content_sha256(FILES)
+
+
+def test_the_digest_of_the_source_is_that_of_its_file_or_of_its_contents(tmp_path):
+    archive = pack(tmp_path, "tar.gz")
+    assert (
+        open_cases(f"maskbench:{archive}").sha256
+        == hashlib.sha256(archive.read_bytes()).hexdigest()
+    )
+    assert open_cases(f"maskbench:{pack(tmp_path, 'directory')}").sha256 == content_sha256(FILES)
+
+
+def test_the_digest_of_contents_sees_names_and_contents():
+    digests = {
+        content_sha256({"a": b"1", "b": b"2"}),
+        content_sha256({"a": b"2", "b": b"1"}),
+        content_sha256({"a": b"1"}),
+        content_sha256({"ab": b"1", "": b"2"}),
+    }
+    assert len(digests) == 4
+    assert content_sha256({"b": b"2", "a": b"1"}) == content_sha256({"a": b"1", "b": b"2"})
+
+
+def test_a_sample_parses_only_what_it_needs(tmp_path):
+    files = {f"A---{n}.json": b"not JSON" for n in range(50)} | {"B---1.json": file((True, 1))}
+    cases = open_cases(f"maskbench:{pack(tmp_path, 'tar.xz', files)}")
+    assert [case.id for case in select(cases, families=["B"], sample=5)] == ["B---1"]
+
+
+@pytest.mark.parametrize(
+    ("id_", "family"),
+    [
+        ("Github_hard---o1", "Github_hard"),
+        ("BFCL_java_0", "BFCL"),
+        ("JME_1", "JME"),
+        ("plain", "plain"),
+    ],
+)
+def test_a_family_is_told_by_the_id(id_, family):
+    assert family_of(id_) == family
+
+
+def test_without_a_path_the_environment_or_the_download_is_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("MASKCOURT_MASKBENCH", str(pack(tmp_path, "zip")))
+    assert len(open_cases("maskbench")) == 4
+    monkeypatch.delenv("MASKCOURT_MASKBENCH")
+    monkeypatch.setenv("MASKCOURT_DATA", str(tmp_path / "data"))
+    with pytest.raises(InputError, match=r"make data.*MASKCOURT_MASKBENCH.*maskbench:PATH"):
+        open_cases("maskbench")
+    (tmp_path / "data").mkdir()
+    pack(tmp_path, "tar.gz").rename(tmp_path / "data" / "maskbench.tar.gz")
+    assert len(open_cases("maskbench")) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"schema: yes", "is not a MaskBench file"),
+        (b"[]", "is not a MaskBench file"),
+        (b'{"tests": []}', "has no 'schema'"),
+        (b'{"schema": {"a"}}', "the schema is not JSON"),
+        (b'{"schema": 3}', "the schema is a number"),
+        (b'{"schema": {}, "tests": {}}', "'tests' is an object"),
+        (b'{"schema": {}, "tests": [{"valid": 1, "data": 2}]}', r"tests\[0\] has no"),
+        (b'{"schema": {}, "tests": [{"valid": true}]}', r"tests\[0\] has no"),
+        (b'{"schema": {}, "schema": {}}', "duplicate key"),
+        (b'{"schema": {}, "tests": [{"valid": true, "data": NaN}]}', "'tests' cannot be read"),
+    ],
+)
+def test_a_file_that_is_not_in_the_format_is_named(tmp_path, content, says):
+    cases = open_cases(f"maskbench:{pack(tmp_path, 'zip', {'A---bad.json': content})}")
+    with pytest.raises(InputError, match=f"packed.zip:.*A---bad.json.*{says}"):
+        list(cases)
+
+
+def test_a_file_without_tests_is_a_case_without_instances(tmp_path):
+    path = pack(tmp_path, "zip", {"A---1.json": b'{"schema":true}'})
+    (case,) = open_cases(f"maskbench:{path}")
+    assert (case.schema, case.valid, case.invalid) == ("true", (), ())
+
+
+def refused(path):
+    """The message with which the archive at `path` is refused."""
+    with pytest.raises(InputError) as caught:
+        list(open_cases(f"maskbench:{path}"))
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/x.json", "a/../../x.json", "..", "..\\x.json", "C:\\x.json"]
+)
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_a_name_that_leads_out_of_the_archive_is_refused(tmp_path, name, kind):
+    assert "leads out of it" in refused(
+        pack(tmp_path, kind, {"A---1.json": file(), "../" * 9 + name: b""})
+    )
+    assert "leads out of it" in refused(pack(tmp_path, kind, {name: b"{}"}, root=""))
+
+
+def link(kind, target):
+    info = tarfile.TarInfo()
+    info.type, info.linkname = kind, target
+    return info
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE], ids=["symbolic", "hard"])
+def test_a_link_in_a_tar_archive_may_not_lead_out(tmp_path, kind):
+    for target in ("/etc/passwd", "../" * 9 + "etc/passwd", "b/../../../../../x"):
+        path = pack(tmp_path, "tar.gz", {"A---1.json": file(), "link": link(kind, target)})
+        assert "holds a link" in refused(path)
+    inside = link(kind, "A---1.json" if kind == tarfile.SYMTYPE else ROOT + "A---1.json")
+    path = pack(tmp_path, "tar.gz", {"A---1.json": file(), "link": inside})
+    assert len(open_cases(f"maskbench:{path}")) == 1
+
+
+def test_a_link_in_a_zip_archive_may_not_lead_out(tmp_path):
+    path = pack(tmp_path, "zip")
+    with zipfile.ZipFile(path, "a") as archive:
+        info = zipfile.ZipInfo("link")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "../outside")
+    assert "holds a link" in refused(path)
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "tar.xz", "zip"])
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_archive_is_refused(tmp_path, kind, kept):
+    files = {f"A---{n}.json": file((True, os.urandom(40).hex())) for n in range(40)}
+    path = pack(tmp_path, kind, files)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * kept)])
+    assert "fetch it again" in refused(path)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+@pytest.mark.parametrize("cut", [512 * 3, 512 * 4 + 100, -10240, -10240 - 700])
+def test_a_tar_that_ends_early_within_a_whole_compressed_file_is_refused(tmp_path, compress, cut):
+    plain = tar(
+        tmp_path / "plain.tar", {f"{ROOT}A---{n}.json": b"{}" * 300 for n in range(9)}, "w"
+    ).read_bytes()
+    (tmp_path / "packed").write_bytes(compress(plain[: plain.rindex(b"{}") + 2][:cut]))
+    assert "fetch it again" in refused(tmp_path / "packed")
+
+
+def test_a_corrupt_header_does_not_end_the_archive_quietly(tmp_path):
+    plain = bytearray(
+        tar(
+            tmp_path / "plain.tar", {f"{ROOT}A---{n}.json": b"{}" for n in range(9)}, "w"
+        ).read_bytes()
+    )
+    at = plain.index(b"A---5")
+    plain[at : at + 5] = b"B---5"  # the header's checksum is wrong now
+    (tmp_path / "packed").write_bytes(gzip.compress(bytes(plain)))
+    assert "damaged" in refused(tmp_path / "packed")
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "tar.xz", "zip"])
+def test_a_corrupt_archive_is_refused(tmp_path, kind):
+    path = pack(
+        tmp_path, kind, {f"A---{n}.json": file((True, os.urandom(40).hex())) for n in range(40)}
+    )
+    content = bytearray(path.read_bytes())
+    for at in range(len(content) // 3, len(content) // 3 + 40):
+        content[at] ^= 0xFF
+    path.write_bytes(content)
+    assert "packed" in refused(path)
+
+
+def test_a_zip_member_that_unpacks_to_more_than_it_declares_is_refused(tmp_path):
+    path = tmp_path / "x.zip"
+    content = b" " * 2**20 + b"{}"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{ROOT}A---1.json", content)
+    size = len(content).to_bytes(4, "little")
+    path.write_bytes(path.read_bytes().replace(size, (9).to_bytes(4, "little")))
+    assert "damaged" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is no archive"),
+        (b"hello, world", "is no archive"),
+        (gzip.compress(b"hello"), "fetch it again"),
+    ],
+)
+def test_what_is_no_archive_is_refused(tmp_path, content, says):
+    (tmp_path / "x.tar.gz").write_bytes(content)
+    assert says in refused(tmp_path / "x.tar.gz")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_archive_without_maskbench_files_is_refused(tmp_path, kind):
+    assert "no MaskBench file" in refused(pack(tmp_path, kind, {"notes.txt": b""}))
+
+
+def test_a_missing_archive_is_refused(tmp_path):
+    assert "does not exist" in refused(tmp_path / "missing.tar.xz")
+
+
+def test_two_files_of_one_name_are_refused(tmp_path):
+    path = tar(
+        tmp_path / "x.tgz", {f"{top}/maskbench/data/A---1.json": file() for top in "ab"}, "w:gz"
+    )
+    assert "two files 'A---1.json'" in refused(path)
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip", "directory"])
+def test_a_file_larger_than_the_limit_is_refused(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(case_archives, "MAX_MEMBER_BYTES", 2**20)
+    assert "1 MiB" in refused(pack(tmp_path, kind, {"A---1.json": b" " * 2**20 + b"{}"}))
+
+
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_an_archive_larger_than_the_limit_is_refused(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(case_archives, "MAX_TOTAL_BYTES", 100_000)
+    assert "unpacks to more" in refused(
+        pack(tmp_path, kind, {f"A---{n}.json": b" " * 9000 for n in range(12)})
+    )
+
+
+@pytest.mark.maskbench
+def test_the_published_archive_is_read_as_a_whole(request):
+    named = request.config.getoption("--maskbench", None) or os.environ.get("MASKCOURT_MASKBENCH")
+    if not named:
+        pytest.skip("no MaskBench archive")
+    cases = open_cases(f"maskbench:{named}")
+    read = [(len(case.valid), len(case.invalid)) for case in cases]
+    assert len(read) == 11_305
+    assert sum(valid for valid, _ in read) == 13_964
+    assert sum(invalid for _, invalid in read) == 23_047
+    assert sum(valid > 0 for valid, _ in read) == 8_486 + 1_309
+    assert data_sha256(Path(named)) == MASKBENCH.data_sha256

@@ -1,0 +1,270 @@
+"""Downloads from a server on this machine, which breaks off, lies, or has nothing."""
+
+import hashlib
+import io
+import re
+import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from click.testing import CliRunner
+
+from harness.errors import InputError, UsageError
+from harness.inputs import download
+from harness.inputs.case_archives import content_sha256
+from harness.inputs.download import fetch
+
+CONTENT = bytes(range(256)) * 4096
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves `content` at every path, in the manner that the other attributes say."""
+
+    content = CONTENT
+    status = None
+    """Answer everything with this status."""
+    cuts = 0
+    """Break off that many answers after `cut_after` bytes."""
+    cut_after = 300_000
+    ranges = True
+    chunked = False
+    shift = 0
+    """Bytes by which an answered range differs from the one asked for."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked = []
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_GET(self):
+        server = self.server
+        asked = self.headers.get("Range")
+        server.asked.append(asked)
+        start = int(re.fullmatch(r"bytes=(\d+)-", asked).group(1)) if asked and server.ranges else 0
+        size = len(server.content)
+        if server.status:
+            self.answer(server.status, b"", {})
+        elif start >= size:
+            self.answer(416, b"", {"Content-Range": f"bytes */{size}"})
+        elif start:
+            start += server.shift
+            shown = f"bytes {start}-{size - 1}/{size}"
+            self.answer(206, server.content[start:], {"Content-Range": shown})
+        else:
+            self.answer(200, server.content, {})
+
+    def answer(self, status, body, headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if self.server.chunked and body:
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        cut = body and self.server.cuts > 0
+        self.server.cuts -= 1
+        sent = body[: self.server.cut_after] if cut else body
+        if self.server.chunked and body:
+            sent = b"%x\r\n%s\r\n" % (len(sent), sent) + (b"" if cut else b"0\r\n\r\n")
+        self.wfile.write(sent)
+        self.close_connection = True
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    with Server() as running:
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def url(server):
+    return f"http://127.0.0.1:{server.server_port}/file"
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "new" / "file.bin"
+
+
+def part_of(target):
+    return target.with_name(target.name + ".part")
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_file_is_downloaded_and_its_progress_told(server, url, target, chunked):
+    server.chunked = chunked
+    told = []
+    fetch(url, target, sha256=SHA256, progress=lambda done, total: told.append((done, total)))
+    assert target.read_bytes() == CONTENT
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1] == (len(CONTENT), None if chunked else len(CONTENT))
+    assert not part_of(target).exists()
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_transfer_that_breaks_off_is_taken_up_where_it_ended(server, url, target, chunked):
+    server.cuts, server.chunked = 2, chunked
+    fetch(url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+    assert server.asked == [None, "bytes=300000-", "bytes=600000-"]
+
+
+def test_what_has_arrived_is_kept_for_the_next_call(server, url, target):
+    server.cuts = download.ATTEMPTS
+    with pytest.raises(InputError, match=r"900,000 of 1,048,576 bytes.*try again"):
+        fetch(url, target, sha256=SHA256)
+    assert not target.exists()
+    assert part_of(target).read_bytes() == CONTENT[:900_000]
+    fetch(url, target, sha256=SHA256)
+    assert server.asked[-1] == "bytes=900000-"
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_server_without_ranges_sends_it_all_again(server, url, target):
+    server.cuts, server.ranges = 1, False
+    fetch(url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+
+
+def test_another_range_than_asked_for_is_not_appended(server, url, target):
+    server.cuts, server.shift = 1, 5
+    fetch(url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_complete_part_needs_nothing_more(server, url, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(CONTENT)
+    fetch(url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_part_longer_than_the_file_is_dropped(server, url, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(CONTENT + b"more")
+    fetch(url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_wrong_checksum_leaves_nothing(server, url, target):
+    server.content = CONTENT[:-1] + b"?"
+    with pytest.raises(InputError, match=f"not {SHA256}"):
+        fetch(url, target, sha256=SHA256)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_part_of_something_else_is_found_out(server, url, target):
+    target.parent.mkdir()
+    part_of(target).write_bytes(b"something else")
+    with pytest.raises(InputError, match="SHA-256"):
+        fetch(url, target, sha256=SHA256)
+    fetch(url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_file_that_fails_the_callers_check_leaves_nothing(url, target):
+    def refuse(path):
+        assert path.read_bytes() == CONTENT
+        raise InputError("not that one")
+
+    with pytest.raises(InputError, match="not that one"):
+        fetch(url, target, verify=refuse)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_what_is_not_there_is_not_asked_for_twice(server, url, target):
+    server.status = 404
+    with pytest.raises(InputError, match=f"{url}: 404"):
+        fetch(url, target)
+    assert len(server.asked) == 1
+    assert not target.exists()
+
+
+def test_a_server_in_trouble_is_asked_again(server, url, target):
+    server.status = 503
+    with pytest.raises(InputError, match="503"):
+        fetch(url, target)
+    assert len(server.asked) == download.ATTEMPTS
+
+
+def test_a_server_that_is_not_there(server, url, target):
+    server.server_close()
+    with pytest.raises(InputError, match=r"failed: .*refused"):
+        fetch(url, target)
+
+
+def test_a_file_is_never_overwritten(server, url, target):
+    target.parent.mkdir()
+    target.write_bytes(b"mine")
+    with pytest.raises(UsageError, match="exists already"):
+        fetch(url, target)
+    assert target.read_bytes() == b"mine"
+    assert server.asked == []
+
+
+def test_only_web_addresses_are_fetched(tmp_path, target):
+    with pytest.raises(UsageError, match="http"):
+        fetch(tmp_path.as_uri(), target)
+
+
+def test_a_directory_that_cannot_be_made(url, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot write"):
+        fetch(url, tmp_path / "file" / "x")
+
+
+def maskbench(**files):
+    """An archive of these files in MaskBench's layout."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(f"jsonschemabench-0123abc/maskbench/data/{name}.json")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def test_the_command_verifies_the_contents_and_is_content_when_they_are_there(
+    server, url, target, monkeypatch
+):
+    server.content = maskbench(a=b"{}", b=b"[]")
+    digest = content_sha256({"a.json": b"{}", "b.json": b"[]"})
+    monkeypatch.setattr(download, "MASKBENCH", download.Upstream("MaskBench", url, digest))
+    for says in (f"{target}: MaskBench", "is there already"):
+        result = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
+        assert result.exit_code == 0
+        assert says in result.output
+    assert target.read_bytes() == server.content
+    assert len(server.asked) == 1
+
+
+def test_the_command_refuses_other_data(server, url, target):
+    server.content = maskbench(a=b"{}")
+    result = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
+    assert result.exit_code == 2
+    assert "does not hold MaskBench at commit" in result.output
+    assert not target.exists()
+
+
+def test_the_download_goes_where_the_environment_says(server, url, tmp_path, monkeypatch):
+    monkeypatch.setenv("MASKCOURT_DATA", str(tmp_path / "here"))
+    server.status = 404
+    assert CliRunner().invoke(download.main, ["--url", url]).exit_code == 2
+    assert (tmp_path / "here").is_dir()

@@ -1,0 +1,254 @@
+"""The embedded cases: every label is proven, and together they cover the specification."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness.inputs.cases import Case, Instance, open_cases
+from harness.inputs.data_paths import data_path
+from harness.validators.validate import Unjudgeable, Validators
+
+CASES = list(open_cases("embedded"))
+FAMILIES = sorted({case.family for case in CASES})
+
+# The keywords of JSON Schema 2020-12 that can change a verdict: Validation, section 6, and Core,
+# sections 8, 10 and 11.
+ASSERTIONS = [
+    "type",
+    "enum",
+    "const",
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxContains",
+    "minContains",
+    "maxProperties",
+    "minProperties",
+    "required",
+    "dependentRequired",
+]
+APPLICATORS = [
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "dependentSchemas",
+    "prefixItems",
+    "items",
+    "contains",
+    "properties",
+    "patternProperties",
+    "additionalProperties",
+    "propertyNames",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "$ref",
+    "$defs",
+    "$anchor",
+    "$id",
+    "$dynamicRef",
+    "$dynamicAnchor",
+]
+# Validation, section 7.3.
+FORMATS = [
+    "date-time",
+    "date",
+    "time",
+    "duration",
+    "email",
+    "idn-email",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uri",
+    "uri-reference",
+    "iri",
+    "iri-reference",
+    "uuid",
+    "uri-template",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+]
+OLDER_KEYWORDS = [
+    "additionalItems",
+    "definitions",
+    "dependencies",
+    "id",
+    "$recursiveRef",
+    "$recursiveAnchor",
+]
+DRAFTS = {
+    "http://json-schema.org/draft-04/schema#",
+    "http://json-schema.org/draft-06/schema#",
+    "http://json-schema.org/draft-07/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
+    "https://json-schema.org/draft/2020-12/schema",
+}
+
+NAMED_SCHEMAS = {
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+    "$defs",
+    "definitions",
+}
+DATA = {"enum", "const", "default", "examples", "required", "dependentRequired", "type"}
+
+
+def of_family(family: str) -> list[Case]:
+    return [case for case in CASES if case.family == family]
+
+
+def without(schema: Any, unwanted: Callable[[str, Any], bool]) -> Any:
+    """A copy of `schema` without the unwanted keywords; names of members are not keywords."""
+    if isinstance(schema, list):
+        return [without(item, unwanted) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {}
+    for keyword, value in schema.items():
+        if unwanted(keyword, value):
+            continue
+        if keyword in NAMED_SCHEMAS:
+            kept[keyword] = {name: without(inner, unwanted) for name, inner in value.items()}
+        else:
+            kept[keyword] = value if keyword in DATA else without(value, unwanted)
+    return kept
+
+
+def decides(case: Case, unwanted: Callable[[str, Any], bool]) -> bool:
+    """Whether a verdict of `case` turns over, or its schema breaks, without the keywords."""
+    schema = json.loads(case.schema)
+    rest = without(schema, unwanted)
+    if rest == schema:
+        return False
+    try:
+        judge = Validators(json.dumps(rest)).judge
+    except Unjudgeable:
+        return True
+    return any(judge(text.text).verdict == "invalid" for text in case.valid) or any(
+        judge(text.text).verdict == "valid" for text in case.invalid
+    )
+
+
+def verdicts(case: Case, instances: tuple[Instance, ...]) -> dict[bytes, str]:
+    judge = Validators(case.schema).judge
+    return {instance.text: judge(instance.text).verdict for instance in instances}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_both_validators_agree_with_every_label(case):
+    assert verdicts(case, case.valid) == {each.text: "valid" for each in case.valid}
+    assert verdicts(case, case.invalid) == {each.text: "invalid" for each in case.invalid}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_a_case_has_instances_of_both_kinds_and_says_what_it_is_about(case):
+    texts = [each.text for each in case.valid + case.invalid]
+    assert case.valid
+    assert case.invalid
+    assert len(set(texts)) == len(texts)
+    assert case.id.startswith(case.family + "/")
+    assert case.about.endswith(".")
+
+
+def test_there_are_enough_cases_of_every_family():
+    counts = Counter(case.family for case in CASES)
+    assert counts.total() >= 150
+    assert set(counts) == {
+        "applicators",
+        "assertions",
+        "drafts",
+        "formats",
+        "numbers",
+        "order",
+        "realistic",
+        "recursion",
+        "text",
+    }
+    assert min(counts.values()) >= 12
+
+
+def test_no_two_cases_say_the_same():
+    assert len({case.id for case in CASES}) == len(CASES)
+    assert len({case.about for case in CASES}) == len(CASES)
+    assert len({(case.schema, case.valid[0].text) for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_is_the_name_of_its_file(family):
+    lines = data_path("embedded", f"{family}.jsonl").read_bytes().splitlines()
+    members = [json.loads(line) for line in lines]
+    wanted = ["id", "family", "about", "schema", "valid", "invalid"]
+    assert [list(each) for each in members] == [wanted] * len(members)
+    assert {each["family"] for each in members} == {family}
+
+
+@pytest.mark.parametrize("keyword", ASSERTIONS)
+def test_every_assertion_decides_a_verdict(keyword):
+    assert any(decides(case, lambda name, _: name == keyword) for case in of_family("assertions"))
+
+
+@pytest.mark.parametrize("keyword", APPLICATORS)
+def test_every_applicator_decides_a_verdict(keyword):
+    assert any(decides(case, lambda name, _: name == keyword) for case in of_family("applicators"))
+
+
+@pytest.mark.parametrize("wanted", FORMATS)
+def test_every_format_decides_a_verdict(wanted):
+    assert any(
+        decides(case, lambda name, value: name == "format" and value == wanted)
+        for case in of_family("formats")
+    )
+
+
+@pytest.mark.parametrize("keyword", OLDER_KEYWORDS)
+def test_every_keyword_of_older_drafts_decides_a_verdict(keyword):
+    assert any(decides(case, lambda name, _: name == keyword) for case in of_family("drafts"))
+
+
+def test_the_drafts_are_all_there_and_named():
+    declared = [json.loads(case.schema)["$schema"] for case in of_family("drafts")]
+    assert set(declared) == DRAFTS
+
+
+@pytest.mark.parametrize("case", of_family("realistic"), ids=lambda case: case.id)
+def test_realistic_cases_have_the_size_of_real_ones(case):
+    assert 2_048 <= len(case.schema.encode()) <= 10_240
+    assert 300 <= len(case.valid[0].text) <= 1_500
+
+
+def test_there_are_a_dozen_realistic_cases():
+    assert len(of_family("realistic")) >= 12
+
+
+def test_references_are_long_enough_to_be_walked_and_short_enough_to_be_read():
+    small = [case for case in CASES if case.family != "realistic"]
+    assert [case.id for case in small if not 2 <= len(case.valid[0].text) <= 320] == []
+
+
+def test_texts_keep_their_own_spelling():
+    by_id = {case.id: case for case in CASES}
+    assert by_id["text/surrogate-pair"].valid[0] == Instance(
+        rb'{"icon": "\ud83d\ude80"}', verbatim=True
+    )
+    assert by_id["numbers/minus-zero"].valid[0] == Instance(b'{"n": -0}', verbatim=True)

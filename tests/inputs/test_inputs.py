@@ -1,0 +1,368 @@
+"""Bad input: one line that says what, where and what to do; nothing written, nothing lost."""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import main
+from harness.inputs.vocabulary import byte_vocabulary
+from tests.command import maskcourt
+
+ENGINES = "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"
+CASES = 3
+
+
+def write_cases(path: Path, *lines: object) -> Path:
+    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    path.write_text("".join(text + "\n" for text in texts))
+    return path
+
+
+def plain_case(number: int, **others: object) -> dict[str, object]:
+    schema = {"enum": ["ab", number], "x-extra": ['"ax"']}
+    return {"id": f"case-{number}", "schema": schema, "valid": ["ab"], **others}
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A directory with cases and a vocabulary in it, both good."""
+    root = tmp_path_factory.mktemp("own")
+    write_cases(root / "own.jsonl", *map(plain_case, range(CASES)))
+    byte_vocabulary([b"ab"]).save(root / "vocabulary")
+    return root
+
+
+def request(root: Path, *others: object) -> list[object]:
+    data = ("--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary")
+    return ["bench", "-e", ENGINES, *data, "--lanes", 1, *others]
+
+
+@pytest.fixture(scope="module")
+def finished(own):
+    """A finished run, not to be altered."""
+    done = maskcourt(*request(own, "--out", own / "finished"))
+    assert done.returncode == 0, done.stderr
+    return own / "finished"
+
+
+@pytest.fixture
+def refusal(own, tmp_path, monkeypatch, capsys):
+    """Run a command that is refused before anything starts, in this process; its message."""
+    monkeypatch.chdir(tmp_path)
+
+    def refuse(*arguments: object) -> str:
+        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
+        before = sorted(tmp_path.rglob("*"))
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        printed = capsys.readouterr()
+        assert (leaving.value.code, printed.out) == (2, "")
+        assert sorted(tmp_path.rglob("*")) == before, "something was written"
+        return one_line(printed.err)
+
+    return refuse
+
+
+def one_line(printed: str) -> str:
+    """The message, which is one line that names the program, behind none but progress."""
+    *before, last = printed.splitlines()
+    assert last.startswith("maskcourt: ")
+    assert all(line.endswith(("starting the engines", "are there already")) for line in before)
+    return last.removeprefix("maskcourt: ")
+
+
+class TestWhatIsAskedFor:
+    @pytest.mark.parametrize(
+        ("engines", "message"),
+        [
+            ("xgramar", "unknown engine 'xgramar' (did you mean 'xgrammar'?)"),
+            ("llguidance[lenent=true]", "unknown option 'lenent' (did you mean 'lenient'?)"),
+            ("llguidance[lenient=maybe]", "lenient is true or false, not 'maybe'"),
+            ("llguidance[config=spek]", "config='spek' is not one of spec, shipped"),
+            ("llguidance[config]", "option 'config' has no value (write config=value)"),
+            ("tests.miniatures:Enumerater", "did you mean 'Enumerator'?"),
+            ("no.such:Thing", "module 'no.such' cannot be imported"),
+            ("tests.miniatures:values_of", "is no adapter"),
+            ("xgrammar[", "cannot be read (write NAME"),
+            ("llguidance,llguidance", "'llguidance' is named twice"),
+            (",", "no engine is named"),
+        ],
+    )
+    def test_engines(self, refusal, engines, message):
+        assert message in refusal("bench", "--engines", engines)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--cap", 0], "'0' is neither a positive whole number nor 'none'"),
+            (["--cap", "many"], "'many' is neither a positive whole number nor 'none'"),
+            (["--sample", 0], "sample must be at least 1, not 0"),
+            (["--limit", -1], "limit must be at least 1, not -1"),
+            (["--walks", 0], "'--walks': 0 is not in the range"),
+            (["--lanes", 0], "'--lanes': 0 is not in the range"),
+            (["--seed", "x"], "'--seed': 'x' is not a valid integer"),
+            (["--memory", "4X"], "'4X' is no size; write 512M or 4G"),
+            (["--memory", 0], "'0' is no size"),
+            (["--compile-timeout", 0], "'0' is no positive number of seconds"),
+            (["--mask-timeout", "nan"], "'nan' is no positive number of seconds"),
+            (["--resolve-timeout", "inf"], "'inf' is no positive number of seconds"),
+            (["--style", "tight"], "'tight' is not one of 'default', 'compact', 'indent'"),
+            (["--panel", "all"], "'all' is not one of 'common', 'survivors'"),
+            (["--resolver", "magic"], "'magic' is not one of 'shared', 'rollout'"),
+            (["--family", "owm"], "no family 'owm' in the data (did you mean 'own'?)"),
+            (["--id", "nothing-*"], "none of 3 case ids matches 'nothing-*'"),
+            (["--eos", "<end>"], "no token '<end>' to end with"),
+            (["--vocabulary", "qwen"], "no vocabulary 'qwen' (did you mean 'qwen2.5'?"),
+            (["--vocabulary", "./none.json"], "./none.json does not exist"),
+            (["--cases", "embeded"], "no data is called 'embeded' (did you mean 'embedded'?)"),
+            (["--cases", "none.jsonl"], "cannot read none.jsonl: No such file"),
+            (["--enginess", "x"], "No such option '--enginess'"),
+        ],
+    )
+    def test_options(self, refusal, own, options, message):
+        assert message in refusal(*request(own, *options))
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["bensh"], "No such command 'bensh'"),
+            (["tally"], "Missing argument 'RUN'"),
+            (["tally", "none"], "none is no run: it has no run.json"),
+            (["replay", "none", "--all"], "none is no run: it has no run.json"),
+            (["cases", "embedded", "--family", "ordr"], "did you mean 'order'?"),
+        ],
+    )
+    def test_commands(self, refusal, arguments, message):
+        assert message in refusal(*arguments)
+
+
+class TestCases:
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"id": "a", "schema":', "expected a value at line 1, column 22"),
+            ('{"id": "a", "schema": {} "valid": []}', "own.jsonl:2: expected"),
+            ('{"id": "a"}', "own.jsonl:2: 'schema' is missing"),
+            ('{"id": "a", "schema": [1]}', "own.jsonl:2: the schema is an array, not an object"),
+            ('{"id": "a", "schema": "{"}', "own.jsonl:2: the schema is a string, not an object"),
+            ('{"id": "a", "schema": {}, "vald": []}', "unknown key 'vald' (did you mean 'valid'?)"),
+            ('{"id": "a", "schema": {}, "valid": 1}', "own.jsonl:2: 'valid' is a number"),
+            ('{"id": "case-0", "schema": {}}', "two cases have the id 'case-0'"),
+        ],
+    )
+    def test_lines_that_are_none(self, refusal, own, tmp_path, line, message):
+        path = write_cases(tmp_path / "own.jsonl", plain_case(0), line)
+        assert message in refusal(*request(own, "--cases", path))
+
+    @pytest.mark.parametrize(
+        ("schema", "valid", "complaint"),
+        [
+            ({"type": "array", "maxItems": 1}, [[1, 2]], "maxItems at its root"),
+            ({"properties": {"a": {"enum": [1]}}}, [{}, {"a": 2}], "enum at /a"),
+            ({"type": "object"}, [{"text": "{"}], "json at its root"),
+        ],
+    )
+    def test_an_instance_that_is_not_valid(self, refusal, own, tmp_path, schema, valid, complaint):
+        wrong = {"id": "wrong", "schema": schema, "valid": valid}
+        path = write_cases(tmp_path / "own.jsonl", plain_case(0), "", wrong)
+        message = refusal(*request(own, "--cases", path))
+        assert message.startswith(f"{path}:3: case 'wrong': ")
+        assert f"is not valid under its schema: {complaint}" in message
+
+    def test_an_archive_that_is_cut(self, refusal, own, tmp_path):
+        whole = archive(tmp_path / "whole.tar.gz", "maskbench/data/a.json")
+        cut = tmp_path / "cut.tar.gz"
+        cut.write_bytes(whole.read_bytes()[:-20])
+        assert str(cut) in refusal(*request(own, "--cases", f"maskbench:{cut}"))
+        assert str(cut) in refusal("cases", f"maskbench:{cut}")
+
+    @pytest.mark.parametrize("member", ["../maskbench/data/a.json", "/maskbench/data/a.json"])
+    def test_an_archive_with_a_member_outside(self, refusal, own, tmp_path, member):
+        path = archive(tmp_path / "bad.tar.gz", "maskbench/data/b.json", member)
+        assert str(path) in refusal(*request(own, "--cases", f"maskbench:{path}"))
+
+    @pytest.mark.parametrize("what", ["none.tar.gz", "maskbench:none.tar.gz"])
+    def test_an_archive_that_is_not_there(self, refusal, own, what):
+        assert "none.tar.gz" in refusal(*request(own, "--cases", what))
+
+
+def archive(path: Path, *names: str) -> Path:
+    test = {"description": "", "valid": True, "data": 1}
+    content = json.dumps({"description": "", "meta": {}, "schema": {}, "tests": [test]}).encode()
+    with tarfile.open(path, "w:gz") as tar:
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return path
+
+
+class TestWhereItIsWritten:
+    def refusal(self, *arguments: object, **options: object) -> str:
+        done = maskcourt(*arguments, **options)
+        assert (done.returncode, done.stdout) == (2, "")
+        return one_line(done.stderr)
+
+    def test_below_a_file(self, own, tmp_path):
+        (tmp_path / "file").write_text("mine")
+        message = self.refusal(*request(own, "--out", tmp_path / "file" / "run"))
+        assert message.startswith(f"{tmp_path}/file/run cannot be written: Not a directory")
+
+    def test_a_file(self, own, tmp_path):
+        (tmp_path / "file").write_text("mine")
+        message = self.refusal(*request(own, "--out", tmp_path / "file"))
+        assert message.startswith(f"{tmp_path}/file is no directory")
+        assert (tmp_path / "file").read_text() == "mine"
+
+    def test_a_directory_of_somebody_else(self, own, tmp_path):
+        (tmp_path / "file").write_text("mine")
+        message = self.refusal(*request(own, "--out", tmp_path))
+        assert message.startswith(f"{tmp_path} holds files but no run.json")
+        assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+    @pytest.mark.parametrize(
+        ("options", "what"),
+        [
+            (["-e", "tests.miniatures:Enumerator,tests.miniatures:ForbidsOne"], "engines"),
+            (["-e", f"tests.miniatures:Enumerator[compact=false],{ENGINES}"], "engines"),
+            (["--seed", 1], "rules"),
+            (["--limit", 2], "data"),
+            (["--resolver", "rollout"], "resolver"),
+            (["--memory", "1G"], "limits"),
+        ],
+    )
+    def test_the_directory_of_another_run(self, own, finished, options, what):
+        before = {file: file.read_bytes() for file in finished.iterdir()}
+        # A later value of an option takes the place of an earlier one; `-e` may be given again.
+        arguments = request(own, "--out", finished, *options)
+        if options[0] == "-e":
+            del arguments[1:3]
+        message = self.refusal(*arguments)
+        assert message.startswith(f"{finished} holds a run with other {what} (")
+        assert {file: file.read_bytes() for file in finished.iterdir()} == before
+
+    def test_a_disk_without_space_keeps_what_is_stored(self, own, tmp_path):
+        """Files may have 48 KiB here; the last case needs more."""
+        noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
+        big = plain_case(9, about="big")
+        big["schema"] |= {"description": noise}
+        path = write_cases(tmp_path / "own.jsonl", plain_case(0), plain_case(1), big)
+        arguments = request(own, "--cases", path, "--out", tmp_path / "run", "--ahead", 0)
+        message = self.refusal(*arguments, preexec_fn=little_space)
+        assert message.startswith(f"{tmp_path}/run cannot be written: ")
+        again = maskcourt(*arguments)
+        assert again.returncode == 0
+        assert "2 of 3 cases are there already" in again.stderr
+
+    def test_a_full_device_for_the_result(self, finished):
+        with Path("/dev/full").open("w") as full:
+            done = maskcourt(
+                "tally", finished, "--json", capture_output=False, stdout=full, stderr=-1
+            )
+        assert done.returncode == 2
+        assert one_line(done.stderr) == "No space left on device"
+
+
+def little_space() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (48 << 10, 48 << 10))
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-10])
+
+
+def alter(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+TABLES = ["cases", "engines", "positions", "disputes", "verdicts"]
+
+
+class TestDamagedRuns:
+    @pytest.mark.parametrize("damage", [cut, alter, empty, Path.unlink])
+    @pytest.mark.parametrize("table", TABLES)
+    def test_a_table_of_a_finished_run(self, refusal, finished, tmp_path, table, damage):
+        run = shutil.copytree(finished, tmp_path / "run")
+        damage(run / f"{table}.parquet")
+        assert f"{run}/{table}.parquet" in refusal("tally", run)
+
+    @pytest.mark.parametrize("damage", [cut, alter, empty, Path.unlink])
+    def test_the_manifest(self, refusal, finished, tmp_path, damage):
+        run = shutil.copytree(finished, tmp_path / "run")
+        damage(run / "run.json")
+        assert "run.json" in refusal("tally", run)
+
+    def test_a_manifest_that_says_something_else(self, refusal, finished, tmp_path):
+        run = shutil.copytree(finished, tmp_path / "run")
+        manifest = json.loads((run / "run.json").read_text())
+        manifest["identity"]["rules"]["seed"] = 7
+        (run / "run.json").write_text(json.dumps(manifest))
+        assert refusal("tally", run).startswith(f"{run}/run.json cannot be read: it was cut or")
+
+    def test_started_again_it_is_refused_and_left_as_it_is(self, own, finished, tmp_path):
+        run = shutil.copytree(finished, tmp_path / "run")
+        alter(run / "verdicts.parquet")
+        done = maskcourt(*request(own, "--out", run))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{run}/verdicts.parquet" in one_line(done.stderr)
+        for file in finished.iterdir():
+            if file.name != "verdicts.parquet":
+                assert (run / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def unfinished(own, tmp_path_factory):
+    """A run that stopped for want of space, two of its cases stored."""
+    root = tmp_path_factory.mktemp("unfinished")
+    noise = "".join(chr(0x4E00 + (n * n * 2654435761 >> 7) % 20000) for n in range(60_000))
+    big = {"id": "z", "schema": {"const": 1, "description": noise}, "valid": [1]}
+    write_cases(root / "own.jsonl", plain_case(0), plain_case(1), big)
+    arguments = request(own, "--cases", root / "own.jsonl", "--out", root / "run", "--ahead", 0)
+    assert maskcourt(*arguments, preexec_fn=little_space).returncode == 2
+    return root / "run"
+
+
+class TestDamagedParts:
+    def again(self, own: Path, unfinished: Path, run: Path) -> object:
+        data = ("--cases", unfinished.parent / "own.jsonl")
+        return maskcourt(*request(own, *data, "--out", run))
+
+    @pytest.mark.parametrize("damage", [cut, alter, Path.unlink])
+    def test_are_not_read(self, refusal, unfinished, tmp_path, damage):
+        run = shutil.copytree(unfinished, tmp_path / "run")
+        damage(run / "parts/000001/verdicts.parquet")
+        assert "parts/000001" in refusal("tally", run)
+
+    @pytest.mark.parametrize("name", ["verdicts.parquet", "part.json"])
+    def test_are_not_gone_on_with(self, own, unfinished, tmp_path, name):
+        run = shutil.copytree(unfinished, tmp_path / "run")
+        cut(run / "parts/000001" / name)
+        done = self.again(own, unfinished, run)
+        assert (done.returncode, done.stdout) == (2, "")
+        message = one_line(done.stderr)
+        assert "parts/000001" in message
+        assert "cut or altered" in message
+        shutil.rmtree(run / "parts/000001")
+        done = self.again(own, unfinished, run)
+        assert done.returncode == 0, done.stderr
+        assert "1 of 3 cases are there already" in done.stderr
+
+    def test_a_list_of_sessions_that_is_cut_costs_nothing(self, own, unfinished, tmp_path):
+        run = shutil.copytree(unfinished, tmp_path / "run")
+        cut(run / "sessions.jsonl")
+        done = self.again(own, unfinished, run)
+        assert done.returncode == 0, done.stderr
+        assert "2 of 3 cases are there already" in done.stderr

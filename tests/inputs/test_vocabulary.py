@@ -1,0 +1,438 @@
+"""The vocabulary: its tokens, masks, identity and files, and the embedded one."""
+
+import hashlib
+import json
+import pickle
+import random
+import shutil
+import zipfile
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import InputError, MaskcourtError, UsageError
+from harness.inputs import vocabulary_build
+from harness.inputs.data_paths import VARIABLE, data_path
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.inputs.vocabulary_readers import open_vocabulary, unpack_tokens
+from harness.protocol import set_bits, token_ids
+
+SMALL = Vocabulary.from_tokens(
+    "small",
+    [b"a", b"ab", b"<pad>", b"abc", b"ab", b"", b"<end>"],
+    special_ids=[2, 5],
+    eos_ids=[6],
+)
+JSONISH = byte_vocabulary([b'{"', b'":', b"true", b"tr", b"  ", b"    ", b"\xc3\xa9", b'"}'])
+
+texts = st.lists(st.sampled_from(['{"', "t", "tr", "true", "é", " ", "\n", "x"]) | st.text()).map(
+    lambda parts: "".join(parts).encode("utf-8", "surrogatepass")
+)
+
+
+def ids(mask):
+    return token_ids(mask, len(mask) * 32).tolist()
+
+
+class TestTokens:
+    def test_an_id_has_its_bytes_and_a_special_id_its_name(self):
+        assert SMALL[3] == SMALL.token(3) == b"abc"
+        assert SMALL[2] == b"<pad>"
+        assert SMALL[5] == b""
+        assert SMALL.tokens == [SMALL[token] for token in range(SMALL.size)] == list(SMALL)
+
+    @pytest.mark.parametrize("token", [-1, 7])
+    def test_an_id_out_of_range_is_an_index_error(self, token):
+        with pytest.raises(IndexError, match=r"outside 0\.\.6"):
+            SMALL.token(token)
+
+    def test_size_and_words(self):
+        assert (SMALL.size, len(SMALL), SMALL.words) == (7, 7, 1)
+        assert [byte_vocabulary([b"x"] * more).words for more in (30, 31, 32)] == [9, 9, 10]
+
+    def test_the_first_end_is_the_usual_one_and_ends_are_special(self):
+        two = Vocabulary.from_tokens("two", [b"a", b"<x>", b"<y>"], [], [2, 1, 2])
+        assert two.eos == 2
+        assert two.eos_ids == (2, 1)
+        assert two.special.tolist() == [False, True, True]
+
+    def test_ids_of_lists_every_ordinary_id_of_some_bytes(self):
+        assert SMALL.ids_of(b"ab") == (1, 4)
+        assert SMALL.ids_of(b"abcd") == SMALL.ids_of(b"<pad>") == SMALL.ids_of(b"") == ()
+
+    def test_arrays_cannot_be_changed(self):
+        with pytest.raises(ValueError, match="read-only"):
+            SMALL.special[0] = True
+
+
+class TestRules:
+    def test_no_end(self):
+        with pytest.raises(ValueError, match="no end-of-sequence id"):
+            Vocabulary.from_tokens("v", [b"a"], [], [])
+
+    @pytest.mark.parametrize(("special", "eos"), [([], [1]), ([-1], [0]), ([1], [0])])
+    def test_an_id_out_of_range(self, special, eos):
+        with pytest.raises(ValueError, match=r"outside 0\.\.0"):
+            Vocabulary.from_tokens("v", [b"a"], special, eos)
+
+    def test_an_ordinary_token_without_bytes(self):
+        with pytest.raises(ValueError, match="id 1 is ordinary but has no bytes"):
+            Vocabulary.from_tokens("v", [b"a", b"", b"<e>"], [], [2])
+
+    def test_an_end_that_is_not_special(self):
+        flags = np.zeros(1, dtype=np.bool_)
+        with pytest.raises(ValueError, match="id 0 is not special"):
+            Vocabulary("v", b"a", np.array([0, 1], dtype=np.int64), flags, (0,))
+
+    @pytest.mark.parametrize("offsets", [[0, 2, 1, 3], [1, 2, 3, 3], [0, 1, 2, 2], [0, 3]])
+    def test_offsets_that_do_not_fit_the_bytes(self, offsets):
+        flags = np.ones(3, dtype=np.bool_)
+        with pytest.raises(ValueError, match="offsets"):
+            Vocabulary("v", b"abc", np.array(offsets, dtype=np.int64), flags, (0,))
+
+
+class TestMasks:
+    def test_each_mask_has_the_bits_of_its_ids(self):
+        assert ids(SMALL.all_mask) == [0, 1, 2, 3, 4, 5, 6]
+        assert ids(SMALL.ordinary_mask) == [0, 1, 3, 4]
+        assert ids(SMALL.special_mask) == [2, 5, 6]
+        assert ids(SMALL.eos_mask) == [6]
+
+    @pytest.mark.parametrize("extra", [0, 30, 31, 32, 100])
+    def test_a_mask_is_laid_out_as_the_protocol_says(self, extra):
+        vocabulary = byte_vocabulary([b"x"] * extra, [b"<a>", b"<b>"])
+        for mask in (vocabulary.all_mask, vocabulary.special_mask, vocabulary.eos_mask):
+            assert mask.dtype == np.uint32
+            assert mask.shape == (vocabulary.words,)
+        assert ids(vocabulary.special_mask) == [256, 257 + extra, 258 + extra]
+        assert np.array_equal(vocabulary.eos_mask, set_bits([256], vocabulary.words))
+
+    def test_a_mask_cannot_be_changed(self):
+        with pytest.raises(ValueError, match="read-only"):
+            SMALL.eos_mask[0] = 0
+
+
+class TestIdentity:
+    PARTS = ("v", (b"a", b"bc", b"<e>", b"<f>"), (3,), (2,), None)
+
+    @classmethod
+    def changed(cls, **change):
+        names = ("name", "tokens", "special_ids", "eos_ids", "pattern")
+        return Vocabulary.from_tokens(**(dict(zip(names, cls.PARTS, strict=True)) | change))
+
+    def test_the_name_does_not_matter(self):
+        assert self.changed(name="w").sha256 == self.changed().sha256
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"tokens": (b"ab", b"c", b"<e>", b"<f>")},
+            {"tokens": (b"a", b"bd", b"<e>", b"<f>")},
+            {"special_ids": ()},
+            {"special_ids": (0, 3)},
+            {"eos_ids": (2, 3)},
+            {"eos_ids": (3, 2)},
+            {"pattern": ""},
+            {"pattern": "x"},
+        ],
+    )
+    def test_everything_else_does(self, change):
+        assert self.changed(**change).sha256 != self.changed().sha256
+
+    def test_the_serialisation_is_the_stated_one(self):
+        # Written down once by hand: results that are published refer to it.
+        def number(value):
+            return value.to_bytes(8, "little")
+
+        one = Vocabulary.from_tokens("one", [b"hi", b"<e>"], [], [1], pattern="é")
+        stated = b"maskcourt vocabulary 1\n" + number(2) + number(2) + number(3)
+        stated += b"\x00\x01" + b"hi<e>" + number(1) + number(1) + number(3) + "é".encode()
+        assert one.sha256 == hashlib.sha256(stated).hexdigest()
+
+    def test_pickling_keeps_it_and_leaves_out_what_is_cached(self):
+        vocabulary = byte_vocabulary([b"x" * 50] * 1000)
+        before = len(pickle.dumps(vocabulary))
+        vocabulary.encode_greedy(b"x")
+        assert len(pickle.dumps(vocabulary)) == before
+        again = pickle.loads(pickle.dumps(vocabulary))
+        assert again.sha256 == vocabulary.sha256
+        assert again.name == vocabulary.name
+
+
+class TestFiles:
+    WITH_PATTERN = Vocabulary.from_tokens("né", [b"a", b"\n", b"<e>"], [], [2], pattern=r"\p{L}")
+
+    @pytest.mark.parametrize("vocabulary", [SMALL, JSONISH, WITH_PATTERN])
+    def test_a_saved_vocabulary_loads_as_the_same(self, tmp_path, vocabulary):
+        path = tmp_path / "v"
+        vocabulary.save(path)
+        loaded = Vocabulary.load(str(path))
+        assert loaded.sha256 == vocabulary.sha256
+        assert loaded.tokens == vocabulary.tokens
+        assert (loaded.name, loaded.pattern) == (vocabulary.name, vocabulary.pattern)
+
+    def test_saving_replaces_the_file_and_leaves_nothing_else(self, tmp_path):
+        path = tmp_path / "v"
+        JSONISH.save(path)
+        SMALL.save(path)
+        assert Vocabulary.load(path).name == "small"
+        assert [entry.name for entry in tmp_path.iterdir()] == ["v"]
+
+    def test_a_failed_save_leaves_the_old_file_alone(self, tmp_path, monkeypatch):
+        path = tmp_path / "v"
+        SMALL.save(path)
+
+        def full(self, data):
+            with self.open("wb") as file:
+                file.write(data[:10])
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("pathlib.Path.write_bytes", full)
+        with pytest.raises(OSError, match="No space"):
+            JSONISH.save(path)
+        assert Vocabulary.load(path).name == "small"
+        assert [entry.name for entry in tmp_path.iterdir()] == ["v"]
+
+    def test_a_file_cut_anywhere_is_refused(self, tmp_path):
+        path = tmp_path / "v"
+        SMALL.save(path)
+        whole = path.read_bytes()
+        for length in range(len(whole)):
+            path.write_bytes(whole[:length])
+            with pytest.raises(InputError, match=r"cut short|not a vocabulary file"):
+                Vocabulary.load(path)
+
+    def test_a_changed_byte_is_noticed(self, tmp_path):
+        path = tmp_path / "v"
+        SMALL.save(path)
+        data = bytearray(path.read_bytes())
+        data[data.index(b"abc")] ^= 1
+        path.write_bytes(data)
+        with pytest.raises(InputError, match="damaged"):
+            Vocabulary.load(path)
+
+    def test_a_missing_file_is_named(self, tmp_path):
+        with pytest.raises(InputError, match=r"nowhere cannot be read: No such file"):
+            Vocabulary.load(tmp_path / "nowhere")
+
+
+def naive_starts(vocabulary, text, at):
+    """The definition, looked up token by token."""
+    fitting = [
+        token
+        for token in range(vocabulary.size)
+        if not vocabulary.special[token] and text[at:].startswith(vocabulary[token])
+    ]
+    return sorted(fitting, key=lambda token: (len(vocabulary[token]), token))
+
+
+class TestFinding:
+    def test_starts_lists_shorter_tokens_first_then_lower_ids(self):
+        assert SMALL.starts(b"zabcd", 1) == [0, 1, 4, 3]
+        assert SMALL.starts(b"ab") == [0, 1, 4]
+
+    def test_nothing_starts_behind_the_end_or_with_a_special_name(self):
+        assert SMALL.starts(b"ab", 2) == SMALL.starts(b"ab", 9) == []
+        assert SMALL.starts(b"<pad>", 0) == []
+
+    def test_a_negative_position_is_refused(self):
+        with pytest.raises(ValueError, match="negative"):
+            SMALL.starts(b"ab", -1)
+
+    def test_greedy_takes_the_longest_and_the_lowest_id(self):
+        assert SMALL.encode_greedy(b"abcaba") == [3, 1, 0]
+        assert JSONISH.encode_greedy(b"") == []
+
+    def test_greedy_falls_back_over_several_shorter_tokens(self):
+        # "abX" lies behind "abWW" in byte order, whose longest fitting prefix is only "a".
+        vocabulary = Vocabulary.from_tokens(
+            "v", [b"a", b"abW", b"abWW", b"b", b"X", b"<e>"], [], [5]
+        )
+        assert vocabulary.encode_greedy(b"abX") == [0, 3, 4]
+
+    def test_greedy_says_what_does_not_fit(self):
+        with pytest.raises(ValueError, match="0x7a at position 2 of 3"):
+            SMALL.encode_greedy(b"abz")
+
+    @given(texts)
+    def test_greedy_pieces_make_up_the_text(self, text):
+        tokens = JSONISH.encode_greedy(text)
+        assert b"".join(JSONISH[token] for token in tokens) == text
+
+    @given(texts, st.integers(0, 5))
+    def test_starts_is_its_definition(self, text, at):
+        assert JSONISH.starts(text, at) == naive_starts(JSONISH, text, at)
+
+    @given(st.lists(st.binary(min_size=1, max_size=4), min_size=1), st.binary(max_size=6))
+    def test_starts_is_its_definition_in_any_vocabulary(self, tokens, text):
+        tokens = [*tokens, b"<e>"]
+        vocabulary = Vocabulary.from_tokens("any", tokens, [], [len(tokens) - 1])
+        for token in tokens:
+            probe = token + text
+            assert vocabulary.starts(probe) == naive_starts(vocabulary, probe, 0)
+
+    def test_greedy_agrees_with_starts_in_a_dense_vocabulary(self):
+        rng = random.Random(1)
+        words = {bytes(rng.choices(b"ab", k=rng.randint(1, 9))) for _ in range(200)}
+        vocabulary = byte_vocabulary(sorted(words))
+        text = bytes(rng.choices(b"ab", k=300))
+        at = 0
+        for token in vocabulary.encode_greedy(text):
+            longest = [t for t in vocabulary.starts(text, at) if len(vocabulary[t]) > 0][-1]
+            assert len(vocabulary[token]) == len(vocabulary[longest])
+            at += len(vocabulary[token])
+        assert at == len(text)
+
+
+class TestByteVocabulary:
+    def test_bytes_are_their_own_ids_and_the_rest_follows(self):
+        vocabulary = byte_vocabulary([b"true"], [b"<pad>"], name="tiny")
+        assert [vocabulary[value] for value in (0, 65, 255)] == [b"\x00", b"A", b"\xff"]
+        assert (vocabulary.eos, vocabulary[257], vocabulary[258]) == (256, b"true", b"<pad>")
+        assert ids(vocabulary.special_mask) == [256, 258]
+        assert vocabulary.name == "tiny"
+
+
+@pytest.fixture(scope="module")
+def qwen():
+    return open_vocabulary()
+
+
+class TestEmbedded:
+    def test_its_ids_are_those_of_the_model(self, qwen):
+        assert (qwen.name, qwen.size, qwen.words) == ("qwen2.5", 151665, 4740)
+        assert qwen.special.sum() == 22
+        assert qwen.special[151643:].all()
+        assert qwen.eos_ids == (151645,)
+
+    @pytest.mark.parametrize(
+        ("token", "text"),
+        [
+            (0, b"!"),
+            (90, b"{"),
+            (151642, None),
+            (151643, b"<|endoftext|>"),
+            (151645, b"<|im_end|>"),
+            (151657, b"<tool_call>"),
+            (151664, b"<|file_sep|>"),
+        ],
+    )
+    def test_some_tokens_that_are_known(self, qwen, token, text):
+        assert qwen[token] == text if text else not qwen.special[token]
+
+    def test_all_256_bytes_come_first(self, qwen):
+        assert sorted(qwen.tokens[:256]) == [bytes([value]) for value in range(256)]
+        assert len(set(qwen.tokens)) == qwen.size
+
+    def test_its_identity_stays_the_same(self, qwen):
+        assert qwen.sha256 == "19555429e696bded47b4f16127bbfc91d95cf24fba72ca856b4acb048bb34967"
+
+    def test_any_text_can_be_encoded(self, qwen):
+        text = '{"é\u2028": [1, -2.5e3, true], "🙂": "\\u00e9"}\n'.encode() + bytes(range(256))
+        assert b"".join(qwen[token] for token in qwen.encode_greedy(text)) == text
+
+    def test_its_pattern_splits_like_the_tokenizers_library(self, qwen):
+        tokenizers = pytest.importorskip("tokenizers")
+        split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(qwen.pattern), "isolated")
+        pieces = [piece for piece, _ in split.pre_tokenize_str("I'll pay 12 euros\n\n  now")]
+        assert pieces == ["I", "'ll", " pay", " ", "1", "2", " euros", "\n\n", " ", " now"]
+
+    @pytest.mark.parametrize("eos", ["<|endoftext|>", "151643"])
+    def test_another_end_can_be_chosen(self, qwen, eos):
+        other = open_vocabulary("qwen2.5", eos)
+        assert other.eos_ids == (151643,)
+        assert other.tokens == qwen.tokens
+        assert other.pattern == qwen.pattern
+
+    def test_a_misspelt_end_names_the_nearest(self):
+        with pytest.raises(UsageError, match=r"no token '<\|im_ent\|>'.*'<\|im_end\|>'"):
+            open_vocabulary("qwen2.5", "<|im_ent|>")
+
+    def test_a_damaged_data_file_is_noticed(self, tmp_path, monkeypatch):
+        shutil.copytree(data_path("vocabulary"), tmp_path / "vocabulary")
+        packed = tmp_path / "vocabulary" / "qwen2.5.xz"
+        packed.write_bytes(packed.read_bytes()[:-1])
+        monkeypatch.setenv(VARIABLE, str(tmp_path))
+        with pytest.raises(InputError, match=r"qwen2\.5\.xz is damaged.*vocabulary_build"):
+            open_vocabulary()
+
+
+class TestRebuild:
+    def wheel(self, tmp_path, file=vocabulary_build.RANK_FILE, content=b"YQ== 0\nYmM= 1\n"):
+        path = tmp_path / "some.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(file, content)
+        return path
+
+    def test_packing_is_undone_by_unpacking(self):
+        tokens = [b"a", b"", bytes(range(255)), b"a"]
+        assert unpack_tokens(vocabulary_build.pack_tokens(tokens), len(tokens)) == tokens
+
+    def test_it_writes_what_the_reader_opens(self, tmp_path, monkeypatch):
+        content = b"YQ== 0\nYmM= 1\n"
+        packed = vocabulary_build.pack_tokens([b"a", b"bc"])
+        for name, data in (("RANK_FILE_SHA256", content), ("DATA_SHA256", packed)):
+            monkeypatch.setattr(vocabulary_build, name, hashlib.sha256(data).hexdigest())
+        monkeypatch.setenv(VARIABLE, str(tmp_path))
+        arguments = ["--wheel", str(self.wheel(tmp_path, content=content))]
+        done = CliRunner().invoke(vocabulary_build.main, arguments)
+        assert done.exit_code == 0, done.output
+        vocabulary = open_vocabulary("qwen2.5")
+        assert vocabulary.tokens[:3] == [b"a", b"bc", b"<|endoftext|>"]
+        assert vocabulary[vocabulary.eos] == b"<|im_end|>"
+
+    def test_the_published_files_are_those_that_it_describes(self):
+        packed = data_path("vocabulary", "qwen2.5.xz").read_bytes()
+        assert hashlib.sha256(packed).hexdigest() == vocabulary_build.DATA_SHA256
+        description = json.loads(data_path("vocabulary", "qwen2.5.json").read_text())
+        assert description["special"] == vocabulary_build.SPECIAL
+        assert description["source"]["sha256"] == vocabulary_build.RANK_FILE_SHA256
+
+    def test_another_rank_file_is_refused_and_nothing_written(self, tmp_path):
+        with pytest.raises(InputError, match=r"SHA-256 is [0-9a-f]+, expected b2b1b8df"):
+            vocabulary_build.build(self.wheel(tmp_path), tmp_path)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["some.whl"]
+
+    def test_a_wheel_without_the_file(self, tmp_path):
+        with pytest.raises(InputError, match="not a wheel with dashscope/resources"):
+            vocabulary_build.build(self.wheel(tmp_path, file="other"), tmp_path)
+
+    @pytest.mark.parametrize("arguments", [[], ["--wheel", "x", "--download"]])
+    def test_the_source_must_be_named_once(self, arguments):
+        done = CliRunner().invoke(vocabulary_build.main, arguments)
+        assert done.exit_code == 2
+        assert "either --wheel PATH or --download" in done.output
+
+
+class TestDataPath:
+    def test_the_checkout(self, monkeypatch):
+        monkeypatch.delenv(VARIABLE, raising=False)
+        assert data_path("vocabulary", "qwen2.5.json").is_file()
+
+    def test_the_variable_comes_first(self, monkeypatch, tmp_path):
+        monkeypatch.setenv(VARIABLE, str(tmp_path))
+        assert data_path("a", "b") == tmp_path / "a" / "b"
+
+    def test_the_variable_must_name_a_directory(self, monkeypatch, tmp_path):
+        monkeypatch.setenv(VARIABLE, str(tmp_path / "gone"))
+        with pytest.raises(InputError, match=f"{VARIABLE}=.*gone is not a directory"):
+            data_path("a")
+
+    def test_an_installed_package_has_its_own_and_leaves_the_library_alone(
+        self, monkeypatch, tmp_path
+    ):
+        # In site-packages, datasets/ is the Hugging Face library.
+        for directory in ("harness/_datasets", "datasets"):
+            (tmp_path / directory).mkdir(parents=True)
+        (tmp_path / "datasets" / "__init__.py").touch()
+        monkeypatch.delenv(VARIABLE, raising=False)
+        monkeypatch.setattr(
+            "harness.inputs.data_paths.__file__", str(tmp_path / "harness" / "data" / "x.py")
+        )
+        assert data_path("a") == tmp_path / "harness" / "_datasets" / "a"
+        (tmp_path / "harness" / "_datasets").rmdir()
+        with pytest.raises(MaskcourtError, match="data files of maskcourt are missing"):
+            data_path("a")

@@ -1,0 +1,219 @@
+"""Strict JSON: what is refused, as what, and where."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.jsontext.strict_json import (
+    MAX_DEPTH,
+    DuplicateKeys,
+    JsonError,
+    LoneSurrogate,
+    NumberOverflow,
+    TooDeep,
+    parse,
+    raw_members,
+)
+
+letters = st.text(st.characters(exclude_categories=["Cs"]))
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | letters,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(letters, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def fault(text, reader=parse):
+    """The error that `text` is refused with."""
+    with pytest.raises(JsonError) as caught:
+        reader(text)
+    return caught.value
+
+
+@given(values, st.booleans(), st.sampled_from([None, 1]))
+def test_reads_what_json_writes(value, ascii_only, indent):
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    assert parse(text) == value
+    assert parse(text.encode()) == value
+
+
+def refusal(text):
+    """As what `text` is refused, if it is."""
+    try:
+        parse(text)
+    except JsonError as error:
+        return type(error)
+    return None
+
+
+@given(st.text(alphabet='{}[]":,\\u0dD8eE-+.1at \n', max_size=12))
+def test_accepts_no_more_than_json_does_and_no_less_without_a_reason(text):
+    try:
+        value = json.loads(text)
+    except ValueError:
+        assert refusal(text) is JsonError
+    else:
+        assert refusal(text) in (None, DuplicateKeys, LoneSurrogate, NumberOverflow)
+        assert refusal(text) or parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("", 0),
+        ("[1 2]", 3),
+        ("01", 1),
+        ('{"a" 1}', 5),
+        ('"tab\there"', 4),
+        ("true false", 5),
+        ("[\n1,\n x]", 6),
+        ("﻿1", 0),
+        (b"\xef\xbb\xbf1", 0),
+        (b'["\xff"]', 2),
+        (b'"\xed\xa0\x80"', 1),
+        ('{"NaN":NaN}', 7),
+        ("[-Infinity]", 1),
+    ],
+)
+def test_what_is_not_json_is_refused_with_its_place(text, offset):
+    error = fault(text)
+    assert type(error) is JsonError
+    assert error.offset == offset
+
+
+def test_a_place_has_a_line_and_a_column():
+    error = fault('{"a": 1,\n  "b": x}')
+    assert (error.line, error.column) == (2, 8)
+    assert "line 2, column 8" in str(error)
+
+
+@pytest.mark.parametrize("text", ["1e400", "-1e400", '{"big": [1, 1E+999]}', "7" * 5000])
+def test_a_number_that_python_cannot_hold_is_an_overflow(text):
+    assert type(fault(text)) is NumberOverflow
+    assert fault(text).offset == max(text.find("1E"), 0)
+
+
+def test_long_numbers_that_python_can_hold_are_read():
+    assert parse("7" * 400) == int("7" * 400)
+    assert parse("1e-999") == 0.0
+    assert parse("-0.0") == 0.0
+
+
+@pytest.mark.parametrize(
+    "text", [r'"\ud800"', r'"\uDFFF"', r'"\ude00\ud83d"', r'{"\ud83dx":1}', '"\ud800"']
+)
+def test_half_a_surrogate_pair_is_refused(text):
+    assert type(fault(text)) is LoneSurrogate
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [(r'"\ud83d\ude00"', "😀"), (r'"\\ud800"', r"\ud800"), (r'"\u00e9"', "é")]
+)
+def test_whole_pairs_and_escaped_backslashes_are_no_half_pairs(text, value):
+    assert parse(text) == value
+
+
+def test_lone_surrogates_pass_where_they_are_allowed():
+    assert parse(r'["\ud800", 1]', lone_surrogates=True) == ["\ud800", 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer"),
+    [
+        ('{"a":1,"a":1}', "/a"),
+        (r'{"a":1,"\u0061":2}', "/a"),
+        ('[0, {"x": {"b/c~": 1, "b/c~": 2}}]', "/1/x/b~1c~0"),
+        ('{"": 1, "": 2}', "/"),
+    ],
+)
+def test_a_duplicate_key_is_named_by_its_pointer(text, pointer):
+    error = fault(text)
+    assert isinstance(error, DuplicateKeys)
+    assert error.pointer == pointer
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('{"a":1,"a":2', JsonError),
+        ('["\\ud800", 1e400', JsonError),
+        ('{"a":"\\ud800","a":1e400}', LoneSurrogate),
+        ('{"a":1,"a":1e400}', DuplicateKeys),
+    ],
+)
+def test_of_several_faults_the_gravest_is_reported(text, kind):
+    assert type(fault(text)) is kind
+
+
+@pytest.mark.parametrize("pair", ["[]", '{"a":}'])
+def test_depth_is_limited_exactly(pair):
+    opening, closing = pair[:-1], pair[-1]
+    assert parse(opening * MAX_DEPTH + "1" + closing * MAX_DEPTH)
+    assert type(fault(opening * (MAX_DEPTH + 1) + "1" + closing * (MAX_DEPTH + 1))) is TooDeep
+
+
+def test_brackets_within_strings_and_beside_one_another_are_not_depth():
+    assert parse(json.dumps(["[{" * MAX_DEPTH, '"[' * MAX_DEPTH])) is not None
+    assert len(parse(json.dumps([[{}]] * MAX_DEPTH))) == MAX_DEPTH
+
+
+@given(st.dictionaries(letters, values, max_size=5), st.sampled_from([None, 2]))
+def test_raw_members_are_the_members_as_they_are_written(members, indent):
+    raw = raw_members(json.dumps(members, indent=indent, ensure_ascii=False).encode())
+    assert {name: json.loads(text) for name, text in raw.items()} == members
+    assert list(raw) == list(members)
+
+
+def test_raw_members_keep_every_character():
+    text = b' { "a" : [ 1.0 , "]\\"" ] ,\n"\\u0062":{"c":{}} , "d":-1e5, "e":"}" }\n'
+    assert raw_members(text) == {
+        "a": b'[ 1.0 , "]\\"" ]',
+        "b": b'{"c":{}}',
+        "d": b"-1e5",
+        "e": b'"}"',
+    }
+
+
+def test_raw_members_carry_what_is_too_deep_to_parse():
+    deep = b'{"a":[' * 10_000 + b"]}" * 10_000
+    assert raw_members(b'{"id": 1, "schema": ' + deep + b"}")["schema"] == deep
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"1",
+        b"{",
+        b'{"a"}',
+        b'{"a":}',
+        b'{"a":1,}',
+        b'{"a":1 "b":2}',
+        b'{"a":1}x',
+        b'{"a":[}',
+        b'{"a":[1,{"b":2]}',
+        b'{"a":["x}',
+        b'{"a":"x}',
+        b'{"a":nul}',
+        b'{"a":01}',
+        b"{a:1}",
+        b'{"\\x":1}',
+        b"\xef\xbb\xbf{}",
+        b'{"a":"\xff"}',
+    ],
+)
+def test_raw_members_refuse_a_malformed_top_level(text):
+    assert type(fault(text, raw_members)) is JsonError
+
+
+def test_raw_members_refuse_a_name_given_twice():
+    error = fault(rb'{"a":1,"\u0061":2}', raw_members)
+    assert isinstance(error, DuplicateKeys)
+    assert error.pointer == "/a"

@@ -1,0 +1,408 @@
+"""Replaying verdicts: what was proven comes out again, and what was not is told apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.completion.rollout import LIMIT
+from harness.errors import RunDirectoryError, UsageError
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol import set_bits
+from harness.replay.repeat import Replayed, replay
+from harness.replay.witness_reader import every, named
+from harness.runs.directory import RunDirectory
+from tests.inprocess import UNCAPPED, case, run_case
+from tests.miniatures import (
+    AcceptsExtra,
+    AllowsEverything,
+    ConsumeLies,
+    CrashesOnCompile,
+    CrashesOnMask,
+    Enumerator,
+    ForbidsOne,
+    LanguageMatcher,
+    MaskLies,
+    RefusesAll,
+)
+from tests.replaying import EOS, VOCABULARY, Book, replayed, stored
+
+EXTRA = {"enum": ["ab", "cd"], "x-extra": ['"xy"', '"a']}
+FORBIDDEN = {"enum": ["ab", "cd"], "x-forbidden": [['"a', "b"]]}
+
+
+class NeverStops(Enumerator):
+    """Allows no end of sequence."""
+
+    class Matcher(LanguageMatcher):
+        def allowed(self, language):
+            return super().allowed(language) & ~self.vocabulary.eos_mask
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+class Dawdler(Enumerator):
+    """Allows any number of blanks before the value."""
+
+    class Matcher(LanguageMatcher):
+        def allowed(self, language):
+            mask = super().allowed(language)
+            if not self.written.strip():
+                mask = mask | set_bits([ord(" ")], self.vocabulary.words)
+            return mask
+
+    def matcher(self, schema):
+        language = self.language(schema)
+        return self.Matcher(self.vocabulary, language, language)
+
+
+def told(results: list[Replayed]) -> list[str]:
+    """What differs, one line per verdict; empty where it agrees."""
+    return [one.difference for one in results]
+
+
+@pytest.fixture
+def again(tmp_path):
+    """Replay the verdicts that a function writes into the book of one case."""
+
+    def write_and_replay(write, schema, *engines, value="ab"):
+        book = Book("one", schema, value)
+        write(book)
+        directory = tmp_path / str(len(list(tmp_path.iterdir())))
+        directory.mkdir()
+        return told(replayed(directory, [book], engines))
+
+    return write_and_replay
+
+
+class TestAcceptances:
+    def accepted(self, kind, completion=b'y"', end=True):
+        return lambda book: book.verdict(
+            kind,
+            *("AcceptsExtra", b'"', b"x"),
+            book.completion(completion, end=end),
+            "AcceptsExtra",
+        )
+
+    def test_of_what_is_invalid(self, again):
+        assert again(self.accepted("false_acceptance"), EXTRA, AcceptsExtra) == [""]
+
+    def test_that_are_not_allowed(self, again):
+        (difference,) = again(self.accepted("false_acceptance", b'z"'), EXTRA, AcceptsExtra)
+        assert difference == "AcceptsExtra allows 2 of 5 tokens"
+
+    def test_whose_text_goes_on(self, again):
+        """The last token, the end of sequence, is looked at like any other."""
+        (difference,) = again(self.accepted("false_acceptance", b"y"), EXTRA, AcceptsExtra)
+        assert difference == "AcceptsExtra allows 3 of 4 tokens"
+
+    def test_of_what_is_valid(self, again):
+        schema = {"enum": ["ab", "xy"]}
+        write = self.accepted("false_acceptance")
+        assert again(write, schema, AcceptsExtra) == ["the validators say valid"]
+
+    def test_that_are_not_contested(self, again):
+        write = self.accepted("contested")
+        assert again(write, EXTRA, AcceptsExtra) == ["the validators say invalid"]
+
+    def test_that_are(self, again):
+        def twice(book):
+            completion = book.completion(b'"a": 1, "a": 2}')
+            book.verdict("contested", "AllowsEverything", b"", b"{", completion, "AllowsEverything")
+
+        assert again(twice, EXTRA, AllowsEverything) == [""]
+
+
+class TestRejections:
+    def rejected(self, engine="ForbidsOne", kind="false_rejection", **others):
+        return lambda book: book.verdict(
+            *(kind, engine, b'"a', b"b", book.completion(b'"')),
+            **{"accepter": "Enumerator", **others},
+        )
+
+    def test_of_what_another_engine_completes(self, again):
+        assert again(self.rejected(), FORBIDDEN, Enumerator, ForbidsOne) == [""]
+
+    def test_charged_to_an_engine_that_allows_the_token(self, again):
+        (difference,) = again(self.rejected("Enumerator"), FORBIDDEN, Enumerator, ForbidsOne)
+        assert difference == "Enumerator allows 3 tokens, not exactly 2"
+
+    def test_that_come_too_late(self, again):
+        schema = {**FORBIDDEN, "x-forbidden": [['"', "a"]]}
+        (difference,) = again(self.rejected(), schema, Enumerator, ForbidsOne)
+        assert difference == "ForbidsOne allows 1 tokens, not exactly 2"
+
+    def test_of_what_the_accepter_does_not_complete(self, again):
+        write = self.rejected(accepter="ForbidsOne")
+        assert again(write, FORBIDDEN, ForbidsOne) == ["ForbidsOne allows 2 of 5 tokens"]
+
+    def test_of_what_is_invalid(self, again):
+        schema = {"enum": ["cd"], "x-extra": ['"ab"'], "x-forbidden": []}
+        write = self.rejected("Enumerator", accepter="AcceptsExtra")
+        (difference,) = again(write, schema, Enumerator, AcceptsExtra)
+        assert difference == "Enumerator allows 1 tokens, not exactly 2"
+
+    def test_by_an_engine_whose_mask_allows_the_token(self, again):
+        (difference,) = again(self.rejected("ConsumeLies"), FORBIDDEN, Enumerator, ConsumeLies)
+        assert difference == "the mask of ConsumeLies allows the token, which is then not consumed"
+
+
+class TestEnds:
+    def test_never_come_though_another_engine_allows_them(self, again):
+        def write(book):
+            book.verdict(
+                *("never_stops", "NeverStops", b'"ab"', EOS),
+                book.completion(b"", end=False),
+                "Enumerator",
+            )
+
+        assert again(write, {"enum": ["ab"]}, Enumerator, NeverStops) == [""]
+
+    def test_never_come_anywhere(self, again):
+        def write(book):
+            book.verdict("never_stops", "NeverStops", b'"ab"', EOS)
+            book.verdict("never_stops", "Enumerator", b'"ab"', EOS)
+            book.verdict("never_stops", "NeverStops", b'"a', EOS)
+
+        assert again(write, {"enum": ["ab"]}, Enumerator, NeverStops) == [
+            "",
+            "Enumerator allows 5 tokens, not exactly 4",
+            "the validators say invalid",
+        ]
+
+    def test_never_come_but_for_another_one(self, tmp_path):
+        """With two tokens that end a text, forbidding one of them is no error of this kind."""
+        vocabulary = two_ends()
+        book = Book("one", {"enum": ["ab"]}, "ab", vocabulary)
+        book.verdict("never_stops", "OneEnd", b'"ab"', vocabulary.eos_ids[1])
+        (difference,) = told(replayed(tmp_path, [book], [OneEnd]))
+        assert difference == "OneEnd allows another end of sequence there"
+
+    def test_come_too_early(self, again):
+        def write(book):
+            book.verdict("stops_too_early", "AcceptsExtra", b'"a', EOS, accepter="AcceptsExtra")
+
+        assert again(write, EXTRA, AcceptsExtra) == [""]
+        without = {**EXTRA, "x-extra": []}
+        assert again(write, without, AcceptsExtra) == ["AcceptsExtra allows 2 of 3 tokens"]
+
+    def test_come_behind_a_value_that_is_whole_but_wrong(self, again):
+        def write(book):
+            book.verdict("stops_too_early", "AcceptsExtra", b'"cd"', EOS)
+
+        schema = {"enum": ["ab"], "x-extra": ['"cd"']}
+        assert again(write, schema, AcceptsExtra, value="cd") == [
+            "the text is invalid, but not because it is not json"
+        ]
+
+
+def two_ends():
+    plain = byte_vocabulary([], [b"<other>"])
+    special = [256, 257]
+    return type(plain).from_tokens("two", plain.tokens, special, special)
+
+
+class OneEnd(Enumerator):
+    """Allows the first end of sequence alone."""
+
+    class Matcher(LanguageMatcher):
+        def allowed(self, language):
+            second = set_bits([self.vocabulary.eos_ids[1]], self.vocabulary.words)
+            return super().allowed(language) & ~second
+
+    matcher = NeverStops.matcher
+
+
+class TestDeadEnds:
+    def write(self, book):
+        book.verdict("dead_end", "ForbidsOne", b"", b'"', book.completion(b"a", end=False))
+
+    def test_have_an_empty_mask(self, again):
+        assert again(self.write, FORBIDDEN, ForbidsOne) == [""]
+
+    def test_may_be_right_behind_the_token(self, again):
+        def write(book):
+            book.verdict("dead_end", "ForbidsOne", b'"', b"a")
+
+        assert again(write, FORBIDDEN, ForbidsOne) == [""]
+
+    def test_have_no_way_out(self, again):
+        more = {**FORBIDDEN, "enum": ["ab", "ac"]}
+        assert again(self.write, more, ForbidsOne) == ["the mask of ForbidsOne is not empty there"]
+
+    def test_must_be_reached(self, again):
+        schema = {"enum": ["cd"], "x-forbidden": []}
+        assert again(self.write, schema, ForbidsOne) == ["ForbidsOne allows 1 of 2 tokens"]
+
+    def test_may_have_ways_that_all_lead_nowhere(self, again):
+        def write(book):
+            about = {"accepter": "Enumerator", "reason": "no_end_within_limit"}
+            completion = book.completion(b'ab"')
+            for engine in ("ForbidsOne", "Enumerator"):
+                book.verdict("dead_end", engine, b"", b'"', completion, **about)
+
+        schema = {"enum": ["ab"], "x-forbidden": [['"a', "b"]]}
+        assert again(write, schema, Enumerator, ForbidsOne) == [
+            "",
+            "it is not so that no way of Enumerator there leads to an end",
+        ]
+
+
+class TestLies:
+    def write(self, engine):
+        return lambda book: book.verdict(
+            "mask_lies", engine, b'"', b"a", book.completion(b"b", end=False)
+        )
+
+    def test_the_mask_forbids_what_is_consumed(self, again):
+        assert again(self.write("MaskLies"), FORBIDDEN, MaskLies) == [""]
+
+    def test_the_mask_allows_what_is_not_consumed(self, again):
+        assert again(self.write("ConsumeLies"), FORBIDDEN, ConsumeLies) == [""]
+
+    def test_mask_and_consumption_agree(self, again):
+        assert again(self.write("ForbidsOne"), FORBIDDEN, ForbidsOne) == [
+            "mask and consumption of ForbidsOne agree: the last token is forbidden"
+        ]
+        assert again(self.write("Enumerator"), FORBIDDEN, Enumerator) == [
+            "Enumerator allows 3 tokens, not exactly 2"
+        ]
+
+
+class TestUnfinishable:
+    def write(self, times, text=b" "):
+        return lambda book: book.verdict(
+            "unfinishable", "Dawdler", b"", text, book.completion(text * (times - 1), end=False)
+        )
+
+    def test_for_as_many_tokens_as_a_roll_out_may_have(self, again):
+        assert again(self.write(LIMIT), {"enum": ["ab"]}, Dawdler) == [""]
+
+    def test_not_for_fewer(self, again):
+        assert again(self.write(LIMIT - 1), {"enum": ["ab"]}, Dawdler) == [
+            f"only {LIMIT - 1} tokens are repeated, not {LIMIT}"
+        ]
+
+    def test_not_by_other_text(self, again):
+        schema = {"enum": ["a" * LIMIT]}
+
+        def write(book):
+            book.verdict(
+                *("unfinishable", "Enumerator", b'"', b"a"),
+                book.completion(b"a" * (LIMIT - 1), end=False),
+            )
+
+        assert again(write, schema, Enumerator, value="a" * LIMIT) == [
+            "what is repeated is neither white space nor digits alone"
+        ]
+
+
+class TestInstances:
+    def write(self, kind, engine, text, consumed, token=-1):
+        return lambda book: book.instance_verdict(
+            kind, engine, book.instance(text), consumed, token
+        )
+
+    def test_an_invalid_one_that_is_accepted_to_its_end(self, again):
+        write = self.write("false_acceptance", "AcceptsExtra", b'"xy"', 5)
+        assert again(write, EXTRA, AcceptsExtra) == [""]
+        assert again(write, {"enum": ["ab"]}, AcceptsExtra) == ["AcceptsExtra allows 1 of 5 tokens"]
+        schema = {"enum": ["ab", "xy"]}
+        assert again(write, schema, AcceptsExtra) == ["the validators say valid"]
+
+    def test_a_valid_one_that_is_refused(self, again):
+        write = self.write("false_rejection", "ForbidsOne", b'"ab"', 2, ord("b"))
+        assert again(write, FORBIDDEN, ForbidsOne) == [""]
+        honest = {**FORBIDDEN, "x-forbidden": []}
+        assert again(write, honest, ForbidsOne) == ["ForbidsOne allows 3 tokens, not exactly 2"]
+
+    def test_a_valid_one_behind_which_no_end_comes(self, again):
+        write = self.write("never_stops", "NeverStops", b'"ab"', 4, EOS)
+        assert again(write, {"enum": ["ab"]}, NeverStops) == [""]
+
+    def test_one_that_finds_a_mask_lying(self, again):
+        write = self.write("mask_lies", "MaskLies", b'"ab"', 2, ord("b"))
+        assert again(write, FORBIDDEN, MaskLies) == [""]
+
+
+class TestEngines:
+    def write(self, book):
+        about = ("AcceptsExtra", b'"', b"x", book.completion(b'y"'))
+        book.verdict("false_acceptance", *about, "AcceptsExtra")
+        book.verdict("false_acceptance", "RefusesAll", *about[1:], "RefusesAll")
+        book.verdict("false_acceptance", "CrashesOnCompile", *about[1:], "CrashesOnCompile")
+        book.verdict("false_acceptance", "CrashesOnMask", *about[1:], "CrashesOnMask")
+
+    def test_one_that_fails_does_not_touch_what_is_said_of_others(self, again):
+        schema = {**EXTRA, "x-crash": 1}
+        engines = (AcceptsExtra, RefusesAll, CrashesOnCompile, CrashesOnMask)
+        assert again(self.write, schema, *engines) == [
+            "",
+            "RefusesAll does not compile the schema again: refused",
+            "CrashesOnCompile does not compile the schema again: crashed",
+            "CrashesOnMask crashed",
+        ]
+
+    def test_one_that_the_run_does_not_know(self, again):
+        with pytest.raises(RunDirectoryError, match="which is no engine of the run"):
+            again(self.write, EXTRA, AcceptsExtra)
+
+    def test_validators_that_refuse_the_schema(self, again):
+        def write(book):
+            book.verdict(
+                *("false_acceptance", "AllowsEverything", b"", b"1"),
+                *(book.completion(b""), "AllowsEverything"),
+            )
+
+        (difference,) = again(write, {"type": "nonsense"}, AllowsEverything, value=1)
+        assert difference.startswith("the validators refuse the schema: ")
+
+
+class TestARun:
+    """In processes of their own, as the command does it."""
+
+    ENGINES = (Enumerator, AcceptsExtra, ForbidsOne)
+    SPECS = tuple(f"tests.miniatures:{engine.__name__}" for engine in ENGINES)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def run(cls, tmp_path_factory) -> RunDirectory:
+        """A real run with a false acceptance and a false rejection."""
+        few = case({**EXTRA, **FORBIDDEN}, "ab", name="few")
+        book = Book("few", {}, "ab")
+        book.rows = run_case(cls.ENGINES, few, vocabulary=VOCABULARY, rules=UNCAPPED)
+        specs = dict(zip([one.__name__ for one in cls.ENGINES], cls.SPECS, strict=True))
+        for table in ("verdicts", "instance_verdicts"):
+            lists = book.rows.lists(table)
+            there = [column for column in ("engine", "accepter") if column in lists]
+            named = {column: [specs.get(one, one) for one in lists[column]] for column in there}
+            book.rows.replace(table, **named)
+        return stored(tmp_path_factory.mktemp("run"), [book], cls.SPECS)
+
+    def test_what_was_proven_comes_out_again(self, run):
+        results = list(replay(run, every(run)))
+        assert [str(one) for one in results if not one.agrees] == []
+        texts = {(one.witness.kind, one.witness.text) for one in results}
+        assert texts >= {("false_acceptance", b'"xy"'), ("false_rejection", b'"ab"')}
+
+    def test_another_version_of_an_engine_is_refused(self, run):
+        manifest = json.loads((run.path / "run.json").read_text())
+        manifest["identity"]["engines"][self.SPECS[1]]["packages"] = {"maskcourt": "0.0.1"}
+        other = RunDirectory(run.path, manifest)
+        with pytest.raises(UsageError, match=r"made with .*AcceptsExtra as .*0\.0\.1"):
+            next(replay(other, named(run, ["0"])))
+
+    def test_another_vocabulary_is_refused(self, run):
+        manifest = json.loads((run.path / "run.json").read_text())
+        manifest["identity"]["vocabulary"]["sha256"] = "0"
+        with pytest.raises(UsageError, match="is not the one that"):
+            next(replay(RunDirectory(run.path, manifest), named(run, ["0"])))
+
+    def test_nothing_to_replay_starts_nothing(self, tmp_path):
+        run = stored(tmp_path, [Book("one", {}, 1)], ["nobody:Knows"])
+        assert list(replay(run, every(run))) == []
+        assert Path(run.path).is_dir()

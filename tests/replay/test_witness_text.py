@@ -1,0 +1,108 @@
+"""A witness in full: one object to repeat it with, and the same to read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.replay.witness_reader import named
+from harness.replay.witness_text import described, readable
+from harness.runs.directory import RunDirectory, open_run
+from tests.replaying import EOS, VOCABULARY, Book, stored
+
+ENGINES = ("one:A", "two:B", "three:C")
+SCHEMA = {"enum": ["ab", "a\x1b"]}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> RunDirectory:
+    """A false rejection, an early stop, a dead end and an instance's false acceptance."""
+    book = Book("a case", SCHEMA, "ab")
+    book._add("disputes", walk=0, position=2, dispute=1, accepters=0b101, rejecters=0b010, tokens=1)
+    why = {"keyword": "enum", "schema_pointer": "/enum", "category": "string"}
+    completion = book.completion(b'"')
+    book.verdict("false_rejection", "two:B", b'"a', b"b", completion, "one:A", dispute=1, **why)
+    book.verdict("stops_too_early", "one:A", b'"a', EOS, dispute=-1)
+    book.verdict("dead_end", "one:A", b'"', b"a", dispute=-1)
+    book.instance_verdict("false_acceptance", "three:C", book.instance(b'"\xff\x1b'), 4)
+    return stored(tmp_path_factory.mktemp("run"), [book], ENGINES)
+
+
+def shown(run: RunDirectory, name: str) -> dict:
+    """The object, as it is after a way through JSON."""
+    return json.loads(json.dumps(described(run, named(run, [name]), VOCABULARY)))
+
+
+class TestObject:
+    def test_holds_all_that_repeating_needs(self, run):
+        witness = shown(run, "0")
+        assert json.loads(witness["schema"]) == SCHEMA
+        assert witness["consumed"] == {"ids": [34, 97], "text": '"a', "hex": b'"a'.hex()}
+        assert witness["token"] == {"ids": [98], "text": "b", "hex": "62"}
+        assert witness["completion"] == {"ids": [34, EOS], "text": '"<eos>', "hex": "22"}
+        assert (witness["text"], bytes.fromhex(witness["hex"])) == ('"ab"', b'"ab"')
+        assert witness["vocabulary"]["sha256"] == VOCABULARY.sha256
+        assert list(witness["engines"]) == list(ENGINES)
+        assert witness["engines"]["one:A"]["packages"]
+
+    def test_says_what_it_is_about(self, run):
+        witness = shown(run, "0")
+        assert (witness["kind"], witness["engine"]) == ("false_rejection", "two:B")
+        assert (witness["case"], witness["walk"], witness["position"]) == ("a case", 0, 2)
+        assert witness["place"] == "here"
+        assert witness["why"]["keyword"] == "enum"
+
+    def test_says_who_allowed_and_who_forbade(self, run):
+        witness = shown(run, "0")
+        assert witness["allowed_by"] == ["one:A", "three:C"]
+        assert (witness["forbidden_by"], witness["accepter"]) == (["two:B"], "one:A")
+        alone = shown(run, "1")
+        assert (alone["allowed_by"], alone["forbidden_by"]) == (["one:A"], [])
+
+    def test_says_what_each_validator_says(self, run):
+        said = shown(run, "0")["validators"]
+        assert said["verdict"] == "valid"
+        assert said["jsonschema"]["valid"] is said["jsonschema-rs"]["valid"] is True
+
+    def test_of_an_early_stop_tells_that_the_text_is_no_json(self, run):
+        said = shown(run, "1")["validators"]
+        assert (said["verdict"], said["reason"]) == ("invalid", "not_json")
+
+    def test_asks_no_validator_where_nothing_rests_on_one(self, run):
+        assert shown(run, "2")["validators"] is None
+
+    def test_of_an_instance(self, run):
+        witness = shown(run, "i0")
+        assert (witness["evidence"], witness["instance"]) == ("instance", 0)
+        assert bytes.fromhex(witness["hex"]) == b'"\xff\x1b'
+        assert witness["consumed"]["ids"] == [34, 255, 27]
+        assert witness["token"]["ids"] == [EOS]
+
+
+class TestText:
+    def test_marks_the_token_and_names_the_engines(self, run):
+        lines = list(readable(shown(run, "0")))
+        assert lines[0] == "verdict 0: false rejection by two:B"
+        assert lines[1] == "case a case, walk 0, position 2 (here)"
+        assert '  "a»b«' in lines
+        assert "allowed by: one:A, three:C" in lines
+        assert "forbidden by: two:B" in lines
+        assert "completion of 2 tokens, which one:A allows:" in lines
+        assert "validators: valid" in lines
+
+    def test_holds_nothing_that_a_terminal_obeys(self, run):
+        text = "\n".join(readable(shown(run, "i0")))
+        assert "\x1b" not in text
+        assert "\\x1b" in text
+
+
+def test_what_is_invalid_is_explained_by_both(tmp_path):
+    book = Book("c", {"maxLength": 1}, "ab")
+    book.verdict("false_acceptance", "one:A", b'"a', b"b", book.completion(b'"'), "one:A")
+    run = open_run(stored(tmp_path, [book], ENGINES).path)
+    lines = list(readable(shown(run, "0")))
+    assert lines[lines.index("validators: invalid") + 1] == "  jsonschema: invalid"
+    assert any(
+        line.startswith("    maxLength at /maxLength, the root of the instance: ") for line in lines
+    )

@@ -1,0 +1,267 @@
+"""A run as pandas frames: the rows that were stored, chosen, typed, classified."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import harness
+from harness.errors import RunDirectoryError, UsageError
+from harness.report import tally
+from harness.report.frames import Run
+from harness.runs.directory import RunDirectory
+from harness.runs.tables import SCHEMAS
+from tests import books
+from tests.books import Book, all_bugs, classes
+from tests.inprocess import case, make_run
+from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
+
+ENGINES = {name: {"version": "1"} for name in ("a", "b", "c")}
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def store(*some, **options):
+        return books.store(tmp_path / "run", *some, **{"engines": ENGINES, **options})
+
+    return store
+
+
+def book(name="case"):
+    return (
+        Book(name, schema='{"type": "string"}')
+        .compiled("compiled", "compiled", "refused")
+        .position(0, "inside string")
+        .position(1, "end")
+        .dispute(0, 1 | 2, 4, tokens=5)
+        .verdicts(0, "a", "false_acceptance", 3, keyword="enum", located=True)
+        .verdicts(0, "b", "false_rejection", 2, keyword="type", detail="declared", located=None)
+        .verdicts(1, "b", "unresolved", 1, reason="too_long")
+        .instance(0)
+        .on_instance(0, "a", "false_rejection")
+    )
+
+
+DECLARED = classes({"declared": ("departure", "some-entry")})
+
+
+class TestImport:
+    def test_needs_no_pandas(self):
+        code = (
+            "import sys, harness; assert harness.__version__;"
+            "assert not {'pandas', 'pyarrow', 'numpy', 'harness.report.frames'} & set(sys.modules)"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    def test_brings_load_run_when_it_is_used(self, stored):
+        run = harness.load_run(stored(book()).path)
+        assert repr(run).startswith("<finished run")
+
+    def test_has_nothing_else(self):
+        with pytest.raises(AttributeError, match="no attribute 'load_runs'"):
+            harness.load_runs  # noqa: B018
+
+    def test_without_pandas_says_what_to_install(self, stored, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(UsageError, match=r"frames need pandas.*pip install '\.\[report\]'"):
+            harness.load_run(stored(book()).path)
+
+
+class TestFrames:
+    def test_hold_every_row_of_every_table(self, stored):
+        run = stored(book("one"), book("two"))
+        frames = harness.load_run(run.path)
+        for table in SCHEMAS:
+            frame = getattr(frames, table)
+            assert len(frame) == run.manifest["tables"][table]["rows"], table
+            assert tuple(frame.columns) == frames.columns(table)
+            assert frame.index.tolist() == list(range(len(frame)))
+
+    def test_are_read_once(self, stored):
+        run = harness.load_run(stored(book()).path)
+        assert run.verdicts is run.verdicts
+
+    def test_have_words_as_categories_and_truth_that_may_be_unknown(self, stored):
+        verdicts = harness.load_run(stored(book()).path).verdicts
+        for name in ("case", "engine", "kind", "keyword", "class", "departure"):
+            assert isinstance(verdicts[name].dtype, pd.CategoricalDtype), name
+        assert verdicts["located"].tolist() == [True, True, True, pd.NA, pd.NA, False]
+        assert verdicts["token"].dtype == "int32"
+
+    def test_of_several_cases_share_their_categories(self, stored):
+        verdicts = harness.load_run(stored(book("one"), book("two")).path).verdicts
+        assert sorted(verdicts["case"].cat.categories) == ["one", "two"]
+        assert verdicts.groupby("case", observed=True).size().to_dict() == {"one": 6, "two": 6}
+
+    def test_of_an_unfinished_run(self, stored):
+        run = stored(book("one"), book("two"), finish=False)
+        assert len(harness.load_run(run.path).verdicts) == 12
+
+    @pytest.mark.parametrize("finish", [True, False])
+    def test_of_a_run_without_cases(self, stored, finish):
+        run = harness.load_run(stored(finish=finish).path)
+        assert run.verdicts.empty
+        assert run.tallies.empty
+        assert list(run.batches("verdicts")) == []
+
+    def test_of_no_run(self, tmp_path):
+        with pytest.raises(RunDirectoryError, match="is no run"):
+            harness.load_run(tmp_path)
+
+    def test_of_a_damaged_run(self, stored):
+        run = stored(book())
+        (run.path / "verdicts.parquet").write_bytes(b"cut")
+        with pytest.raises(RunDirectoryError, match="cut or altered"):
+            harness.load_run(run.path).frame("verdicts", ["token"])
+
+
+class TestClasses:
+    def test_are_those_of_the_rule(self, stored):
+        found = Run(stored(book()), DECLARED).verdicts
+        assert found["class"].tolist() == ["bug"] * 3 + ["departure"] * 2 + ["bug"]
+        assert found["departure"].tolist() == [""] * 3 + ["some-entry"] * 2 + [""]
+
+    def test_of_the_catalogue_say_nothing_of_what_proves_nothing(self, stored):
+        found = harness.load_run(stored(book()).path).verdicts
+        assert found["class"].tolist() == ["bug"] * 5 + [""]
+
+    def test_are_not_computed_unless_asked_for(self, stored):
+        def never(run: RunDirectory, evidence: str):
+            raise AssertionError
+
+        run = Run(stored(book()), never)
+        assert len(run.frame("verdicts", ["engine"], {"kind": "unresolved"})) == 1
+
+    def test_come_with_a_catalogue_of_ones_own(self, stored, tmp_path):
+        mine = tmp_path / "mine.toml"
+        mine.write_text(
+            '[[departure]]\nid = "all-mine"\nclass = "departure"\nengine = "*"\n'
+            'versions = ">=0"\nfrom = "x"\nsource = "https://example.org/x"\nsays = "x"\n'
+            'when = [{kind = ["false_acceptance"], keyword = ["enum"]}]\n'
+        )
+        found = harness.load_run(stored(book()).path, departures=mine)
+        assert len(found.frame("verdicts", where={"departure": "all-mine"})) == 3
+
+
+class TestFrame:
+    def test_gives_the_columns_in_the_order_asked_for(self, stored):
+        run = harness.load_run(stored(book()).path)
+        assert list(run.frame("verdicts", ["token", "engine"]).columns) == ["token", "engine"]
+
+    @pytest.mark.parametrize(
+        ("where", "rows"),
+        [
+            ({"kind": "false_rejection"}, [3, 4]),
+            ({"kind": ["false_rejection", "unresolved"]}, [3, 4, 5]),
+            ({"kind": "false_acceptance", "token": {1, 2}}, [1, 2]),
+            ({"located": None}, [3, 4]),
+            ({"located": True}, [0, 1, 2]),
+            ({"class": "departure"}, [3, 4]),
+            ({"keyword": "nowhere"}, []),
+            ({}, [0, 1, 2, 3, 4, 5]),
+        ],
+    )
+    def test_gives_the_rows_asked_for_under_their_own_numbers(self, stored, where, rows):
+        run = Run(stored(book()), DECLARED)
+        assert run.frame("verdicts", ["engine"], where).index.tolist() == rows
+
+    def test_knows_no_other_table_or_column(self, stored):
+        run = harness.load_run(stored(book()).path)
+        with pytest.raises(UsageError, match=r"no table 'verdict'.*did you mean 'verdicts'"):
+            run.frame("verdict")
+        with pytest.raises(UsageError, match=r"no column 'engin'.*did you mean 'engine'"):
+            run.frame("verdicts", ["engin"])
+        with pytest.raises(UsageError, match="no column 'class'"):
+            run.frame("positions", where={"class": "bug"})
+        with pytest.raises(UsageError, match="cannot hold 'many'"):
+            run.frame("verdicts", where={"token": "many"})
+
+    def test_of_an_older_run_is_full_of_nulls_where_a_column_is_missing(self, stored, monkeypatch):
+        import pyarrow as pa
+
+        path = stored(book()).path
+        longer = SCHEMAS["positions"].append(pa.field("mood", pa.string()))
+        monkeypatch.setitem(harness.report.frames.SCHEMAS, "positions", longer)
+        run = harness.load_run(path)
+        assert run.frame("positions", ["mood"])["mood"].isna().all()
+        assert len(run.frame("positions", where={"mood": None})) == 2
+        assert run.frame("positions", where={"mood": "good"}).empty
+
+
+class TestBatches:
+    @given(st.data())
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_are_the_frame_in_pieces(self, big, data):
+        columns = data.draw(st.lists(st.sampled_from(big.columns("verdicts")), unique=True))
+        where = data.draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "engine": st.sampled_from(["a", "b", ["a", "b"]]),
+                    "kind": st.sampled_from(["false_acceptance", "false_rejection"]),
+                },
+            )
+        )
+        whole = big.frame("verdicts", columns, where)
+        pieces = list(big.batches("verdicts", columns, where))
+        assert sum(map(len, pieces)) == len(whole)
+        for piece in pieces:
+            assert piece.astype(str).equals(whole.loc[piece.index].astype(str))
+
+    def test_are_bounded(self, big):
+        sizes = [len(some) for some in big.batches("verdicts", ["token"])]
+        assert len(sizes) > 1
+        assert max(sizes) <= 1 << 15
+
+    def test_complain_before_they_are_gone_through(self, big):
+        with pytest.raises(UsageError):
+            big.batches("verdicts", ["nothing"])
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """A run with more verdicts than go into one batch."""
+    many = Book("many").position(0)
+    many.verdicts(0, "a", "false_acceptance", 30_000).verdicts(0, "b", "false_rejection", 20_000)
+    path = tmp_path_factory.mktemp("runs") / "run"
+    return Run(books.store(path, many, engines=ENGINES), all_bugs)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Cases on miniatures, of which two lie."""
+    engines = [Enumerator, AcceptsExtra, ForbidsOne]
+    runner = make_run(engines)
+    schema = {"enum": ["ab", "cd"], "x-extra": ['"ax"'], "x-forbidden": [['"', "c"]]}
+    cases = [
+        case(schema, "ab", invalid=["zz"], name="first"),
+        case({"const": True}, True, name="second"),
+    ]
+    ran = [SimpleNamespace(rows=runner.run(one)) for one in cases]
+    named = {kind.__name__: {"version": "1"} for kind in engines}
+    path = tmp_path_factory.mktemp("runs") / "run"
+    return harness.load_run(books.store(path, *ran, engines=named).path)
+
+
+class TestOfARealRun:
+    def test_tallies_count_the_verdicts(self, real):
+        keys = ["engine", "kind", "class"]
+        counted = real.verdicts.groupby(keys, observed=True).size()
+        walks = real.tallies[real.tallies["evidence"] == "walk"]
+        assert walks.set_index(keys)["tokens"].to_dict() == counted.to_dict()
+        assert counted["AcceptsExtra", "false_acceptance", "bug"] > 0
+        assert counted["ForbidsOne", "false_rejection", "bug"] > 0
+
+    def test_summary_is_the_tallys(self, real):
+        assert real.summary == tally.summary(real.directory)
+
+    def test_sets_of_engines_are_named(self, real):
+        accepters = {real.engine_set(bits) for bits in real.disputes["accepters"]}
+        assert ("AcceptsExtra",) in accepters
+        assert ("Enumerator", "AcceptsExtra") in accepters

@@ -1,0 +1,543 @@
+"""Every number of a summary, counted by hand; estimates that hold what they promise."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+
+from harness.inputs.vocabulary_readers import open_vocabulary
+from harness.report import tally
+from harness.report.counts import ERRORS
+from tests import books
+from tests.books import Book, all_bugs, classes
+from tests.inprocess import case, make_run
+from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
+
+A, B, C = 1, 2, 4
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Stores books as a run."""
+    return partial(books.store, tmp_path / "run")
+
+
+def summary(run, classify=all_bugs):
+    return tally.summary(run, classify)
+
+
+def by_hand():
+    first = (
+        Book("first")
+        .compiled("compiled", "compiled", "compiled")
+        .position(0)
+        .position(1, "inside string")
+        .position(2, "end")
+        .dispute(0, A | B, C, tokens=7)
+        .dispute(1, A, B | C, tokens=4)
+        .dispute(1, A | C, B, tokens=1, number=1)
+        .verdicts(0, "c", "false_rejection", 4)
+        .verdicts(0, "a", "false_acceptance", 2, first=4, keyword="enum")
+        .verdicts(0, "b", "false_acceptance", 1, first=4, keyword="enum")
+        .verdicts(0, "b", "contested", 1, first=5, reason="duplicate_keys")
+        .verdicts(0, "a", "unresolved", 1, first=6, reason="too_long")
+        .verdicts(1, "b", "false_rejection", 3)
+        .verdicts(1, "c", "false_rejection", 3)
+        .verdicts(1, "a", "false_acceptance", 1, first=3, keyword="pattern")
+        .verdicts(1, "a", "unresolved", 1, number=1, reason="crashed")
+        .engine("a", "crashed", "resolve")
+    )
+    second = (
+        Book("second")
+        .compiled("compiled", "compiled", "refused")
+        .position(0, judged=A | B)
+        .dispute(0, A, B, tokens=2)
+        .verdicts(0, "a", "false_acceptance", 2, keyword="enum")
+        .position(0, "inside string", judged=A | B, walk=1)
+        .engine("b", "timed_out", "walk")
+        .engine("b", "crashed", "resolve")
+    )
+    refused = Book("third", "not_compared", "not_compiled_by_all")
+    refused.compiled("compiled", "out_of_memory", "timed_out")
+    bad = Book("fourth", "set_aside", "reference_invalid").compiled(*["compiled"] * 3)
+    worse = Book("fifth", "set_aside", "reference_invalid").compiled("crashed", *["compiled"] * 2)
+    broken = Book("sixth", "harness_error")
+    return [first, second, refused, bad, worse, broken, Book("seventh", "lane_died")]
+
+
+def compile_counts(*counts):
+    words = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")
+    return dict(zip(words, counts, strict=True))
+
+
+def counts(tokens, positions, cases):
+    return {"tokens": tokens, "positions": positions, "cases": cases}
+
+
+NEW = (
+    *("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances"),
+    *("widespread", "timings"),
+)
+
+
+def old(engine):
+    """What a summary says of an engine without what the tests further below are about."""
+    return {key: value for key, value in engine.items() if key not in NEW}
+
+
+class TestSummary:
+    def test_of_the_run(self, stored):
+        found = summary(stored(*by_hand()))
+        engines = found.pop("engines")
+        assert list(engines) == ["a", "b", "c"]
+        assert found == {
+            "cases": 7,
+            "walked": 2,
+            "set_aside": {"reference_invalid": 2},
+            "not_compared": {"not_compiled_by_all": 1},
+            "harness_errors": 2,
+            "positions": 5,
+            "disputed_tokens": 14,
+            "resolved_tokens": 14,
+            "capped": False,
+            "seconds": 2.5,
+            "finished": True,
+        }
+
+    def test_of_the_first_engine(self, stored):
+        assert old(summary(stored(*by_hand()))["engines"]["a"]) == {
+            "version": "1.0",
+            "options": {"x": True},
+            "compile": compile_counts(4, 0, 1, 0, 0),
+            "judged": {"cases": 2, "positions": 5},
+            "false_acceptances": {**counts(5, 3, 2), "located": 0},
+            "false_rejections": counts(0, 0, 0),
+            "unresolved": {"crashed": 1, "too_long": 1},
+            "contested": 0,
+            "contested_by": {},
+            "failures": {"resolve_crashed": 1},
+            "why": {
+                "false_acceptances": [
+                    {"keyword": "enum", "tokens": 4, "cases": 2},
+                    {"keyword": "pattern", "tokens": 1, "cases": 1},
+                ],
+                "false_rejections": [],
+            },
+        }
+
+    def test_of_the_second_engine(self, stored):
+        assert old(summary(stored(*by_hand()))["engines"]["b"]) == {
+            "version": "2",
+            "compile": compile_counts(4, 0, 0, 0, 1),
+            "judged": {"cases": 2, "positions": 5},
+            "false_acceptances": {**counts(1, 1, 1), "located": 0},
+            "false_rejections": counts(3, 1, 1),
+            "unresolved": {},
+            "contested": 1,
+            "contested_by": {"duplicate_keys": 1},
+            "failures": {"resolve_crashed": 1, "walk_timed_out": 1},
+            "why": {
+                "false_acceptances": [{"keyword": "enum", "tokens": 1, "cases": 1}],
+                "false_rejections": [{"place": "inside string", "tokens": 3, "cases": 1}],
+            },
+        }
+
+    def test_of_the_third_engine(self, stored):
+        found = summary(stored(*by_hand()))["engines"]["c"]
+        assert found["compile"] == compile_counts(3, 1, 0, 1, 0)
+        assert found["judged"] == {"cases": 1, "positions": 3}
+        assert found["false_rejections"] == counts(7, 2, 1)
+        assert found["why"]["false_rejections"] == [
+            {"place": "start of value", "tokens": 4, "cases": 1},
+            {"place": "inside string", "tokens": 3, "cases": 1},
+        ]
+
+    def test_of_an_unfinished_run_counts_what_is_there(self, stored):
+        first, second, *_ = by_hand()
+        found = summary(stored(first, second, finish=False))
+        assert (found["cases"], found["finished"], found["seconds"]) == (2, False, None)
+        assert found["engines"]["a"]["false_acceptances"] == {**counts(5, 3, 2), "located": 0}
+
+    @pytest.mark.parametrize("finish", [True, False])
+    def test_of_nothing(self, stored, finish):
+        found = summary(stored(finish=finish))
+        assert (found["cases"], found["positions"], found["disputed_tokens"]) == (0, 0, 0)
+        assert found["engines"]["a"]["false_acceptances"] == {**counts(0, 0, 0), "located": 0}
+        assert "estimate" not in found["engines"]["a"]["false_acceptances"]
+
+    def test_is_json(self, stored):
+        found = summary(stored(*by_hand()))
+        assert json.loads(json.dumps(found)) == found
+
+    def test_two_walks_at_one_number_are_two_positions(self, stored):
+        book = Book("case").position(3).position(3, walk=1)
+        book.verdicts(3, "a", "false_rejection").verdicts(3, "a", "false_rejection", walk=1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["false_rejections"] == counts(2, 2, 1)
+
+    def test_what_engines_did_in_a_real_case(self, stored):
+        """Two liars beside an honest engine, from their masks to the counts."""
+        schema = {"const": [1, 2], "x-extra": ["[1, 3]"], "x-forbidden": [["[1, ", "2"]]}
+        engines = [Enumerator, AcceptsExtra, ForbidsOne]
+        book = Book("case")
+        book.rows = make_run(engines).run(case(schema, [1, 2]))
+        names = {kind.__name__: {} for kind in engines}
+        found = summary(stored(book, engines=names))["engines"]
+        assert {
+            name: (one["false_acceptances"]["tokens"], one["false_rejections"]["tokens"])
+            for name, one in found.items()
+        } == {"Enumerator": (0, 0), "AcceptsExtra": (1, 0), "ForbidsOne": (0, 1)}
+        assert found["AcceptsExtra"]["why"]["false_acceptances"][0]["keyword"] == "const"
+        assert all(one["contested"] == 0 and not one["unresolved"] for one in found.values())
+
+
+class TestCappedRuns:
+    def book(self):
+        """Of 100 tokens 10 were drawn, 2 of them by right; of 5 all."""
+        return (
+            Book("case")
+            .position(0)
+            .dispute(0, A, B | C, tokens=100, drawn=10, census=2)
+            .dispute(0, B, A | C, tokens=5, number=1)
+            .verdicts(0, "b", "false_rejection", 2)
+            .verdicts(0, "b", "false_rejection", 4, by_right=False, first=2)
+            .verdicts(0, "b", "false_acceptance", 3, number=1)
+            .verdicts(0, "a", "false_acceptance", 4, by_right=False, first=6)
+        )
+
+    def test_scale_the_sampled_share_and_count_the_rest(self, stored):
+        found = summary(stored(self.book()))
+        assert (found["disputed_tokens"], found["resolved_tokens"]) == (105, 15)
+        rejections = found["engines"]["b"]["false_rejections"]
+        assert rejections["tokens"] == 6, "what is proven stays what it is"
+        assert rejections["estimate"]["tokens"] == 2 + 98 * 4 // 8
+        assert found["engines"]["a"]["false_acceptances"]["estimate"]["tokens"] == 98 * 4 // 8
+        for one in (rejections, found["engines"]["a"]["false_acceptances"]):
+            low, high = one["estimate"]["low"], one["estimate"]["high"]
+            assert one["tokens"] <= low < one["estimate"]["tokens"] < high <= 100
+
+    def test_what_was_not_sampled_is_known_exactly(self, stored):
+        found = summary(stored(self.book()))["engines"]["b"]["false_acceptances"]
+        assert found["estimate"] == {"tokens": 3, "low": 3, "high": 3}
+
+    def test_a_sample_without_any_finding_is_no_certainty(self, stored):
+        """Engine c rejects as b does, and nothing was proven about it."""
+        found = summary(stored(self.book()))["engines"]["c"]["false_rejections"]
+        assert found["tokens"] == found["estimate"]["tokens"] == 0
+        assert 10 < found["estimate"]["high"] < 90
+
+    def test_who_cannot_be_wrong_in_any_dispute_is_not(self, stored):
+        found = summary(stored(self.book()))["engines"]["c"]["false_acceptances"]
+        assert found["estimate"] == {"tokens": 0, "low": 0, "high": 0}
+
+    def test_a_rate_is_of_all_disputed_tokens(self, stored):
+        engines = summary(stored(self.book(), vocabulary={"size": 1000}))["engines"]
+        rate = engines["b"]["per_million"]
+        assert (rate["false_rejection"]["bugs"], rate["false_rejection"]["scaled"]) == (6, 51)
+        assert rate["false_rejection"]["value"] == 51_000
+        assert rate["any"]["scaled"] == 51 + 3, "what was not sampled is not scaled"
+
+    def test_one_sample_more_or_less_lucky_does_not_turn_the_order_round(self, stored):
+        """Of a dispute of 1,000 tokens 10 convict; of ten disputes of 20 tokens, all whole, 200."""
+        book = Book("case").position(0).dispute(0, A, B | C, tokens=1000, drawn=10, census=0)
+        book.verdicts(0, "b", "false_rejection", 10, by_right=False)
+        for number in range(1, 11):
+            book.position(number).dispute(number, A | B, C, tokens=20)
+            book.verdicts(number, "c", "false_rejection", 20)
+        engines = summary(stored(book, vocabulary={"size": 1000}))["engines"]
+        rates = {name: one["per_million"]["any"] for name, one in engines.items()}
+        assert (rates["b"]["bugs"], rates["c"]["bugs"]) == (10, 200)
+        assert (rates["b"]["scaled"], rates["c"]["scaled"]) == (1000, 200)
+        assert rates["b"]["value"] > rates["c"]["value"]
+
+    def test_runs_that_resolved_everything_have_no_estimates(self, stored):
+        for engine in summary(stored(*by_hand()))["engines"].values():
+            assert "estimate" not in engine["false_acceptances"]
+            assert "estimate" not in engine["false_rejections"]
+
+
+class TestClasses:
+    """Bugs beside what the engine warned of and what it declares."""
+
+    def book(self):
+        return (
+            Book("case")
+            .compiled("compiled", "compiled", "compiled")
+            .position(0, "inside string")
+            .verdicts(0, "a", "false_acceptance", 4, keyword="enum")
+            .verdicts(0, "a", "false_acceptance", 2, first=4, keyword="format", detail="said")
+            .verdicts(0, "a", "false_rejection", 3, first=6, detail="declared")
+            .verdicts(0, "a", "contested", 1, first=9, detail="declared")
+        )
+
+    def found(self, stored):
+        classify = classes({"said": ("warned", "x-warns"), "declared": ("departure", "x-order")})
+        return summary(stored(self.book()), classify)["engines"]
+
+    def test_are_counted_side_by_side(self, stored):
+        found = self.found(stored)["a"]
+        assert found["false_acceptances"]["tokens"] == 6, "all that is proven"
+        assert found["by_class"]["false_acceptance"] == {"bug": 4, "warned": 2, "departure": 0}
+        assert found["by_class"]["false_rejection"] == {"bug": 0, "warned": 0, "departure": 3}
+
+    def test_only_bugs_make_a_schema_bad(self, stored):
+        shares = self.found(stored)["a"]["share_with_bug"]
+        assert {name: share["cases"] for name, share in shares.items()} == {
+            "any": 1,
+            "false_acceptance": 1,
+            "false_rejection": 0,
+            "other": 0,
+        }
+
+    def test_only_bugs_are_explained(self, stored):
+        assert self.found(stored)["a"]["why"] == {
+            "false_acceptances": [{"keyword": "enum", "tokens": 4, "cases": 1}],
+            "false_rejections": [],
+        }
+
+    def test_of_an_engine_without_errors_are_all_nought(self, stored):
+        found = self.found(stored)["b"]
+        assert set(found["by_class"]) == set(ERRORS)
+        assert not any(sum(one.values()) for one in found["by_class"].values())
+
+
+class TestOtherKinds:
+    def test_are_counted_under_their_own_names(self, stored):
+        book = Book("case").position(0).position(1)
+        book.verdicts(0, "a", "never_stops").verdicts(1, "a", "mask_lies", 2, number=-1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["other_kinds"] == {
+            "never_stops": counts(1, 1, 1),
+            "stops_too_early": counts(0, 0, 0),
+            "dead_end": counts(0, 0, 0),
+            "mask_lies": counts(2, 1, 1),
+            "unfinishable": counts(0, 0, 0),
+        }
+        assert found["false_rejections"] == counts(0, 0, 0)
+        assert found["share_with_bug"]["other"]["cases"] == 1
+
+    def test_wrong_bits_count_as_decisions_but_what_lies_behind_a_token_does_not(self, stored):
+        book = Book("case").position(0)
+        book.verdicts(0, "a", "never_stops").verdicts(0, "a", "dead_end", number=-1)
+        found = summary(stored(book, vocabulary={"size": 100}))["engines"]["a"]
+        assert found["per_million"]["any"]["bugs"] == 1
+
+    def test_at_a_position_that_was_never_walked_are_counted_too(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "false_rejection")
+        book.verdicts(1, "a", "mask_lies", number=-1).verdicts(2, "a", "mask_lies", number=-1)
+        found = summary(stored(book))["engines"]["a"]["other_kinds"]["mask_lies"]
+        assert found == counts(2, 2, 1)
+
+
+class TestLocated:
+    def test_are_the_false_acceptances_whose_error_lies_at_the_token(self, stored):
+        book = Book("case").position(0)
+        book.verdicts(0, "a", "false_acceptance", 2, located=True)
+        book.verdicts(0, "a", "false_acceptance", 3, first=2, located=False)
+        book.verdicts(0, "a", "false_rejection", 1, first=5, located=None)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["false_acceptances"] == {**counts(5, 1, 1), "located": 2}
+        assert "located" not in found["false_rejections"]
+
+
+class TestSeverity:
+    def test_counts_bugs_of_each_kind(self, stored):
+        """Of 10 ids the first two are common; id 7 is what the reference has there."""
+        book = Book("case").position(0, canonical=7)
+        book.verdicts(0, "a", "false_rejection", 4, first=6)
+        book.verdicts(0, "a", "false_acceptance", 4)
+        book.verdicts(0, "a", "false_acceptance", 1, first=9, category="end")
+        book.verdicts(0, "a", "false_acceptance", 1, first=5, detail="declared")
+        classify = classes({"declared": ("departure", "x")})
+        run = stored(book, vocabulary={"size": 10})
+        found = summary(run, classify)["engines"]["a"]["severity"]
+        words = ("on_path", "common", "rare", "unranked")
+        assert found["false_rejection"] == dict(zip(words, (1, 0, 3, 0), strict=True))
+        assert found["false_acceptance"] == dict(zip(words, (0, 3, 2, 0), strict=True))
+
+    def test_needs_the_size_of_the_vocabulary(self, stored):
+        book = Book("case").position(0, canonical=1).verdicts(0, "a", "false_rejection", 3)
+        found = summary(stored(book))["engines"]["a"]["severity"]["false_rejection"]
+        assert (found["on_path"], found["unranked"]) == (1, 2)
+
+
+class TestWidespread:
+    def books(self):
+        """Token 221 is wrongly forbidden in three cases, in the first of them with another one."""
+        found = [Book(f"case {number}").position(0) for number in range(4)]
+        for book in found[:3]:
+            book.verdicts(0, "a", "false_rejection", 1, first=221)
+        found[0].verdicts(0, "a", "false_rejection", 1, first=8)
+        found[3].verdicts(0, "b", "false_rejection", 1, first=221)
+        return found
+
+    def test_names_the_token_of_most_cases(self, stored):
+        engines = summary(stored(*self.books()))["engines"]
+        assert engines["a"]["widespread"]["false_rejection"] == {
+            "token": 221,
+            "bytes": None,
+            "cases": 3,
+            "alone": 2,
+            "of": 3,
+        }
+        assert engines["b"]["widespread"]["false_rejection"]["alone"] == 1
+        assert engines["a"]["widespread"]["false_acceptance"] is None
+
+    @pytest.mark.parametrize(("other", "spelled"), [("", "\\x7f"), ("another", None)])
+    def test_spells_it_where_the_vocabulary_is_at_hand(self, stored, other, spelled):
+        vocabulary = open_vocabulary("qwen2.5", None)
+        known = {"spec": "qwen2.5", "eos": None, "sha256": other or vocabulary.sha256}
+        run = stored(*self.books(), vocabulary={**known, "size": vocabulary.size})
+        found = summary(run)["engines"]["a"]["widespread"]["false_rejection"]
+        assert found["bytes"] == spelled
+
+    def test_what_is_no_bug_is_left_out(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "false_rejection", 2, detail="declared")
+        rule = classes({"declared": ("departure", "some-entry")})
+        found = summary(stored(book), rule)["engines"]["a"]["widespread"]
+        assert found["false_rejection"] is None
+
+
+class TestHowBad:
+    def books(self):
+        """Ten cases of two positions each; engine a errs in four of them."""
+        found = []
+        for number in range(10):
+            book = Book(f"case {number}").compiled("compiled", "compiled", "compiled")
+            book.position(0).position(1, judged=A | B)
+            if number < 3:
+                book.verdicts(1, "a", "false_acceptance", 5)
+            if number in (2, 3):
+                book.verdicts(0, "a", "false_rejection", 1, first=5)
+            found.append(book)
+        return found
+
+    def test_the_share_of_schemas_with_a_bug(self, stored):
+        found = summary(stored(*self.books()))["engines"]["a"]["share_with_bug"]
+        assert {name: (one["cases"], one["of"], one["value"]) for name, one in found.items()} == {
+            "any": (4, 10, 0.4),
+            "false_acceptance": (3, 10, 0.3),
+            "false_rejection": (2, 10, 0.2),
+            "other": (0, 10, 0.0),
+        }
+        assert 0 < found["any"]["low"] < 0.4 < found["any"]["high"] < 1
+        assert found["any"]["interval"] == "bootstrap"
+
+    def test_no_bug_in_any_schema_is_no_certainty(self, stored):
+        found = summary(stored(*self.books()))["engines"]["c"]["share_with_bug"]["any"]
+        assert (found["value"], found["low"], found["high"]) == (0, 0, 0.3)
+        assert found["interval"] == "rule_of_three"
+
+    def test_bugs_per_million_mask_decisions(self, stored):
+        run = stored(*self.books(), vocabulary={"size": 50})
+        engines = summary(run)["engines"]
+        found = engines["a"]["per_million"]
+        assert (found["any"]["bugs"], found["any"]["decisions"]) == (17, 20 * 50)
+        assert found["any"]["value"] == 17_000
+        assert found["false_acceptance"]["value"] == 15_000
+        assert found["any"]["low"] < 17_000 < found["any"]["high"]
+        assert engines["c"]["per_million"]["any"]["decisions"] == 10 * 50, "judged at one of two"
+
+    def test_a_vocabulary_of_unknown_size_gives_no_rate(self, stored):
+        found = summary(stored(*self.books()))["engines"]["a"]["per_million"]["any"]
+        assert (found["bugs"], found["decisions"], found["value"]) == (17, None, None)
+
+    def test_a_run_that_does_not_say_the_size_says_how_many_ids_it_compared(self, stored):
+        engines = {name: {"tokens_asked": 40} for name in "abc"}
+        found = summary(stored(*self.books(), engines=engines))["engines"]["a"]["per_million"]
+        assert found["any"]["decisions"] == 20 * 40
+
+    def test_what_the_specifications_allow_makes_no_schema_bad(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "unfinishable", number=-1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["other_kinds"]["unfinishable"] == counts(1, 1, 1)
+        assert found["share_with_bug"]["any"]["cases"] == 0
+
+    def test_bugs_that_instances_prove_count_in_schemas_that_were_walked(self, stored):
+        book = Book("walked").compiled("compiled", "compiled", "compiled").position(0)
+        book.instance(0, "invalid").on_instance(0, "a", "false_acceptance")
+        engines = summary(stored(book))["engines"]
+        assert [one["share_with_bug"]["any"]["cases"] for one in engines.values()] == [1, 0, 0]
+
+    def test_all_engines_are_measured_by_the_schemas_that_were_walked(self, stored):
+        """The last engine compiles less, which makes its bugs no larger a share."""
+        walked = Book("walked").compiled("compiled", "compiled", "compiled").position(0)
+        walked.verdicts(0, "a", "false_rejection", 1).verdicts(0, "c", "false_rejection", 1)
+        books = [walked]
+        for number in range(3):
+            apart = Book(f"apart {number}", "not_compared", "not_compiled_by_all")
+            apart.compiled("compiled", "compiled", "refused").instance(0, "invalid")
+            books.append(apart.on_instance(0, "a", "false_acceptance"))
+        engines = summary(stored(*books))["engines"]
+        found = {name: one["share_with_bug"]["any"] for name, one in engines.items()}
+        assert {name: (one["cases"], one["of"]) for name, one in found.items()} == {
+            "a": (1, 1),
+            "b": (0, 1),
+            "c": (1, 1),
+        }
+        assert engines["a"]["instances"]["false_acceptances"]["cases"] == 3
+
+    def test_a_run_without_cases_has_neither(self, stored):
+        found = summary(stored())["engines"]["a"]
+        assert found["share_with_bug"]["any"]["value"] is None
+        assert found["per_million"]["any"]["value"] is None
+
+
+class TestInstances:
+    def book(self):
+        """Two valid instances and two invalid ones, one that is contested, one undecided."""
+        book = Book("case").compiled("compiled", "compiled", "refused")
+        for number, verdict in enumerate(
+            ("valid", "valid", "invalid", "invalid", "contested", "undecided")
+        ):
+            book.instance(number, verdict)
+        return (
+            book.on_instance(1, "a", "false_rejection", consumed=1, token=2)
+            .on_instance(2, "a", "false_acceptance", consumed=3, keyword="enum")
+            .on_instance(3, "a", "false_acceptance", consumed=3, detail="declared")
+            .on_instance(4, "a", "contested", reason="format")
+            .on_instance(5, "a", "unresolved", reason="undecided")
+            .on_instance(0, "b", "never_stops", consumed=2, token=3)
+            .on_instance(1, "b", "unresolved", reason="unusual_tokenisation")
+        )
+
+    def found(self, stored, book=None):
+        classify = classes({"declared": ("departure", "x")})
+        engines = summary(stored(book or self.book()), classify)["engines"]
+        return {name: one["instances"] for name, one in engines.items()}
+
+    def test_are_tallied_on_their_own(self, stored):
+        found = self.found(stored)["a"]
+        assert found["false_acceptances"] == {
+            "instances": 2,
+            "cases": 1,
+            "bug": 1,
+            "warned": 0,
+            "departure": 1,
+        }
+        assert found["false_rejections"]["instances"] == 1
+        assert (found["tested_valid"], found["tested_invalid"], found["contested"]) == (2, 2, 1)
+
+    def test_other_kinds_have_their_own_names(self, stored):
+        found = self.found(stored)
+        assert found["b"]["other_kinds"]["never_stops"]["instances"] == 1
+        assert found["a"]["other_kinds"] == {}
+
+    def test_what_proves_nothing_was_not_tested(self, stored):
+        assert self.found(stored)["b"]["tested_valid"] == 1
+
+    def test_who_did_not_compile_was_not_tested(self, stored):
+        found = self.found(stored)["c"]
+        assert (found["tested_valid"], found["tested_invalid"], found["contested"]) == (0, 0, 0)
+
+    def test_who_failed_on_them_was_not_tested(self, stored):
+        found = self.found(stored, self.book().engine("b", "crashed", "instances"))
+        assert found["b"]["tested_valid"] == 0
+        assert found["a"]["tested_valid"] == 2
+
+    def test_do_not_change_the_counts_of_walks(self, stored):
+        found = summary(stored(self.book()))["engines"]["a"]
+        assert found["false_acceptances"] == {**counts(0, 0, 0), "located": 0}
+        assert found["per_million"]["any"]["bugs"] == 0

@@ -1,0 +1,290 @@
+"""The judge decides what both validators prove, and survives what ends them."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import numpy as np
+import pytest
+
+from harness.validators.judge import (
+    CHUNK,
+    CONTESTED,
+    INVALID,
+    SUSPECT,
+    UNDECIDED,
+    VALID,
+    Judge,
+    Ruling,
+    Unjudgeable,
+)
+from harness.validators.service import ValidatorService, pointer_parts
+from harness.workers.outcomes import Crashed, OutOfMemory
+from tests.inprocess import Died, InProcessJudge
+
+MEMORY = 2 << 30
+COLOUR = json.dumps({"properties": {"a/b": {"items": {"enum": ["red", 1]}}}, "maxProperties": 2})
+EXPLODING = json.dumps({"type": "string", "pattern": "^(a+)+$"})
+BOMB = b'"' + b"a" * 40 + b'!"'
+
+
+BOTH_VALID = Ruling(VALID, "", "", "", "", "valid", "valid")
+
+
+def both_invalid(keyword: str, schema: str, instance: str) -> Ruling:
+    return Ruling(INVALID, "", keyword, schema, instance, "invalid", "invalid")
+
+
+@pytest.fixture(scope="module")
+def shared_judge():
+    judge = Judge(MEMORY, seconds=1.0)
+    yield judge
+    judge.close()
+
+
+@pytest.fixture(params=["in a host", "in process"])
+def judge(request):
+    if request.param == "in a host":
+        return request.getfixturevalue("shared_judge")
+    return InProcessJudge()
+
+
+class TestRulings:
+    def test_of_many_texts_come_in_their_order(self, judge):
+        assert judge.open(COLOUR) is None
+        texts = [
+            b"{}",
+            b'{"a/b": ["red", 1, "blue"]}',
+            b'{"x": 1, "x": 2}',
+            b'{"a/b": ["red"',
+            b'{"x": 1e999}',
+            b'{"a": 1, "b": 2, "c": 3}',
+        ]
+        assert judge.judge(texts) == [
+            BOTH_VALID,
+            both_invalid("enum", "/properties/a~1b/items/enum", "/a~1b/2"),
+            Ruling(CONTESTED, "duplicate_keys"),
+            Ruling(INVALID, "not_json", "json"),
+            Ruling(UNDECIDED, "number_range"),
+            both_invalid("maxProperties", "/maxProperties", ""),
+        ]
+
+    def test_the_first_error_is_the_one_that_jsonschema_names_first(self, judge):
+        """The other validator names ``type`` first."""
+        assert judge.open('{"minimum": 5, "type": "string"}') is None
+        assert judge.judge([b"1"]) == [both_invalid("minimum", "/minimum", "")]
+
+    def test_weighing_says_the_same_but_for_what_is_doubtful(self, judge):
+        assert judge.open(COLOUR) is None
+        texts = [b"{}", b'{"a/b": [2]}', b'{"x": 1, "x": 2}', b"nul", b"[1e999]"]
+        weighed, judged = judge.weigh(texts), judge.judge(texts)
+        assert [one is None for one in weighed] == [False, True, False, True, False]
+        assert all(one in (None, other) for one, other in zip(weighed, judged, strict=True))
+
+    def test_where_the_validators_differ_the_error_is_of_the_one_that_says_invalid(self, judge):
+        schema = {"items": {"format": "hostname"}, "properties": {"d": {"format": "date-time"}}}
+        assert judge.open(json.dumps(schema)) is None
+        texts = [b'["a", "ab--c"]', b'{"d": "2098-12-31T23:59:60Z"}']
+        named = ("format", "/items/format", "/1"), ("format", "/properties/d/format", "/d")
+        assert judge.judge(texts) == [
+            Ruling(CONTESTED, "validators_differ", *named[0], "valid", "invalid"),
+            Ruling(CONTESTED, "validators_differ", *named[1], "invalid", "valid"),
+        ]
+
+    def test_weighing_faults_names_what_the_fast_validator_says(self, judge):
+        """Of two errors it names another one first than jsonschema does."""
+        assert judge.open('{"minimum": 5, "type": "string"}') is None
+        texts = [b"1", b'"a"', b"nul", b'{"x": 1, "x": 2}', b"[1e999]"]
+        assert judge.weigh_faults(texts) == [
+            Ruling(SUSPECT, "", "type", "/type", "", "", "invalid"),
+            *judge.judge(texts[1:]),
+        ]
+
+    def test_weighing_faults_finds_suspect_what_weighing_finds_doubtful(self, judge):
+        assert judge.open(COLOUR) is None
+        texts = [b"{}", b'{"a/b": [2]}', b'{"a/b": [2] }', b'{"x": 1, "x": 2}', b"[1e999]"]
+        suspect = [one.verdict == SUSPECT for one in judge.weigh_faults(texts)]
+        assert suspect == [one is None for one in judge.weigh(texts)]
+        assert suspect == [False, True, True, False, False]
+
+    def test_nothing_is_suspect_under_patterns_that_need_backtracking(self, judge):
+        assert judge.open('{"pattern": "^(?=a)"}') is None
+        assert judge.weigh_faults([b'"b"']) == [both_invalid("pattern", "/pattern", "")]
+
+    def test_weighing_many_says_the_same_of_texts_in_parts(self, judge):
+        assert judge.open(COLOUR) is None
+        middles = [b"red", b"blue", b'"', b"\xff", b"\\u0072ed", b"re"] * 2
+        suffixes = [b"unused", b'"]}', b'd"]}']
+        which = np.array([1] * 6 + [2] * 6, dtype=np.int32)
+        rulings, numbers = judge.weigh_many(b'{"a/b": ["', middles, suffixes, which)
+        texts = [b'{"a/b": ["' + m + suffixes[w] for m, w in zip(middles, which, strict=True)]
+        assert [rulings[number] for number in numbers] == judge.weigh_faults(texts)
+        assert len(set(rulings)) == len(rulings) == 3
+        assert numbers.dtype == np.int32
+        rulings, numbers = judge.judge_many(b'{"a/b": ["', middles, suffixes, which)
+        assert [rulings[number] for number in numbers] == judge.judge(texts)
+
+    def test_weighing_many_in_more_than_one_request(self, judge):
+        assert judge.open('{"items": {"pattern": "[05]$"}}') is None
+        middles = [b"%d" % number for number in range(CHUNK + 10)]
+        which = np.array([number // CHUNK for number in range(len(middles))], dtype=np.int32)
+        rulings, numbers = judge.weigh_many(b'["', middles, [b'"]', b'0"]'], which)
+        expected = [number % 5 == 0 or number >= CHUNK for number in range(len(middles))]
+        assert [rulings[number].verdict == VALID for number in numbers] == expected
+        assert len(rulings) == 2
+
+    def test_of_no_texts_are_none(self, judge):
+        assert judge.open(COLOUR) is None
+        assert judge.judge([]) == []
+        assert judge.weigh([]) == []
+        assert judge.weigh_faults([]) == []
+        rulings, numbers = judge.weigh_many(b"", [], [], np.zeros(0, dtype=np.int32))
+        assert (rulings, numbers.tolist()) == ([], [])
+
+    def test_of_more_texts_than_one_request_takes(self, judge):
+        assert judge.open('{"type": "integer", "multipleOf": 3}') is None
+        texts = [b"%d" % number for number in range(CHUNK + 10)]
+        expected = [INVALID if number % 3 else VALID for number in range(CHUNK + 10)]
+        assert [ruling.verdict for ruling in judge.judge(texts)] == expected
+        assert [VALID if one else INVALID for one in judge.weigh(texts)] == expected
+
+    def test_errors_name_keyword_and_both_places(self, judge):
+        assert judge.open(COLOUR) is None
+        faults = judge.errors(b'{"a/b": ["red", "blue"]}')
+        enum = ("enum", ("a/b", 1), ("properties", "a/b", "items", "enum"))
+        assert set(faults) == {enum}
+        assert judge.errors(b"{}") == []
+
+    def test_another_schema_takes_the_place_of_the_first(self, judge):
+        judge.open('{"const": 1}')
+        assert judge.judge([b"1"])[0].verdict == VALID
+        judge.open('{"const": 2}')
+        assert judge.judge([b"1"])[0].verdict == INVALID
+
+
+class TestUnjudgeable:
+    @pytest.mark.parametrize(
+        ("schema", "reason"),
+        [
+            ("{", "not_json"),
+            ('{"type": "colour"}', "both_refuse"),
+            ('{"$schema": "urn:unknown"}', "unknown_draft"),
+            ('{"$ref": "#/nowhere"}', "unresolved_reference"),
+        ],
+    )
+    def test_a_schema_without_validators(self, judge, schema, reason):
+        problem = judge.open(schema)
+        assert isinstance(problem, Unjudgeable)
+        assert problem.reason == reason
+        assert problem.message
+        assert judge.open("{}") is None, "the next schema is judged"
+        assert judge.judge([b"1"])[0].verdict == VALID
+
+    @pytest.mark.parametrize("keyword", ["$ref", "$schema", "$id"])
+    def test_nothing_is_fetched(self, shared_judge, keyword):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            server.setblocking(False)
+            address = f"http://127.0.0.1:{server.getsockname()[1]}/schema.json"
+            schema = {keyword: address}
+            problem = shared_judge.open(json.dumps(schema))
+            rulings = shared_judge.judge([b"1"]) if problem is None else []
+            with pytest.raises(BlockingIOError):
+                server.accept()
+        if keyword == "$id":
+            assert rulings == [BOTH_VALID]
+        else:
+            assert isinstance(problem, Unjudgeable)
+
+
+def test_an_exploding_pattern_leaves_its_texts_undecided_and_the_judge_usable():
+    judge = Judge(MEMORY, seconds=0.3)
+    try:
+        assert judge.open(EXPLODING) is None
+        assert judge.judge([b'"aa"'])[0].verdict == VALID
+        died = Ruling(UNDECIDED, "validator_died")
+        assert judge.judge([b'"aa"', BOMB]) == [died, died]
+        assert judge.judge([b'"aa"', b'"b"', b"1"]) == [
+            BOTH_VALID,
+            both_invalid("pattern", "/pattern", ""),
+            both_invalid("type", "/type", ""),
+        ]
+        assert judge.errors(BOMB) == []
+        assert judge.open("{}") is None
+        assert judge.judge([BOMB])[0].verdict == VALID
+    finally:
+        judge.close()
+
+
+class Brittle(ValidatorService):
+    """Dies of every text and every schema in which there is a bomb."""
+
+    made = 0
+
+    def __init__(self):
+        type(self).made += 1
+
+    def handle(self, message):
+        if any(b"bomb" in array.tobytes() for array in message.arrays.values()):
+            raise Died(Crashed("died of SIGSEGV", signal="SIGSEGV"))
+        if "bomb" in message.head.get("schema", ""):
+            raise Died(OutOfMemory("over the memory limit"))
+        return super().handle(message)
+
+
+class TestDeaths:
+    @pytest.fixture
+    def judge(self, monkeypatch):
+        monkeypatch.setattr(Brittle, "made", 0)
+        return InProcessJudge(Brittle)
+
+    def test_only_the_request_with_the_text_is_undecided(self, judge):
+        judge.open('{"type": "string"}')
+        texts = [b'"a"'] * CHUNK + [b'"bomb"'] + [b'"b"'] * CHUNK
+        verdicts = [ruling.verdict for ruling in judge.judge(texts)]
+        assert verdicts == [VALID] * CHUNK + [UNDECIDED] * CHUNK + [VALID]
+        weighed = [one.verdict for one in judge.weigh(texts) if one is not None]
+        assert weighed == verdicts
+
+    def test_only_the_request_of_many_with_the_text_is_undecided(self, judge):
+        judge.open('{"type": "string"}')
+        middles = [b"a"] * CHUNK + [b"bomb"] + [b"b"] * CHUNK
+        which = np.zeros(len(middles), dtype=np.int32)
+        rulings, numbers = judge.weigh_many(b'"', middles, [b'"'], which)
+        verdicts = [rulings[number].verdict for number in numbers]
+        assert verdicts == [VALID] * CHUNK + [UNDECIDED] * CHUNK + [VALID]
+        assert Ruling(UNDECIDED, "validator_died") in rulings
+
+    def test_after_three_deaths_the_rest_of_the_case_is_not_asked(self, judge):
+        judge.open("{}")
+        for _ in range(3):
+            assert judge.judge([b'"a"'])[0].verdict == VALID
+            assert judge.judge([b'"bomb"']) == [Ruling(UNDECIDED, "validator_died")]
+        started = Brittle.made
+        assert judge.judge([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
+        assert judge.weigh([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
+        assert judge.weigh_faults([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
+        assert judge.errors(b'"a"') == []
+        assert Brittle.made == started
+        assert judge.open('{"type": "null"}') is None, "the next case has patience anew"
+        assert judge.judge([b'"a"'])[0].verdict == INVALID
+
+    def test_a_schema_that_ends_the_validators_is_unjudgeable(self, judge):
+        assert judge.open('{"title": "bomb"}') == Unjudgeable(
+            "validators_out_of_memory", "over the memory limit"
+        )
+        assert judge.open("{}") is None
+
+
+@pytest.mark.parametrize(
+    ("pointer", "parts"),
+    [
+        ("", []),
+        ("/a/0/b", ["a", 0, "b"]),
+        ("/", [""]),
+        ("/a~1b/m~0n/~01", ["a/b", "m~n", "~1"]),
+        ("/01/-1/٣/1e2", ["01", "-1", "٣", "1e2"]),
+    ],
+)
+def test_pointers_in_parts(pointer, parts):
+    assert pointer_parts(pointer) == parts

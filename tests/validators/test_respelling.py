@@ -1,0 +1,67 @@
+"""Patterns are respelt where a schema has them, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.validators.respelling import respelt
+from harness.validators.validate import Validators
+
+
+def louder(pattern: str) -> str:
+    return pattern.upper()
+
+
+def test_patterns_and_names_of_patterns_are_respelt_at_any_depth():
+    schema = {
+        "properties": {"pattern": {"pattern": "a"}, "default": {"anyOf": [{"pattern": "b"}]}},
+        "patternProperties": {"c": {"items": {"pattern": "d"}}},
+        "x-own": {"pattern": "e"},
+    }
+    copy = respelt(schema, louder)
+    assert copy.schema == {
+        "properties": {"pattern": {"pattern": "A"}, "default": {"anyOf": [{"pattern": "B"}]}},
+        "patternProperties": {"C": {"items": {"pattern": "D"}}},
+        "x-own": {"pattern": "E"},
+    }
+    assert copy.written == {"A": "a", "B": "b", "C": "c", "D": "d", "E": "e"}
+
+
+@pytest.mark.parametrize("keyword", ["enum", "const", "default", "examples"])
+def test_data_stays(keyword):
+    schema = {keyword: [{"pattern": "a", "patternProperties": {"b": 1}}]}
+    assert respelt(schema, louder).schema is schema
+
+
+def test_a_schema_without_another_spelling_is_not_copied():
+    schema = {"pattern": "A"}
+    assert respelt(schema, louder).schema is schema
+    assert respelt(True, louder).schema is True
+
+
+def test_two_spellings_of_one_pattern_stay_two():
+    copy = respelt({"patternProperties": {"a": {"type": "null"}, "A": {"const": 1}}}, louder)
+    assert copy.schema == {"patternProperties": {"A": {"type": "null"}, "A(?:)": {"const": 1}}}
+    both = {"patternProperties": {"a": {"type": "integer"}, r"\x61": {"maximum": 1}}}
+    validators = Validators(json.dumps(both))
+    assert validators.judge(b'{"a": 1}').verdict == "valid"
+    assert validators.judge(b'{"a": 2}').verdict == "invalid"
+    assert validators.judge(b'{"a": true}').verdict == "invalid"
+
+
+def test_names_stay_where_a_reference_leads_through_one():
+    schema = {
+        "patternProperties": {"^.$": {"type": "null"}},
+        "properties": {"xy": {"$ref": "#/patternProperties/%5E.$"}},
+    }
+    assert respelt(schema, louder).schema is schema
+    assert Validators(json.dumps(schema)).judge(b'{"xy": 1}').verdict == "invalid"
+
+
+def test_the_schema_itself_is_left_alone():
+    schema = {"patternProperties": {"a": {"pattern": "b"}}}
+    before = json.dumps(schema)
+    respelt(schema, louder)
+    assert json.dumps(schema) == before

@@ -1,0 +1,374 @@
+"""Whatever happens inside a host, the coordinator lives, and is told what it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.workers import wire
+from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
+from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc")
+
+MEMORY = 200 << 20
+
+
+def make(service="Obedient", **changes):
+    return Host(HostSpec("host", f"tests.services:{service}", **{"memory": MEMORY, **changes}))
+
+
+@pytest.fixture(scope="module")
+def shared_host():
+    host = make()
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def host(shared_host):
+    """A running host; what an earlier test broke is started again."""
+    if not shared_host.running:
+        assert shared_host.start() is None
+    shared_host.output()
+    return shared_host
+
+
+def alive(pid):
+    """Whether there is such a process; one that only waits to be reaped is gone."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def gone_soon(pid):
+    for _ in range(500):
+        if not alive(pid):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class TestAnswers:
+    def test_what_is_asked_is_answered(self, host):
+        sent = np.arange(6, dtype=np.int32).reshape(2, 3)
+        answer = host.request({"do": "echo", "word": "ü"}, {"array": sent})
+        assert answer.head == {"do": "echo", "word": "ü"}
+        assert answer.arrays["array"].tolist() == sent.tolist()
+
+    def test_more_than_a_pipe_holds_goes_both_ways(self, host):
+        sent = np.arange(1 << 20, dtype=np.int32)
+        assert np.array_equal(host.request({"do": "echo"}, {"a": sent}).arrays["a"], sent)
+
+    def test_one_process_serves_all_requests(self, host):
+        first = host.request({"do": "pid"}).head["pid"]
+        assert first not in {os.getpid(), os.getppid()}
+        assert host.request({"do": "pid"}).head["pid"] == first
+
+    def test_the_board_is_shared(self, vocabulary, vocabulary_file):
+        spec = HostSpec("engine", "harness.engines.service:EngineService")
+        host = Host(spec, vocabulary.words)
+        assert host.start() is None
+        opened = {
+            "do": "open",
+            "engine": "tests.miniatures:Enumerator",
+            "options": {"compact": True},
+            "vocabulary": str(vocabulary_file),
+            "board": host.board_descriptor,
+        }
+        assert host.request(opened).head["sha256"] == vocabulary.sha256
+        host.request({"do": "compile", "schema": '{"const": 5}'})
+        assert not host.board.masks.any()
+        host.request(
+            {"do": "walk", "from": 0, "bank": 1},
+            {"tokens": np.array([-1, ord("5")], dtype=np.int32)},
+        )
+        assert host.board.progress[0] == 2
+        assert np.flatnonzero(host.board.masks[1, 0]).tolist() == [ord("5") // 32]
+        host.close()
+
+
+class TestDeaths:
+    @pytest.mark.parametrize(
+        ("what", "outcome"),
+        [
+            ("segfault", Crashed("died of SIGSEGV", signal="SIGSEGV")),
+            ("abort", Crashed("died of SIGABRT", signal="SIGABRT")),
+            ("leave", Crashed("left with exit code 3")),
+        ],
+    )
+    def test_of_its_own(self, host, what, outcome):
+        assert host.request({"do": what}) == outcome
+        assert not host.running
+        assert host.request({"do": "echo"}) == outcome, "a dead host goes on saying why"
+
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGILL, signal.SIGRTMIN + 1])
+    def test_of_any_signal(self, host, number):
+        answer = host.request({"do": "kill_itself", "signal": int(number)})
+        name = {signal.SIGKILL: "SIGKILL", signal.SIGILL: "SIGILL"}.get(number, f"signal {number}")
+        assert answer == Crashed(f"died of {name}", signal=name)
+
+    def test_of_the_processor_time_limit(self, host):
+        assert host.request({"do": "spin"}, limit=0.2) == TimedOut("over the limit of 0.2 s")
+        assert not host.running
+
+    def test_of_the_wall_time_limit(self, host):
+        assert host.request({"do": "sleep"}, limit=0.01) == TimedOut("over the limit of 0.01 s")
+        assert not host.running
+
+    def test_of_the_memory_limit(self, host):
+        assert host.request({"do": "eat"}) == OutOfMemory("over the memory limit of 200 MiB")
+        assert not host.running
+
+    @pytest.mark.parametrize(
+        ("what", "message"),
+        [
+            ("raise_memory_error", "MemoryError: MemoryError"),
+            ("raise_bad_alloc", "RuntimeError: native code failed: std::bad_alloc"),
+        ],
+    )
+    def test_of_memory_that_was_refused(self, host, what, message):
+        assert host.request({"do": what}) == OutOfMemory(message)
+        assert not host.running, "who knows what state it is in"
+
+    def test_of_an_answer_that_cannot_be_sent(self, host):
+        assert host.request({"do": "answer_with_an_object"}) == Crashed("left with exit code 1")
+        assert "TypeError" in host.output()
+
+    def test_in_spite_of_children_that_hold_its_pipe(self, host):
+        answer = host.request({"do": "fork_and_die"}, limit=60.0)
+        assert answer == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        assert gone_soon(int(host.output())), "the child ends with its parent"
+
+    @pytest.mark.parametrize("what", ["segfault", "spin", "eat", "raise_memory_error"])
+    def test_a_host_is_as_new_when_it_is_started_again(self, host, what):
+        before = host.request({"do": "pid"}).head["pid"]
+        host.request({"do": what}, limit=0.1 if what == "spin" else 60.0)
+        assert gone_soon(before)
+        assert host.start() is None
+        assert host.running
+        assert host.request({"do": "pid"}).head["pid"] != before
+
+
+class TestExceptions:
+    @pytest.mark.parametrize(
+        ("what", "message"),
+        [
+            ("raise_error", "ValueError: no such thing"),
+            ("raise_nothing_to_say", "ValueError: ValueError"),
+            ("panic", "NativePanic: index out of bounds"),
+            ("leave_politely", "SystemExit: goodbye"),
+            ("no_such_command", "AttributeError: 'Obedient' object has no attribute"),
+        ],
+    )
+    def test_are_told_and_leave_the_host_running(self, host, what, message):
+        pid = host.request({"do": "pid"}).head["pid"]
+        answer = host.request({"do": what})
+        assert isinstance(answer, Crashed)
+        assert answer.signal is None
+        assert answer.message.startswith(message)
+        assert host.running
+        assert host.request({"do": "pid"}).head["pid"] == pid
+
+
+class TestStarting:
+    @pytest.mark.parametrize(
+        ("service", "changes", "outcome"),
+        [
+            ("RaisesAtStart", {}, Crashed("RuntimeError: cannot be made")),
+            ("DiesAtStart", {}, Crashed("died of SIGABRT", signal="SIGABRT")),
+            ("HangsAtStart", {"start_seconds": 1.0}, TimedOut("over the limit of 1 s")),
+            ("Obedient", {"memory": 1 << 20}, OutOfMemory("over the memory limit of 1 MiB")),
+        ],
+    )
+    def test_that_fails_is_told(self, service, changes, outcome):
+        host = make(service, **changes)
+        assert host.start() == outcome
+        host.close()
+
+    @pytest.mark.parametrize(
+        ("service", "message"),
+        [("Missing", "has no attribute 'Missing'"), ("", "is not of the form module:attribute")],
+    )
+    def test_a_service_that_is_not_there(self, service, message):
+        host = make(service)
+        answer = host.start()
+        assert isinstance(answer, Crashed)
+        assert message in answer.message
+        host.close()
+
+    def test_an_interpreter_that_is_not_there(self, tmp_path):
+        host = make(interpreter=str(tmp_path / "python"))
+        answer = host.start()
+        assert isinstance(answer, Crashed)
+        assert str(tmp_path / "python") in answer.message
+        assert not host.running
+        host.close()
+
+    def test_modules_come_from_the_given_directories_and_never_from_the_working_one(
+        self, tmp_path, monkeypatch
+    ):
+        there, here = tmp_path / "there", tmp_path / "here"
+        for folder in (there, here):
+            folder.mkdir()
+            (folder / "mine.py").write_text(
+                f"class Service:\n    handle = None\n    def __init__(self): print({folder.name!r})"
+            )
+        monkeypatch.chdir(here)
+        stranger = Host(HostSpec("host", "mine:Service"))
+        assert "No module named 'mine'" in stranger.start().message
+        friend = Host(HostSpec("host", "mine:Service", paths=(str(there),)))
+        assert friend.start() is None
+        assert friend.output() == "there\n"
+        stranger.close()
+        friend.close()
+
+    def test_modules_are_found_where_the_users_own_interpreter_finds_them(
+        self, tmp_path, monkeypatch
+    ):
+        (tmp_path / "mine.py").write_text("class Service:\n    handle = None\n")
+        monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}{tmp_path}")
+        host = Host(HostSpec("host", "mine:Service"))
+        assert host.start() is None
+        host.close()
+
+
+class TestLimits:
+    def test_time_between_requests_does_not_count(self, host):
+        """Ten requests that together take more than twice the limit of one."""
+        for _ in range(10):
+            answer = host.request({"do": "spend", "seconds": 0.1}, limit=0.4)
+            assert isinstance(answer, wire.Message)
+
+    def test_a_host_that_idles_longer_than_a_limit_is_not_over_it(self, host, monkeypatch):
+        host.submit({"do": "echo"}, {}, limit=5.0)
+        gather([host])
+        later = time.monotonic() + 3600
+        monkeypatch.setattr(time, "monotonic", lambda: later)
+        assert isinstance(host.request({"do": "spend", "seconds": 0.1}, limit=5.0), wire.Message)
+
+
+class TestOutput:
+    def test_is_kept_and_reaches_nobody_else(self, host, capfd):
+        host.request({"do": "say", "text": "hello"})
+        assert capfd.readouterr() == ("", "")
+        said = host.output()
+        for stream in ("stdout", "stderr", "descriptor 1", "descriptor 2"):
+            assert f"hello on {stream}\n" in said
+
+    def test_is_given_once(self, host):
+        host.request({"do": "say", "text": "one"})
+        assert "one" in host.output()
+        assert host.output() == ""
+        host.request({"do": "say", "text": "two"})
+        assert "one" not in (said := host.output())
+        assert "two" in said
+
+    def test_of_a_host_that_died_is_there(self, host):
+        host.request({"do": "say_and_die", "text": "last words"})
+        said = host.output()
+        for stream in ("stdout", "stderr", "descriptor 1", "descriptor 2"):
+            assert f"last words on {stream}\n" in said
+        assert host.start() is None
+        host.request({"do": "say", "text": "born again"})
+        assert host.output().startswith("born again")
+
+    def test_keeps_the_beginning_of_what_is_long(self, host):
+        host.request({"do": "say", "text": "begin" + "x" * OUTPUT_LIMIT})
+        said = host.output()
+        assert len(said) == OUTPUT_LIMIT
+        assert said.startswith("begin")
+        assert host.output() == ""
+
+    def test_has_no_time_of_day_in_it(self, host):
+        host.request({"do": "say", "text": "[12:34:56] a warning"})
+        assert "a warning on stdout\n" in (said := host.output())
+        assert "12:34:56" not in said
+
+
+class TestGather:
+    def test_one_that_dies_leaves_the_others_alone(self):
+        hosts = [make() for _ in range(3)]
+        for one in hosts:
+            one.launch()
+        assert all(isinstance(answer, wire.Message) for answer in gather(hosts))
+        for one, what in zip(hosts, ("pid", "segfault", "pid"), strict=True):
+            one.submit({"do": what}, {}, limit=10.0)
+        first, dead, last = gather(hosts)
+        assert dead == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        assert first.head["pid"] != last.head["pid"]
+        assert [one.running for one in hosts] == [True, False, True]
+        for one in hosts:
+            one.close()
+
+    def test_of_nothing_is_nothing(self):
+        assert gather([]) == []
+
+    def test_a_slow_one_does_not_eat_the_others_time(self, host):
+        other = make()
+        assert other.start() is None
+        host.submit({"do": "spin"}, {}, limit=0.3)
+        other.submit({"do": "echo"}, {}, limit=0.3)
+        late, quick = gather([host, other])
+        assert isinstance(late, TimedOut)
+        assert isinstance(quick, wire.Message)
+        other.close()
+
+
+class TestEnds:
+    def test_closing_ends_the_process(self):
+        host = make()
+        host.start()
+        pid = host.request({"do": "pid"}).head["pid"]
+        host.close()
+        assert not alive(pid)
+        host.close()
+
+    def test_what_was_stopped_does_not_answer(self, host):
+        host.stop()
+        assert not host.running
+        answer = host.request({"do": "echo"})
+        assert isinstance(answer, Crashed)
+        assert "not running" in answer.message
+
+    def test_stopping_a_dead_host_ends_no_other_process(self, host, monkeypatch):
+        """Its number may belong to another process by then."""
+        host.request({"do": "segfault"})
+        killed = []
+        monkeypatch.setattr(os, "killpg", lambda *what: killed.append(what))
+        host.stop()
+        assert killed == []
+
+    @pytest.mark.parametrize("what", ["sleep", "spin"])
+    def test_a_host_dies_with_its_coordinator(self, what):
+        program = (
+            "from harness.workers.hosts import Host, HostSpec\n"
+            "host = Host(HostSpec('host', 'tests.services:Obedient'))\n"
+            "host.start()\n"
+            "print(host.request({'do': 'pid'}).head['pid'], flush=True)\n"
+            f"host.request({{'do': {what!r}}}, limit=3600)\n"
+        )
+        root = Path(__file__).parents[2]
+        with subprocess.Popen(
+            [sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, text=True
+        ) as coordinator:
+            pid = int(coordinator.stdout.readline())
+            assert alive(pid)
+            coordinator.kill()
+        assert gone_soon(pid)
+
+    def test_many_starts_leak_no_descriptors(self, host):
+        before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+        for _ in range(3):
+            host.request({"do": "leave"})
+            host.start()
+        assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before

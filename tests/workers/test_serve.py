@@ -1,0 +1,121 @@
+"""A lane compiles ahead: which case comes next depends on which schema is compiled, nothing else."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from harness.errors import RunDirectoryError
+from harness.execution.lanes import Lane, serve
+from harness.runs.directory import create_or_resume
+from harness.runs.tables import SCHEMAS
+from tests.inprocess import case, make_run
+from tests.miniatures import CrashesOnCompile, Enumerator, ForbidsOne
+
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
+SCHEMA = {"enum": [12, 34], "x-forbidden": [["", "1"]]}
+
+
+class Runner:
+    """Runs cases; a schema is compiled after as many looks as its case's name says."""
+
+    def __init__(self, log, engines=(Enumerator, ForbidsOne)):
+        self.inner = make_run(engines)
+        self.log = log
+
+    def begin(self, one):
+        self.name, self.looks = one.id, int(one.id.split("-")[1])
+        self.log.append(f"begin {one.id}")
+        self.inner.begin(one)
+
+    def ready(self):
+        self.looks -= 1
+        return self.looks < 0 and self.inner.ready()
+
+    def finish(self):
+        self.log.append(f"finish {self.name}")
+        return self.inner.finish()
+
+    @property
+    def panel(self):
+        return self
+
+    def busy(self):
+        """No process is waited for in here."""
+        return []
+
+
+def lane_of(*runners):
+    lane = object.__new__(Lane)
+    lane.runners, lane._begun, lane._looked = list(runners), [], 0.0
+    return lane
+
+
+@pytest.fixture
+def run(tmp_path):
+    return create_or_resume(tmp_path / "run", {}, {})
+
+
+def served(lane, run, cases):
+    """Run the cases; the order in which they were done."""
+    jobs, order = iter(enumerate(cases)), []
+    serve(lane, run, lambda: next(jobs, None), lambda done: order.append(done.case))
+    return order
+
+
+def named(*names):
+    return [case(SCHEMA, 12, name=name) for name in names]
+
+
+def test_a_slow_schema_holds_up_nothing_but_itself(run):
+    log = []
+    lane = lane_of(Runner(log), Runner(log))
+    order = served(lane, run, named("a-0", "slow-9", "b-0", "c-0", "d-0"))
+    assert order == ["a-0", "b-0", "c-0", "d-0", "slow-9"]
+    assert log[:2] == ["begin a-0", "begin slow-9"], "compiled while the other is walked"
+    assert run.done() == set(range(5))
+
+
+def test_one_runner_takes_one_case_at_a_time(run):
+    log = []
+    assert served(lane_of(Runner(log)), run, named("a-2", "b-0")) == ["a-2", "b-0"]
+    assert log == ["begin a-2", "finish a-2", "begin b-0", "finish b-0"]
+
+
+def test_no_case_at_all(run):
+    assert served(lane_of(Runner([]), Runner([])), run, []) == []
+
+
+@pytest.mark.parametrize("runners", [1, 2, 3])
+def test_the_rows_are_those_of_cases_run_alone(run, runners):
+    cases = [
+        case({**SCHEMA, "x-crash": number == 2}, 12, name=f"case-{looks}{number}")
+        for number, looks in enumerate((1, 0, 3, 0))
+    ]
+    engines = (Enumerator, ForbidsOne, CrashesOnCompile)
+    lane = lane_of(*(Runner([], engines) for _ in range(runners)))
+    served(lane, run, cases)
+    alone = [make_run(engines).run(one) for one in cases]
+    for table in SCHEMAS.keys() - {"timings", "costs"}:
+        stored = run.table(table).to_pylist()
+        assert stored == list(itertools.chain(*(one.table(table).to_pylist() for one in alone)))
+
+
+def test_an_error_of_the_harness_is_stored_and_the_others_go_on(run):
+    class Broken(Runner):
+        def finish(self):
+            if self.name == "b-0":
+                raise ZeroDivisionError("a defect")
+            return super().finish()
+
+    served(lane_of(Broken([]), Broken([])), run, named("a-0", "b-0", "c-0"))
+    stored = {row["case"]: row["status"] for row in run.table("cases").to_pylist()}
+    assert stored == {"a-0": "walked", "b-0": "harness_error", "c-0": "walked"}
+
+
+def test_a_run_that_cannot_be_written_ends_the_lane(run):
+    run.write_case = lambda *_: (_ for _ in ()).throw(RunDirectoryError("no space left"))
+    with pytest.raises(RunDirectoryError):
+        served(lane_of(Runner([])), run, named("a-0", "b-0"))

@@ -1,0 +1,170 @@
+"""Messages arrive as they were sent, or not at all."""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+from harness.workers import wire
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+ARRAYS = nps.arrays(
+    st.one_of(nps.integer_dtypes(), nps.unsigned_integer_dtypes(), nps.floating_dtypes())
+    | st.just(np.dtype(np.bool_)),
+    nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+SMALL = wire.Message({"do": "x"}, {"a": np.arange(3, dtype=np.int32), "b": np.zeros(0, np.uint8)})
+
+
+def through_a_file(frame):
+    """What is received from a file that holds `frame`."""
+    descriptor = os.memfd_create("frame")
+    try:
+        os.write(descriptor, frame)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return wire.receive(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def assert_same(received, sent):
+    assert received.head == sent.head
+    assert list(received.arrays) == list(sent.arrays)
+    for name, array in sent.arrays.items():
+        assert received.arrays[name].dtype == array.dtype
+        assert received.arrays[name].shape == array.shape
+        assert received.arrays[name].tobytes() == array.tobytes()
+
+
+@pytest.fixture
+def pipe():
+    ends = list(os.pipe())
+    yield ends
+    for end in ends:
+        if end >= 0:
+            os.close(end)
+
+
+def shut(pipe, end):
+    os.close(pipe[end])
+    pipe[end] = -1
+
+
+class TestFrames:
+    @given(st.dictionaries(st.text(), JSON), st.dictionaries(st.text(), ARRAYS, max_size=3))
+    def test_any_header_and_arrays_survive(self, head, arrays):
+        sent = wire.Message(head, arrays)
+        assert_same(through_a_file(wire.encode(sent)), sent)
+
+    @pytest.mark.parametrize(
+        "array",
+        [
+            np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1),
+            np.arange(10, dtype=np.int16)[::-2],
+            np.asfortranarray(np.arange(6).reshape(2, 3)),
+            np.arange(4, dtype=">u4"),
+            np.array(7, dtype=np.uint8),
+            np.broadcast_to(np.float32(1.5), (2, 2)),
+        ],
+        ids=["transposed", "reversed", "fortran", "big-endian", "no dimension", "broadcast"],
+    )
+    def test_whatever_lies_in_memory_in_another_way_arrives_in_the_same_shape(self, array):
+        received = through_a_file(wire.encode(wire.Message({}, {"array": array}))).arrays["array"]
+        assert received.shape == array.shape
+        assert received.dtype == array.dtype
+        assert np.array_equal(received, array)
+
+    def test_received_arrays_can_be_written_to(self):
+        received = through_a_file(wire.encode(SMALL))
+        received.arrays["a"][0] = 9
+        assert received.arrays["a"].tolist() == [9, 1, 2]
+
+    def test_frames_come_one_behind_the_other(self, pipe):
+        wire.send(pipe[1], SMALL)
+        wire.send(pipe[1], wire.Message({"next": 1}))
+        assert_same(wire.receive(pipe[0]), SMALL)
+        assert wire.receive(pipe[0]).head == {"next": 1}
+
+    def test_a_message_larger_than_a_pipe_arrives_whole(self, pipe):
+        sent = wire.Message({}, {"much": np.arange(1 << 18, dtype=np.int64)})
+        writer = threading.Thread(target=wire.send, args=(pipe[1], sent))
+        writer.start()
+        assert_same(wire.receive(pipe[0]), sent)
+        writer.join()
+
+    def test_the_frame_is_as_documented(self):
+        frame = wire.encode(wire.Message({"é": 1}, {"a": np.array([258], dtype="<u2")}))
+        (length,) = struct.unpack("<I", frame[:4])
+        assert frame[4 : 4 + length].decode() == (
+            r'{"head": {"\u00e9": 1}, "arrays": [["a", "<u2", [1]]]}'
+        )
+        assert frame[4 + length :] == b"\x02\x01"
+
+
+class TestTheOtherEndIsGone:
+    @pytest.mark.parametrize("kept", range(len(wire.encode(SMALL))))
+    def test_a_frame_cut_anywhere_is_closed(self, pipe, kept):
+        os.write(pipe[1], wire.encode(SMALL)[:kept])
+        shut(pipe, 1)
+        with pytest.raises(wire.Closed):
+            wire.receive(pipe[0])
+
+    def test_sending_to_nobody_is_closed(self, pipe):
+        shut(pipe, 0)
+        with pytest.raises(wire.Closed):
+            wire.send(pipe[1], SMALL)
+
+    def test_a_reader_that_leaves_amid_a_large_message_is_closed(self, pipe):
+        got = []
+
+        def read_a_little():
+            got.append(os.read(pipe[0], 10))
+            shut(pipe, 0)
+
+        reader = threading.Thread(target=read_a_little)
+        reader.start()
+        with pytest.raises(wire.Closed):
+            wire.send(pipe[1], wire.Message({}, {"much": np.zeros(1 << 20, dtype=np.int64)}))
+        reader.join()
+        assert len(got[0]) == 10
+
+
+class TestRagged:
+    @given(st.lists(st.lists(st.integers(0, 2**31 - 1))))
+    def test_lists_of_ids_survive(self, lists):
+        ragged = wire.Ragged.of_ints(lists)
+        assert ragged.ints() == lists
+        assert len(ragged) == len(lists)
+        assert ragged.values.dtype == np.int32
+
+    @given(st.lists(st.binary()))
+    def test_byte_strings_survive(self, strings):
+        ragged = wire.Ragged.of_bytes(strings)
+        assert ragged.strings() == strings
+        assert len(ragged) == len(strings)
+
+    @given(st.lists(st.binary()), st.lists(st.lists(st.integers(0, 99))))
+    def test_two_of_them_travel_in_one_message(self, strings, lists):
+        arrays = {
+            **wire.Ragged.of_bytes(strings).arrays("texts"),
+            **wire.Ragged.of_ints(lists).arrays("lists"),
+        }
+        received = through_a_file(wire.encode(wire.Message({}, arrays))).arrays
+        assert wire.Ragged.from_arrays(received, "texts").strings() == strings
+        assert wire.Ragged.from_arrays(received, "lists").ints() == lists
+
+    def test_where_each_list_begins(self):
+        ragged = wire.Ragged.of_ints(iter([[5], [], [6, 7]]))
+        assert ragged.offsets.tolist() == [0, 1, 1, 3]
+        assert ragged.values.tolist() == [5, 6, 7]
