@@ -121,7 +121,16 @@ class Book:
         return self
 
     def verdicts(
-        self, position, engine, kind, count=1, by_right=True, walk=0, number=0, first=0, **more
+        self,
+        position,
+        engine,
+        kind,
+        count=1,
+        by_right=True,
+        walk=0,
+        number=0,
+        first=0,
+        **more,
     ):
         for token in range(first, first + count):
             row = {**NOTHING_SAID, "reason": "", "keyword": "", **more}

@@ -33,7 +33,7 @@ from harness.validators.service import ValidatorService
 from harness.workers import wire
 from harness.workers.host_process import Service
 from harness.workers.hosts import Ended
-from harness.workers.mask_buffer import Board
+from harness.workers.mask_buffer import MaskBuffer
 from harness.workers.outcomes import Crashed, Failure, OutOfMemory, TimedOut
 from tests import miniatures
 
@@ -52,7 +52,7 @@ class InProcessHost:
     """Stands in for `harness.workers.hosts.Host`: the same questions, answered by a service in here."""
 
     def __init__(self, make: Callable[[], Service], words: int = 1) -> None:
-        self.board = Board.private(words)
+        self.buffer = MaskBuffer.private(words)
         self.ended: Ended | None = None
         self.starts = 0
         self._make = make
@@ -83,7 +83,7 @@ class InProcessHost:
         if self._service is None:
             assert self.ended is not None, "asked before it was started"
             return self.ended
-        self.board.progress[0] = 0
+        self.buffer.progress[0] = 0
         try:
             return travelled(self._service.handle(travelled(wire.Message(head, arrays or {}))))
         except Died as death:
@@ -174,7 +174,7 @@ def _engine_host(kind: type, vocabulary: Vocabulary) -> InProcessHost:
 
     def make() -> EngineService:
         service = EngineService()
-        service.vocabulary, service.board = vocabulary, host.board
+        service.vocabulary, service.shared_masks = vocabulary, host.buffer
         service._buffer = np.zeros(vocabulary.words, dtype=np.uint32)
         service.engine = kind(vocabulary, default_options(kind))
         return service

@@ -15,7 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from harness.jsonschemas.approximate_validator import REFERENCES, Likely, listed, matches
+from harness.jsonschemas.approximate_validator import (
+    REFERENCES,
+    ApproximateValidator,
+    listed,
+    matches,
+)
 from harness.jsontext.partial import Cursor, Frames
 from harness.localization.refutation import Here, Refutation, inside
 from harness.validators.drafts import draft_of
@@ -85,7 +90,7 @@ class Applicable:
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._likely = Likely(root)
+        self._likely = ApproximateValidator(root)
         self._refutation = Refutation(self._likely)
         draft = draft_of(root)
         self._lone_references = draft is not None and draft.name in _NO_SIBLINGS

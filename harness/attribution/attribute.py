@@ -38,10 +38,10 @@ from harness.attribution.governing_keyword import (
     PLAIN,
     TEXT,
     TEXT_END,
+    GoverningRule,
     Order,
-    Said,
     by_order,
-    in_force,
+    governing_keyword,
 )
 from harness.attribution.key_rules import KeyRules
 from harness.attribution.token_category import (
@@ -145,7 +145,7 @@ class Spot:
         self._known_levels: list[Sources] | None = None
         self._memo: dict[int | None, Force] = {}
         self._key_forces: dict[tuple[str, str, str], Force] = {}
-        self._comma: Said | None = None
+        self._comma: GoverningRule | None = None
         self._bare: Force | None = None
         self._number: tuple[Force, Spot | None] | None = None
         frames = cursor.frames
@@ -233,9 +233,9 @@ class Spot:
     def _end(self) -> Force:
         """What is in force for the end of the text: a number at the root, or the root's type."""
         if self._cursor.mode.in_number and not self._cursor.frames:
-            said = in_force(self._levels[-1], by_order(NUMBER))
-            return _force(said, "")
-        return _force(in_force(self._levels[0], by_order(BARE)), "")
+            rule = governing_keyword(self._levels[-1], by_order(NUMBER))
+            return _force(rule, "")
+        return _force(governing_keyword(self._levels[0], by_order(BARE)), "")
 
     def _of_first(self, first: int | None) -> Force:
         """What is in force by the first byte that counts, the keys of objects apart."""
@@ -266,11 +266,13 @@ class Spot:
             order = BARE
         elif not self._in_object:
             order = ARRAY_END if first == _ARRAY_END else NEXT_ITEM
-        said = in_force(self._levels[len(frames) - 1], by_order(order, frames[-1]))
-        return _force(said, self._container)
+        rule = governing_keyword(self._levels[len(frames) - 1], by_order(order, frames[-1]))
+        return _force(rule, self._container)
 
     def _of_value(self, order: Order, kind: str = "") -> Force:
-        return _force(in_force(self._levels[-1], by_order(order, via=True), kind), self._slot)
+        return _force(
+            governing_keyword(self._levels[-1], by_order(order, via=True), kind), self._slot
+        )
 
     def _of_member(self, token: bytes) -> Force:
         """What is in force for a key, or for a comma of an object and the key behind it."""
@@ -283,8 +285,8 @@ class Spot:
     def _before_key(self, key: _Key) -> Force:
         if self._cursor.mode is Mode.AFTER:
             if self._comma is None:
-                said = in_force(self._levels[-1], by_order(NEXT_MEMBER))
-                self._comma = said or _NOTHING
+                rule = governing_keyword(self._levels[-1], by_order(NEXT_MEMBER))
+                self._comma = rule or _NOTHING
             if self._comma.rank < NOT_RANK:
                 return self._worded(self._comma, self._detail(key))
         return self._of_key(key)
@@ -293,9 +295,9 @@ class Spot:
         frames, begun, whole = key
         return self._worded(*self._attribution.keys(frames).rule(begun, whole=whole))
 
-    def _worded(self, said: Said | None, word: str) -> Force:
+    def _worded(self, rule: GoverningRule | None, word: str) -> Force:
         """The force of a key: one object for all keys of which the same is said."""
-        mark = ("", "", word) if said is None else (said.keyword, said.pointer, word)
+        mark = ("", "", word) if rule is None else (rule.keyword, rule.pointer, word)
         if mark not in self._key_forces:
             self._key_forces[mark] = Force(*mark[:2], self._container, word)
         return self._key_forces[mark]
@@ -303,8 +305,8 @@ class Spot:
     def _behind_number(self, token: bytes) -> Force:
         """What is in force for the delimiter that ends a number."""
         if self._number is None:
-            said = in_force(self._levels[-1], by_order(NUMBER))
-            governed = said is not None and said.rank < NOT_RANK
+            rule = governing_keyword(self._levels[-1], by_order(NUMBER))
+            governed = rule is not None and rule.rank < NOT_RANK
             open_ = governed or self._cursor.mode in _UNFINISHED
             behind = None if open_ else Spot(self._attribution, settled(self._cursor))
             self._number = self._of_value(NUMBER), behind
@@ -340,7 +342,7 @@ class Spot:
         return found
 
 
-_NOTHING: Final = Said(NOT_RANK, "", "")
+_NOTHING: Final = GoverningRule(NOT_RANK, "", "")
 _Key = tuple[Frames, bytes, bool]
 """The containers around a key, what is written of it, and whether that is all."""
 
@@ -355,11 +357,11 @@ def _may_begin_key(token: bytes) -> bool:
     return b'"' in token or b"," in token
 
 
-def _force(said: Said | None, instance_pointer: str) -> Force:
-    if said is None:
+def _force(rule: GoverningRule | None, instance_pointer: str) -> Force:
+    if rule is None:
         return Force("", "", instance_pointer, "")
-    is_format = said.keyword == "format" and isinstance(said.value, str)
-    return Force(said.keyword, said.pointer, instance_pointer, said.value if is_format else "")
+    is_format = rule.keyword == "format" and isinstance(rule.value, str)
+    return Force(rule.keyword, rule.pointer, instance_pointer, rule.value if is_format else "")
 
 
 def _pointer(parts: Iterable[str | int]) -> str:

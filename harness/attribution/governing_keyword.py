@@ -68,7 +68,7 @@ BARE: Final[Order] = ()
 _MISSING: Final = object()
 
 
-class Said(NamedTuple):
+class GoverningRule(NamedTuple):
     """What is in force, and how specific it is."""
 
     rank: int
@@ -78,10 +78,10 @@ class Said(NamedTuple):
     """The keyword's value; missing for a choice between branches."""
 
 
-Say = Callable[[Source], Said | None]
+RuleOf = Callable[[Source], GoverningRule | None]
 
 
-def by_order(order: Order, frame: Frame | None = None, *, via: bool = False) -> Say:
+def by_order(order: Order, frame: Frame | None = None, *, via: bool = False) -> RuleOf:
     """What a source says by an order of precedence.
 
     Args:
@@ -90,26 +90,26 @@ def by_order(order: Order, frame: Frame | None = None, *, via: bool = False) -> 
         via: Whether, failing all, the keyword counts that applies the source's schema.
     """
 
-    def say(source: Source) -> Said | None:
+    def rule_of(source: Source) -> GoverningRule | None:
         for rank, keyword in enumerate(order):
             if keyword in source.schema and _pertinent(keyword, source.schema, frame):
-                return said(rank, keyword, source)
+                return rule(rank, keyword, source)
         return at_last(source, via=via)
 
-    return say
+    return rule_of
 
 
-def said(rank: int, keyword: str, source: Source) -> Said:
+def rule(rank: int, keyword: str, source: Source) -> GoverningRule:
     """That `keyword` of a source is in force."""
-    return Said(rank, keyword, f"{source.pointer}/{keyword}", source.schema[keyword])
+    return GoverningRule(rank, keyword, f"{source.pointer}/{keyword}", source.schema[keyword])
 
 
-def at_last(source: Source, *, via: bool = False) -> Said | None:
+def at_last(source: Source, *, via: bool = False) -> GoverningRule | None:
     """What a source says where it has no specific keyword."""
     for rank, keyword in ((NOT_RANK, "not"), (TYPE_RANK, "type")):
         if keyword in source.schema:
-            return said(rank, keyword, source)
-    return Said(_VIA_RANK, *source.via) if via and source.via[0] else None
+            return rule(rank, keyword, source)
+    return GoverningRule(_VIA_RANK, *source.via) if via and source.via[0] else None
 
 
 def _pertinent(keyword: str, schema: dict[str, Any], frame: Frame | None) -> bool:
@@ -141,37 +141,41 @@ _PERTINENT: Final[dict[str, Callable[[Any, dict[str, Any], Frame], bool]]] = {
 }
 
 
-def in_force(sources: Iterable[Source], say: Say, kind: str = "") -> Said | None:
+def governing_keyword(
+    sources: Iterable[Source], rule_of: RuleOf, kind: str = ""
+) -> GoverningRule | None:
     """What is in force of all that applies; None where nothing is said.
 
     Args:
         sources: The subschemas that apply.
-        say: What one of them says.
+        rule_of: What one of them says.
         kind: At the start of a value, the kind of value that begins.
     """
-    return _strongest([(source, source.undecided) for source in sources], say, kind)
+    return _strongest([(source, source.undecided) for source in sources], rule_of, kind)
 
 
 _Pending = list[tuple[Source, Way]]
 
 
-def _strongest(pending: _Pending, say: Say, kind: str) -> Said | None:
-    best: Said | None = None
+def _strongest(pending: _Pending, rule_of: RuleOf, kind: str) -> GoverningRule | None:
+    best: GoverningRule | None = None
     forks: dict[Fork, dict[int, _Pending]] = {}
     for source, way in pending:
         if way:
             fork, branch = way[0]
             forks.setdefault(fork, {}).setdefault(branch, []).append((source, way[1:]))
         else:
-            best = _stronger(best, say(source))
+            best = _stronger(best, rule_of(source))
     for fork, branches in forks.items():
-        best = _stronger(best, _of_fork(fork, branches, say, kind))
+        best = _stronger(best, _of_fork(fork, branches, rule_of, kind))
     return best
 
 
-def _of_fork(fork: Fork, branches: dict[int, _Pending], say: Say, kind: str) -> Said | None:
+def _of_fork(
+    fork: Fork, branches: dict[int, _Pending], rule_of: RuleOf, kind: str
+) -> GoverningRule | None:
     """What an undecided choice says: what all its branches say, or itself."""
-    each = {branch: _strongest(pending, say, kind) for branch, pending in branches.items()}
+    each = {branch: _strongest(pending, rule_of, kind) for branch, pending in branches.items()}
     found = [one for one in each.values() if one is not None]
     if not found:
         return None
@@ -182,25 +186,25 @@ def _of_fork(fork: Fork, branches: dict[int, _Pending], say: Say, kind: str) -> 
         only = each.get(left[0]) if len(left) == 1 else None
         if only is not None and only.rank < NOT_RANK:
             return only
-    return Said(min(one.rank for one in found), fork.keyword, fork.pointer)
+    return GoverningRule(min(one.rank for one in found), fork.keyword, fork.pointer)
 
 
 def _admits(branch: _Pending, kind: str) -> bool:
     return all(way or source.inherited or admits(source.schema, kind) for source, way in branch)
 
 
-def _stronger(left: Said | None, right: Said | None) -> Said | None:
+def _stronger(left: GoverningRule | None, right: GoverningRule | None) -> GoverningRule | None:
     if left is None or right is None:
         return left or right
     return right if right.rank < left.rank else left
 
 
-def _agree(found: Sequence[Said]) -> bool:
+def _agree(found: Sequence[GoverningRule]) -> bool:
     first = found[0]
     return all(one.keyword == first.keyword and _equal(one, first) for one in found[1:])
 
 
-def _equal(one: Said, other: Said) -> bool:
+def _equal(one: GoverningRule, other: GoverningRule) -> bool:
     if one.pointer == other.pointer:
         return True
     if one.value is _MISSING or isinstance(one.value, dict):

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from harness.attribution.applicable import Source, Way
-from harness.attribution.governing_keyword import Said, at_last, in_force, said
+from harness.attribution.governing_keyword import GoverningRule, at_last, governing_keyword, rule
 from harness.jsonschemas.approximate_validator import listed, matches
 from harness.jsontext.partial import Frame
 from harness.localization.refutation import matchable
@@ -62,9 +62,11 @@ class KeyRules:
         expressions = {e for s in sources for e in _mapping(s.schema, "patternProperties")}
         self._patterns = sorted(expressions)
         self._closed = any(not s.undecided and _is_closed(s.schema) for s in sources)
-        self._memo: dict[tuple[frozenset[str], frozenset[str]], tuple[Said | None, str]] = {}
+        self._memo: dict[
+            tuple[frozenset[str], frozenset[str]], tuple[GoverningRule | None, str]
+        ] = {}
 
-    def rule(self, begun: bytes, *, whole: bool) -> tuple[Said | None, str]:
+    def rule(self, begun: bytes, *, whole: bool) -> tuple[GoverningRule | None, str]:
         """What is in force for a key, and the word for it.
 
         Args:
@@ -80,12 +82,12 @@ class KeyRules:
         mark = (declared, alive)
         if mark not in self._memo:
             fresh = declared - self._written
-            self._memo[mark] = (self._said(fresh, alive), self._word(fresh, alive, declared))
+            self._memo[mark] = (self._rule(fresh, alive), self._word(fresh, alive, declared))
         return self._memo[mark]
 
-    def _of_name(self, name: str) -> tuple[Said | None, str]:
+    def _of_name(self, name: str) -> tuple[GoverningRule | None, str]:
         fitting = frozenset(e for e in self._patterns if matches(e, name))
-        in_force_ = self._said(frozenset({name}), fitting)
+        in_force_ = self._rule(frozenset({name}), fitting)
         if name in self._written:
             return in_force_, "written"
         if place := self._place(name):
@@ -104,22 +106,22 @@ class KeyRules:
         text = begun.decode("utf-8", "ignore")
         return frozenset(e for e in self._patterns if matchable(e, text))
 
-    def _said(self, names: frozenset[str], patterns: frozenset[str]) -> Said | None:
-        def say(source: Source) -> Said | None:
+    def _rule(self, names: frozenset[str], patterns: frozenset[str]) -> GoverningRule | None:
+        def rule_of(source: Source) -> GoverningRule | None:
             schema = source.schema
             for rank, keyword in enumerate(("const", "enum")):
                 if keyword in schema:
-                    return said(rank, keyword, source)
+                    return rule(rank, keyword, source)
             if not names.isdisjoint(_mapping(schema, "properties")):
-                return said(2, "properties", source)
+                return rule(2, "properties", source)
             if not patterns.isdisjoint(_mapping(schema, "patternProperties")):
-                return said(3, "patternProperties", source)
+                return rule(3, "patternProperties", source)
             for rank, keyword in enumerate(_NAMING, start=4):
                 if keyword in schema:
-                    return said(rank, keyword, source)
+                    return rule(rank, keyword, source)
             return at_last(source)
 
-        return in_force(self._sources, say)
+        return governing_keyword(self._sources, rule_of)
 
     def _word(self, fresh: frozenset[str], alive: frozenset[str], all_: frozenset[str]) -> str:
         """The word for an unfinished key that may become these declared names."""

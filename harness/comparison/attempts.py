@@ -15,7 +15,7 @@ from harness.workers import wire
 
 
 @dataclass(frozen=True)
-class Tried:
+class Attempts:
     """One engine's completions of some disputed tokens.
 
     Attributes:
@@ -30,7 +30,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Lie:
+class MaskViolation:
     """An engine was found to consume what its mask forbids.
 
     Attributes:
@@ -47,7 +47,7 @@ class Lie:
 
 
 @dataclass(frozen=True)
-class Ways:
+class AttemptLists:
     """The completions that are tried, and how far each entry has come.
 
     Attributes:
@@ -63,9 +63,9 @@ class Ways:
     rank: npt.NDArray[np.int32]
 
 
-def by_row(found: Sequence[Tried]) -> list[Tried]:
+def by_row(found: Sequence[Attempts]) -> list[Attempts]:
     """One entry per row, its columns ascending."""
-    rows: dict[int, list[Tried]] = {}
+    rows: dict[int, list[Attempts]] = {}
     for one in found:
         rows.setdefault(one.row, []).append(one)
     out = []
@@ -73,7 +73,7 @@ def by_row(found: Sequence[Tried]) -> list[Tried]:
         columns = np.concatenate([part.columns for part in parts])
         order = np.argsort(columns, kind="stable")
         numbers = np.concatenate([part.numbers for part in parts])
-        out.append(Tried(row, columns[order], numbers[order]))
+        out.append(Attempts(row, columns[order], numbers[order]))
     return out
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from harness.attribution.attribute import Attribution
-from harness.comparison.attempts import Lie
+from harness.comparison.attempts import MaskViolation
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Status, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.instances import prepare, question
-from harness.comparison.lookahead import NOTHING, Arrived, March
+from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import Scene
 from harness.comparison.resolvers import Resolver
 from harness.comparison.verdict_record import VerdictNotes
@@ -129,12 +129,12 @@ class CaseRun:
 class _MaskLies(Exception):
     """An engine consumes what its own mask forbids."""
 
-    def __init__(self, engine: int, walk: int, position: int, lie: Lie) -> None:
-        super().__init__(engine, walk, position, lie)
+    def __init__(self, engine: int, walk: int, position: int, violation: MaskViolation) -> None:
+        super().__init__(engine, walk, position, violation)
         self.engine = engine
         self.walk = walk
         self.position = position
-        self.lie = lie
+        self.violation = violation
 
 
 class _Run:
@@ -165,8 +165,8 @@ class _Run:
             outcomes = tools.panel.end_compile()
         self.notes.outcomes(outcomes)
         for engine, found in self.distrusted.items():
-            lie = MaskLies("consumes what its own mask forbids")
-            self.notes.failure(engine, lie, "resolve", found.walk, found.position)
+            violation = MaskLies("consumes what its own mask forbids")
+            self.notes.failure(engine, violation, "resolve", found.walk, found.position)
         with self.notes.cost("references"):
             references, problem = self._references()
         compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
@@ -219,10 +219,10 @@ class _Run:
         canonical = tools.canonical_starts(reference)
         engines = tuple(index for index in judged if index not in self.lost)
         engines = self._brought_to_start(engines, walk)
-        march = March(
+        lookahead = LookaheadWalk(
             tools.panel, tools.vocabulary, key, reference, lambda: self.notes.cost("walk")
         )
-        here = march.arrive(engines, (), 0, NOTHING)
+        here = lookahead.arrive(engines, (), 0, NOTHING)
         engines = self._arrived(here, walk, 0)
         consumed: tuple[int, ...] = ()
         offset = 0
@@ -234,26 +234,26 @@ class _Run:
                 consumed,
                 reference,
                 offset,
-                march.path(offset),
+                lookahead.path(offset),
                 engines,
                 here.masks,
             )
-            predicted = march.predicted(position.number, offset)
+            predicted = lookahead.predicted(position.number, offset)
             token, stay = self._next(position, here, predicted)
             assert state is not None, "a reference is JSON"
             self.notes.arrived(walk, position, here)
             failed = self._dispute(
-                walk, position, here, march, state, token, canonical.get(offset, -1)
+                walk, position, here, lookahead, state, token, canonical.get(offset, -1)
             )
             if position.at_end or token is None:
                 return
             if failed:
-                march.forget()
+                lookahead.forget()
                 stay = self._recovered(walk, position, stay, failed)
             if not self._enough(stay, judged):
                 return
             offset += len(tools.vocabulary.tokens[token])
-            here = march.arrive(stay, consumed, offset, token)
+            here = lookahead.arrive(stay, consumed, offset, token)
             self._note_step(walk, position, token, here)
             consumed = (*consumed, token)
             engines = self._arrived(here, walk, len(consumed))
@@ -291,7 +291,7 @@ class _Run:
         walk: int,
         position: Position,
         here: Arrived,
-        march: March,
+        lookahead: LookaheadWalk,
         state: State,
         token: int | None,
         canonical: int,
@@ -317,7 +317,7 @@ class _Run:
         probe = self.probes.due(state, position.engines) if walk == 0 else []
         if not disputes and not flaws and not probe:
             return {}
-        march.stand_by(position.engines, position.consumed)
+        lookahead.stand_by(position.engines, position.consumed)
         drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
         scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
         if disputes:
@@ -363,14 +363,14 @@ class _Run:
         resolver.resolve(scene, self._continuations(position.reference).at(position.offset))
         rests_on = witnessed(scene.findings, one_clears_all=resolver.one_clears_all)
         number = position.number
-        for lie in scene.unconfirmed(rests_on, self.confirmed):
-            engine = scene.findings.engines[lie.row]
+        for violation in scene.unconfirmed(rests_on, self.confirmed):
+            engine = scene.findings.engines[violation.row]
             if engine not in self.distrusted:
-                raise _MaskLies(engine, walk, number, lie)
-            scene.disown(lie.row, Status.MASK_LIES)
+                raise _MaskLies(engine, walk, number, violation)
+            scene.disown(violation.row, Status.MASK_LIES)
         for found in self.distrusted.values():
-            if (found.walk, found.position) == (walk, number) and found.lie.consumes:
-                scene.lied(found.lie)
+            if (found.walk, found.position) == (walk, number) and found.violation.consumes:
+                scene.note_violation(found.violation)
 
     def _continuations(self, reference: bytes) -> Continuations:
         """The known continuations along a reference; those of the last one are kept."""

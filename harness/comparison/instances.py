@@ -78,12 +78,12 @@ def conclude(one: Fed, way: Probed) -> list[InstanceVerdict]:
     """What an instance proves about the engine that let it come so far."""
     whole = way.allowed == len(one.tokens)
     token = -1 if whole else one.tokens[way.allowed]
-    lie = InstanceVerdict("mask_lies", "", way.allowed, token)
+    violation = InstanceVerdict("mask_lies", "", way.allowed, token)
     if not whole and not way.forbidden:
-        return [lie]
+        return [violation]
     found = _of_text(one, way, token)
     verdicts = [] if found is None else [found]
-    return [*verdicts, lie] if not whole and way.taken else verdicts
+    return [*verdicts, violation] if not whole and way.taken else verdicts
 
 
 def _of_text(one: Fed, way: Probed, token: int) -> InstanceVerdict | None:

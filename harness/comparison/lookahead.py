@@ -88,20 +88,20 @@ class _Batch:
         cls,
         first: int,
         tokens: Sequence[int],
-        ways: Mapping[int, Walked],
+        walked: Mapping[int, Walked],
         lost: Mapping[int, Failure],
     ) -> _Batch:
         """What engines answered; `lost` are those that could not be asked."""
-        engines = tuple(sorted([*ways, *lost]))
-        reached = [len(ways[engine]) if engine in ways else 0 for engine in engines]
-        failed = {one: way.failure for one, way in ways.items() if way.failure is not None}
-        wide = [ways[engine].wide if engine in ways else _NONE for engine in engines]
+        engines = tuple(sorted([*walked, *lost]))
+        reached = [len(walked[engine]) if engine in walked else 0 for engine in engines]
+        failed = {one: way.failure for one, way in walked.items() if way.failure is not None}
+        wide = [walked[engine].wide if engine in walked else _NONE for engine in engines]
         differ = _differ(wide)
         times = np.zeros((len(tokens), len(engines), 2), dtype=np.int64)
         for row, engine in enumerate(engines):
-            if engine in ways:
-                times[: reached[row], row] = ways[engine].times
-        masks = tuple(ways[engine].masks if engine in ways else _NO_MASKS for engine in engines)
+            if engine in walked:
+                times[: reached[row], row] = walked[engine].times
+        masks = tuple(walked[engine].masks if engine in walked else _NO_MASKS for engine in engines)
         allowed = _allowed(wide, differ, len(tokens))
         failures = {**failed, **lost}
         return cls(first, tokens, engines, reached, failures, masks, times, allowed, differ)
@@ -174,7 +174,7 @@ _NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
 
 
 @dataclass
-class March:
+class LookaheadWalk:
     """The way of the engines along one reference.
 
     Args:
@@ -270,8 +270,8 @@ class March:
                 lost |= {} if failure is None else {engine: failure}
         up = tuple(engine for engine in engines if engine not in lost)
         tokens = [token, *self._likely(number, offset, self._length - 1)]
-        ways = self.panel.walk(up, tokens, len(consumed))
-        return _Batch.of(number, tokens, ways, lost)
+        walked = self.panel.walk(up, tokens, len(consumed))
+        return _Batch.of(number, tokens, walked, lost)
 
     def _ask_ahead(self, batch: _Batch, offset: int) -> None:
         """Have the engines walk on behind a batch; `offset` is that of its first position."""
@@ -289,8 +289,8 @@ class March:
         if ahead is None:
             return None
         if ahead.batch is None:
-            ways = self.panel.end_walk(ahead.engines)
-            ahead.batch = _Batch.of(ahead.first, ahead.tokens, ways, {})
+            walked = self.panel.end_walk(ahead.engines)
+            ahead.batch = _Batch.of(ahead.first, ahead.tokens, walked, {})
         return ahead.batch
 
     def _likely(self, number: int, offset: int, length: int) -> list[int]:

@@ -14,9 +14,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import WITNESSED, Lie, Tried, Ways, by_row, question_left
+from harness.comparison.attempts import (
+    WITNESSED,
+    AttemptLists,
+    Attempts,
+    MaskViolation,
+    by_row,
+    question_left,
+)
 from harness.comparison.findings import ENDED, FAILED, Completion, Evidence, Findings, Flaw, Status
-from harness.comparison.ruling_cache import Columns, Rulings, Weighing
+from harness.comparison.ruling_cache import Columns, RulingCache, Rulings
 from harness.comparison.walk import Position
 from harness.completion.rollout import ENDINGS
 from harness.engines.panel import Ask, Panel
@@ -74,8 +81,8 @@ class Scene:
         self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[rulings.Ruling, int]] = {}
-        self._weighed = Weighing(shape[1], self._weigh)
-        self._confirmed = Weighing(shape[1], self._confirm)
+        self._weighed = RulingCache(shape[1], self._weigh)
+        self._confirmed = RulingCache(shape[1], self._confirm)
         self._locating = Locating(schema)
         self._shapes = Shapes(self.bytes)
 
@@ -110,7 +117,7 @@ class Scene:
         list_of: npt.NDArray[np.int32],
         lists: Sequence[Sequence[int]],
         rank: npt.NDArray[np.int32],
-    ) -> Iterator[list[Tried]]:
+    ) -> Iterator[list[Attempts]]:
         """Find, per row and column, the next completion of the column's list that is allowed.
 
         The engines are at work on the next chunk while the caller has one.
@@ -125,45 +132,52 @@ class Scene:
         Yields:
             What was found, by row, a chunk at a time.
         """
-        ways = Ways(list_of, wire.Ragged.of_ints(lists), lists, rank)
+        tried = AttemptLists(list_of, wire.Ragged.of_ints(lists), lists, rank)
         count = max((-(-len(one) // PROVE_CHUNK) for one in columns.values()), default=0)
         chunks = [slice(at * PROVE_CHUNK, (at + 1) * PROVE_CHUNK) for at in range(count)]
-        begun = self._begin(columns, chunks[0], ways) if chunks else {}
+        begun = self._begin(columns, chunks[0], tried) if chunks else {}
         for here, following in itertools.zip_longest(chunks, chunks[1:]):
             answers = self._collect(begun)
-            begun = self._begin(columns, following, ways) if following else {}
+            begun = self._begin(columns, following, tried) if following else {}
             yield [
-                self._found(row, columns[row][here], answer.arrays["choice"], ways)
+                self._found(row, columns[row][here], answer.arrays["choice"], tried)
                 for row, answer in sorted(answers.items())
             ]
 
-    def _begin(self, columns: Mapping[int, Columns], chunk: slice, ways: Ways) -> dict[int, Ask]:
+    def _begin(
+        self, columns: Mapping[int, Columns], chunk: slice, lists: AttemptLists
+    ) -> dict[int, Ask]:
         asks = {
-            row: self._question(row, one[chunk], ways)
+            row: self._question(row, one[chunk], lists)
             for row, one in columns.items()
             if len(one[chunk]) and self.alive[row]
         }
         self._ask_engines(asks)
         return asks
 
-    def _found(self, row: int, asked: Columns, choice: npt.NDArray[np.int32], ways: Ways) -> Tried:
+    def _found(
+        self, row: int, asked: Columns, choice: npt.NDArray[np.int32], lists: AttemptLists
+    ) -> Attempts:
         """Note what an engine answered about a chunk; the completions that it allows."""
-        lied = asked[choice == LIES]
-        self.findings.status[row, lied] = Status.MASK_LIES
+        lying = asked[choice == LIES]
+        self.findings.status[row, lying] = Status.MASK_LIES
         self.findings.flaws += [
-            Flaw(row, token, "mask_lies") for token in self.findings.tokens[lied].tolist()
+            Flaw(row, token, "mask_lies") for token in self.findings.tokens[lying].tolist()
         ]
-        first, last = ways.members.offsets[ways.list_of[asked]], ways.members.offsets[1:]
-        length = last[ways.list_of[asked]] - first
-        ways.rank[row, asked] = np.where(choice == NO_CONTINUATION, length, choice + 1)
+        first, last = (
+            lists.members.offsets[lists.list_of[asked]],
+            lists.members.offsets[1:],
+        )
+        length = last[lists.list_of[asked]] - first
+        lists.rank[row, asked] = np.where(choice == NO_CONTINUATION, length, choice + 1)
         hits = choice >= 0
-        return Tried(row, asked[hits], ways.members.values[first[hits] + choice[hits]])
+        return Attempts(row, asked[hits], lists.members.values[first[hits] + choice[hits]])
 
     def roll_out(
         self, columns: Mapping[int, Columns], limit: int
-    ) -> tuple[list[Tried], dict[tuple[int, int], Status]]:
+    ) -> tuple[list[Attempts], dict[tuple[int, int], Status]]:
         """Roll out from tokens; the completed ones, and how the others ended."""
-        found: list[Tried] = []
+        found: list[Attempts] = []
         ended: dict[tuple[int, int], Status] = {}
         tokens = self.findings.tokens
         chunks = max((-(-len(one) // ROLL_CHUNK) for one in columns.values()), default=0)
@@ -190,17 +204,17 @@ class Scene:
                         numbers[column] = self._rolled(one)
                 columns_ended = np.array(list(numbers), dtype=np.int64)
                 found.append(
-                    Tried(row, columns_ended, np.array(list(numbers.values()), dtype=np.int32))
+                    Attempts(row, columns_ended, np.array(list(numbers.values()), dtype=np.int32))
                 )
         return by_row(found), ended
 
-    def weigh(self, tried: Sequence[Tried]) -> None:
+    def weigh(self, attempts: Sequence[Attempts]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        said = self._weighed.look([(one.columns, one.numbers) for one in tried])
-        for one, which in zip(tried, said, strict=True):
+        said = self._weighed.look([(one.columns, one.numbers) for one in attempts])
+        for one, which in zip(attempts, said, strict=True):
             self._note(one, which)
 
-    def _note(self, one: Tried, which: npt.NDArray[np.int32]) -> None:
+    def _note(self, one: Attempts, which: npt.NDArray[np.int32]) -> None:
         """Note what rulings say of one engine's completions."""
         verdict = self._weighed.verdicts[which]
         valid = verdict == rulings.VALID
@@ -213,7 +227,7 @@ class Scene:
         columns, numbers = one.columns[wrong], one.numbers[wrong]
         first = self.first_invalid[one.row, columns] < 0
         self.first_invalid[one.row, columns[first]] = numbers[first]
-        self._locate(Tried(one.row, columns, numbers), which[wrong])
+        self._locate(Attempts(one.row, columns, numbers), which[wrong])
         for at in np.flatnonzero(~valid & ~wrong).tolist():
             question = (self._weighed.rulings[which[at]], int(one.numbers[at]))
             self._open_question.setdefault((one.row, int(one.columns[at])), question)
@@ -224,7 +238,7 @@ class Scene:
 
     def unconfirmed(
         self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
-    ) -> list[Lie]:
+    ) -> list[MaskViolation]:
         """Where masks forbid a completion that the engine was found to allow; one per engine.
 
         Args:
@@ -261,7 +275,7 @@ class Scene:
                 tokens, column = list(columns.items())[at]
                 token = int(self.findings.tokens[column])
                 consumes = bool(answer.arrays["consumes"][at])
-                lies.append(Lie(row, token, tokens[: reached[at]], consumes))
+                lies.append(MaskViolation(row, token, tokens[: reached[at]], consumes))
         return lies
 
     def lengthen(
@@ -314,9 +328,9 @@ class Scene:
                     )
                 )
 
-    def lied(self, lie: Lie) -> None:
+    def note_violation(self, violation: MaskViolation) -> None:
         """Note that an engine consumes what its mask forbids."""
-        self._flawed_by(lie.row, lie.token, "mask_lies", lie.tokens)
+        self._flawed_by(violation.row, violation.token, "mask_lies", violation.tokens)
 
     def disown(self, row: int, status: Status) -> None:
         """Withdraw everything that rests on completions of one engine."""
@@ -369,7 +383,7 @@ class Scene:
             self.findings.status[row, columns] = Status.CONTESTED
             self.findings.explain(row, columns, Evidence("reserved_token"))
 
-    def _locate(self, one: Tried, which: npt.NDArray[np.int32]) -> None:
+    def _locate(self, one: Attempts, which: npt.NDArray[np.int32]) -> None:
         """Note where invalid completions fail elsewhere than at the disputed token."""
         if not len(which):
             return
@@ -408,18 +422,18 @@ class Scene:
             return FAILED[self.failures[self.findings.engines[entry[0]]].word]
         return Status.GIVEN_UP
 
-    def _question(self, row: int, columns: Columns, ways: Ways) -> Ask:
-        used = np.unique(ways.list_of[columns])
-        numbers = sorted({number for one in used.tolist() for number in ways.lists[one]})
+    def _question(self, row: int, columns: Columns, lists: AttemptLists) -> Ask:
+        used = np.unique(lists.list_of[columns])
+        numbers = sorted({number for one in used.tolist() for number in lists.lists[one]})
         place = {number: index for index, number in enumerate(numbers)}
-        members = [[place[number] for number in ways.lists[one]] for one in used.tolist()]
+        members = [[place[number] for number in lists.lists[one]] for one in used.tolist()]
         completions = [self.findings.completions[number].tokens for number in numbers]
         return (
             {"do": "prove"},
             {
                 "tokens": self.findings.tokens[columns],
-                "lists": np.searchsorted(used, ways.list_of[columns]).astype(np.int32),
-                "starts": ways.rank[row, columns],
+                "lists": np.searchsorted(used, lists.list_of[columns]).astype(np.int32),
+                "starts": lists.rank[row, columns],
                 **wire.Ragged.of_ints(completions).arrays("continuations"),
                 **wire.Ragged.of_ints(members).arrays("members"),
             },

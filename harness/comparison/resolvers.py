@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import Tried
+from harness.comparison.attempts import Attempts
 from harness.comparison.findings import Status
 from harness.comparison.position_resolution import Scene
 from harness.comparison.ruling_cache import Columns
@@ -121,8 +121,8 @@ class SharedResolver:
         lists: list[list[int]] = []
         for (_, number), columns in list(alike.items())[: self.effort.aimed]:
             column = columns[0]
-            tried = scene.findings.completions[number].text
-            texts = context.aimed(scene.bytes[column], tried, scene.errors(column, number))
+            attempts = scene.findings.completions[number].text
+            texts = context.aimed(scene.bytes[column], attempts, scene.errors(column, number))
             if texts:
                 list_of[columns] = len(lists)
                 lists.append([scene.number(text, "aimed") for text in texts])
@@ -184,7 +184,7 @@ class _Rolls:
         self._width = min(self._width * 2, self._effort.rollouts)
         return out
 
-    def note(self, found: Sequence[Tried]) -> None:
+    def note(self, found: Sequence[Attempts]) -> None:
         """Renew the budgets of situations in which a roll-out came to an end, or was valid."""
         status = self._scene.findings.status
         for one in found:

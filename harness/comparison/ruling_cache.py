@@ -24,7 +24,7 @@ Ask = Callable[[Columns, Numbers], Rulings]
 """Given columns and completion numbers, the rulings on each pair's text."""
 
 
-class Weighing:
+class RulingCache:
     """The rulings on the texts of one position.
 
     Args:

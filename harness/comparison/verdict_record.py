@@ -189,9 +189,9 @@ class VerdictNotes:
                 reason=one.ruling.reason,
             )
 
-    def instance_verdicts(self, engine: int, fed: Sequence[Fed], ways: Sequence[Probed]) -> None:
+    def instance_verdicts(self, engine: int, fed: Sequence[Fed], probes: Sequence[Probed]) -> None:
         """What the instances prove about one engine."""
-        for number, (one, way) in enumerate(zip(fed, ways, strict=True)):
+        for number, (one, way) in enumerate(zip(fed, probes, strict=True)):
             for verdict in conclude(one, way):
                 self._instance_verdict(engine, number, one, verdict)
 

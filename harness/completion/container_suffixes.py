@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from harness.jsonschemas.approximate_validator import count, listed, types
-from harness.jsonschemas.probable_values import Hints, Variant, property_names
+from harness.jsonschemas.probable_values import ProbableValues, Variant, property_names
 from harness.jsontext.layout import Layout, layout_of
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import (
@@ -71,7 +71,7 @@ PLANS: Final = (
 )
 
 
-class Endings:
+class ContainerSuffixes:
     """The endings for one schema and one reference; answers are memoised.
 
     Args:
@@ -82,8 +82,8 @@ class Endings:
         ValueError: The reference is not JSON.
     """
 
-    def __init__(self, hints: Hints, reference: bytes) -> None:
-        self.hints = hints
+    def __init__(self, values: ProbableValues, reference: bytes) -> None:
+        self.values = values
         self.reference = reference
         self.layout = layout_of(reference)
         self.value = load(reference)
@@ -114,12 +114,12 @@ class Endings:
     def slot_schemas(self, frames: Frames) -> list[Any]:
         """The schemas of what is written next in the innermost container, or of the root."""
         if not frames:
-            return [self.hints.root]
+            return [self.values.root]
         slot = frames[-1].slot
         if slot is None:
             return []
         if frames not in self._slots:
-            children = [self.hints.child(way, slot) for way in self.variants(frames)]
+            children = [self.values.child(way, slot) for way in self.variants(frames)]
             kept = {id(child): child for child in children if child is not False}
             self._slots[frames] = list(kept.values())
         return self._slots[frames]
@@ -130,7 +130,7 @@ class Endings:
         base = (*frames[:-1], top._replace(key=None, size=0))
         if base not in self._variants:
             outer = self.slot_schemas(frames[:-1])
-            ways = [way for schema in outer for way in self.hints.variants(schema)]
+            ways = [way for schema in outer for way in self.values.variants(schema)]
             kind = "object" if top.is_object else "array"
             ways = [way for way in ways if kind in (types(way) or (kind,))][:_MAX_WAYS]
             if len(ways) > 1:
@@ -172,8 +172,8 @@ class Endings:
         return names
 
     def _agrees(self, way: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
-        pairs = ((self.hints.child(way, name), unkept(value)) for name, value in members)
-        return all(value is CONTAINER or self.hints.fits(part, value) for part, value in pairs)
+        pairs = ((self.values.child(way, name), unkept(value)) for name, value in members)
+        return all(value is CONTAINER or self.values.fits(part, value) for part, value in pairs)
 
     def reference_at(self, path: tuple[str | int, ...], *, exact: bool = False) -> Any:
         """The reference's value at `path`, or `MISSING`.
@@ -193,14 +193,14 @@ class Endings:
         return here
 
     def fits(self, schema: Any, value: Any) -> bool:
-        """`Hints.fits`, remembered for containers, which are those of the reference."""
+        """`ProbableValues.fits`, remembered for containers, which are those of the reference."""
         if not isinstance(value, list | dict) or not isinstance(schema, dict):
-            return self.hints.fits(schema, value)
+            return self.values.fits(schema, value)
         mark = (id(schema), id(value))
         if mark not in self._fits:
             if len(self._fits) > _MAX_FITS_CACHE:
                 self._fits.clear()
-            self._fits[mark] = ((schema, value), self.hints.fits(schema, value))
+            self._fits[mark] = ((schema, value), self.values.fits(schema, value))
         return self._fits[mark][1]
 
     def tails(self, frames: Frames, lead: Lead) -> tuple[bytes, ...]:
@@ -253,10 +253,10 @@ class Endings:
             taken |= frozenset(property_names([way]))
             source = None
         for name, value in source.items() if isinstance(source, dict) else ():
-            if name not in taken and self.fits(self.hints.child(way, name), value):
+            if name not in taken and self.fits(self.values.child(way, name), value):
                 return [(name, value)]
-        fresh = self.hints.fresh_name(way, taken) or "_" * (1 + max(map(len, taken), default=0))
-        values = self.hints.examples(self.hints.child(way, fresh), 1)
+        fresh = self.values.fresh_name(way, taken) or "_" * (1 + max(map(len, taken), default=0))
+        values = self.values.examples(self.values.child(way, fresh), 1)
         return [(fresh, values[0] if values else None)]
 
     def remaining(self, frames: Frames, plan: Plan) -> list[Any]:
@@ -281,10 +281,14 @@ class Endings:
         out = {}
         for at, name in enumerate(names):
             wanted = keep is Keep.ALL or (keep is Keep.BEHIND and at > last) or name in required
-            if wanted and name not in have and self.fits(self.hints.child(way, name), source[name]):
+            if (
+                wanted
+                and name not in have
+                and self.fits(self.values.child(way, name), source[name])
+            ):
                 out[name] = source[name]
         out = self._without_excess(way, len(have), out, required)
-        for name, value in self.hints.missing(way, {**have, **out}):
+        for name, value in self.values.missing(way, {**have, **out}):
             out[name] = value
         return in_order(out, property_names([way]), names)
 
@@ -304,14 +308,14 @@ class Endings:
         known = source if isinstance(source, list) else []
         out = []
         for at, item in enumerate(known[size:] if keep is not Keep.NONE else [], start=size):
-            if not self.fits(self.hints.child(way, at), item):
+            if not self.fits(self.values.child(way, at), item):
                 break
             out.append(item)
         high = count(way.get("maxItems"))
         if high is not None:
             out = out[: max(0, high - size)]
         have = (known[:size] + [None] * size)[:size] + out
-        return out + self.hints.more_items(way, have)
+        return out + self.values.more_items(way, have)
 
 
 def close_text(

@@ -13,11 +13,11 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from harness.completion.container_suffixes import Endings
+from harness.completion.container_suffixes import ContainerSuffixes
 from harness.completion.literal_suffixes import Progress, first_characters, least_rest
 from harness.completion.repairs import Fault, Repairs
-from harness.completion.value_suffixes import Head, Heads
-from harness.jsonschemas.probable_values import Hints
+from harness.completion.value_suffixes import ValueSuffix, ValueSuffixes
+from harness.jsonschemas.probable_values import ProbableValues
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
 
@@ -39,9 +39,9 @@ class Continuations:
 
     def __init__(self, schema: object, reference: bytes) -> None:
         self.reference = reference
-        self.endings = Endings(Hints(schema), reference)
-        self.heads = Heads(self.endings)
-        self.repairs = Repairs(self.endings)
+        self.suffixes = ContainerSuffixes(ProbableValues(schema), reference)
+        self.heads = ValueSuffixes(self.suffixes)
+        self.repairs = Repairs(self.suffixes)
         self._marks = [0]
         self._cursors = [Cursor()]
         for end, here in trace(Cursor(), reference):
@@ -62,12 +62,12 @@ class Continuations:
         mark = bisect_right(self._marks, k) - 1
         cursor = feed(self._cursors[mark], self.reference[self._marks[mark] : k])
         assert cursor is not None, "a prefix of JSON goes on"
-        cursor = cursor._replace(frames=self.endings.canonical(cursor.frames))
+        cursor = cursor._replace(frames=self.suffixes.canonical(cursor.frames))
         return Context(self, k, cursor)
 
     def build(self, cursor: Cursor, progress: Progress | None = None) -> Candidates:
         """The distinct candidates for a text that stands at `cursor`, likeliest first."""
-        self.endings.trim()
+        self.suffixes.trim()
         self.heads.trim()
         ranked: list[tuple[int, bytes]] = []
         for row, head in enumerate(self.heads.heads(cursor, progress)):
@@ -76,8 +76,8 @@ class Continuations:
         ranked.sort(key=lambda pair: pair[0])
         return tuple(dict.fromkeys(text for _, text in ranked))[:MAX_CANDIDATES]
 
-    def _tails(self, head: Head) -> Candidates:
-        return self.endings.tails(head.frames, head.lead)
+    def _tails(self, head: ValueSuffix) -> Candidates:
+        return self.suffixes.tails(head.frames, head.lead)
 
 
 class Context:
@@ -183,7 +183,7 @@ class Context:
         cursor = feed(self._cursor, token)
         if cursor is None:
             return _NOTHING
-        cursor = cursor._replace(frames=self._maker.endings.canonical(cursor.frames))
+        cursor = cursor._replace(frames=self._maker.suffixes.canonical(cursor.frames))
         mark, progress = self._situation(cursor)
         found = self._memo.get(mark)
         if found is None:

@@ -10,9 +10,15 @@ import copy
 from collections.abc import Sequence
 from typing import Any, Final
 
-from harness.completion.container_suffixes import MISSING, Endings, Lead, close_text, in_order
+from harness.completion.container_suffixes import (
+    MISSING,
+    ContainerSuffixes,
+    Lead,
+    close_text,
+    in_order,
+)
 from harness.completion.literal_suffixes import number_rests, spelled_rest
-from harness.completion.value_suffixes import Head
+from harness.completion.value_suffixes import ValueSuffix
 from harness.jsonschemas.approximate_validator import REFERENCES, count, needed, same
 from harness.jsonschemas.probable_values import Variant, property_names
 from harness.jsontext.layout import Layout
@@ -49,9 +55,9 @@ _SLOT_MODES: Final = frozenset((Mode.COLON, Mode.VALUE, Mode.STRING, Mode.LITERA
 class Repairs:
     """The repairs for one schema and one reference."""
 
-    def __init__(self, endings: Endings) -> None:
-        self._endings = endings
-        self._hints = endings.hints
+    def __init__(self, suffixes: ContainerSuffixes) -> None:
+        self._suffixes = suffixes
+        self._values = suffixes.values
 
     def repaired(self, cursor: Cursor, text: bytes, errors: Sequence[Fault]) -> list[bytes]:
         """Continuations behind `cursor` that avoid `errors`, likeliest first.
@@ -69,8 +75,8 @@ class Repairs:
         for nth in range(_ROUNDS):
             fixed = copy.deepcopy(document)
             for fault in list(dict.fromkeys(errors))[:_MAX_FAULTS]:
-                fixed = _Repair(self._endings, cursor, nth).apply(fixed, fault)
-            rest = rest_of(self._endings, cursor, fixed)
+                fixed = _Repair(self._suffixes, cursor, nth).apply(fixed, fault)
+            rest = rest_of(self._suffixes, cursor, fixed)
             if rest is not None:
                 out.append(rest)
         return out
@@ -79,9 +85,9 @@ class Repairs:
 class _Repair:
     """One round of repairs: the `nth` example is taken wherever there is a choice."""
 
-    def __init__(self, endings: Endings, cursor: Cursor, nth: int) -> None:
-        self._endings = endings
-        self._hints = endings.hints
+    def __init__(self, suffixes: ContainerSuffixes, cursor: Cursor, nth: int) -> None:
+        self._suffixes = suffixes
+        self._values = suffixes.values
         self._cursor = cursor
         self._nth = nth
         frames = cursor.frames
@@ -118,34 +124,34 @@ class _Repair:
 
     def _schemas(self, keyword: str, path: Path, where: Path) -> list[Any]:
         """The failing schema, then every schema that may apply at `path`."""
-        here: Any = self._hints.root
+        here: Any = self._values.root
         if where and str(where[-1]) == keyword:
             where = where[:-1]
         for key in where:
             if isinstance(here, dict) and str(key) in here:
                 here = here[str(key)]
                 if key in REFERENCES:
-                    here = self._hints.likely.resolve(here)
+                    here = self._values.approximate.resolve(here)
             elif isinstance(here, list) and str(key).isdecimal() and int(key) < len(here):
                 here = here[int(key)]
             else:
                 here = None
         known = [here] if isinstance(here, dict | bool) else []
-        return [*known, *self._hints.subschemas_at(path)]
+        return [*known, *self._values.subschemas_at(path)]
 
     def _add(self, target: Any, schema: Any, path: Path) -> None:
-        for way in self._hints.variants(schema)[self._nth % 2 :] or self._hints.variants(schema):
+        for way in self._values.variants(schema)[self._nth % 2 :] or self._values.variants(schema):
             if isinstance(target, list):
-                target += self._hints.more_items(way, target)
+                target += self._values.more_items(way, target)
             else:
-                found = dict(self._hints.missing(way, target))
+                found = dict(self._values.missing(way, target))
                 target.update({name: self._member(path, name, v) for name, v in found.items()})
             return
 
     def _member(self, path: Path, name: str, value: Any) -> Any:
         """A value for a new member: `value`, or better what all schemas of the place like."""
-        ways = self._hints.subschemas_at((*path, name))
-        found = [v for way in ways for v in self._hints.examples(way, 2)]
+        ways = self._values.subschemas_at((*path, name))
+        found = [v for way in ways for v in self._values.examples(way, 2)]
         return found[self._nth % len(found)] if found else value
 
     def _drop(self, target: Any, schema: Any, path: Path, keyword: str) -> None:
@@ -154,7 +160,7 @@ class _Repair:
             self._shorten(target, schema, frame.size if frame else 0, keyword)
             return
         fixed: set[str | None] = {*frame.names, frame.key} if frame else set()
-        ways = self._hints.variants(schema)
+        ways = self._values.variants(schema)
         wanted = set[str]().union(*(needed(way, target) for way in ways))
         for name in [name for name in target if name not in fixed]:
             if self._unwelcome(name, schema, ways, keyword):
@@ -166,8 +172,8 @@ class _Repair:
 
     def _unwelcome(self, name: str, schema: Any, ways: tuple[Variant, ...], keyword: str) -> bool:
         if keyword == "propertyNames" and isinstance(schema, dict):
-            return not self._hints.fits(schema.get("propertyNames"), name)
-        return all(self._hints.child(way, name) is False for way in ways)
+            return not self._values.fits(schema.get("propertyNames"), name)
+        return all(self._values.child(way, name) is False for way in ways)
 
     def _shorten(self, target: list[Any], schema: Any, fixed: int, keyword: str) -> None:
         if keyword == "uniqueItems":
@@ -181,7 +187,7 @@ class _Repair:
             return
         high = count(schema.get("maxItems"))
         if high is None:
-            forbidden = (at for at in range(len(target)) if self._hints.child(schema, at) is False)
+            forbidden = (at for at in range(len(target)) if self._values.child(schema, at) is False)
             high = next(forbidden, len(target))
         del target[max(fixed, high) :]
 
@@ -190,12 +196,12 @@ class _Repair:
         frame = self._open.get(path)
         if frame is not None:
             return self._refilled(target, schemas, frame)
-        found = [v for schema in schemas for v in self._hints.examples(schema, _EXAMPLES)]
+        found = [v for schema in schemas for v in self._values.examples(schema, _EXAMPLES)]
         slot = self._cursor.frames[-1].slot if self._cursor.frames else None
         if self._cursor.mode in _SLOT_MODES or self._cursor.mode.in_number:
             inner = path_of(self._cursor.frames)
             if path == (inner if slot is None else (*inner, slot)):
-                layout = self._endings.layout
+                layout = self._suffixes.layout
                 found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]
                 found += self._numbers(schemas)
         found = [value for value in found if not same(value, target)]
@@ -206,23 +212,23 @@ class _Repair:
             return []
         atom = self._cursor.atom
         rests = number_rests(
-            atom, self._cursor.mode, lambda value: self._hints.fits(schemas[0], value)
+            atom, self._cursor.mode, lambda value: self._values.fits(schemas[0], value)
         )
         return [load(atom + rest.encode()) for rest in rests]
 
     def _refilled(self, target: Any, schemas: list[Any], frame: Frame) -> Any:
-        ways = [way for schema in schemas for way in self._hints.variants(schema)]
+        ways = [way for schema in schemas for way in self._values.variants(schema)]
         if not ways:
             return target
         way = ways[self._nth % len(ways)]
         if isinstance(target, list):
             kept = target[: frame.size + 1]
-            return kept + self._hints.more_items(way, kept)
+            return kept + self._values.more_items(way, kept)
         written = {n: v for n, v in target.items() if n in frame.names or n == frame.key}
         if frame is self._cursor.frames[-1] and self._cursor.mode is Mode.KEY_STRING:
             begun = (name for name in target if name.startswith(self._cursor.written))
             written.update((name, target[name]) for name in list(begun)[:1])
-        return {**written, **dict(self._hints.missing(way, written))}
+        return {**written, **dict(self._values.missing(way, written))}
 
 
 def _at(document: Any, path: Path) -> Any:
@@ -234,41 +240,41 @@ def _at(document: Any, path: Path) -> Any:
     return document
 
 
-def rest_of(endings: Endings, cursor: Cursor, document: Any) -> bytes | None:
+def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes | None:
     """What is left to write of `document` behind `cursor`; None when they do not agree."""
     containers = _open_containers(cursor, document)
-    head = None if containers is None else _head(endings.layout, cursor, document)
+    head = None if containers is None else _head(suffixes.layout, cursor, document)
     if containers is None or head is None:
         return None
     text, frames, lead = head
     while frames:
         at = len(frames) - 1
-        parts = _parts(endings, cursor.frames[: at + 1], frames[at], containers[at])
+        parts = _parts(suffixes, cursor.frames[: at + 1], frames[at], containers[at])
         if lead is Lead.NEED and not parts:
             return None
         is_object = frames[at].is_object
-        text += close_text(endings.layout, at + 1, parts, lead, is_object=is_object)
+        text += close_text(suffixes.layout, at + 1, parts, lead, is_object=is_object)
         frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
     return text
 
 
-def _head(layout: Layout, cursor: Cursor, document: Any) -> Head | None:
+def _head(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
     """The text up to the end of the value that is being written."""
     mode, frames = cursor.mode, cursor.frames
     if mode in _SLOT_MODES or mode.in_number:
         value = _at(document, path_of(frames) + _slot(cursor))
         found = None if value is MISSING else _slot_text(cursor, value, layout)
-        return None if found is None else Head(found, with_value(frames, value))
+        return None if found is None else ValueSuffix(found, with_value(frames, value))
     if mode is Mode.KEY_STRING:
         return _key_head(layout, cursor, _at(document, path_of(frames)))
     if mode is Mode.KEY:
         space = b"" if cursor.spaced else layout.between(len(frames))
-        return Head(space, frames, Lead.NEED)
+        return ValueSuffix(space, frames, Lead.NEED)
     fresh = mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
-    return Head(b"", frames, Lead.FRESH if fresh else Lead.AFTER)
+    return ValueSuffix(b"", frames, Lead.FRESH if fresh else Lead.AFTER)
 
 
-def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> Head | None:
+def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSuffix | None:
     taken, written = cursor.frames[-1].names, cursor.written
     for name, inner in value.items():
         if name not in taken and name.startswith(written):
@@ -276,7 +282,7 @@ def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> Head | N
             if rest is not None:
                 text = rest + b'":' + layout.colon + layout.dump(inner, len(cursor.frames))
                 keyed = cursor.frames[-1]._replace(key=name)
-                return Head(text, with_value((*cursor.frames[:-1], keyed), inner))
+                return ValueSuffix(text, with_value((*cursor.frames[:-1], keyed), inner))
     return None
 
 
@@ -296,14 +302,16 @@ def _open_containers(cursor: Cursor, document: Any) -> list[Any] | None:
     return out
 
 
-def _parts(endings: Endings, frames: tuple[Frame, ...], top: Frame, value: Any) -> list[bytes]:
-    layout, depth = endings.layout, len(frames)
+def _parts(
+    suffixes: ContainerSuffixes, frames: tuple[Frame, ...], top: Frame, value: Any
+) -> list[bytes]:
+    layout, depth = suffixes.layout, len(frames)
     if not top.is_object:
         return [layout.dump(item, depth) for item in value[top.size :]]
     left = {name: inner for name, inner in value.items() if name not in top.names}
-    source = endings.reference_at(path_of(frames))
+    source = suffixes.reference_at(path_of(frames))
     known = list(source) if isinstance(source, dict) else []
-    ordered = in_order(left, property_names(endings.variants(frames)), known)
+    ordered = in_order(left, property_names(suffixes.variants(frames)), known)
     return [layout.member(name, inner, depth) for name, inner in ordered]
 
 

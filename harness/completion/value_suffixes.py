@@ -10,7 +10,7 @@ import json
 from collections.abc import Hashable, Iterator
 from typing import Any, Final, NamedTuple
 
-from harness.completion.container_suffixes import MISSING, Endings, Keep, Lead, Plan
+from harness.completion.container_suffixes import MISSING, ContainerSuffixes, Keep, Lead, Plan
 from harness.completion.literal_suffixes import (
     Progress,
     StringRule,
@@ -27,7 +27,7 @@ from harness.jsonschemas.probable_values import Variant, distinct, property_name
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with_value
 
-MAX_HEADS: Final = 14
+MAX_VALUE_SUFFIXES: Final = 14
 _MAX_HELD = 5000
 _ANY_VALUES: Final[tuple[Any, ...]] = (None, 1, "", {}, [])
 _EXAMPLES = 4
@@ -36,7 +36,7 @@ _MAX_LEAST = 5000
 _LITERALS: Final = {ord("t"): True, ord("f"): False, ord("n"): None}
 
 
-class Head(NamedTuple):
+class ValueSuffix(NamedTuple):
     """A text that finishes what is being written."""
 
     text: bytes
@@ -45,23 +45,23 @@ class Head(NamedTuple):
     lead: Lead = Lead.AFTER
 
 
-class Heads:
+class ValueSuffixes:
     """The heads for one schema and one reference."""
 
-    def __init__(self, endings: Endings) -> None:
-        self._endings = endings
-        self._hints = endings.hints
-        self._layout = endings.layout
+    def __init__(self, suffixes: ContainerSuffixes) -> None:
+        self._suffixes = suffixes
+        self._values = suffixes.values
+        self._layout = suffixes.layout
         self._string_slots: dict[Hashable, StringSlot] = {}
-        self._values: dict[Frames, list[Any]] = {}
+        self._found: dict[Frames, list[Any]] = {}
 
     def trim(self) -> None:
         """Forget what was memoised of passed positions once it is much."""
-        for memo in (self._string_slots, self._values):
+        for memo in (self._string_slots, self._found):
             if len(memo) > _MAX_HELD:
                 memo.clear()
 
-    def heads(self, cursor: Cursor, progress: Progress | None = None) -> list[Head]:
+    def heads(self, cursor: Cursor, progress: Progress | None = None) -> list[ValueSuffix]:
         """The heads for what `cursor` is in the middle of, likeliest first.
 
         Args:
@@ -70,7 +70,7 @@ class Heads:
         """
         match cursor.mode:
             case Mode.AFTER | Mode.DONE:
-                found = [Head(b"", cursor.frames)]
+                found = [ValueSuffix(b"", cursor.frames)]
             case Mode.KEY_STRING:
                 found = list(self._keys(cursor, progress))
             case Mode.STRING:
@@ -78,25 +78,27 @@ class Heads:
             case Mode.LITERAL:
                 value = _LITERALS[cursor.atom[0]]
                 rest = json.dumps(value).encode()[len(cursor.atom) :]
-                found = [Head(rest, with_value(cursor.frames, value))]
+                found = [ValueSuffix(rest, with_value(cursor.frames, value))]
             case mode if mode.in_number:
                 found = list(self._numbers(cursor))
             case _:
                 found = list(self._between(cursor))
-        canonical = self._endings.canonical
-        found = [head._replace(frames=canonical(head.frames)) for head in found[:MAX_HEADS]]
+        canonical = self._suffixes.canonical
+        found = [
+            head._replace(frames=canonical(head.frames)) for head in found[:MAX_VALUE_SUFFIXES]
+        ]
         return list(dict.fromkeys(found))
 
-    def _between(self, cursor: Cursor) -> Iterator[Head]:
+    def _between(self, cursor: Cursor) -> Iterator[ValueSuffix]:
         """The heads where a key, a colon or a value must come."""
         frames, depth = cursor.frames, len(cursor.frames)
         mode = cursor.mode
         space = b"" if cursor.spaced else self._layout.between(depth)
         if mode is Mode.KEY:
-            yield Head(space, frames, Lead.NEED)
+            yield ValueSuffix(space, frames, Lead.NEED)
             return
         if mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE):
-            yield Head(b"", frames, Lead.FRESH)
+            yield ValueSuffix(b"", frames, Lead.FRESH)
             if mode is Mode.KEY_OR_CLOSE:
                 return
             space = b"" if cursor.spaced else self._layout.edge(depth)
@@ -109,35 +111,35 @@ class Heads:
         for value in self.values(frames):
             yield self._whole(space, frames, value)
 
-    def _whole(self, before: bytes, frames: Frames, value: Any) -> Head:
+    def _whole(self, before: bytes, frames: Frames, value: Any) -> ValueSuffix:
         text = before + self._layout.dump(value, len(frames))
-        return Head(text, with_value(frames, value))
+        return ValueSuffix(text, with_value(frames, value))
 
     def values(self, frames: Frames) -> list[Any]:
         """Values for what is written next in the innermost container."""
-        if frames not in self._values:
-            self._values[frames] = self._find_values(frames)
-        return self._values[frames]
+        if frames not in self._found:
+            self._found[frames] = self._find_values(frames)
+        return self._found[frames]
 
     def _find_values(self, frames: Frames) -> list[Any]:
-        schemas = self._endings.slot_schemas(frames)
-        examples = [self._hints.examples(schema, _EXAMPLES) for schema in schemas]
+        schemas = self._suffixes.slot_schemas(frames)
+        examples = [self._values.examples(schema, _EXAMPLES) for schema in schemas]
         out = [v for row in range(_EXAMPLES) for some in examples for v in some[row : row + 1]]
         slot = [frames[-1].slot] if frames else []
         path = (*path_of(frames), *(key for key in slot if key is not None))
-        own = self._endings.reference_at(path, exact=True)
+        own = self._suffixes.reference_at(path, exact=True)
         if own is not MISSING:
-            fitting = any(self._endings.fits(schema, own) for schema in schemas)
+            fitting = any(self._suffixes.fits(schema, own) for schema in schemas)
             out.insert(0 if fitting else 1, own)
-        elif (near := self._endings.reference_at(path)) is not MISSING:
+        elif (near := self._suffixes.reference_at(path)) is not MISSING:
             out.insert(1, near)
         return distinct(out or _ANY_VALUES)
 
-    def _numbers(self, cursor: Cursor) -> Iterator[Head]:
-        schemas = self._endings.slot_schemas(cursor.frames)
+    def _numbers(self, cursor: Cursor) -> Iterator[ValueSuffix]:
+        schemas = self._suffixes.slot_schemas(cursor.frames)
 
         def fits(value: Any) -> bool:
-            return any(self._hints.fits(schema, value) for schema in schemas)
+            return any(self._values.fits(schema, value) for schema in schemas)
 
         written = cursor.atom.decode()
         texts = [self._layout.dump(value, 0).decode() for value in self.values(cursor.frames)]
@@ -146,19 +148,19 @@ class Heads:
             if rest and rest[0] not in "0123456789.eE+-":
                 continue
             value = parse_number(written + rest)
-            yield Head(rest.encode(), with_value(cursor.frames, value))
+            yield ValueSuffix(rest.encode(), with_value(cursor.frames, value))
 
-    def _strings(self, cursor: Cursor, progress: Progress | None) -> Iterator[Head]:
+    def _strings(self, cursor: Cursor, progress: Progress | None) -> Iterator[ValueSuffix]:
         slot = self.string_slot(cursor.frames, Mode.STRING)
         pending = cursor.state.part
         written = cursor.written
         for rest in slot.rests(progress or slot.begin(written), pending):
             text = spelled_rest(pending, rest, self._layout)
             if text is not None:
-                yield Head(text + b'"', with_value(cursor.frames, written + rest))
-        yield Head(least_rest(pending) + b'"', with_value(cursor.frames, written))
+                yield ValueSuffix(text + b'"', with_value(cursor.frames, written + rest))
+        yield ValueSuffix(least_rest(pending) + b'"', with_value(cursor.frames, written))
 
-    def _keys(self, cursor: Cursor, progress: Progress | None) -> Iterator[Head]:
+    def _keys(self, cursor: Cursor, progress: Progress | None) -> Iterator[ValueSuffix]:
         frames = cursor.frames
         slot = self.string_slot(frames, Mode.KEY_STRING)
         pending, written = cursor.state.part, cursor.written
@@ -170,8 +172,8 @@ class Heads:
             longest = max(map(len, taken), default=0)
             names = [char + "_" * longest for char in first_characters(pending)]
         spelt = ((rest, spelled_rest(pending, rest, self._layout)) for rest in names)
-        found = [(rest, text) for rest, text in spelt if text is not None][:MAX_HEADS]
-        later: list[Head] = []
+        found = [(rest, text) for rest, text in spelt if text is not None][:MAX_VALUE_SUFFIXES]
+        later: list[ValueSuffix] = []
         for at, (rest, text) in enumerate(found):
             inner = (*frames[:-1], frames[-1]._replace(key=written + rest))
             before = text + b'":' + self._layout.colon
@@ -182,7 +184,9 @@ class Heads:
         if not found:
             # No spelling is left that stands for a character: a lone surrogate, never valid.
             text = least_rest(pending) + b'__": ' + self._layout.dump(None, 0)
-            yield Head(text, with_value((*frames[:-1], frames[-1]._replace(key="\x00")), None))
+            yield ValueSuffix(
+                text, with_value((*frames[:-1], frames[-1]._replace(key="\x00")), None)
+            )
 
     def string_slot(self, frames: Frames, mode: Mode) -> StringSlot:
         """What a key (`Mode.KEY_STRING`) or a string value should be at this place."""
@@ -193,8 +197,8 @@ class Heads:
         return self._string_slots[mark]
 
     def _value_slot(self, frames: Frames) -> StringSlot:
-        schemas = self._endings.slot_schemas(frames)
-        ways = [way for schema in schemas for way in self._hints.variants(schema)]
+        schemas = self._suffixes.slot_schemas(frames)
+        ways = [way for schema in schemas for way in self._values.variants(schema)]
         ways = [way for way in ways if "string" in (types(way) or ("string",))]
         values = [value for value in self.values(frames) if isinstance(value, str)]
         chosen = [value for way in ways for value in _choices(way)]
@@ -207,16 +211,16 @@ class Heads:
         return StringSlot(targets, tuple(dict.fromkeys(rules))[:_MAX_RULES], least, sample)
 
     def _key_slot(self, frames: Frames) -> StringSlot:
-        ways = self._endings.variants(frames)
+        ways = self._suffixes.variants(frames)
         taken = frames[-1].names
-        source = self._endings.reference_at(path_of(frames))
-        behind = self._endings.remaining(frames, Plan(Keep.BEHIND))
+        source = self._suffixes.reference_at(path_of(frames))
+        behind = self._suffixes.remaining(frames, Plan(Keep.BEHIND))
         names = [name for name, _ in behind]
         names += list(source) if isinstance(source, dict) else []
         names += property_names(ways)
         for way in ways:
             rules = way.get("propertyNames")
-            some = self._hints.examples(rules, 8) if isinstance(rules, dict) else []
+            some = self._values.examples(rules, 8) if isinstance(rules, dict) else []
             names += [name for name in some if isinstance(name, str)]
         targets = [name for name in dict.fromkeys(names) if name not in taken]
         return StringSlot((*targets, *taken), self._key_rules(ways))
@@ -226,7 +230,7 @@ class Heads:
         for way in ways:
             names = way.get("propertyNames")
             if isinstance(names, dict):
-                for inner in self._hints.variants(names):
+                for inner in self._values.variants(names):
                     rules.update(dict.fromkeys(_rules(inner)))
             expressions = way.get("patternProperties")
             for expression in expressions if isinstance(expressions, dict) else ():

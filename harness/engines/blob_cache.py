@@ -27,7 +27,7 @@ class _File(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shelf:
+class BlobCache:
     """A directory of files.
 
     Attributes:

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import harness.protocol
-from harness.engines.blob_cache import Shelf
+from harness.engines.blob_cache import BlobCache
 from harness.protocol import Engine, Mask, Matcher, StoringEngine
 from harness.workers.forked_work import in_child, memory
 
@@ -198,7 +198,7 @@ class CompiledCache:
         self._engine = engine
         self._memory = memory
         self._terms = terms or Terms()
-        self._shelf = Shelf(directory, self._terms.budget, self._terms.fresh)
+        self._shelf = BlobCache(directory, self._terms.budget, self._terms.fresh)
         self._key: list[Any] = [
             [_FORMAT, platform.machine(), circumstances, memory],
             [info.name, info.version, dict(info.options), dict(info.packages)],

@@ -57,7 +57,7 @@ class Walked:
     Attributes:
         masks: Those of the positions that it reached, shape ``(n, words)`` uint32; shared memory
             that the walk after the next overwrites.
-        wide: The same in words of 64 bits (`harness.workers.mask_buffer.Board`).
+        wide: The same in words of 64 bits (`harness.workers.mask_buffer.MaskBuffer`).
         times: Nanoseconds inside the host: to compute the mask, and to consume the token before,
             shape ``(n, 2)`` int64; overwritten likewise.
         failure: What kept it from the next position; None where it reached all.
@@ -149,7 +149,7 @@ class Panel:
             "engine": self.specs[index].reference,
             "options": dict(self.specs[index].options),
             "vocabulary": self._vocabulary_path,
-            "board": self._hosts[index].board_descriptor,
+            "buffer": self._hosts[index].buffer_descriptor,
             "cache": self._kept_in,
             "memory": self.limits.memory,
         }
@@ -337,9 +337,13 @@ class Panel:
         failure = None if isinstance(answer, wire.Message) else answer
         if isinstance(answer, wire.Message) and answer.head.get("lies"):
             failure = MaskLies("refused to consume a token that its mask allows")
-        board = self._hosts[engine].board
-        bank, reached = self._bank, int(board.progress[0])
-        masks, wide, times = board.masks[bank], board.wide[bank], board.times[bank]
+        buffer = self._hosts[engine].buffer
+        bank, reached = self._bank, int(buffer.progress[0])
+        masks, wide, times = (
+            buffer.masks[bank],
+            buffer.wide[bank],
+            buffer.times[bank],
+        )
         return Walked(masks[:reached], wide[:reached], times[:reached], failure)
 
     def ask(self, asks: Mapping[int, Ask]) -> dict[int, Answer]:

@@ -6,7 +6,7 @@ Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as 
 token is allowed to take to the end), ``confirm`` (the same for one completion each, mask by mask),
 ``roll_out``, ``exhaust`` (whether any completion exists within a limit), ``lengthen`` (how often
 one token may follow itself) and ``probe`` (whole texts from the start, mask by mask). Masks are
-written to a board that the coordinator reads.
+written to a buffer that the coordinator reads.
 
 The engine walks ahead: what is asked about a position (``at``) is asked when its masks, and those
 of some positions behind it, are known. So there are two matchers, one at the end of the walk and
@@ -43,7 +43,7 @@ from harness.protocol import (
 )
 from harness.workers import wire
 from harness.workers.host_process import load
-from harness.workers.mask_buffer import Board, size_of
+from harness.workers.mask_buffer import MaskBuffer, size_of
 
 NO_CONTINUATION = -1
 LIES = -2
@@ -54,7 +54,7 @@ class EngineService:
 
     engine: Engine
     vocabulary: Vocabulary
-    board: Board
+    shared_masks: MaskBuffer
 
     def __init__(self) -> None:
         self.start: Matcher | None = None
@@ -90,11 +90,11 @@ class EngineService:
         return commands[message.head["do"]](message)
 
     def open(self, message: wire.Message) -> wire.Message:
-        """Load the vocabulary, construct the engine, map the board."""
+        """Load the vocabulary, construct the engine, map the mask buffer."""
         head = message.head
         self.vocabulary = Vocabulary.load(head["vocabulary"])
-        memory = mmap.mmap(head["board"], size_of(self.vocabulary.words))
-        self.board = Board(memory, self.vocabulary.words)
+        memory = mmap.mmap(head["buffer"], size_of(self.vocabulary.words))
+        self.shared_masks = MaskBuffer(memory, self.vocabulary.words)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = load(head["engine"])(self.vocabulary, head["options"])
         self._cache = open_cache(
@@ -118,10 +118,10 @@ class EngineService:
         Answers how many tokens it could be asked about, and the ids on which it differs.
         """
         ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
-        held = self.engine.token_bytes(ordinary)
+        known = self.engine.token_bytes(ordinary)
         asked = 0
         wrong = []
-        for token, text in zip(ordinary, held, strict=True):
+        for token, text in zip(ordinary, known, strict=True):
             if text is None:
                 continue
             asked += 1
@@ -171,19 +171,19 @@ class EngineService:
         return wire.Message({})
 
     def walk(self, message: wire.Message) -> wire.Message:
-        """Consume ``tokens`` (k,) int32 one by one, and write the mask behind each to the board.
+        """Consume ``tokens`` (k,) int32 one by one, and write the mask behind each to the buffer.
 
         ``from`` (header) is the number of tokens consumed before; what was walked beyond it is
-        forgotten. ``bank`` (header) is where on the board. A first token of -1 stands for none: the
-        mask of where the walk stands. Out: ``lies`` where a token was refused; the board tells at
-        which.
+        forgotten. ``bank`` (header) is where in the buffer. A first token of -1 stands for none:
+        the mask of where the walk stands. Out: ``lies`` where a token was refused; the buffer tells
+        at which.
         """
         head, tokens = message.head, message.arrays["tokens"].tolist()
         at, bank = head["from"], head["bank"]
         if (self._astray or len(self._walked) != at) and not self._turn_back(at):
             return wire.Message({"lies": True})
         self._astray = True
-        ahead, board, clock = self._ahead, self.board, time.perf_counter_ns
+        ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
         assert ahead is not None
         for slot, token in enumerate(tokens):
             took = 0
@@ -194,7 +194,7 @@ class EngineService:
                 if not consumed:
                     return wire.Message({"lies": True})
                 self._walked.append(token)
-            board.write(bank, slot, ahead.mask, clock, took)
+            shared_masks.write(bank, slot, ahead.mask, clock, took)
         self._astray = False
         return wire.Message({})
 

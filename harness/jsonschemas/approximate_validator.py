@@ -78,7 +78,7 @@ def matches(expression: Any, text: str) -> bool:
     return compiled is None or len(text) > 200 or bool(compiled.search(text))
 
 
-class Likely:
+class ApproximateValidator:
     """The guess for one root schema, and the references in it."""
 
     def __init__(self, root: Any) -> None:

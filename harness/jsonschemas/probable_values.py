@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import (
     REFERENCES,
-    Likely,
+    ApproximateValidator,
     child_schema,
     count,
     listed,
@@ -46,11 +46,11 @@ _HINTED_TYPES: Final = (
 _ANY_TYPE: Final = ("string", "integer", "null", "object", "array", "boolean")
 
 
-class Hints:
+class ProbableValues:
     """Values, names and subschemas for one root schema; answers are memoised."""
 
     def __init__(self, root: Any) -> None:
-        self.likely = Likely(root)
+        self.approximate = ApproximateValidator(root)
         self.root = root
         self._work = 0
         self._variants: dict[int, tuple[Any, tuple[Variant, ...]]] = {}
@@ -59,7 +59,7 @@ class Hints:
 
     def fits(self, schema: Any, value: Any) -> bool:
         """Whether `value` looks valid under `schema`."""
-        return self.likely.fits(schema, value)
+        return self.approximate.fits(schema, value)
 
     def variants(self, schema: Any, depth: int = 0) -> tuple[Variant, ...]:
         """The variants of `schema`, likeliest first; at most 16, none where nothing is valid."""
@@ -81,7 +81,7 @@ class Hints:
         found: list[Variant] = [plain]
         for keyword in REFERENCES:
             if keyword in schema:
-                target = self.likely.resolve(schema[keyword])
+                target = self.approximate.resolve(schema[keyword])
                 found = _product(found, self.variants(target, depth))
         for part in listed(schema.get("allOf")):
             found = _product(found, self.variants(part, depth))
@@ -276,10 +276,10 @@ def number_examples(variant: Variant, *, whole: bool) -> list[Any]:
     except (OverflowError, ValueError):
         points = []
     points += [1, 0, 2, -1, 10, 0.5, *range(3, 12)]
-    likely = Likely(True)
+    approximate = ApproximateValidator(True)
     exact = [int(p) if float(p).is_integer() else p for p in points if abs(p) < 1e300]
     wanted = {**variant, "type": "integer" if whole else "number"}
-    fitting = [p for p in exact if likely.fits(wanted, p)]
+    fitting = [p for p in exact if approximate.fits(wanted, p)]
     fitting.sort(key=lambda p: (abs(p) > 10, isinstance(p, float)))
     return list(distinct(fitting)) or [1, 0]
 

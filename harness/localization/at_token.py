@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.jsontext.lexer import START, State, advance
-from harness.localization.error_location import at_fault, memoisable, skeleton
+from harness.localization.error_location import fails_at, memoisable, skeleton
 from harness.validators.judge import Ruling
 from harness.validators.service import pointer_parts
 
@@ -101,7 +101,7 @@ class Locating:
             )
             whole = text()
             begin = len(whole) if end_of_text else start
-            self._known[key] = at_fault(whole, begin, begin + len(token), fault, self._schema)
+            self._known[key] = fails_at(whole, begin, begin + len(token), fault, self._schema)
         return self._known[key]
 
     def _breaks(self, text: Callable[[], bytes], start: int, token: bytes) -> bool:

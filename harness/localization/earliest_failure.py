@@ -22,7 +22,7 @@ _MAX_WORK = 2000
 _OLD: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 
 
-class NoReturn:
+class EarliestFailure:
     """The rules for one root schema, in which references are looked up.
 
     Args:

@@ -41,14 +41,14 @@ from harness.jsonschemas.paths import Condition, Pointers, Site, in_place
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.spans import Node, Part, root_of
 from harness.localization.assertions import unknown_keys
-from harness.localization.earliest_failure import NoReturn
+from harness.localization.earliest_failure import EarliestFailure
 from harness.validators.drafts import LATEST, draft_of
 from harness.validators.judge import Fault
 
 _CHUNK = 64
 
 
-def at_fault(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bool:
+def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bool:
     """Whether the token at ``start:end`` of `text` is at fault for an error of the validators.
 
     Args:
@@ -59,11 +59,11 @@ def at_fault(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
             validator names them.
         schema: The parsed schema, the same object for each call where speed matters.
     """
-    return _locator(schema).at_fault(text, start, end, fault)
+    return _locator(schema).fails_at(text, start, end, fault)
 
 
 def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
-    """The spans of bytes that are at fault, in their order; the arguments are those of `at_fault`.
+    """The spans of bytes that are at fault, in their order; the arguments are those of `fails_at`.
 
     The end of the text is the empty span there.
     """
@@ -114,9 +114,9 @@ class Locator:
         draft = draft_of(schema)
         self._draft = LATEST if draft is None else draft.name
         self._pointers = Pointers(schema, self._draft)
-        self._rules = NoReturn(schema, self._draft)
+        self._rules = EarliestFailure(schema, self._draft)
 
-    def at_fault(self, text: bytes, start: int, end: int, fault: Fault) -> bool:
+    def fails_at(self, text: bytes, start: int, end: int, fault: Fault) -> bool:
         """As the function of this name."""
         if fault[0] == "json":
             return _breaks_off(text, start, end)
@@ -223,7 +223,7 @@ def _certain(part: Part, conditions: Sequence[Condition], way: Sequence[Node], k
     return True
 
 
-def _names(node: Node, site: Site, rules: NoReturn) -> list[Part]:
+def _names(node: Node, site: Site, rules: EarliestFailure) -> list[Part]:
     """The names that break what the pointer below ``propertyNames`` leads to."""
     if node.kind != "object" or not node.members:
         return []

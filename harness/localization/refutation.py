@@ -10,7 +10,7 @@ import json
 from typing import Any, Final, NamedTuple
 
 from harness.jsonschemas.approximate_validator import (
-    Likely,
+    ApproximateValidator,
     child_schema,
     count,
     kinds,
@@ -64,8 +64,8 @@ def admits(schema: dict[str, Any], kind: str) -> bool:
 class Refutation:
     """The refutations for one root schema; those of members are memoised."""
 
-    def __init__(self, likely: Likely) -> None:
-        self._likely = likely
+    def __init__(self, approximate: ApproximateValidator) -> None:
+        self._approximate = approximate
         # Schemas are held by the root, so their ids stay their own.
         self._members: dict[tuple[int, str, Any], bool] = {}
 
@@ -88,7 +88,7 @@ class Refutation:
         """The branches of an ``if`` that are still open: 0 for ``then``, 1 for ``else``."""
         for _ in range(_MAX_REFERENCES):
             if isinstance(condition, dict) and condition.keys() == {"$ref"}:
-                condition = self._likely.resolve(condition["$ref"])
+                condition = self._approximate.resolve(condition["$ref"])
         if not isinstance(condition, dict):
             return {1} if condition is False else {0}
         if self.contradicts(condition, here):
@@ -105,7 +105,7 @@ class Refutation:
         names += [name for name in listed(condition.get("required")) if isinstance(name, str)]
         if not all(name in members and members[name] is not CONTAINER for name in names):
             return False
-        return self._likely.fits(condition, {name: unkept(members[name]) for name in names})
+        return self._approximate.fits(condition, {name: unkept(members[name]) for name in names})
 
     def _object(self, schema: dict[str, Any], frame: Frame) -> bool:
         names = {*frame.names, *([] if frame.key is None else [frame.key])}
@@ -133,13 +133,13 @@ class Refutation:
 
     def _breaks(self, schema: dict[str, Any], name: str, value: Any) -> bool:
         part = child_schema(schema, name)
-        if part is False or not self._likely.fits(schema.get("propertyNames", True), name):
+        if part is False or not self._approximate.fits(schema.get("propertyNames", True), name):
             return True
-        return value is not CONTAINER and not self._likely.fits(part, unkept(value))
+        return value is not CONTAINER and not self._approximate.fits(part, unkept(value))
 
     def _scalar(self, schema: dict[str, Any], cursor: Cursor) -> bool:
         if cursor.mode is Mode.LITERAL:
-            return not self._likely.fits(schema, _LITERALS[cursor.atom[:1]])
+            return not self._approximate.fits(schema, _LITERALS[cursor.atom[:1]])
         choices = _choices(schema)
         if cursor.mode is Mode.STRING:
             return _string(schema, choices, cursor.written)

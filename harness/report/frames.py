@@ -211,12 +211,12 @@ class Run:
             UsageError: There is no such table or column, or a value cannot be in the column.
             RunDirectoryError: The run is damaged.
         """
-        held: list[pa.Table] = []
+        tables: list[pa.Table] = []
         for some in self._tables(table, columns, where):
-            held.append(some)
-            if len(held) >= _HELD:  # every batch brings dictionaries of its own
-                held = [_joined(held)]
-        return _pandas(_joined(held))
+            tables.append(some)
+            if len(tables) >= _HELD:  # every batch brings dictionaries of its own
+                tables = [_joined(tables)]
+        return _pandas(_joined(tables))
 
     def batches(
         self, table: str, columns: Sequence[str] | None = None, where: Where | None = None
@@ -320,8 +320,8 @@ def _words_fit(chunk: pa.DictionaryArray, wanted: pa.Array) -> pa.Array:
     return pa.array(np.append(fits, wanted.null_count > 0)[codes].astype(np.bool_))
 
 
-def _joined(held: Sequence[pa.Table]) -> pa.Table:
-    return pa.concat_tables(held).unify_dictionaries().combine_chunks()
+def _joined(tables: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 def _pandas(some: pa.Table) -> pd.DataFrame:

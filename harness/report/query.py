@@ -113,8 +113,8 @@ def _one_that_reads(duckdb: Any, connection: Any, sql: str) -> None:
         statements = connection.extract_statements(sql)
     except duckdb.Error as error:
         raise _refused(error, sql) from error
-    reading = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
-    if len(statements) != 1 or statements[0].type not in reading:
+    read_only = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+    if len(statements) != 1 or statements[0].type not in read_only:
         raise UsageError("a query is one statement that reads", "begin it with SELECT")
 
 

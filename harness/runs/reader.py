@@ -96,17 +96,17 @@ class OfCase:
 
 def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[OfCase]:
     """What `RunReader.batches` gave, which must have a column ``case``, put together by case."""
-    held: list[pa.RecordBatch] = []
+    batches: list[pa.RecordBatch] = []
     case = ""
     for batch in parts:
         for name, part in _split(batch):
-            if held and name != case:
-                yield OfCase(case, pa.Table.from_batches(held))
-                held = []
-            held.append(part)
+            if batches and name != case:
+                yield OfCase(case, pa.Table.from_batches(batches))
+                batches = []
+            batches.append(part)
             case = name
-    if held:
-        yield OfCase(case, pa.Table.from_batches(held))
+    if batches:
+        yield OfCase(case, pa.Table.from_batches(batches))
 
 
 class Cursor:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO
 
 from harness.workers import wire
-from harness.workers.mask_buffer import Board, size_of
+from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 
 WALL_FACTOR = 4
@@ -90,11 +90,11 @@ class Host:
         self._steps: int | None = None
         self._memory_file = _shared_file(size_of(mask_words))
         memory = mmap.mmap(self._memory_file.fileno(), size_of(mask_words))
-        self.board = Board(memory, mask_words)
+        self.buffer = MaskBuffer(memory, mask_words)
 
     @property
-    def board_descriptor(self) -> int:
-        """The descriptor of the board's memory, the same number inside the host."""
+    def buffer_descriptor(self) -> int:
+        """The descriptor of the buffer's memory, the same number inside the host."""
         return self._memory_file.fileno()
 
     @property
@@ -127,7 +127,7 @@ class Host:
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
-                pass_fds=(inward, outward, self.board_descriptor),
+                pass_fds=(inward, outward, self.buffer_descriptor),
                 env=self._environment(),
                 start_new_session=True,
             )
@@ -150,11 +150,11 @@ class Host:
     ) -> None:
         """Ask something that may take `limit` seconds of processor time; `gather` the answer.
 
-        With `stepwise` the limit is for each step of which the board tells.
+        With `stepwise` the limit is for each step of which the buffer tells.
         """
         if not self.running:
             return
-        self.board.progress[0] = 0
+        self.buffer.progress[0] = 0
         self._await(limit)
         self._steps = 0 if stepwise else None
         try:
@@ -219,8 +219,8 @@ class Host:
         self._steps = None
 
     def _notice_steps(self) -> None:
-        """Begin to count anew where the board tells of a step."""
-        steps = int(self.board.progress[0])
+        """Begin to count anew where the buffer tells of a step."""
+        steps = int(self.buffer.progress[0])
         if self._steps is not None and steps != self._steps:
             self._await(self._limit)
             self._steps = steps

@@ -1,4 +1,4 @@
-"""The board: memory that a host shares with its coordinator, for the masks of many positions.
+"""The mask buffer: memory that a host shares with its coordinator, for the masks of many positions.
 
 The engine writes its masks where the coordinator reads them, and says after each how far it has
 come, so that a host that dies or hangs amid a batch is known to have died or hung at that position.
@@ -16,13 +16,13 @@ SLOTS = 256
 """Positions in a batch, at most."""
 
 BANKS = 2
-"""Batches that a board holds: one is read while the next is written."""
+"""Batches that a buffer holds: one is read while the next is written."""
 
 _HEAD = 1 + 2 * SLOTS * BANKS
 """Words of 64 bits before the masks."""
 
 
-class Board:
+class MaskBuffer:
     """A view of shared memory.
 
     Args:
@@ -48,7 +48,7 @@ class Board:
         self.wide: npt.NDArray[np.uint64] = rows.view(np.uint64)
 
     @classmethod
-    def private(cls, words: int) -> Board:
+    def private(cls, words: int) -> MaskBuffer:
         """One that is shared with nobody."""
         return cls(bytearray(size_of(words)), words)
 
@@ -70,7 +70,7 @@ class Board:
 
 
 def size_of(words: int) -> int:
-    """Bytes of a board with masks of `words` words."""
+    """Bytes of a buffer with masks of `words` words."""
     return _HEAD * 8 + BANKS * SLOTS * _even(words) * 4
 
 

@@ -23,7 +23,7 @@ _NAME = re.compile(r"maskcourt-(?P<here>[0-9a-f]{8})-(?P<pid>\d+)-(?P<began>\d+)
 
 
 @contextlib.contextmanager
-def scratch_directory() -> Iterator[Path]:
+def owned_directory() -> Iterator[Path]:
     """A directory for the time being, after what the dead left behind is removed."""
     sweep(Path(tempfile.gettempdir()))
     prefix = f"maskcourt-{_here()}-{os.getpid()}-{_began(os.getpid()) or 0}-"
@@ -34,7 +34,7 @@ def scratch_directory() -> Iterator[Path]:
 @contextlib.contextmanager
 def saved_vocabulary(vocabulary: Vocabulary) -> Iterator[Path]:
     """A file that hosts can read the vocabulary from, for the time being."""
-    with scratch_directory() as directory:
+    with owned_directory() as directory:
         file = directory / "vocabulary"
         vocabulary.save(file)
         yield file

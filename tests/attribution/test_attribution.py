@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.attribution.attribute import Attribution, Force
 from harness.attribution.token_category import CATEGORIES
-from harness.jsonschemas.approximate_validator import Likely
+from harness.jsonschemas.approximate_validator import ApproximateValidator
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
 from harness.localization.refutation import Here, Refutation, inside
@@ -455,7 +455,7 @@ def written_of(cursor):
 def test_what_becomes_valid_is_never_refuted(schema, value):
     formats = jsonschema.Draft202012Validator.FORMAT_CHECKER
     assume(jsonschema.Draft202012Validator(schema, format_checker=formats).is_valid(value))
-    refutation, text = Refutation(Likely(schema)), json.dumps(value).encode()
+    refutation, text = Refutation(ApproximateValidator(schema)), json.dumps(value).encode()
     for cut in range(len(text) + 1):
         cursor = feed(Cursor(), text[:cut])
         assert not refutation.contradicts(schema, written_of(cursor)), text[:cut]
@@ -484,4 +484,4 @@ def test_what_becomes_valid_is_never_refuted(schema, value):
 )
 def test_what_cannot_become_valid_is_refuted(schema, text):
     cursor = feed(Cursor(), text.encode())
-    assert Refutation(Likely(schema)).contradicts(schema, written_of(cursor))
+    assert Refutation(ApproximateValidator(schema)).contradicts(schema, written_of(cursor))

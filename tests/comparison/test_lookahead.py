@@ -9,12 +9,12 @@ import pytest
 
 from harness.comparison import lookahead
 from harness.comparison.case_run import Rules
-from harness.comparison.lookahead import NOTHING, March
+from harness.comparison.lookahead import NOTHING, LookaheadWalk
 from harness.comparison.walk import WalkKey
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import allows
 from harness.runs.tables import SCHEMAS
-from harness.workers.mask_buffer import SLOTS, Board, size_of
+from harness.workers.mask_buffer import SLOTS, MaskBuffer, size_of
 from harness.workers.outcomes import Crashed
 from tests.inprocess import UNCAPPED, InProcessPanel, case, make_run
 from tests.miniatures import (
@@ -94,7 +94,7 @@ class TestBatches:
         found = []
         for first, slots in ((1, 1), (2, 4), (8, SLOTS), (SLOTS, SLOTS)):
             monkeypatch.setattr(lookahead, "_FIRST", first)
-            monkeypatch.setattr(March, "_length", first)
+            monkeypatch.setattr(LookaheadWalk, "_length", first)
             monkeypatch.setattr(lookahead, "SLOTS", slots)
             found.append(outcome(engines, schema, rules))
         assert found[0]["positions"]["position"], "something was walked"
@@ -107,7 +107,7 @@ class TestBatches:
         found = []
         for first in (1, 8, SLOTS):
             monkeypatch.setattr(lookahead, "_FIRST", first)
-            monkeypatch.setattr(March, "_length", first)
+            monkeypatch.setattr(LookaheadWalk, "_length", first)
             monkeypatch.setattr(lookahead, "SLOTS", first)
             found.append(outcome((Proves, ForbidsOne), {**schema, "x-crash": last - 1}))
         stages = zip(*(found[0]["engines"][name] for name in ("stage", "position")), strict=True)
@@ -130,7 +130,7 @@ class TestBatches:
         requests = []
         panel.walk = lambda *asked, walk=panel.walk: requests.append(asked) or walk(*asked)
         text = f'"{value}"'.encode()
-        steps = March(panel, VOCABULARY, WalkKey(0, "case"), text)
+        steps = LookaheadWalk(panel, VOCABULARY, WalkKey(0, "case"), text)
         consumed, offset = [], 0
         here = steps.arrive((0, 1), consumed, 0, NOTHING)
         while offset < len(text):
@@ -149,7 +149,7 @@ class TestBatches:
 class TestBoard:
     def test_what_is_written_is_seen_through_another_view(self):
         memory = bytearray(size_of(3))
-        there, here = Board(memory, 3), Board(memory, 3)
+        there, here = MaskBuffer(memory, 3), MaskBuffer(memory, 3)
         clock = iter([5, 12]).__next__
         there.write(
             1, SLOTS - 1, lambda row: np.copyto(row, np.arange(1, 4, dtype=np.uint32)), clock, 40
@@ -160,7 +160,7 @@ class TestBoard:
         assert here.wide[1, SLOTS - 1].tolist() == [1 | 2 << 32, 3]
 
     def test_a_mask_that_fails_is_not_told_of(self):
-        board = Board.private(1)
+        board = MaskBuffer.private(1)
         with pytest.raises(RuntimeError):
             board.write(0, 0, lambda _row: (_ for _ in ()).throw(RuntimeError()), lambda: 0, 0)
         assert board.progress[0] == 0
@@ -169,7 +169,7 @@ class TestBoard:
 def test_a_failure_is_told_at_its_position():
     panel = InProcessPanel([CrashesOnMask, Enumerator], VOCABULARY)
     panel.compile('{"const": [12, 34], "x-crash": 2}')
-    steps = March(panel, VOCABULARY, WalkKey(0, "case"), b"[12, 34]")
+    steps = LookaheadWalk(panel, VOCABULARY, WalkKey(0, "case"), b"[12, 34]")
     here = steps.arrive((0, 1), (), 0, NOTHING)
     consumed, offset = (), 0
     while not here.failures:

@@ -118,10 +118,10 @@ def trusting(which: int) -> Patch:
 def shifted(by: int) -> Patch:
     """The place of the disputed token is off by some bytes."""
 
-    def make(at_fault):
-        return lambda text, start, end, *rest: at_fault(text, start + by, end + by, *rest)
+    def make(fails_at):
+        return lambda text, start, end, *rest: fails_at(text, start + by, end + by, *rest)
 
-    return instead(at_token, "at_fault", make)
+    return instead(at_token, "fails_at", make)
 
 
 def skipping_the_end(follow):
@@ -428,7 +428,7 @@ def test_a_mutant_is_killed(mutant, monkeypatch):
     with pytest.raises(AssertionError) as killed:
         mutant.check()
     where = Path(killed.traceback[-1].path)
-    assert where.parent == Path(__file__).parent, "the check failed, and nothing before it"
+    assert Path(__file__).parents[1] in where.parents, "the check failed, and nothing before it"
 
 
 CHECKS = {name: one for name, one in vars(checks).items() if name.startswith("check_")}

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.engines.blob_cache import Shelf
+from harness.engines.blob_cache import BlobCache
 from harness.engines.compiled_cache import (
     CompiledCache,
     Terms,
@@ -359,7 +359,7 @@ class TestShelf:
 
     def shelf(self, directory, ages):
         """A shelf for three files of 100 bytes, with files last used so many days ago."""
-        shelf = Shelf(directory, 300, self.DAY)
+        shelf = BlobCache(directory, 300, self.DAY)
         for number, days in enumerate(ages):
             file = shelf.file(f"{number:02}name")
             shelf.write(file, b"x" * 68)

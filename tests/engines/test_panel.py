@@ -60,7 +60,7 @@ def panel(request, panel_of, vocabulary):
 
 def allowed(panel, engine, vocabulary):
     """The tokens of the engine's last mask, as bytes."""
-    board = panel._hosts[engine].board
+    board = panel._hosts[engine].buffer
     mask = board.masks[panel._bank, board.progress[0] - 1]
     return {vocabulary.tokens[one] for one in token_ids(mask, vocabulary.size)}
 

@@ -16,7 +16,7 @@ from harness.engines.service import LIES, NO_CONTINUATION, EngineService
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import allows, follow_by_mask, token_ids
 from harness.workers import wire
-from harness.workers.mask_buffer import Board, size_of
+from harness.workers.mask_buffer import MaskBuffer, size_of
 from tests import miniatures
 from tests.inprocess import default_options, travelled
 
@@ -33,7 +33,7 @@ def ids(*texts):
 def opened(kind):
     service = EngineService()
     service.vocabulary = VOCABULARY
-    service.board = Board.private(VOCABULARY.words)
+    service.shared_masks = MaskBuffer.private(VOCABULARY.words)
     service._buffer = np.zeros(VOCABULARY.words, dtype=np.uint32)
     service.engine = kind(VOCABULARY, default_options(kind))
     return service
@@ -49,14 +49,14 @@ def ask(service, do, arrays=None, **head):
 def step(service, *tokens):
     """Walk on by some tokens; with none, have the mask written of where the walk stands."""
     arrays = {"tokens": np.array(tokens or [-1], dtype=np.int32)}
-    service.board.progress[0] = 0
+    service.shared_masks.progress[0] = 0
     return ask(service, "walk", arrays, **{"from": len(service._walked), "bank": 0})
 
 
 def mask(service):
     """The mask of where the walk stands."""
     assert step(service).head == {}
-    return service.board.masks[0, 0]
+    return service.shared_masks.masks[0, 0]
 
 
 def allowed(service):
@@ -106,18 +106,18 @@ def confirm(service, tokens, continuations):
 class TestOpening:
     def test_the_engine_says_which_one_it_is(self, tmp_path):
         VOCABULARY.save(tmp_path / "vocabulary")
-        memory = os.memfd_create("board")
+        memory = os.memfd_create("masks")
         os.ftruncate(memory, size_of(VOCABULARY.words))
         service = EngineService()
         head = {"engine": "tests.miniatures:Enumerator", "options": {"compact": False}}
-        answer = ask(service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), board=memory)
+        answer = ask(service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), buffer=memory)
         assert answer.head["name"] == "Enumerator"
         assert answer.head["options"] == {"compact": False}
         assert answer.head["sha256"] == VOCABULARY.sha256
         assert answer.head["words"] == VOCABULARY.words
         ask(service, "compile", schema='{"const": 5}')
         step(service)
-        shared = Board(mmap.mmap(memory, size_of(VOCABULARY.words)), VOCABULARY.words)
+        shared = MaskBuffer(mmap.mmap(memory, size_of(VOCABULARY.words)), VOCABULARY.words)
         assert shared.progress[0] == 1
         assert token_ids(shared.masks[0, 0], VOCABULARY.size).tolist() == [ord("5")]
         os.close(memory)
@@ -168,32 +168,32 @@ class TestWalking:
         service = standing(miniatures.Enumerator, SCHEMA)
         assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
         assert step(service, *ids("12")).head == {}
-        assert service.board.progress[0] == 1
-        assert set(token_ids(service.board.masks[0, 0], VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert service.shared_masks.progress[0] == 1
+        assert set(token_ids(service.shared_masks.masks[0, 0], VOCABULARY.size)) == set(ids("3", "<eos>"))
 
     def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
         service = standing(miniatures.Enumerator, SCHEMA)
         assert step(service, -1, *ids("1", "2")).head == {}
-        assert service.board.progress[0] == 3
+        assert service.shared_masks.progress[0] == 3
         expected = [ids('"', '"a', "[", "1", "12"), ids("2", "23"), ids("3", "<eos>")]
-        for written, tokens in zip(service.board.masks[0], expected, strict=False):
+        for written, tokens in zip(service.shared_masks.masks[0], expected, strict=False):
             assert set(token_ids(written, VOCABULARY.size)) == set(tokens)
-        assert (service.board.times[0, :3, 0] > 0).all()
+        assert (service.shared_masks.times[0, :3, 0] > 0).all()
 
     def test_a_token_that_is_refused_is_told_and_changes_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         before = mask(service).copy()
         assert step(service, *ids("2", "9")).head == {"lies": True}
-        assert service.board.progress[0] == 1, "the board tells how far it came"
+        assert service.shared_masks.progress[0] == 1, "the buffer tells how far it came"
         head = {"from": 1, "bank": 0}
         ask(service, "walk", {"tokens": np.array([-1], dtype=np.int32)}, **head)
-        assert np.array_equal(service.board.masks[0, 0], before)
+        assert np.array_equal(service.shared_masks.masks[0, 0], before)
 
     def test_turning_back_to_take_another_way(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')
         tokens = {"tokens": np.array(ids("1", "2"), dtype=np.int32)}
         assert ask(service, "walk", tokens, **{"from": 0, "bank": 0}).head == {}
-        assert set(token_ids(service.board.masks[0, 1], VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert set(token_ids(service.shared_masks.masks[0, 1], VOCABULARY.size)) == set(ids("3", "<eos>"))
 
     def test_what_is_asked_about_a_position_behind_the_walk(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')

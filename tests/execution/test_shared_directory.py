@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import MaskcourtError
 from harness.execution.sweep import shared_directory as module
-from harness.execution.sweep.shared_directory import Held, base_directory, held, sweep_up
+from harness.execution.sweep.shared_directory import SharedDirectory, base_directory, held, sweep_up
 
 HOLDER = (
     "import sys\n"
@@ -43,7 +43,7 @@ def names(path):
 
 def test_it_is_filled_by_the_first_and_removed_by_the_last(tmp_path):
     fills = []
-    first, second = Held("shared", tmp_path), Held("shared", tmp_path)
+    first, second = SharedDirectory("shared", tmp_path), SharedDirectory("shared", tmp_path)
 
     def fill(path):
         fills.append(path)
@@ -62,7 +62,7 @@ def test_it_is_filled_by_the_first_and_removed_by_the_last(tmp_path):
 
 
 def test_what_failed_to_be_filled_is_filled_by_the_next(tmp_path):
-    one = Held("shared", tmp_path)
+    one = SharedDirectory("shared", tmp_path)
 
     def fail(path):
         raise OSError("no room")
@@ -73,7 +73,7 @@ def test_what_failed_to_be_filled_is_filled_by_the_next(tmp_path):
 
 
 def test_what_another_process_holds_stays(tmp_path, other):
-    mine = Held("shared", tmp_path)
+    mine = SharedDirectory("shared", tmp_path)
     mine.release()
     sweep_up(tmp_path)
     assert (tmp_path / "shared" / "file").read_text() == "theirs"
@@ -82,7 +82,7 @@ def test_what_another_process_holds_stays(tmp_path, other):
 def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, other):
     other.kill()
     other.wait()
-    one = Held("mine", tmp_path)
+    one = SharedDirectory("mine", tmp_path)
     assert names(tmp_path) == ["mine", "mine.lock"]
     one.release()
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.jsonschemas.approximate_validator import Likely
+from harness.jsonschemas.approximate_validator import ApproximateValidator
 from harness.jsonschemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
 from harness.jsonschemas.merging import merged
 from harness.jsonschemas.patterns import pattern
-from harness.jsonschemas.probable_values import Hints, property_names
+from harness.jsonschemas.probable_values import ProbableValues, property_names
 
 SCHEMAS = {
     "const": {"const": {"a": [1]}},
@@ -79,7 +79,7 @@ SCHEMAS = {
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_first_example_is_valid(name):
     jsonschema.Draft202012Validator(SCHEMAS[name]).validate(
-        Hints(SCHEMAS[name]).examples(SCHEMAS[name])[0]
+        ProbableValues(SCHEMAS[name]).examples(SCHEMAS[name])[0]
     )
 
 
@@ -91,17 +91,17 @@ def test_samples_of_formats_match_their_pattern(name):
 
 def test_what_is_given_comes_first_and_only_choices_are_offered():
     schema = {"type": "string", "default": "d", "examples": ["e"]}
-    assert Hints(schema).examples(schema)[:2] == ["d", "e"]
-    assert Hints({}).examples({"enum": ["x", "y"]}) == ["x", "y"]
+    assert ProbableValues(schema).examples(schema)[:2] == ["d", "e"]
+    assert ProbableValues({}).examples({"enum": ["x", "y"]}) == ["x", "y"]
 
 
 def test_nothing_is_valid_under_false():
-    assert Hints(False).examples(False) == []
-    assert Hints({}).variants({"allOf": [{"type": "string"}, {"type": "null"}]}) == ()
+    assert ProbableValues(False).examples(False) == []
+    assert ProbableValues({}).variants({"allOf": [{"type": "string"}, {"type": "null"}]}) == ()
 
 
 def test_names_come_in_the_declared_order():
-    ways = Hints({}).variants({"properties": {"b": {}, "a": {}}, "required": ["c", "a"]})
+    ways = ProbableValues({}).variants({"properties": {"b": {}, "a": {}}, "required": ["c", "a"]})
     assert property_names(ways) == ["b", "a", "c"]
 
 
@@ -110,7 +110,7 @@ def test_subschemas_at_follows_every_alternative():
         "properties": {"a": {"anyOf": [{"items": {"const": 1}}, {"prefixItems": [{"const": 2}]}]}},
         "patternProperties": {"^a": {"title": "too"}},
     }
-    found = Hints(root).subschemas_at(["a", 0])
+    found = ProbableValues(root).subschemas_at(["a", 0])
     assert [way.get("const") for way in found] == [1, 2]
 
 
@@ -151,17 +151,17 @@ HOSTILE = [
 
 @pytest.mark.parametrize("schema", HOSTILE)
 def test_hostile_schemas_are_survived(schema):
-    hints = Hints(schema)
+    hints = ProbableValues(schema)
     assert len(hints.examples(schema)) <= 4
     hints.subschemas_at(["a", 0, "a"])
-    assert Likely(schema).fits(schema, {"a": [1]}) in (True, False)
+    assert ApproximateValidator(schema).fits(schema, {"a": [1]}) in (True, False)
 
 
 def test_a_very_deep_schema_is_survived():
     schema = {}
     for _ in range(5000):
         schema = {"allOf": [schema], "properties": {"a": schema}, "required": ["a"]}
-    Hints(schema).examples(schema)
+    ProbableValues(schema).examples(schema)
 
 
 KEYWORDS = st.sampled_from(
@@ -186,7 +186,7 @@ ANYTHING = st.recursive(
 @settings(deadline=None)
 @given(ANYTHING, ANYTHING)
 def test_no_schema_raises(schema, value):
-    hints = Hints(schema)
+    hints = ProbableValues(schema)
     hints.examples(schema)
     hints.subschemas_at(["a", 0])
     hints.fits(schema, value)

@@ -149,13 +149,13 @@ class Searches:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.texts: list[bytes] = []
-        genuine = locating_module.at_fault
+        genuine = locating_module.fails_at
 
-        def at_fault(text, *arguments):
+        def fails_at(text, *arguments):
             self.texts.append(text)
             return genuine(text, *arguments)
 
-        monkeypatch.setattr(locating_module, "at_fault", at_fault)
+        monkeypatch.setattr(locating_module, "fails_at", fails_at)
 
 
 @pytest.fixture

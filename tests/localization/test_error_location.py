@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from harness.jsontext.spans import root_of
-from harness.localization.error_location import at_fault, failing_parts, memoisable, skeleton
+from harness.localization.error_location import failing_parts, fails_at, memoisable, skeleton
 from harness.validators.service import pointer_parts
 from harness.validators.validate import Validators
 
@@ -62,8 +62,8 @@ def check(schema: object, marked: str) -> None:
         assert spans == parts, (fault, [text[begin:end] for begin, end in spans])
         for at in range(len(text)):
             inside = any(begin <= at < end for begin, end in parts)
-            assert at_fault(text, at, at + 1, fault, schema) is inside
-        assert at_fault(text, len(text), len(text), fault, schema) is ((len(text),) * 2 in parts)
+            assert fails_at(text, at, at + 1, fault, schema) is inside
+        assert fails_at(text, len(text), len(text), fault, schema) is ((len(text),) * 2 in parts)
 
 
 class TestScalars:
@@ -285,8 +285,8 @@ class TestConditions:
         text = b'{"kind":"n","v":"x","w":1}'
         (fault,) = {one for one in faults(CONDITIONAL, text) if one[0] == "type"}
         value = text.index(b'"x"')
-        assert at_fault(text, value, value + 3, fault, CONDITIONAL)
-        assert not at_fault(text, 1, value + 3, fault, CONDITIONAL)
+        assert fails_at(text, value, value + 3, fault, CONDITIONAL)
+        assert not fails_at(text, 1, value + 3, fault, CONDITIONAL)
 
     @pytest.mark.parametrize("keyword", ["dependentSchemas", "dependencies"])
     def test_by_a_member(self, keyword):
@@ -365,8 +365,8 @@ class TestNoJson:
 
     def test_breaks_off_within_a_token(self):
         fault = ("json", (), ())
-        assert at_fault(b"[1,]", 2, 4, fault, {})
-        assert not at_fault(b"[1,]", 1, 3, fault, {})
+        assert fails_at(b"[1,]", 2, 4, fault, {})
+        assert not fails_at(b"[1,]", 1, 3, fault, {})
         assert failing_parts(b"[1]", fault, {}) == []
 
 
@@ -486,7 +486,7 @@ class TestSkeleton:
         assert compared
         for fault in compared:
             places = [(head + token + rest, len(head), len(head) + len(token)) for token in tokens]
-            assert len({at_fault(*place, fault, STRICT) for place in places}) == 1
+            assert len({fails_at(*place, fault, STRICT) for place in places}) == 1
 
     def test_does_not_decide_what_turns_on_what_is_written(self):
         assert not memoisable("enum")

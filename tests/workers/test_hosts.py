@@ -74,7 +74,7 @@ class TestAnswers:
         assert first not in {os.getpid(), os.getppid()}
         assert host.request({"do": "pid"}).head["pid"] == first
 
-    def test_the_board_is_shared(self, vocabulary, vocabulary_file):
+    def test_the_mask_buffer_is_shared(self, vocabulary, vocabulary_file):
         spec = HostSpec("engine", "harness.engines.service:EngineService")
         host = Host(spec, vocabulary.words)
         assert host.start() is None
@@ -83,17 +83,17 @@ class TestAnswers:
             "engine": "tests.miniatures:Enumerator",
             "options": {"compact": True},
             "vocabulary": str(vocabulary_file),
-            "board": host.board_descriptor,
+            "buffer": host.buffer_descriptor,
         }
         assert host.request(opened).head["sha256"] == vocabulary.sha256
         host.request({"do": "compile", "schema": '{"const": 5}'})
-        assert not host.board.masks.any()
+        assert not host.buffer.masks.any()
         host.request(
             {"do": "walk", "from": 0, "bank": 1},
             {"tokens": np.array([-1, ord("5")], dtype=np.int32)},
         )
-        assert host.board.progress[0] == 2
-        assert np.flatnonzero(host.board.masks[1, 0]).tolist() == [ord("5") // 32]
+        assert host.buffer.progress[0] == 2
+        assert np.flatnonzero(host.buffer.masks[1, 0]).tolist() == [ord("5") // 32]
         host.close()
 
 

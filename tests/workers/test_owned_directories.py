@@ -13,12 +13,12 @@ import pytest
 
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.workers import owned_directories
-from harness.workers.owned_directories import saved_vocabulary, scratch_directory, sweep
+from harness.workers.owned_directories import owned_directory, saved_vocabulary, sweep
 from tests.command import ROOT
 
 OWNER = (
-    "from harness.workers.owned_directories import scratch_directory\n"
-    "with scratch_directory() as directory:\n"
+    "from harness.workers.owned_directories import owned_directory\n"
+    "with owned_directory() as directory:\n"
     "    (directory / 'file').touch()\n"
     "    print(directory, flush=True)\n"
     "    input()\n"
@@ -49,7 +49,7 @@ def owner(place):
 
 
 def test_it_is_there_for_the_time_being(place):
-    with scratch_directory() as directory:
+    with owned_directory() as directory:
         assert directory.parent == place
         assert directory.is_dir()
     assert not list(place.iterdir())
@@ -66,7 +66,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(owner):
     process.kill()
     process.wait()
     assert (directory / "file").exists()
-    with scratch_directory():
+    with owned_directory():
         assert not directory.exists()
 
 
@@ -74,13 +74,13 @@ def test_it_is_dead_even_before_its_parent_has_noticed(owner):
     process, directory = owner
     os.kill(process.pid, signal.SIGKILL)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, and still in the table
-    with scratch_directory():
+    with owned_directory():
         assert not directory.exists()
 
 
 def test_what_a_living_process_has_is_left_alone(owner):
     _, directory = owner
-    with scratch_directory():
+    with owned_directory():
         assert (directory / "file").exists()
 
 

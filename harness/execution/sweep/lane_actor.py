@@ -26,7 +26,7 @@ from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import engines_of, installed
 from harness.execution.lanes import CaseDone, Lane, LaneSettings, serve
 from harness.execution.sweep.case_pack import CaseFiles, Entry, write_pieces
-from harness.execution.sweep.shared_directory import Held
+from harness.execution.sweep.shared_directory import SharedDirectory
 from harness.execution.sweep.target import RunTarget
 from harness.inputs.cases import Case
 from harness.runs.directory import RunDirectory
@@ -124,7 +124,7 @@ class LaneActor:
         self._error: MaskcourtError | None = None
         self._opened: Opened | None = None
         self._work: tuple[RunDirectory, CaseFiles] | None = None
-        self._held: list[Held] = []
+        self._held: list[SharedDirectory] = []
         self._thread: threading.Thread | None = None
         self._taken: dict[int, float] = {}
         self._free_since = 0.0
@@ -257,7 +257,7 @@ class LaneActor:
             self._changed.notify_all()
 
     def _filled(self, name: str, fill: Callable[[Path], object]) -> Path:
-        one = Held(name)
+        one = SharedDirectory(name)
         self._held.append(one)
         return one.filled(fill)
 

@@ -26,7 +26,7 @@ LONGEST_BASE = 40
 """Letters. Ray puts Unix sockets below the directory, and their names may have 107."""
 
 
-class Held:
+class SharedDirectory:
     """A directory called `name`, held until `release` or the end of the process.
 
     Args:
@@ -68,7 +68,7 @@ class Held:
 @contextlib.contextmanager
 def held(name: str) -> Iterator[Path]:
     """Hold a directory for the time being."""
-    one = Held(name)
+    one = SharedDirectory(name)
     try:
         yield one.path
     finally:
