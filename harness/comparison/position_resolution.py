@@ -1,7 +1,7 @@
 """The scene of one position: ask engines for completions, texts to the validators, note findings.
 
 A scene knows how to *prove* (does this engine allow this continuation to the end?), *roll out*
-and *weigh* (is the completed text valid, and where does it fail?). In which order to do that, and
+and *screen* (is the completed text valid, and where does it fail?). In which order to do that, and
 when to stop, is the resolvers' business.
 """
 
@@ -81,7 +81,7 @@ class Scene:
         self._contest_reserved()
         self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
         self._open_question: dict[tuple[int, int], tuple[rulings.Ruling, int]] = {}
-        self._weighed = RulingCache(shape[1], self._weigh)
+        self._screened = RulingCache(shape[1], self._screen)
         self._confirmed = RulingCache(shape[1], self._confirm)
         self._locating = Locating(schema)
         self._shapes = Shapes(self.bytes)
@@ -208,15 +208,15 @@ class Scene:
                 )
         return by_row(found), ended
 
-    def weigh(self, attempts: Sequence[Attempts]) -> None:
+    def screen(self, attempts: Sequence[Attempts]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        said = self._weighed.look([(one.columns, one.numbers) for one in attempts])
+        said = self._screened.look([(one.columns, one.numbers) for one in attempts])
         for one, which in zip(attempts, said, strict=True):
             self._note(one, which)
 
     def _note(self, one: Attempts, which: npt.NDArray[np.int32]) -> None:
         """Note what rulings say of one engine's completions."""
-        verdict = self._weighed.verdicts[which]
+        verdict = self._screened.verdicts[which]
         valid = verdict == rulings.VALID
         right = one.columns[valid]
         self.findings.status[one.row, right] = Status.VALID
@@ -229,7 +229,7 @@ class Scene:
         self.first_invalid[one.row, columns[first]] = numbers[first]
         self._locate(Attempts(one.row, columns, numbers), which[wrong])
         for at in np.flatnonzero(~valid & ~wrong).tolist():
-            question = (self._weighed.rulings[which[at]], int(one.numbers[at]))
+            question = (self._screened.rulings[which[at]], int(one.numbers[at]))
             self._open_question.setdefault((one.row, int(one.columns[at])), question)
 
     def errors(self, column: int, number: int) -> list[rulings.Fault]:
@@ -387,7 +387,7 @@ class Scene:
         """Note where invalid completions fail elsewhere than at the disputed token."""
         if not len(which):
             return
-        shapes = self._shapes.of(one.columns, [self._weighed.rulings[i] for i in which.tolist()])
+        shapes = self._shapes.of(one.columns, [self._screened.rulings[i] for i in which.tolist()])
         alike = np.stack([one.numbers, which, shapes], axis=1)
         _, first, inverse = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         at_token = np.array(
@@ -401,7 +401,7 @@ class Scene:
             number,
             self.position.offset,
             self.bytes[column],
-            self._weighed.rulings[which],
+            self._screened.rulings[which],
             bool(self.findings.ends[column]),
         )
 
@@ -473,9 +473,9 @@ class Scene:
         )
         return self.number(text, "rollout", tuple(taken))
 
-    def _weigh(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> Rulings:
+    def _screen(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> Rulings:
         """The fast validator, and both where it does not say invalid."""
-        return self._judge.weigh_many(*self._parts(columns, numbers))
+        return self._judge.screen_many(*self._parts(columns, numbers))
 
     def _confirm(self, columns: Columns, numbers: npt.NDArray[np.int32]) -> Rulings:
         """Both validators."""
@@ -484,7 +484,7 @@ class Scene:
     def _parts(
         self, columns: Columns, numbers: npt.NDArray[np.int32]
     ) -> tuple[bytes, list[bytes], list[bytes], npt.NDArray[np.int32]]:
-        """The texts of completed tokens as `Judge.weigh_many` takes them."""
+        """The texts of completed tokens as `Judge.screen_many` takes them."""
         used = np.unique(numbers)
         which: npt.NDArray[np.int32] = np.searchsorted(used, numbers).astype(np.int32)
         suffixes = [self.findings.completions[number].text for number in used.tolist()]

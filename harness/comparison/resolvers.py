@@ -68,7 +68,7 @@ class RolloutResolver:
         """Fill `scene.findings`."""
         columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.undecided())}
         found, ended = scene.roll_out(columns, self.effort.limit)
-        scene.weigh(found)
+        scene.screen(found)
         scene.cleared[:] = False  # each engine answers for its own completion
         scene.conclude(ended)
 
@@ -108,7 +108,7 @@ class SharedResolver:
             if not columns:
                 return
             for found in scene.prove(columns, list_of, lists, rank):
-                scene.weigh(found)
+                scene.screen(found)
 
     def _try_aimed(self, scene: Scene, context: Context, situation: npt.NDArray[np.int32]) -> None:
         """Where all was invalid so far: continuations that avoid the error of the first one."""
@@ -141,7 +141,7 @@ class SharedResolver:
         while columns := tally.next():
             found, endings = scene.roll_out(columns, self.effort.limit)
             ended |= endings
-            scene.weigh(found)
+            scene.screen(found)
             tally.note(found)
             # The empty completion of an end of generation would end another token without its end.
             completions = scene.findings.completions

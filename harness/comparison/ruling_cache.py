@@ -1,4 +1,4 @@
-"""Weighing: what the validators say of completed tokens, each distinct text asked about once.
+"""Screening: what the validators say of completed tokens, each distinct text asked about once.
 
 A text is the position's text, a disputed token and a completion; it is named by the token's column
 and the completion's number. Rulings are kept as numbers into a list of distinct ones, so that

@@ -17,11 +17,11 @@ from harness.workers.hosts import Host, HostSpec
 
 VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
 VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
-"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `weigh_faults`
+"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `screen_faults`
 says it."""
 
 DOUBTFUL = -1
-"""In answers to ``weigh``: the fast validator alone says invalid."""
+"""In answers to ``screen``: the fast validator alone says invalid."""
 
 CHUNK = 2048
 """Texts per request."""
@@ -86,7 +86,7 @@ class Judge:
         self._schema, self._deaths = schema, 0
         return self._open()
 
-    def weigh(self, texts: Sequence[bytes]) -> list[Ruling | None]:
+    def screen(self, texts: Sequence[bytes]) -> list[Ruling | None]:
         """What both validators say of each text; None where it is doubtful.
 
         A text is doubtful when the fast validator alone already calls it invalid: that decides
@@ -94,24 +94,24 @@ class Judge:
         """
         rulings: list[Ruling | None] = []
         for at in range(0, len(texts), CHUNK):
-            rulings += self._ruled("weigh", texts[at : at + CHUNK])
+            rulings += self._ruled("screen", texts[at : at + CHUNK])
         return rulings
 
-    def weigh_faults(self, texts: Sequence[bytes]) -> list[Ruling]:
-        """As `weigh`, but a doubtful text is `SUSPECT`, with the error that the fast one names.
+    def screen_faults(self, texts: Sequence[bytes]) -> list[Ruling]:
+        """As `screen`, but a doubtful text is `SUSPECT`, with the error that the fast one names.
 
         What is no JSON is not doubtful: it is invalid, with the keyword ``json``.
         """
-        return self._certain("weigh_faults", texts)
+        return self._certain("screen_faults", texts)
 
-    def weigh_many(
+    def screen_many(
         self,
         prefix: bytes,
         middles: Sequence[bytes],
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """What `weigh_faults` says of texts that differ in one place, many times as fast.
+        """What `screen_faults` says of texts that differ in one place, many times as fast.
 
         Args:
             prefix: What all texts begin with.
@@ -123,7 +123,7 @@ class Judge:
             The distinct rulings in no order, and which of them each text has; shape
             ``(len(middles),)``.
         """
-        return self._many("weigh_many", prefix, middles, suffixes, which)
+        return self._many("screen_many", prefix, middles, suffixes, which)
 
     def judge_many(
         self,
@@ -132,7 +132,7 @@ class Judge:
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """What `judge` says of texts that differ in one place; else as `weigh_many`.
+        """What `judge` says of texts that differ in one place; else as `screen_many`.
 
         Of most invalid texts it takes less time, since no error of jsonschema-rs is made.
         """

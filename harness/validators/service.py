@@ -1,9 +1,9 @@
 """The service inside the validators' host: both validators for one schema at a time.
 
 Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
-error), ``weigh`` and ``weigh_faults`` (the same, but short where the fast one alone already says
-invalid), ``weigh_many`` and ``judge_many`` (``weigh_faults`` and ``judge`` for texts that differ in
-one place) and ``errors`` (all that is named about one text).
+error), ``screen`` and ``screen_faults`` (the same, but short where the fast one alone already says
+invalid), ``screen_many`` and ``judge_many`` (``screen_faults`` and ``judge`` for texts that differ
+in one place) and ``errors`` (all that is named about one text).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class ValidatorService:
         """Answer one command."""
         commands = {
             "open": self.open,
-            "weigh": self.weigh,
-            "weigh_faults": self.weigh_faults,
-            "weigh_many": self.weigh_many,
+            "screen": self.screen,
+            "screen_faults": self.screen_faults,
+            "screen_many": self.screen_many,
             "judge": self.judge,
             "judge_many": self.judge_many,
             "errors": self.errors,
@@ -50,16 +50,16 @@ class ValidatorService:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})
 
-    def weigh(self, message: wire.Message) -> wire.Message:
+    def screen(self, message: wire.Message) -> wire.Message:
         """As `judge`, but `DOUBTFUL` where the fast validator alone already says invalid."""
-        return _answer(message, self._weighed)
+        return _answer(message, self._screened)
 
-    def weigh_faults(self, message: wire.Message) -> wire.Message:
-        """As `weigh`, but `SUSPECT` with the error that the fast validator names."""
+    def screen_faults(self, message: wire.Message) -> wire.Message:
+        """As `screen`, but `SUSPECT` with the error that the fast validator names."""
         return _answer(message, self._faulted)
 
-    def weigh_many(self, message: wire.Message) -> wire.Message:
-        """As `weigh_faults`, of texts in parts.
+    def screen_many(self, message: wire.Message) -> wire.Message:
+        """As `screen_faults`, of texts in parts.
 
         Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
         number of each middle's suffix).
@@ -67,7 +67,7 @@ class ValidatorService:
         return self._many(message, Whole(self._faulted, proven=False))
 
     def judge_many(self, message: wire.Message) -> wire.Message:
-        """As `judge`, of texts in parts; arrays as for `weigh_many`."""
+        """As `judge`, of texts in parts; arrays as for `screen_many`."""
         return self._many(message, Whole(self._judged, proven=True))
 
     def _many(self, message: wire.Message, whole: Whole) -> wire.Message:
@@ -87,11 +87,11 @@ class ValidatorService:
         """What both say, as numbers into a list of distinct rulings."""
         return _answer(message, self._judged)
 
-    def _weighed(self, text: bytes) -> Ruled | None:
+    def _screened(self, text: bytes) -> Ruled | None:
         return None if self.validators.quick(text) is False else self._judged(text)
 
     def _faulted(self, text: bytes) -> Ruled:
-        said = self.validators.weigh(text)
+        said = self.validators.screen(text)
         return of_outcome(said) if isinstance(said, Outcome) else of_suspicion(said.place)
 
     def _judged(self, text: bytes) -> Ruled:

@@ -224,7 +224,7 @@ class Validators:
         value = self._read(text)
         return None if isinstance(value, Outcome) else self._suspicion(value)
 
-    def weigh(self, text: bytes) -> Complaint | Outcome:
+    def screen(self, text: bytes) -> Complaint | Outcome:
         """The `suspicion` about `text`; where there is none, its `judge`, explained."""
         value = self._read(text)
         if isinstance(value, Outcome):

@@ -142,22 +142,22 @@ def drawn_by_place(draw):
     return drawn
 
 
-def inverted(weigh):
+def inverted(screen):
     """Rulings on completions, valid for invalid."""
     other = {judge.VALID: judge.INVALID, judge.INVALID: judge.VALID, judge.SUSPECT: judge.VALID}
 
-    def weighed(self, *texts):
-        rulings, which = weigh(self, *texts)
+    def screened(self, *texts):
+        rulings, which = screen(self, *texts)
         return [replace(one, verdict=other.get(one.verdict, one.verdict)) for one in rulings], which
 
-    return weighed
+    return screened
 
 
-def suspecting(weigh):
+def suspecting(screen):
     """What the fast validator alone calls invalid is invalid."""
 
     def judged(self, *texts):
-        rulings, which = judge.Judge.weigh_many(self, *texts)
+        rulings, which = judge.Judge.screen_many(self, *texts)
         return [
             replace(one, verdict=judge.INVALID) if one.verdict == judge.SUSPECT else one
             for one in rulings
@@ -166,8 +166,8 @@ def suspecting(weigh):
     return judged
 
 
-def without_the_token(weigh):
-    return lambda self, prefix, middles, *rest: weigh(self, prefix, [b""] * len(middles), *rest)
+def without_the_token(screen):
+    return lambda self, prefix, middles, *rest: screen(self, prefix, [b""] * len(middles), *rest)
 
 
 def of_the_next(prepared):
@@ -193,17 +193,17 @@ def with_swapped_acceptances(begin):
 def clearing_nobody(monkeypatch):
     """Neither while a position is resolved nor in what is concluded of it."""
 
-    def without_clearing(weigh):
-        def weighed(self, tried):
-            weigh(self, tried)
+    def without_clearing(screen):
+        def screened(self, tried):
+            screen(self, tried)
             self.cleared[:] = False
 
-        return weighed
+        return screened
 
     def each_for_itself(found, **_):
         return findings.verdicts(found, one_clears_all=False)
 
-    instead(position_resolution.Scene, "weigh", without_clearing)(monkeypatch)
+    instead(position_resolution.Scene, "screen", without_clearing)(monkeypatch)
     monkeypatch.setattr(verdict_record, "proven", each_for_itself)
 
 
@@ -237,7 +237,7 @@ MUTANTS = (
     ),
     Mutant(
         "valid and invalid are swapped",
-        instead(judge.Judge, "weigh_many", inverted),
+        instead(judge.Judge, "screen_many", inverted),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant(
@@ -247,7 +247,7 @@ MUTANTS = (
     ),
     Mutant(
         "the disputed token is left out of the text",
-        instead(judge.Judge, "weigh_many", without_the_token),
+        instead(judge.Judge, "screen_many", without_the_token),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant("jsonschema decides alone", trusting(0), checks.check_both_validators_are_needed),

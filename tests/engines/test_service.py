@@ -110,7 +110,9 @@ class TestOpening:
         os.ftruncate(memory, size_of(VOCABULARY.words))
         service = EngineService()
         head = {"engine": "tests.miniatures:Enumerator", "options": {"compact": False}}
-        answer = ask(service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), buffer=memory)
+        answer = ask(
+            service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), buffer=memory
+        )
         assert answer.head["name"] == "Enumerator"
         assert answer.head["options"] == {"compact": False}
         assert answer.head["sha256"] == VOCABULARY.sha256
@@ -169,7 +171,9 @@ class TestWalking:
         assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
         assert step(service, *ids("12")).head == {}
         assert service.shared_masks.progress[0] == 1
-        assert set(token_ids(service.shared_masks.masks[0, 0], VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert set(token_ids(service.shared_masks.masks[0, 0], VOCABULARY.size)) == set(
+            ids("3", "<eos>")
+        )
 
     def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
         service = standing(miniatures.Enumerator, SCHEMA)
@@ -193,7 +197,9 @@ class TestWalking:
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')
         tokens = {"tokens": np.array(ids("1", "2"), dtype=np.int32)}
         assert ask(service, "walk", tokens, **{"from": 0, "bank": 0}).head == {}
-        assert set(token_ids(service.shared_masks.masks[0, 1], VOCABULARY.size)) == set(ids("3", "<eos>"))
+        assert set(token_ids(service.shared_masks.masks[0, 1], VOCABULARY.size)) == set(
+            ids("3", "<eos>")
+        )
 
     def test_what_is_asked_about_a_position_behind_the_walk(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')

@@ -122,7 +122,7 @@ class Tries:
             rank = np.zeros_like(scene.tries)
             list_of = np.zeros(scene.tries.shape[1], dtype=np.int32)
             for found in scene.prove(columns, list_of, [[scene.number(text, "pool")]], rank):
-                scene.weigh(found)
+                scene.screen(found)
         scene.conclude({})
 
 

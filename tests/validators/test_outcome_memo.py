@@ -63,13 +63,13 @@ def many(service: ValidatorService, prefix: str, middles: Sequence[str], suffix:
         **wire.Ragged.of_bytes([suffix.encode()]).arrays("suffixes"),
         "which": wire.Ragged.of_ints([[0] * len(middles)]).values,
     }
-    return rulings(service.weigh_many(wire.Message({}, arrays)))
+    return rulings(service.screen_many(wire.Message({}, arrays)))
 
 
 def whole(service: ValidatorService, prefix: str, middles: Sequence[str], suffix: str) -> list[Any]:
     texts = [(prefix + one + suffix).encode() for one in middles]
     arrays = wire.Ragged.of_bytes(texts).arrays("texts")
-    return rulings(service.weigh_faults(wire.Message({}, arrays)))
+    return rulings(service.screen_faults(wire.Message({}, arrays)))
 
 
 def rulings(answer: wire.Message) -> list[Any]:

@@ -140,7 +140,7 @@ def cut_texts(draw: Any) -> tuple[bytes, list[bytes], list[bytes], list[int]]:
     return text[:start], middles, suffixes, which
 
 
-def weighed(service: ValidatorService, texts: Any, what: str = "weigh_many") -> list[Any]:
+def screened(service: ValidatorService, texts: Any, what: str = "screen_many") -> list[Any]:
     prefix, middles, suffixes, which = texts
     arrays = {
         "prefix": wire.Ragged.of_bytes([prefix]).values,
@@ -151,7 +151,7 @@ def weighed(service: ValidatorService, texts: Any, what: str = "weigh_many") -> 
     return rulings(service.handle(wire.Message({"do": what}, arrays)))
 
 
-def one_by_one(service: ValidatorService, texts: Any, what: str = "weigh_faults") -> list[Any]:
+def one_by_one(service: ValidatorService, texts: Any, what: str = "screen_faults") -> list[Any]:
     prefix, middles, suffixes, which = texts
     whole = [prefix + one + suffixes[at] for one, at in zip(middles, which, strict=True)]
     arrays = wire.Ragged.of_bytes(whole).arrays("texts")
@@ -204,7 +204,10 @@ def test_the_rulings_are_those_of_the_whole_texts(kind, schema, several):
         for texts in several:
             expected = one_by_one(plain, texts), one_by_one(plain, texts, "judge")
             for _ in range(2):  # what was kept is right, too
-                assert (weighed(service, texts), weighed(service, texts, "judge_many")) == expected
+                assert (
+                    screened(service, texts),
+                    screened(service, texts, "judge_many"),
+                ) == expected
     finally:
         prepared_documents.FEW = few
 
@@ -293,7 +296,7 @@ def test_examples(example):
     schema, prefix, middles, suffix, expected = example
     texts = prefix, middles, [suffix], [0] * len(middles)
     service = opened(schema, ValidatorService)
-    found = weighed(service, texts)
+    found = screened(service, texts)
     assert [(verdict, reason) for verdict, reason, *_ in found] == expected
     assert found == one_by_one(service, texts)
 
@@ -302,14 +305,14 @@ def test_errors_are_in_the_order_of_the_members():
     """The first of two is named, and its pointer holds the name that the token is part of."""
     schema = {"properties": {"z": True}, "additionalProperties": {"type": "string"}}
     texts = b'{"b": "", "', [b"x", b"a", b"zz"], [b'": 1, "a0": 2}'], [0] * 3
-    found = weighed(opened(schema, ValidatorService), texts)
+    found = screened(opened(schema, ValidatorService), texts)
     assert [ruling[4] for ruling in found] == ["/x", "/a", "/zz"]
 
 
 def test_names_that_jsonschema_finds_fault_with_are_named_each():
     schema = {"additionalProperties": {"type": "string"}}
     texts = b'{"', [b"x", b"a", b"zz"], [b'": 1}'], [0] * 3
-    found = weighed(opened(schema), texts)
+    found = screened(opened(schema), texts)
     assert [(one[0], one[4]) for one in found] == [
         (CONTESTED, f"/{name}") for name in ("x", "a", "zz")
     ]
@@ -321,14 +324,14 @@ def test_names_that_an_error_does_not_name_are_judged_at_once(monkeypatch):
     service = opened(schema, ValidatorService)
     expected = one_by_one(service, texts, "judge")
     monkeypatch.setattr(service.validators, "judge_value", pytest.fail)
-    assert weighed(service, texts, "judge_many") == expected
+    assert screened(service, texts, "judge_many") == expected
     assert {ruling[0] for ruling in expected} == {INVALID}
 
 
 def test_where_jsonschema_rs_alone_says_invalid_its_error_is_named():
     texts = b'["a', [b"b--c", b"b--d", b"", b"b"], [b'"]'], [0] * 4
     service = opened({"items": {"format": "hostname"}}, ValidatorService)
-    found = weighed(service, texts, "judge_many")
+    found = screened(service, texts, "judge_many")
     assert found == one_by_one(service, texts, "judge")
     differ = (CONTESTED, "validators_differ", "format", "/items/format", "/0", "valid", "invalid")
     assert found[:2] == [differ, differ]
@@ -339,8 +342,8 @@ def test_where_the_limit_for_backtracking_is_reached():
     texts = b'["', [b"x", b"ab", b"ae", b"b"], [b'"]'], [0] * 4
     service = opened({"items": {"pattern": "^(?=x|ab)"}}, ValidatorService)
     service.validators.gave_up = lambda value: value[0].endswith("e")
-    for many, one in ("weigh_many", "weigh_faults"), ("judge_many", "judge"):
-        found = weighed(service, texts, many)
+    for many, one in ("screen_many", "screen_faults"), ("judge_many", "judge"):
+        found = screened(service, texts, many)
         assert found == one_by_one(service, texts, one)
         assert [ruling[1] for ruling in found] == ["", "", "pattern_limit", ""]
 
@@ -350,16 +353,16 @@ def test_no_more_documents_are_kept_than_there_is_room_for(monkeypatch):
     service = opened({}, ValidatorService)
     for number in range(5):
         texts = b'[%d, "' % number, [b"a", b"b", b"c"], [b'"]'], [0] * 3
-        assert {ruling[0] for ruling in weighed(service, texts)} == {VALID}
+        assert {ruling[0] for ruling in screened(service, texts)} == {VALID}
     assert len(service._prepared._documents) == 2
 
 
 def test_another_schema_is_prepared_for_anew():
     texts = b'["', [b"a", b"b", b"c"], [b'"]'], [0] * 3
     service = opened({"items": {"const": "a"}}, ValidatorService)
-    assert [ruling[0] for ruling in weighed(service, texts)] == [VALID, SUSPECT, SUSPECT]
+    assert [ruling[0] for ruling in screened(service, texts)] == [VALID, SUSPECT, SUSPECT]
     service.open(wire.Message({"schema": '{"items": {"const": "b"}}'}))
-    assert [ruling[0] for ruling in weighed(service, texts)] == [SUSPECT, VALID, SUSPECT]
+    assert [ruling[0] for ruling in screened(service, texts)] == [SUSPECT, VALID, SUSPECT]
 
 
 @pytest.mark.parametrize("answer", [ValueError(), type("Panic", (BaseException,), {})(), False])
@@ -367,4 +370,4 @@ def test_where_the_fast_validator_fails_both_are_asked_of_the_whole(answer):
     service = opened({"items": {"const": "a"}}, ValidatorService)
     service.validators._fast = Broken(answer)
     texts = b'["', [b"a", b"b", b"c"], [b'"]'], [0] * 3
-    assert weighed(service, texts) == one_by_one(service, texts)
+    assert screened(service, texts) == one_by_one(service, texts)
