@@ -78,10 +78,11 @@ benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minut
 test: $(VENV)/.test  ## run all tests
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.check  ## run the linter, the formatter's check and the type checker
+check: $(VENV)/.check  ## run the linter, the formatter's check, the type checker, the order of packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 data: $(VENV)/.bench  ## download MaskBench (resumable, checksummed), for --cases maskbench
 	$(BIN)/python -m harness.inputs.download

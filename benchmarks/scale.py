@@ -28,7 +28,7 @@ from benchmarks.scheduler import (
     simulate,
 )
 from harness.execution.sweep.packing import CostModel, pack
-from harness.inputs.cases import open_cases
+from harness.inputs.case_selection import open_cases
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN: Final = "<!-- figures: python -m benchmarks.scale --write -->"

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.inputs.case_maskbench import VARIABLE, fetched_path
-from harness.inputs.cases import Case, Instance, open_cases
+from harness.inputs.case_selection import open_cases
+from harness.inputs.cases import Case, Instance
 from harness.inputs.vocabulary import Vocabulary
 
 _LISTED = Path(__file__).with_name("cases.json")

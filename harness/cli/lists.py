@@ -48,7 +48,7 @@ def engines(as_json: bool) -> None:
 @json_option
 def cases(spec: str, ids: bool, as_json: bool, **choice: Any) -> None:
     """Show what a set of cases holds, and what a selection takes of it."""
-    from harness.inputs.cases import open_cases, select
+    from harness.inputs.case_selection import open_cases, select
 
     source = open_cases(spec)
     selected = select(source, **choice, with_valid=choice["sample"] is not None)

@@ -29,10 +29,11 @@ from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import InputError
 from harness.execution.lanes import LaneSettings, default_ahead, default_lanes, run_lanes
-from harness.inputs.cases import Case, CaseSource, Selected, open_cases, select, styled
+from harness.execution.progress import RunProgress
+from harness.inputs.case_selection import Selected, open_cases, select
+from harness.inputs.cases import Case, CaseSource, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.report.progress import RunProgress
 from harness.runs.directory import SESSIONS, RunDirectory
 from harness.runs.run_places import LocalPlace, Place
 from harness.validators.judge import INVALID, Judge

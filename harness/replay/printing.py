@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import click
 from rich.progress import TimeRemainingColumn
 
+from harness.live import LiveLine
 from harness.replay.repeat import Replayed, replay, vocabulary_of
 from harness.replay.witness_reader import Choice
 from harness.replay.witness_text import described, readable
-from harness.report.live import LiveLine
 from harness.runs.directory import RunDirectory
 
 SHOWN = 50

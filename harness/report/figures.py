@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from harness.errors import UsageError
+from harness.optional import require
 from harness.report.counts import CLASSES, Classify, by_catalogue
 from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
-from harness.report.optional import require
 from harness.report.severity import SEVERITIES
 from harness.report.tally import KINDS
 from harness.report.timing import Distribution, distributions

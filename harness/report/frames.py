@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.errors import UsageError, nearest
+from harness.optional import require
 from harness.report.counts import TABLES, Classify, Stored, by_catalogue
-from harness.report.optional import require
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import ROW, RunReader
 from harness.runs.tables import SCHEMAS

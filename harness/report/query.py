@@ -23,8 +23,8 @@ from typing import Any
 import pyarrow as pa
 
 from harness.errors import UsageError
+from harness.optional import require
 from harness.report.counts import TABLES, Classify, by_catalogue
-from harness.report.optional import require
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, RunReader
 from harness.runs.tables import SCHEMAS

@@ -29,7 +29,7 @@ from harness.runs.tables import SCHEMAS, Rows
 MANIFEST = "run.json"
 SESSIONS = "sessions.jsonl"
 """A line for every time that the run was begun or gone on with."""
-FORMAT = 2
+FORMAT = 3
 PARTS = "parts"
 SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")
@@ -356,8 +356,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         ) from error
     if version != FORMAT:
         raise RunDirectoryError(
-            f"{path} has format {version}, this program reads {FORMAT}",
-            "use the version of maskcourt that wrote it",
+            f"{path} has format {version}, of another version of maskcourt; this one reads {FORMAT}",
+            "read it with the version that wrote it, or begin a new run with another --out",
         )
     return dict(manifest)
 

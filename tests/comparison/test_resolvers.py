@@ -11,7 +11,7 @@ from harness.comparison.case_run import CaseRun, Rules
 from harness.engines.panel import Limits
 from harness.engines.specs import parse_spec
 from harness.execution.lanes import Lane, LaneSettings
-from harness.inputs.cases import open_cases
+from harness.inputs.case_selection import open_cases
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.tables import Rows
 from harness.workers.owned_directories import saved_vocabulary

@@ -8,16 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError, UsageError
-from harness.inputs.cases import (
-    Case,
-    Instance,
-    ListedCases,
-    apportioned,
-    open_cases,
-    sampled,
-    select,
-    styled,
-)
+from harness.inputs.case_selection import apportioned, open_cases, sampled, select
+from harness.inputs.cases import Case, Instance, ListedCases, styled
 
 
 def case(id_, family="f", valid=True):

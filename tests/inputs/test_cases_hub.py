@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import InputError, UsageError
 from harness.inputs.case_hub import DATASET, REVISION
-from harness.inputs.cases import open_cases, select
+from harness.inputs.case_selection import open_cases, select
 
 ROWS = {
     ("Github_easy", "train"): [("Github_easy---o1", '{"type": "object"}')],

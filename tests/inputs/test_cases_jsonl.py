@@ -6,7 +6,8 @@ import json
 import pytest
 
 from harness.errors import InputError
-from harness.inputs.cases import Instance, open_cases, select
+from harness.inputs.case_selection import open_cases, select
+from harness.inputs.cases import Instance
 from harness.jsontext import strict_json
 
 

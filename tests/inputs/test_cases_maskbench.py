@@ -17,7 +17,7 @@ from harness.errors import InputError
 from harness.inputs import case_archives
 from harness.inputs.case_archives import content_sha256
 from harness.inputs.case_maskbench import data_sha256, family_of
-from harness.inputs.cases import open_cases, select
+from harness.inputs.case_selection import open_cases, select
 from harness.inputs.download import MASKBENCH
 
 ROOT = "jsonschemabench-0123abc/maskbench/data/"

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.inputs.cases import Case, Instance, open_cases
+from harness.inputs.case_selection import open_cases
+from harness.inputs.cases import Case, Instance
 from harness.inputs.data_paths import data_path
 from harness.validators.validate import Unjudgeable, Validators
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.sweep.shared_directory import held
-from harness.report.optional import require
+from harness.optional import require
 
 OBJECT_STORE = 128 << 20
 """Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""

@@ -15,6 +15,7 @@ from typing import Any
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import Begin
 from harness.execution.lanes import MAX_DEATHS, CaseDone, failed_rows
+from harness.execution.progress import RunProgress
 from harness.execution.sweep.case_pack import PackedCases, pack_cases
 from harness.execution.sweep.cluster import Cluster, LaneNeeds
 from harness.execution.sweep.lane_actor import (
@@ -29,7 +30,6 @@ from harness.execution.sweep.lane_actor import (
 from harness.execution.sweep.ledger import Ledger
 from harness.execution.sweep.node_work import NodeWork
 from harness.execution.sweep.target import RunTarget
-from harness.report.progress import RunProgress
 from harness.runs.directory import RunDirectory
 
 NEWS_SECONDS = 5.0

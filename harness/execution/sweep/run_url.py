@@ -28,7 +28,7 @@ from typing import Any
 
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, RunDirectoryError, UsageError
-from harness.report.optional import require
+from harness.optional import require
 from harness.runs.directory import (
     MANIFEST,
     PARTS,

@@ -15,6 +15,7 @@ from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
 from harness.execution.bench import Begin, BenchRequest, installed, run_with
 from harness.execution.lanes import LaneSettings
+from harness.execution.progress import RunProgress
 from harness.execution.sweep.cluster import (
     Cluster,
     LaneNeeds,
@@ -25,7 +26,6 @@ from harness.execution.sweep.cluster import (
 from harness.execution.sweep.dispatch import Dispatch
 from harness.execution.sweep.lane_actor import LaneOrder
 from harness.inputs.vocabulary import Vocabulary
-from harness.report.progress import RunProgress
 from harness.runs.directory import RunDirectory
 from harness.runs.run_places import LocalPlace, Place
 

@@ -6,7 +6,7 @@ import time
 from typing import Self
 
 from harness.execution.lanes import CaseDone
-from harness.report.live import LiveLine
+from harness.live import LiveLine
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""

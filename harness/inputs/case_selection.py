@@ -1,0 +1,179 @@
+"""Which cases: a source that is named by a spec, and a choice among its cases.
+
+`open_cases` gives a source, `select` chooses from it. Both are lazy: a sample of a large archive
+costs no more than the sample. Everything is in ascending order of id, by code point.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+
+from harness.errors import UsageError, nearest
+from harness.inputs import case_hub, case_jsonl, case_maskbench
+from harness.inputs.cases import Case, CaseSource
+
+
+@dataclass(frozen=True)
+class Selected:
+    """Some cases of a source: iterating reads them from it, one at a time, ascending by id."""
+
+    source: CaseSource
+    ids: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Case]:
+        return self.source.read(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def families(self) -> Mapping[str, int]:
+        """How many cases of each family were selected, by name."""
+        index = self.source.index
+        return dict(sorted(Counter(index[id_] for id_ in self.ids).items()))
+
+
+def open_cases(spec: str) -> CaseSource:
+    """The cases that `spec` names.
+
+    ==========================  ====================================================
+    ``embedded``                the cases that come with the project
+    ``maskbench``               what ``make data`` fetched, or ``MASKCOURT_MASKBENCH`` names
+    ``maskbench:PATH``          such an archive, or a directory of its files
+    ``jsonschemabench[:SPLIT]`` JSONSchemaBench from the Hugging Face hub: schemas alone
+    ``jsonl:PATH``, ``*.jsonl`` the user's own, a case a line
+    ==========================  ====================================================
+
+    Raises:
+        UsageError: `spec` names nothing.
+        InputError: The data is missing, damaged, or not in its format.
+    """
+    kind, colon, rest = spec.partition(":")
+    match kind:
+        case "embedded" if not colon:
+            return case_jsonl.embedded()
+        case "maskbench":
+            return case_maskbench.open_maskbench(Path(rest) if rest else None)
+        case "jsonschemabench":
+            return case_hub.open_hub(rest or None)
+        case "jsonl" if rest:
+            return case_jsonl.open_jsonl(Path(rest))
+    if spec.endswith(".jsonl"):
+        return case_jsonl.open_jsonl(Path(spec))
+    if Path(spec).exists():
+        raise UsageError(f"cannot tell what {spec!r} holds", f"maskbench:{spec}, or jsonl:{spec}?")
+    known = ("embedded", "maskbench", "jsonschemabench", "jsonl:PATH")
+    raise UsageError(f"no data is called {spec!r}", nearest(spec, known))
+
+
+def select(
+    source: CaseSource,
+    *,
+    families: Collection[str] = (),
+    pattern: str | None = None,
+    limit: int | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    with_valid: bool = False,
+) -> Selected:
+    """The cases of `source` that pass every filter; then a sample of them; then the first ones.
+
+    Args:
+        source: Where they come from.
+        families: Only these families; none means all.
+        pattern: Only ids that match this shell pattern, case-sensitively (`fnmatch`).
+        limit: At most this many, the first by id.
+        sample: At most this many, chosen with `seed`, in proportion to the families.
+        seed: With the ids it decides the sample, whatever their order.
+        with_valid: Only cases with a valid instance. This reads the cases (with `limit` alone:
+            until there are enough), in a stream; the ones selected are read again when the
+            result is iterated.
+
+    Raises:
+        UsageError: A family does not exist, a number is not positive, or nothing is left.
+        InputError: A case had to be read and cannot be used.
+    """
+    for name, number in (("limit", limit), ("sample", sample)):
+        if number is not None and number < 1:
+            raise UsageError(f"{name} must be at least 1, not {number}")
+    ids = _filtered(source.index, families, pattern)
+    if with_valid:
+        able = (case.id for case in source.read(ids) if case.valid)
+        valid_ids = list(islice(able, limit if sample is None else None))
+        if not valid_ids:
+            raise UsageError(f"none of the {len(ids)} selected cases has a valid instance")
+        ids = valid_ids
+    if sample is not None:
+        index = source.index
+        ids = sampled({id_: index[id_] for id_ in ids}, sample, seed)
+    return Selected(source, tuple(ids[:limit]))
+
+
+def _filtered(
+    index: Mapping[str, str], families: Collection[str], pattern: str | None
+) -> list[str]:
+    known = set(index.values())
+    for family in families:
+        if family not in known:
+            raise UsageError(f"no family {family!r} in the data", nearest(family, known))
+    ids = [id_ for id_, family in index.items() if not families or family in families]
+    if pattern is None:
+        return ids
+    matching = [id_ for id_ in ids if fnmatchcase(id_, pattern)]
+    if not matching:
+        hint = f"they look like {ids[0]!r}; * matches any characters"
+        raise UsageError(f"none of {len(ids)} case ids matches {pattern!r}", hint)
+    return matching
+
+
+def sampled(index: Mapping[str, str], size: int, seed: int) -> list[str]:
+    """`size` ids of `index` (id to family), ascending; all of them if there are no more.
+
+    Every family gives the ids whose hash with the seed is least, as many as `apportioned` says.
+    """
+    if size >= len(index):
+        return sorted(index)
+    members: dict[str, list[str]] = {}
+    for id_, family in index.items():
+        members.setdefault(family, []).append(id_)
+    shares = apportioned({family: len(ids) for family, ids in members.items()}, size)
+    chosen: list[str] = []
+    for family, ids in members.items():
+        chosen += sorted(ids, key=lambda id_: _draw(seed, id_))[: shares[family]]
+    return sorted(chosen)
+
+
+def _draw(seed: int, id_: str) -> bytes:
+    return hashlib.sha256(f"{seed}\0{id_}".encode("utf-8", "surrogatepass")).digest()
+
+
+def apportioned(sizes: Mapping[str, int], seats: int) -> dict[str, int]:
+    """How many of `seats` each family gets: in proportion to its size, by largest remainders.
+
+    A family that would get none gets one, at the cost of the others, if there are seats for all
+    families. `sizes` are positive and sum up to `seats` at least; the result sums up to `seats`.
+    """
+    single: set[str] = set()
+    while True:
+        others = {family: size for family, size in sizes.items() if family not in single}
+        shares = _largest_remainders(others, seats - len(single))
+        missed = {family for family, share in shares.items() if not share}
+        if not missed or seats < len(sizes):
+            return shares | dict.fromkeys(single, 1)
+        single |= missed
+
+
+def _largest_remainders(sizes: Mapping[str, int], seats: int) -> dict[str, int]:
+    total = sum(sizes.values())
+    parts = {family: divmod(size * seats, total) for family, size in sizes.items()}
+    shares = {family: whole for family, (whole, _) in parts.items()}
+    by_remainder: Sequence[str] = sorted(parts, key=lambda family: (-parts[family][1], family))
+    for family in by_remainder[: seats - sum(shares.values())]:
+        shares[family] += 1
+    return shares
