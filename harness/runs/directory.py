@@ -356,7 +356,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         ) from error
     if version != FORMAT:
         raise RunDirectoryError(
-            f"{path} has format {version}, of another version of maskcourt; this one reads {FORMAT}",
+            f"{path} has format {version}, of another maskcourt; this one reads {FORMAT}",
             "read it with the version that wrote it, or begin a new run with another --out",
         )
     return dict(manifest)
