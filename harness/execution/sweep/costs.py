@@ -16,8 +16,8 @@ from typing import Final
 SECONDS: Final = 3.79
 """Of a case with `SCHEMA_BYTES` and `TEXT_BYTES`, of a family of factor 1.
 
-This and the other figures of the prior are what ``python -m benchmarks.scale --prior`` fits to the
-300 measured cases of `benchmarks/scale.json`: three engines, one walk, 200 tokens per dispute.
+This and the other figures of the prior were fitted to a run of 300 cases of MaskBench by
+``python -m benchmarks.scale RUN --prior``: three engines, one walk, 200 tokens per dispute.
 """
 
 SCHEMA_BYTES: Final = 1024
