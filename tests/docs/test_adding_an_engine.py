@@ -1,0 +1,85 @@
+"""The adapter of docs/adding-an-engine.md, taken from the page and used as the page says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+
+import pytest
+
+from harness.inputs.vocabulary import byte_vocabulary
+from tests.command import ROOT, maskcourt
+
+PAGE = (ROOT / "docs" / "adding-an-engine.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A directory with the files of the page, each a block behind a line with its name."""
+    directory = tmp_path_factory.mktemp("page")
+    for name, text in re.findall(
+        r"^`(tiny\.\w+)`:\n\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+    ):
+        (directory / name).write_text(text, "utf-8")
+    (name, test), *_ = re.findall(
+        r"^`(test_tiny\.py)`.*?\n```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+    )
+    (directory / name).write_text(test, "utf-8")
+    return directory
+
+
+def test_the_adapter_keeps_the_contract(page, monkeypatch):
+    monkeypatch.syspath_prepend(str(page))
+    import test_tiny
+
+    assert test_tiny.__file__ == str(page / "test_tiny.py")
+    checks = [one for name, one in vars(test_tiny).items() if name.startswith("test_")]
+    assert checks
+    for check in checks:
+        check()
+    for module in ("tiny", "test_tiny"):
+        monkeypatch.delitem(sys.modules, module)
+
+
+@pytest.mark.engines
+def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
+    (command,) = re.findall(r"^    maskcourt (bench .*)$", PAGE, re.MULTILINE)
+    byte_vocabulary([b"12", b", ", b"[1"], [b"<pad>"]).save(page / "bytes")
+    done = maskcourt(
+        *shlex.split(command), "--vocabulary", "bytes", "--lanes", 1, "--ahead", 0, cwd=page
+    )
+    assert done.returncode == 0, done.stderr
+    by_case = maskcourt("tally", "runs/tiny", "--by", "case", "--json", cwd=page)
+    engine, accepted = "tiny:TinyEngine", "false_acceptance"
+    rows = [
+        (one["case"], one["kind"], one["evidence"])
+        for one in json.loads(by_case.stdout)["rows"]
+        if one["engine"] == engine and one["class"] == "bug"
+    ]
+    assert ("two", accepted, "walk") in rows
+    assert ("two", accepted, "instance") in rows
+    assert {case for case, kind, _ in rows if kind == accepted} == {"two"}
+    shown = maskcourt("replay", "runs/tiny", "0", "--show", cwd=page)
+    assert shown.returncode == 0, shown.stderr
+
+
+def test_an_installed_package_registers_it(page):
+    (project,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    declared = tomllib.loads(project)["project"]
+    installed = page / f"{declared['name'].replace('-', '_')}-{declared['version']}.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(f"Name: {declared['name']}\nVersion: 1.0\n", "utf-8")
+    lines = [
+        line
+        for group, points in declared["entry-points"].items()
+        for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
+    ]
+    (installed / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    done = maskcourt("engines", "--json", env={**os.environ, "PYTHONPATH": str(page)})
+    listed = json.loads(done.stdout)["engines"]
+    assert listed["tiny"]["adapter"] == "tiny:TinyEngine"
+    assert list(listed["tiny"]["options"]) == ["compact"]
