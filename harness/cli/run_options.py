@@ -82,7 +82,7 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
 
     return BenchRequest(
         engines=options["engines"],
-        cases=options["cases"],
+        cases=options["cases"] or ("embedded" if _chooses(options) else "quick"),
         out=options["out"],
         families=options["families"],
         pattern=options["pattern"],
@@ -103,6 +103,11 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
             options["memory"],
         ),
     )
+
+
+def _chooses(options: dict[str, Any]) -> bool:
+    """Whether only some of the cases are wanted: who asks for one means one of all."""
+    return any(options[name] for name in ("families", "pattern", "limit", "sample"))
 
 
 def is_url(out: object) -> bool:
@@ -140,10 +145,10 @@ def _what() -> list[Callable[..., Any]]:
         click.option(
             "--cases",
             "-c",
-            default="embedded",
-            show_default=True,
             metavar="SPEC",
-            help="embedded, maskbench[:PATH], jsonschemabench[:SPLIT] or FILE.jsonl.",
+            help="quick (81 of the embedded cases), embedded (all 324), maskbench[:PATH],"
+            " jsonschemabench[:SPLIT] or FILE.jsonl."
+            "  [default: quick; embedded where other options choose from them]",
         ),
         click.option(
             "--out",

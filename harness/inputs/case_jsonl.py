@@ -9,6 +9,8 @@ that is to stay as it is spelt. Blank lines are skipped.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -20,6 +22,9 @@ from harness.inputs.cases import Case, CaseSource, Instance, ListedCases
 from harness.inputs.data_paths import data_path
 from harness.jsontext import strict_json
 
+QUICK: Final = "quick.json"
+"""Lists the first selection, by a rule that ``datasets/README.md`` states."""
+
 _KEYS: Final = ("id", "schema", "valid", "invalid", "family", "about")
 
 
@@ -29,12 +34,33 @@ def embedded() -> CaseSource:
     Raises:
         InputError: There are none, or one is not in the format.
     """
+    cases, texts = _embedded()
+    return ListedCases("embedded", cases, content_sha256(texts), own=True)
+
+
+def quick() -> CaseSource:
+    """The first selection of the embedded cases: those of ``embedded/quick.json``, in its order.
+
+    Raises:
+        InputError: It names a case that does not exist, or is not in the format.
+    """
+    text = _content(data_path("embedded") / QUICK)
+    cases, texts = _embedded()
+    known = {case.id: case for case in cases}
+    try:
+        chosen = [known[id_] for id_ in json.loads(text)["cases"]]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"embedded/{QUICK} lists no embedded cases: {error}") from None
+    digest = content_sha256({**texts, QUICK: text})
+    return ListedCases("quick", chosen, digest, own=True, as_listed=True)
+
+
+def _embedded() -> tuple[list[Case], dict[str, bytes]]:
+    """The embedded cases, and the files that they come from."""
     directory = data_path("embedded")
     texts = {path.name: _content(path) for path in sorted(directory.glob("*.jsonl"))}
-    cases = [
-        case for name, text in texts.items() for case in _read(text, f"embedded/{name}", Path(name))
-    ]
-    return ListedCases("embedded", cases, content_sha256(texts), own=True)
+    read = (_read(text, f"embedded/{name}", Path(name)) for name, text in texts.items())
+    return list(itertools.chain.from_iterable(read)), texts
 
 
 def open_jsonl(path: Path) -> CaseSource:

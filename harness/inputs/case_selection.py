@@ -1,7 +1,8 @@
 """Which cases: a source that is named by a spec, and a choice among its cases.
 
 `open_cases` gives a source, `select` chooses from it. Both are lazy: a sample of a large archive
-costs no more than the sample. Everything is in ascending order of id, by code point.
+costs no more than the sample. Everything is in ascending order of id, by code point, but for the
+first selection of the embedded cases, which has an order of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from harness.inputs.cases import Case, CaseSource
 
 @dataclass(frozen=True)
 class Selected:
-    """Some cases of a source: iterating reads them from it, one at a time, ascending by id."""
+    """Some cases of a source: iterating reads them from it, one at a time, in its order."""
 
     source: CaseSource
     ids: tuple[str, ...]
@@ -44,6 +45,7 @@ def open_cases(spec: str) -> CaseSource:
 
     ==========================  ====================================================
     ``embedded``                the cases that come with the project
+    ``quick``                   a first selection of them, in an order of its own
     ``maskbench``               what ``make data`` fetched, or ``MASKCOURT_MASKBENCH`` names
     ``maskbench:PATH``          such an archive, or a directory of its files
     ``jsonschemabench[:SPLIT]`` JSONSchemaBench from the Hugging Face hub: schemas alone
@@ -58,6 +60,8 @@ def open_cases(spec: str) -> CaseSource:
     match kind:
         case "embedded" if not colon:
             return case_jsonl.embedded()
+        case "quick" if not colon:
+            return case_jsonl.quick()
         case "maskbench":
             return case_maskbench.open_maskbench(Path(rest) if rest else None)
         case "jsonschemabench":
@@ -68,7 +72,7 @@ def open_cases(spec: str) -> CaseSource:
         return case_jsonl.open_jsonl(Path(spec))
     if Path(spec).exists():
         raise UsageError(f"cannot tell what {spec!r} holds", f"maskbench:{spec}, or jsonl:{spec}?")
-    known = ("embedded", "maskbench", "jsonschemabench", "jsonl:PATH")
+    known = ("quick", "embedded", "maskbench", "jsonschemabench", "jsonl:PATH")
     raise UsageError(f"no data is called {spec!r}", nearest(spec, known))
 
 

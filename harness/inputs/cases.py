@@ -80,7 +80,7 @@ class Case:
 
 
 class CaseSource(ABC):
-    """Cases that can be read again and again, in ascending order of id.
+    """Cases that can be read again and again, always in the order of `index`.
 
     Attributes:
         name: What the data is called in reports.
@@ -100,11 +100,11 @@ class CaseSource(ABC):
     @property
     @abstractmethod
     def index(self) -> Mapping[str, str]:
-        """The family of every case by id, ids ascending; known without reading the cases."""
+        """The family of every case by id, in order; known without reading the cases."""
 
     @abstractmethod
     def read(self, ids: Collection[str]) -> Iterator[Case]:
-        """The cases with these ids, one at a time, ascending.
+        """The cases with these ids, one at a time, in order.
 
         Raises:
             InputError: A case cannot be used; the message says where it stands.
@@ -118,13 +118,15 @@ class CaseSource(ABC):
 
 
 class ListedCases(CaseSource):
-    """Cases that are all in memory.
+    """Cases that are all in memory; in ascending order of id, or as they come if `as_listed`.
 
     Raises:
         InputError: There is none, or two have the same id.
     """
 
-    def __init__(self, name: str, cases: Collection[Case], sha256: str, own: bool) -> None:
+    def __init__(
+        self, name: str, cases: Collection[Case], sha256: str, own: bool, *, as_listed: bool = False
+    ) -> None:
         if not cases:
             raise InputError(f"{name} holds no case")
         self.name = name
@@ -132,7 +134,7 @@ class ListedCases(CaseSource):
         self._sha256 = sha256
         self._cases: dict[str, Case] = {}
         self._index: dict[str, str] = {}
-        for case in sorted(cases, key=lambda case: case.id):
+        for case in cases if as_listed else sorted(cases, key=lambda case: case.id):
             twin = self._cases.setdefault(case.id, case)
             if twin is not case:
                 raise InputError(f"two cases have the id {case.id!r}: {twin.source}, {case.source}")
@@ -145,9 +147,10 @@ class ListedCases(CaseSource):
 
     @property
     def index(self) -> Mapping[str, str]:
-        """The family of every case by id, ids ascending."""
+        """The family of every case by id, in order."""
         return self._index
 
     def read(self, ids: Collection[str]) -> Iterator[Case]:
-        """The cases with these ids, ascending."""
-        return (self._cases[id_] for id_ in sorted(ids))
+        """The cases with these ids, in order."""
+        wanted = set(ids)
+        return (case for id_, case in self._cases.items() if id_ in wanted)

@@ -189,7 +189,7 @@ class TestHelp:
     def test_of_a_command_says_what_each_option_is_without_it(self, call):
         code, printed, _ = call("bench", "--help")
         assert code == 0
-        for default in ("embedded", str(Rules().cap), "qwen2.5", "shared", "4G"):
+        for default in ("quick", str(Rules().cap), "qwen2.5", "shared", "4G"):
             assert f"[default: {default}" in printed
 
     def test_version(self, call):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.inputs.case_selection import open_cases
+from harness.inputs.case_selection import open_cases, select
 from harness.inputs.cases import Case, Instance
 from harness.inputs.data_paths import data_path
 from harness.validators.validate import Unjudgeable, Validators
@@ -253,3 +254,21 @@ def test_texts_keep_their_own_spelling():
         rb'{"icon": "\ud83d\ude80"}', verbatim=True
     )
     assert by_id["numbers/minus-zero"].valid[0] == Instance(b'{"n": -0}', verbatim=True)
+
+
+def test_the_first_selection_is_drawn_from_each_family_without_a_look_at_verdicts():
+    listed = json.loads((data_path("embedded") / "quick.json").read_text("utf-8"))
+    quick = open_cases("quick")
+    assert [case.id for case in quick] == list(quick.index) == listed["cases"]
+    for family in FAMILIES:
+        able = [case.id for case in CASES if case.family == family]
+        able = [id_ for id_ in able if id_ not in listed["too_slow"]]
+        ranked = sorted(able, key=lambda id_: hashlib.sha256(b"0\0" + id_.encode()).digest())
+        assert {id_ for id_ in listed["cases"] if id_.startswith(f"{family}/")} == set(ranked[:9])
+
+
+def test_cases_of_the_first_selection_keep_their_order_when_some_are_chosen():
+    quick = open_cases("quick")
+    ids = list(quick.index)[:20]
+    chosen = select(quick, limit=20)
+    assert list(chosen.ids) == [case.id for case in chosen] == ids != sorted(ids)
