@@ -131,7 +131,7 @@ def draft_of(schema: object) -> Draft | None:
 def _draft(name: str) -> Draft:
     plain, rust = _CLASSES[name]
     keywords = _REPAIRS | (_REPAIRS_2019 if name == "2019-09" else {})
-    repaired = jsonschema.validators.extend(plain, keywords, format_checker=plain.FORMAT_CHECKER)
+    repaired = jsonschema.validators.extend(plain, keywords)
     repaired.evolve = _evolve
     return Draft(name, repaired, rust)
 

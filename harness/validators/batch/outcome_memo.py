@@ -362,7 +362,7 @@ def _heard(keyword: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def _heard_class(plain: Any) -> Any:
     """The class `plain` of `harness.validators.drafts`, with keywords that are heard."""
     keywords = {name: _heard(name, function) for name, function in plain.VALIDATORS.items()}
-    made = jsonschema.validators.extend(plain, keywords, format_checker=plain.FORMAT_CHECKER)
+    made = jsonschema.validators.extend(plain, keywords)
     made.evolve = _evolve(plain)
     return made
 
