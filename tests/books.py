@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from harness.report.counts import TABLES
 from harness.runs.directory import create_or_resume, open_run
-from harness.runs.tables import Rows
+from harness.runs.tables import VERDICT_TABLES, Rows
 
 ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
 A, B, C = 1, 2, 4
@@ -172,7 +171,7 @@ def classes(by_detail):
     """Classes by the verdicts' `detail`, as (class, departure); bugs for the others."""
 
     def classify(run, evidence):
-        details = run.table(TABLES[evidence], ["detail"])["detail"].to_pylist()
+        details = run.table(VERDICT_TABLES[evidence], ["detail"])["detail"].to_pylist()
         found = [by_detail.get(detail, ("bug", "")) for detail in details]
         return pa.table(
             {

@@ -21,6 +21,7 @@ from harness.comparison.resolvers import Effort, RolloutResolver, SharedResolver
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
+from harness.verdict_kinds import FLAWS
 from tests import miniatures
 from tests.inprocess import case, default_options, records, run_case
 
@@ -91,9 +92,6 @@ BARRED = (
     miniatures.ConsumeLies,
 )
 """Engines that can get stuck: nothing is certain about how their continuations end."""
-
-FLAWS = ("dead_end", "mask_lies", "unfinishable")
-"""Kinds of errors that need no dispute."""
 
 RESOLVERS = {"shared": SharedResolver(Effort()), "rollout": RolloutResolver(Effort())}
 

@@ -45,21 +45,15 @@ import pyarrow as pa
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from harness.attribution.token_category import CATEGORIES
-from harness.classification.verdict_rows import TABLES, WALK, Evidence, Rows
+from harness.classification.verdict_rows import Evidence, Rows
 from harness.classification.written_text import OBJECTS
 from harness.errors import InputError, nearest
 from harness.inputs.data_paths import data_path
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, WALK, WARNED
 
-CLASSES: Final = ("bug", "warned", "departure")
-NO_CLASS: Final = ("unresolved", "contested")
-"""Kinds of verdicts that prove nothing against an engine: their class is empty."""
-KINDS: Final = (
-    *("false_acceptance", "false_rejection", "never_stops", "stops_too_early"),
-    *("dead_end", "mask_lies", "unfinishable"),
-)
-"""Kinds of verdicts that a rule may be about."""
 PLACES: Final = (
     *("start of value", "start of key", "behind key", "behind value", "end"),
     *("inside key", "inside string", "inside literal", "inside escape", "inside number"),
@@ -181,7 +175,7 @@ def classify(
     """
     stored = Evidence(run, evidence, vocabulary)
     kinds, engines = stored.words("kind"), stored.words("engine")
-    proven = ~kinds.equal(*NO_CLASS)
+    proven = ~kinds.equal(*OPEN)
     entry = np.full(stored.size, -1, dtype=np.int32)
     for engine, described in run.manifest["identity"]["engines"].items():
         left = np.flatnonzero(proven & engines.equal(engine))
@@ -246,7 +240,7 @@ class _Reader:
             raise self._wrong(f"has an unknown key {odd[0]!r}", nearest(odd[0], _ENTRY))
         if not _ID.fullmatch(self._text("id")):
             raise self._wrong("has an id that is not of lower-case words joined by hyphens")
-        if self._text("class") not in CLASSES[1:]:
+        if self._text("class") not in (WARNED, DEPARTURE):
             raise self._wrong(f"has the class {self._text('class')!r}", "departure or warned")
         if not _SOURCE.fullmatch(self._text("source")):
             raise self._wrong("names no public source", "give the https URL that declares it")
@@ -292,7 +286,7 @@ class _Reader:
     def _rule(self, rule: Any) -> Mapping[str, Any]:
         if not isinstance(rule, dict) or "kind" not in rule or rule.keys() <= _TOO_LITTLE:
             raise self._wrong("has a rule of too little", "a rule needs kind and more conditions")
-        if self._entry["class"] == "warned" and "warning" not in rule:
+        if self._entry["class"] == WARNED and "warning" not in rule:
             raise self._wrong("is of class warned, but a rule does not name the warning")
         for condition in rule:
             if condition not in _CONDITIONS:
@@ -352,8 +346,8 @@ def _count(value: Any) -> int:
 
 
 _CONDITIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "evidence": _one_of(tuple(TABLES)),
-    "kind": _one_of(KINDS),
+    "evidence": _one_of(tuple(VERDICT_TABLES)),
+    "kind": _one_of(ERRORS),
     "category": _one_of(CATEGORIES),
     "detail": _texts,
     "keyword": _texts,

@@ -25,10 +25,9 @@ from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.columns import Coded, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RunReader
-from harness.runs.tables import SCHEMAS
+from harness.runs.tables import SCHEMAS, VERDICT_TABLES
+from harness.verdict_kinds import INSTANCE, WALK
 
-WALK, INSTANCE = "walk", "instance"
-TABLES: Final = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
 BEFORE: Final = 32
 """How many bytes before the token the condition ``before`` sees."""
 
@@ -57,7 +56,7 @@ class Evidence:
         self._given = vocabulary
         self._reader = RunReader(run)
         names = ["case", *_SPOT[evidence], "token", *_WORDS]
-        self._columns = self._read(TABLES[evidence], [*names, "place"])
+        self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
         self.size = len(self._columns["case"])
         self._cases = self._read("cases", ["case", "schema", "references"])
         self._known: dict[str, Coded] = {}

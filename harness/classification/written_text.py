@@ -17,6 +17,7 @@ from harness.attribution.applicable import Applicable
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.partial import Cursor, feed
 from harness.runs.columns import matching, numbers
+from harness.verdict_kinds import WALK
 
 Ints = npt.NDArray[np.int64]
 
@@ -74,12 +75,12 @@ class Spots:
         first = np.flatnonzero(changed)
         of_row = np.cumsum(changed) - 1
         case, one, two = (column[first].astype(np.int64) for column in columns)
-        names = ("walk", "position") if evidence == "walk" else ("instance",)
+        names = ("walk", "position") if evidence == WALK else ("instance",)
         keys = [table["case"], *(numbers(table[name], -1) for name in names)]
         row = matching([case, one, two][: len(keys)], keys)
         text = (
             _of_references(table, texts, case, one, row)
-            if evidence == "walk"
+            if evidence == WALK
             else _of_instances(table, texts, two, row, lengths)
         )
         return cls(of_row, row, case, keys, len(keys[0]), text)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-KINDS = ("false_acceptances", "false_rejections")
-"""The verdicts on which a command can fail."""
+from harness.verdict_kinds import MAIN_KINDS
 
 fail_on_option = click.option(
     "--fail-on",
     multiple=True,
-    type=click.Choice(KINDS),
+    type=click.Choice(list(MAIN_KINDS)),
     help="Exit with 1 when any engine has such a verdict; repeatable.",
 )
 departures_option = click.option(

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from harness.verdict_kinds import MAIN_KINDS, OPEN, WRONG_BITS
 
 
 class Status(IntEnum):
@@ -177,17 +179,9 @@ class Findings:
         return self.evidence[int(self.said[row, column])]
 
 
-KINDS = (
-    "",
-    "false_acceptance",
-    "false_rejection",
-    "contested",
-    "unresolved",
-    "never_stops",
-    "stops_too_early",
-)
-"""What `Verdicts.kind` refers to. `Flaw.kind` has further ones."""
-_NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY = range(len(KINDS))
+CODES: Final = ("", *dict.fromkeys((*MAIN_KINDS.values(), *OPEN, *WRONG_BITS)))
+"""What `Verdicts.kind` refers to: the kinds that follow from completions. A `Flaw` has others."""
+_NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY = range(len(CODES))
 
 
 @dataclass(frozen=True)
@@ -197,7 +191,7 @@ class Verdicts:
     Attributes:
         row: The engine that a verdict is about, shape ``(v,)``.
         column: The disputed token, shape ``(v,)``.
-        kind: Index into `KINDS`, shape ``(v,)``.
+        kind: Index into `CODES`, shape ``(v,)``.
         accepter: The engine (by row) that allowed the completion, -1 without one, ``(v,)``.
         completion: Index into the findings' completions, -1 without one, ``(v,)``.
     """

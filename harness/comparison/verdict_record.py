@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from harness.attribution.attribute import Attribution, Force
 from harness.comparison.disputes import Dispute, Tokens
-from harness.comparison.findings import KINDS, Evidence, Findings, Flaw, Verdicts, reason_of
+from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.findings import verdicts as proven
 from harness.comparison.instances import Fed, InstanceVerdict, conclude
 from harness.comparison.walk import Position
@@ -22,9 +22,9 @@ from harness.jsontext.lexer import START, advance
 from harness.jsontext.places import place_of
 from harness.runs.tables import Rows, Words
 from harness.validators.judge import VERDICTS
+from harness.verdict_kinds import OPEN, REJECTIONS
 
-_OPEN = ("contested", "unresolved")
-_FORCED = ("false_rejection", "never_stops")
+_FORCED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
 
 
@@ -32,7 +32,7 @@ _FORCED = ("false_rejection", "never_stops")
 class _Lines:
     """The verdicts at a position; engines are rows, completions the findings' own; shapes ``(v,)``.
 
-    `kind` refers to `KINDS`, `reason` to `reasons`, `said` to the findings' evidence; `located` is
+    `kind` refers to `CODES`, `reason` to `reasons`, `said` to the findings' evidence; `located` is
     -1 where there is nothing to say.
     """
 
@@ -126,9 +126,9 @@ class VerdictNotes:
         row, column = found.row, found.column
         reasons, reason = _reasons(findings, found)
         located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)
-        located[found.kind != KINDS.index("false_acceptance")] = -1
+        located[found.kind != CODES.index("false_acceptance")] = -1
         flaws = list(_distinct(findings.flaws))
-        kinds = [*KINDS, *dict.fromkeys(one.kind for one in flaws if one.kind not in KINDS)]
+        kinds = [*CODES, *dict.fromkeys(one.kind for one in flaws if one.kind not in CODES)]
         words = [*reasons, *dict.fromkeys(one.reason for one in flaws if one.reason not in reasons)]
         tokens = np.array([one.token for one in flaws], dtype=np.int32)
         at = np.searchsorted(findings.tokens, tokens)
@@ -265,7 +265,7 @@ def _reasons(findings: Findings, found: Verdicts) -> tuple[list[str], npt.NDArra
     """Why verdicts are contested or unresolved: the words, and which of them each verdict has."""
     words = {"": 0}
     which = np.zeros(len(found.row), dtype=np.int32)
-    for at in np.flatnonzero(np.isin(found.kind, [KINDS.index(kind) for kind in _OPEN])).tolist():
+    for at in np.flatnonzero(np.isin(found.kind, [CODES.index(kind) for kind in OPEN])).tolist():
         reason = reason_of(findings, int(found.row[at]), int(found.column[at]))
         which[at] = words.setdefault(reason, len(words))
     return list(words), which

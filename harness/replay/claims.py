@@ -14,6 +14,7 @@ from harness.engines.text_probe import Probed
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import NO_END, Witness
 from harness.validators import judge as rulings
+from harness.verdict_kinds import REJECTIONS
 
 Lead = tuple[str, tuple[int, ...]]
 """An engine and the tokens that it is to be led along from the start."""
@@ -40,7 +41,7 @@ class Heard:
 def leads(one: Witness) -> list[Lead]:
     """Which engine must be led along which tokens to repeat a verdict."""
     along: list[Lead] = [(one.accepter or one.engine, one.way)]
-    if one.kind in ("false_rejection", "never_stops"):
+    if one.kind in REJECTIONS:
         along = along if one.accepter else []
         along.append((one.engine, (*one.before, one.token)))
     return along
@@ -56,7 +57,7 @@ def difference(one: Witness, heard: Heard, vocabulary: Vocabulary) -> str:
     for lead in leads(one):
         if isinstance(word := heard.probed[lead], str):
             return f"{lead[0]} {word}"
-    if one.kind in ("false_rejection", "never_stops"):
+    if one.kind in REJECTIONS:
         wrong = _not_rejected(one, heard)
     elif one.reason == NO_END:
         wrong = _not_closed(one, heard)

@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.validators import judge as rulings
-
-WALK, INSTANCE = "walk", "instance"
-"""What a verdict's evidence may be."""
+from harness.verdict_kinds import INSTANCE
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Witness:
     """All that is needed to repeat one verdict.
 
     Attributes:
-        evidence: `WALK` or `INSTANCE`.
+        evidence: ``walk`` or ``instance``.
         number: The verdict's row in the table of its evidence.
         case: The case's id.
         place: The number of the walk, or of the instance.

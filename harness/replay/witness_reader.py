@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 from harness.completion.rollout import keyed_index
 from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import CLAIMS, INSTANCE, WALK, Witness
+from harness.replay.witness import CLAIMS, Witness
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, Cursor, OfCase, RunReader, by_case
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import INSTANCE, WALK
 
 Rows = npt.NDArray[np.int64]
-
-TABLES: Mapping[str, str] = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
-"""The table of each sort of evidence."""
 
 _ABOUT = ("case", "engine", "kind", "reason", "token")
 
@@ -73,7 +72,7 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
                 f"verdict {name} of {run.path} has no witness"
                 if number < count
                 else f"{run.path} has no verdict {name}",
-                f"{TABLES[evidence]} has {count} rows, counted from 0",
+                f"{VERDICT_TABLES[evidence]} has {count} rows, counted from 0",
             )
         chosen[evidence] = able
     return Choice(chosen[WALK], chosen[INSTANCE])
@@ -82,7 +81,7 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
 def every(run: RunDirectory) -> Choice:
     """All verdicts that have a witness."""
     reader = RunReader(run)
-    rows = {one: [_NOTHING, *_able(reader, one)] for one in TABLES}
+    rows = {one: [_NOTHING, *_able(reader, one)] for one in VERDICT_TABLES}
     return Choice(np.concatenate(rows[WALK]), np.concatenate(rows[INSTANCE]))
 
 
@@ -93,7 +92,7 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
     """
     reader = RunReader(run)
     rows, ranks, sorts = [_NOTHING], [_NOTHING.astype(np.uint64)], [_NOTHING]
-    for at, evidence in enumerate(TABLES):
+    for at, evidence in enumerate(VERDICT_TABLES):
         key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
         for able in _able(reader, evidence):
             rank = _mixed(able.astype(np.uint64) + key)
@@ -103,7 +102,7 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
             sorts.append(np.full(len(rows[-1]), at))
     row, sort = np.concatenate(rows), np.concatenate(sorts)
     first = np.lexsort((row, sort, np.concatenate(ranks)))[:size]
-    return Choice(*(np.sort(row[first][sort[first] == at]) for at in range(len(TABLES))))
+    return Choice(*(np.sort(row[first][sort[first] == at]) for at in range(len(VERDICT_TABLES))))
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -116,7 +115,7 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 def _able(reader: RunReader, evidence: str, wanted: Rows | None = None) -> Iterator[Rows]:
     """The rows that have a witness, in batches."""
     columns = ["kind", "completion" if evidence == WALK else "token"]
-    for batch in reader.batches(TABLES[evidence], columns, wanted):
+    for batch in reader.batches(VERDICT_TABLES[evidence], columns, wanted):
         kinds = batch.column("kind")
         names = kinds.dictionary.to_pylist()
         claims = [CLAIMS.get(kind) for kind in names]
@@ -135,7 +134,7 @@ def _able_among(reader: RunReader, evidence: str, wanted: Rows) -> tuple[Rows, i
     """Those of `wanted` that have a witness, and how many rows there are."""
     if not len(wanted):
         return _NOTHING, 0
-    count = sum(batch.num_rows for batch in reader.batches(TABLES[evidence], ["kind"]))
+    count = sum(batch.num_rows for batch in reader.batches(VERDICT_TABLES[evidence], ["kind"]))
     return np.concatenate([_NOTHING, *_able(reader, evidence, wanted)]), count
 
 
@@ -182,7 +181,9 @@ class _Walks:
         self._reader = reader
         self._vocabulary = vocabulary
         self.verdicts = reader.batches(
-            TABLES[WALK], [*_ABOUT, "walk", "position", "accepter", "completion"], choice.walk
+            VERDICT_TABLES[WALK],
+            [*_ABOUT, "walk", "position", "accepter", "completion"],
+            choice.walk,
         )
         self._positions = Cursor(reader, "positions", ["walk", "position", "token"])
         self._completions = Cursor(reader, "completions", ["completion", "tokens"])
@@ -243,7 +244,7 @@ class _Instances:
         self._reader = reader
         self._vocabulary = vocabulary
         self.verdicts = reader.batches(
-            TABLES[INSTANCE], [*_ABOUT, "instance", "consumed"], choice.instance
+            VERDICT_TABLES[INSTANCE], [*_ABOUT, "instance", "consumed"], choice.instance
         )
         self._instances = Cursor(reader, "instances", ["instance", "text", "tokens"])
 

@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import WALK, Witness
-from harness.replay.witness_reader import TABLES, Choice, spelled, witnesses
+from harness.replay.witness import Witness
+from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import Cursor, RunReader
+from harness.runs.tables import VERDICT_TABLES
 from harness.validators.opinions import opinions
+from harness.verdict_kinds import REJECTIONS, WALK
 
 _WHY = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
-
-_REJECTIONS = ("false_rejection", "never_stops")
 
 
 def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
     reader, identity = RunReader(run), run.manifest["identity"]
-    (batch,) = reader.batches(TABLES[one.evidence], _columns(one), choice.of(one.evidence))
+    (batch,) = reader.batches(VERDICT_TABLES[one.evidence], _columns(one), choice.of(one.evidence))
     (row,) = batch.to_pylist()
     allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
     asked = one.claim.ruling is not None
@@ -118,7 +118,7 @@ def _sides(
                 return allowed, forbidden
     if one.kind == "mask_lies":  # its mask and its consumption do not say the same
         return [], []
-    return ([], [one.engine]) if one.kind in _REJECTIONS else ([one.engine], [])
+    return ([], [one.engine]) if one.kind in REJECTIONS else ([one.engine], [])
 
 
 def _place(reader: RunReader, one: Witness) -> str:

@@ -12,16 +12,11 @@ from typing import Any
 import numpy as np
 
 from harness.jsontext import strict_json
-from harness.report.counts import (
-    ERRORS,
-    TABLES,
-    Classify,
-    Counts,
-    Stored,
-    by_catalogue,
-)
+from harness.report.counts import Classify, Counts, Stored, by_catalogue
 from harness.runs.columns import Coded, grouped, words
 from harness.runs.directory import RunDirectory
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import ERRORS, FALSE_ACCEPTANCE
 
 CAUSE = "cause"
 _FOLDED = ("keyword", "category", "departure", "place", "severity")
@@ -54,7 +49,7 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
     stored = Stored(run, classify)
     if by == CAUSE:
         return _by_cause(stored)
-    rows = [row for evidence in TABLES for row in _rows(stored, by, evidence)]
+    rows = [row for evidence in VERDICT_TABLES for row in _rows(stored, by, evidence)]
     return {"by": by, "rows": sorted(rows, key=lambda row: _order(row, by))}
 
 
@@ -79,7 +74,7 @@ def _rows(stored: Stored, by: str, evidence: str) -> list[dict[str, Any]]:
         key = tuple(row[name] for name in columns)
         units = {name: row[name] for name in ("tokens", "positions", "cases")}
         one = {**dict(zip(columns, key, strict=True)), "evidence": evidence, **units}
-        if row["kind"] == "false_acceptance":
+        if row["kind"] == FALSE_ACCEPTANCE.name:
             one["located"] = located.get(key, 0)
         found.append(one)
     return found
@@ -115,7 +110,7 @@ def _draft(schema: str) -> str:
 def _by_cause(stored: Stored) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     contested = decided = 0
-    for evidence in TABLES:
+    for evidence in VERDICT_TABLES:
         counts = stored.fold(evidence, ("kind", *_CAUSE))
         mine = counts.where(kind="contested")
         contested += int(mine.tokens.sum())

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.report.severity import REFUSALS, SEVERITIES, severities
+from harness.report.severity import SEVERITIES, severities
 from harness.runs.columns import (
     Coded,
     Ints,
@@ -31,18 +31,8 @@ from harness.runs.columns import (
     words,
 )
 from harness.runs.directory import RunDirectory
-
-WALK, INSTANCE = "walk", "instance"
-TABLES = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
-CLASSES = ("bug", "warned", "departure")
-WRONG_BITS = ("false_acceptance", "false_rejection", "never_stops", "stops_too_early")
-"""The kinds that say of one bit of a mask that it is wrong; a bit has one of them at most."""
-FLAWS = ("dead_end", "mask_lies", "unfinishable")
-"""The other kinds of error, which show behind a token or without one."""
-LEGAL = ("unfinishable",)
-"""Those that no specification forbids: RFC 8259 lets white space and digits go on for ever."""
-ERRORS = (*WRONG_BITS, *FLAWS)
-"""Every kind of verdict that is about an error of an engine."""
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import INSTANCE, REJECTIONS, WALK
 
 Classify = Callable[[RunDirectory, str], pa.Table]
 """Gives the class of each verdict of one kind of evidence: columns `class` and `departure`."""
@@ -257,7 +247,7 @@ class _Fold:
         self.stored = stored
         self.evidence = evidence
         self.names = names
-        self.table = stored.run.table(TABLES[evidence], self._needed())
+        self.table = stored.run.table(VERDICT_TABLES[evidence], self._needed())
         self.case = stored.case_of(self.table["case"])
 
     def _needed(self) -> list[str]:
@@ -320,7 +310,7 @@ class _Fold:
 
     def _severity(self, spot: Ints) -> npt.NDArray[np.int8]:
         token = numbers(self.table["token"], -1)
-        refused = words(self.table["kind"]).equal(*REFUSALS)
+        refused = words(self.table["kind"]).equal(*REJECTIONS)
         ends = words(self.table["category"]).equal("end")
         if self.evidence == WALK:
             canonical = np.append(self.stored.positions.canonical, -1)

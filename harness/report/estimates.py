@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from harness.report.counts import Counts, Stored
 from harness.runs.columns import Ints, matching, numbers
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
 _Z95 = 1.959963984540054
 
@@ -76,8 +77,8 @@ class Disputes:
         names = ["accepters", "rejecters", "tokens", "drawn", "census", "dispute"]
         table = stored.run.table("disputes", [*names, "case", "walk", "position"])
         self._sides = {
-            "false_acceptance": numbers(table["accepters"]),
-            "false_rejection": numbers(table["rejecters"]),
+            FALSE_ACCEPTANCE.name: numbers(table["accepters"]),
+            FALSE_REJECTION.name: numbers(table["rejecters"]),
         }
         self._of = Drawn(*(numbers(table[name]) for name in ("tokens", "drawn", "census")))
         self._table = table

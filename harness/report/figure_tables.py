@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from harness.report.breakdown import breakdown
-from harness.report.counts import CLASSES, ERRORS, Classify, by_catalogue
+from harness.report.counts import Classify, by_catalogue
 from harness.report.severity import SEVERITIES
-from harness.report.tally import KINDS, summary
+from harness.report.tally import summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RunReader
+from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, KINDS, MAIN_KINDS, WALK
 from harness.workers.outcomes import COMPILE_WORDS
 
 Row = Mapping[str, Any]
 
 _RATIO = ("value", "low", "high", "interval")
-_MAIN = tuple(KINDS.values())
 
 
 @dataclass(frozen=True)
@@ -101,24 +101,21 @@ def _compile(engines: Mapping[str, Any]) -> FigureTable:
 def _errors(engines: Mapping[str, Any]) -> FigureTable:
     """Of walks in tokens, of instances in instances."""
     rows: list[Row] = []
+    main = MAIN_KINDS.values()
     for name, one in engines.items():
         for kind in ERRORS:
-            counts = one[_plural(kind)] if kind in _MAIN else one["other_kinds"][kind]
-            if kind in _MAIN or counts["tokens"]:
+            counts = one[KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
+            if kind in main or counts["tokens"]:
                 located = counts.get("located")
                 cells = {**one["by_class"][kind], "cases": counts["cases"], "located": located}
-                rows.append({"engine": name, "evidence": "walk", "kind": kind, **cells})
+                rows.append({"engine": name, "evidence": WALK, "kind": kind, **cells})
         found = one["instances"]
-        named = {kind: found[key] for key, kind in KINDS.items()}
+        named = {kind: found[key] for key, kind in MAIN_KINDS.items()}
         for kind, counts in {**named, **found["other_kinds"]}.items():
-            row = {"engine": name, "evidence": "instance", "kind": kind, "located": None}
+            row = {"engine": name, "evidence": INSTANCE, "kind": kind, "located": None}
             rows.append({**row, **counts})
     columns = ("engine", "evidence", "kind", *CLASSES, "located", "cases")
     return _table("Proven errors: tokens of walks, and instances", columns, rows)
-
-
-def _plural(kind: str) -> str:
-    return f"{kind}s"
 
 
 def _how_bad(engines: Mapping[str, Any]) -> FigureTable:
@@ -144,7 +141,7 @@ def _severity(engines: Mapping[str, Any]) -> FigureTable:
     rows = [
         {"engine": name, "kind": kind, **one["severity"][kind]}
         for name, one in engines.items()
-        for kind in _MAIN
+        for kind in MAIN_KINDS.values()
     ]
     return _table("Bugs of walks by severity, in tokens", ("engine", "kind", *SEVERITIES), rows)
 

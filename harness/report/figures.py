@@ -18,12 +18,21 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.optional import require
-from harness.report.counts import CLASSES, Classify, by_catalogue
+from harness.report.counts import Classify, by_catalogue
 from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
 from harness.report.severity import SEVERITIES
-from harness.report.tally import KINDS
 from harness.report.timing import Distribution, distributions
 from harness.runs.directory import RunDirectory, writing
+from harness.verdict_kinds import (
+    BUG,
+    CLASSES,
+    DEPARTURE,
+    FALSE_ACCEPTANCE,
+    FALSE_REJECTION,
+    MAIN_KINDS,
+    WALK,
+    WARNED,
+)
 
 Times = Mapping[str, Mapping[str, Distribution]]
 
@@ -43,7 +52,7 @@ _KEYWORDS = 18
 _BLACK, _ORANGE, _SKY, _GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 _BLUE, _VERMILLION, _PURPLE, _GREY = "#0072B2", "#D55E00", "#CC79A7", "#B8B8B8"
 
-_OF_CLASS = {"bug": _VERMILLION, "warned": _ORANGE, "departure": _GREY}
+_OF_CLASS = {BUG: _VERMILLION, WARNED: _ORANGE, DEPARTURE: _GREY}
 _OF_OUTCOME = {
     "compiled": _GREY,
     "refused": _SKY,
@@ -212,8 +221,8 @@ def _stack(
 def _errors(found: Digest) -> Any:
     engines = found.engines
     figure, panels = _figure(0.5 + 0.75 * max(2, len(engines)), 2, sharey=True)
-    for axes, (key, kind) in zip(panels, KINDS.items(), strict=True):
-        rows = {row["engine"]: row for row in _rows_of(found, "errors", evidence="walk", kind=kind)}
+    for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
+        rows = {row["engine"]: row for row in _rows_of(found, "errors", evidence=WALK, kind=kind)}
         axes.set_xscale("log")
         for number, word in enumerate(CLASSES):
             at = np.arange(len(engines)) + (number - 1) * 0.27
@@ -246,8 +255,8 @@ _MEASURES = {
 }
 _OF_KIND = {
     "any": ("any", _BLACK, "o"),
-    "false_acceptance": ("false acceptances", _VERMILLION, "s"),
-    "false_rejection": ("false rejections", _BLUE, "D"),
+    FALSE_ACCEPTANCE.name: ("false acceptances", _VERMILLION, "s"),
+    FALSE_REJECTION.name: ("false rejections", _BLUE, "D"),
 }
 
 
@@ -285,7 +294,7 @@ def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any,
         ``(keywords, engines)``. An error that is about no keyword is ``(none)``.
     """
     cases: dict[str, dict[str, int]] = {}
-    for row in _rows_of(found, "by_keyword", **{"kind": kind, "class": "bug"}):
+    for row in _rows_of(found, "by_keyword", **{"kind": kind, "class": BUG}):
         of_engine = cases.setdefault(row["keyword"] or "(none)", {})
         # the two kinds of evidence may be about the same case: no sum
         of_engine[row["engine"]] = max(of_engine.get(row["engine"], 0), row["cases"])
@@ -295,7 +304,7 @@ def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any,
 
 
 def _keywords(found: Digest) -> Any:
-    tables = {kind: keyword_counts(found, kind) for kind in KINDS.values()}
+    tables = {kind: keyword_counts(found, kind) for kind in MAIN_KINDS.values()}
     most = max([1, *(len(order) for order, _ in tables.values())])
     figure, panels = _figure(1.1 + 0.2 * min(most, _KEYWORDS), 2)
     top = max([10, *(int(counts.max()) for _, counts in tables.values() if counts.size)])
@@ -370,7 +379,7 @@ def _agreement(found: Digest) -> Any:
 def _severity(found: Digest) -> Any:
     engines = found.engines
     figure, panels = _figure(1.0 + 0.32 * max(2, len(engines)), 2, sharey=True)
-    for axes, (key, kind) in zip(panels, KINDS.items(), strict=True):
+    for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
         rows = _rows_of(found, "severity", kind=kind)
         left = np.zeros(len(rows))
         totals = np.array([max(1, sum(row[one] for one in SEVERITIES)) for row in rows])

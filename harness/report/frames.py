@@ -28,18 +28,16 @@ import pyarrow.compute as pc
 
 from harness.errors import UsageError, nearest
 from harness.optional import require
-from harness.report.counts import TABLES, Classify, Stored, by_catalogue
+from harness.report.counts import Classify, Stored, by_catalogue
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import ROW, RunReader
-from harness.runs.tables import SCHEMAS
+from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CLASS_COLUMNS = ("class", "departure")
 """The columns of verdicts that are computed."""
-
-_EVIDENCE = {table: evidence for evidence, table in TABLES.items()}
 
 Where = Mapping[str, Any]
 
@@ -168,7 +166,7 @@ class Run:
         names = ("engine", "kind", "class")
         rows = [
             {"evidence": evidence, **row}
-            for evidence in TABLES
+            for evidence in VERDICT_TABLES
             for row in stored.fold(evidence, names).grouped(names)
         ]
         columns = [*names[:1], "evidence", *names[1:], "tokens", "positions", "cases"]
@@ -189,7 +187,7 @@ class Run:
         """
         if table not in SCHEMAS:
             raise UsageError(f"a run has no table {table!r}", nearest(table, SCHEMAS))
-        computed = CLASS_COLUMNS if table in _EVIDENCE else ()
+        computed = CLASS_COLUMNS if table in EVIDENCE_OF else ()
         return (*SCHEMAS[table].names, *computed)
 
     def frame(
@@ -248,7 +246,7 @@ class Run:
             some = pa.Table.from_batches([batch])
             if computed:
                 rows = batch.column(ROW).to_numpy()
-                classes = self._class_table(self.directory, _EVIDENCE[table])
+                classes = self._class_table(self.directory, EVIDENCE_OF[table])
                 part = classes.slice(int(rows[0]), len(rows))
                 for name in CLASS_COLUMNS:
                     some = some.append_column(name, part[name])

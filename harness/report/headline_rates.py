@@ -8,12 +8,12 @@ the share of schemas with a bug
     proven bug, of a walk or an instance. With the common panel a case is walked where all
     engines can be compared, so that they are measured by the same schemas: one that compiles many
     others, on which nothing but instances can convict it, is no better for that. What the
-    specifications allow (`harness.report.counts.LEGAL`) is counted under its name, but makes no
+    specifications allow (`harness.verdict_kinds.LEGAL`) is counted under its name, but makes no
     schema bad;
 bugs per million mask decisions
     a mask decision is one bit of the engine's mask at one position of a walk at which it was
     judged, so that there are as many as positions times ids of the vocabulary. The bugs are the
-    bits that a walk proves wrong (`harness.report.counts.WRONG_BITS`). Where a run was capped, the
+    bits that a walk proves wrong (`harness.verdict_kinds.WRONG_BITS`). Where a run was capped, the
     sample of a dispute stands for the whole dispute (`harness.report.estimates`): an engine whose
     errors show at many tokens at once would seem better otherwise.
 
@@ -30,21 +30,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import ERRORS, LEGAL, WRONG_BITS, Counts, Stored
+from harness.report.counts import Counts, Stored
 from harness.report.intervals import ratios, shares
+from harness.verdict_kinds import ERRORS, LEGAL, MAIN_KINDS, WRONG_BITS
 
 _BAD = tuple(kind for kind in ERRORS if kind not in LEGAL)
+_MAIN = {kind: (kind,) for kind in MAIN_KINDS.values()}
 _SHARES = {
     "any": _BAD,
-    "false_acceptance": ("false_acceptance",),
-    "false_rejection": ("false_rejection",),
-    "other": tuple(kind for kind in _BAD if kind not in ("false_acceptance", "false_rejection")),
+    **_MAIN,
+    "other": tuple(kind for kind in _BAD if kind not in _MAIN),
 }
-_RATES = {
-    "any": WRONG_BITS,
-    "false_acceptance": ("false_acceptance",),
-    "false_rejection": ("false_rejection",),
-}
+_RATES = {"any": WRONG_BITS, **_MAIN}
 _MILLION = 1_000_000
 
 

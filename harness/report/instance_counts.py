@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import CLASSES, ERRORS, INSTANCE, TABLES, Counts, Stored
+from harness.report.counts import Counts, Stored
 from harness.runs.columns import matching, numbers, words
-
-_NAMED = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import CLASSES, INSTANCE, MAIN_KINDS, OTHER_KINDS
 
 
 class Instances:
@@ -26,7 +26,7 @@ class Instances:
         self._case = stored.case_of(table["case"])
         self._number = numbers(table["instance"])
         self._verdict = words(table["verdict"])
-        found = stored.run.table(TABLES[INSTANCE], ["case", "instance", "engine", "kind"])
+        found = stored.run.table(VERDICT_TABLES[INSTANCE], ["case", "instance", "engine", "kind"])
         self._open = words(found["kind"]).equal("unresolved")
         self._open_engine = words(found["engine"])
         self._open_at = (stored.case_of(found["case"]), numbers(found["instance"]))
@@ -58,11 +58,9 @@ class Instances:
         ``contested``.
         """
         tested = self._verdict[self.tested(engine)]
-        others = {
-            kind: _counted(mine.where(kind=kind)) for kind in ERRORS if kind not in _NAMED.values()
-        }
+        others = {kind: _counted(mine.where(kind=kind)) for kind in OTHER_KINDS}
         return {
-            **{key: _counted(mine.where(kind=kind)) for key, kind in _NAMED.items()},
+            **{key: _counted(mine.where(kind=kind)) for key, kind in MAIN_KINDS.items()},
             "other_kinds": {kind: one for kind, one in others.items() if one["instances"]},
             "tested_valid": int(tested.equal("valid").sum()),
             "tested_invalid": int(tested.equal("invalid").sum()),

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from harness.report.figure_tables import Digest, Row
-from harness.report.tally import KINDS
+from harness.verdict_kinds import INSTANCE, KINDS, MAIN_KINDS, WALK
 
-ACCEPTANCE, REJECTION = KINDS.values()
+ACCEPTANCE, REJECTION = MAIN_KINDS.values()
 SHARE, RATE = "share_of_schemas_with_a_bug", "bugs_per_million_mask_decisions"
 
 LOOSE_IN_STUDY = "xgrammar"
@@ -48,7 +48,7 @@ def engine_sentences(found: Digest, engine: str) -> list[str]:
     walked = bool(of["judged"]["cases"])
     parts = [_bad(found, engine) if walked else f"{engine} was judged in no walk."]
     parts += [*_by_kind(found, engine), _located(of), _severe(of)]
-    parts += [_widespread(of, kind) for kind in KINDS.values()]
+    parts += [_widespread(of, kind) for kind in MAIN_KINDS.values()]
     parts += [_departing(found, engine), _open(of)]
     return [one for one in parts if one]
 
@@ -158,7 +158,7 @@ def _bad(found: Digest, engine: str) -> str:
 
 def _by_kind(found: Digest, engine: str) -> Iterable[str]:
     for kind, verb in ((ACCEPTANCE, "lets through"), (REJECTION, "forbids")):
-        tokens, instances = _bugs(found, engine, kind), _bugs(found, engine, kind, "instance")
+        tokens, instances = _bugs(found, engine, kind), _bugs(found, engine, kind, INSTANCE)
         what = "wrong" if kind == ACCEPTANCE else "right"
         text = f"It {verb} {_count(tokens, f'{what} token')} of walks" if tokens else ""
         if instances:
@@ -224,7 +224,7 @@ def _departing(found: Digest, engine: str) -> str:
     """How much of what is proven is declared or warned of, by entry of the catalogue."""
     entries: dict[str, int] = {}
     for row in _rows(found, "by_departure", engine=engine):
-        if row["departure"] and row["evidence"] == "walk":
+        if row["departure"] and row["evidence"] == WALK:
             entries[row["departure"]] = entries.get(row["departure"], 0) + row["tokens"]
     if not entries:
         return "Nothing that is proven against it is a departure that it declares or warns of."
@@ -272,14 +272,14 @@ def _options(engines: Mapping[str, Any]) -> str:
 
 def _rule(found: Digest) -> str:
     left: dict[str, dict[str, int]] = {}
-    for row in _rows(found, "errors", evidence="walk"):
-        if row["kind"] in KINDS.values() and (out := row["warned"] + row["departure"]):
-            left.setdefault(row["engine"], {})[row["kind"]] = out
+    for row in _rows(found, "errors", evidence=WALK):
+        if row["kind"] in MAIN_KINDS.values() and (out := row["warned"] + row["departure"]):
+            left.setdefault(row["engine"], {})[KINDS[row["kind"]].plural] = out
     if not left:
         return "Departures: none was met, so that the rule for them changes nothing here."
     shown = [
         f"{engine} would have "
-        + _listed([f"{count:,} more {kind.replace('_', ' ')}s" for kind, count in kinds.items()])
+        + _listed([f"{more:,} more {kind.replace('_', ' ')}" for kind, more in kinds.items()])
         for engine, kinds in left.items()
     ]
     return (
@@ -321,7 +321,7 @@ def _rows(found: Digest, table: str, **wanted: object) -> list[Row]:
     return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
 
 
-def _bugs(found: Digest, engine: str, kind: str, evidence: str = "walk") -> int:
+def _bugs(found: Digest, engine: str, kind: str, evidence: str = WALK) -> int:
     rows = _rows(found, "errors", engine=engine, kind=kind, evidence=evidence)
     return sum(int(row["bug"]) for row in rows)
 

@@ -24,18 +24,16 @@ import pyarrow as pa
 
 from harness.errors import UsageError
 from harness.optional import require
-from harness.report.counts import TABLES, Classify, by_catalogue
+from harness.report.counts import Classify, by_catalogue
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, RunReader
-from harness.runs.tables import SCHEMAS
+from harness.runs.tables import EVIDENCE_OF, SCHEMAS
 
 RUN = "run"
 """The column that leads every view: the name of the run."""
 
 _AT_ONCE = 4096
 """Rows that are fetched at a time."""
-
-_EVIDENCE = {table: evidence for evidence, table in TABLES.items()}
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,7 @@ class _Views:
             source = f"part_{number}_{table}"
             self._register(source, _held(run, table, read=table in self._sql))
             columns += f", {ROW}, * EXCLUDE ({ROW})"
-        if table in _EVIDENCE:
+        if table in EVIDENCE_OF:
             columns += "".join(
                 f", maskcourt_class_of({_text(table)}, '{one}', {number}, {ROW}) AS {one}"
                 for one in ("class", "departure")
@@ -236,7 +234,7 @@ class _Views:
     def _classified(self, name: str, table: str) -> pa.Table:
         with self._lock:
             if (name, table) not in self._classes:
-                self._classes[name, table] = self._rule(self._runs[name], _EVIDENCE[table])
+                self._classes[name, table] = self._rule(self._runs[name], EVIDENCE_OF[table])
             return self._classes[name, table]
 
 

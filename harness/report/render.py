@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-KINDS = ("false_acceptances", "false_rejections")
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
 
 _TOP = 6
 _ROWS = 40
@@ -26,7 +26,7 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
     console.print(_errors(engines))
     if any(_tested(engine["instances"]) for engine in engines.values()):
         console.print(_instances(engines))
-    if any("estimate" in engine[KINDS[0]] for engine in engines.values()):
+    if any("estimate" in engine[FALSE_ACCEPTANCE.plural] for engine in engines.values()):
         console.print(_estimates(engines))
     console.print(_compilation(engines))
     if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
@@ -50,7 +50,7 @@ def _how_bad(engines: Mapping[str, Any]) -> Table:
         table.add_column(column, justify="right")
     for name, engine in engines.items():
         shares = engine["share_with_bug"]
-        both = (shares["false_acceptance"]["value"], shares["false_rejection"]["value"])
+        both = (shares[kind]["value"] for kind in MAIN_KINDS.values())
         table.add_row(
             Text(name),
             _share(shares["any"]),
@@ -113,8 +113,8 @@ def _errors(engines: Mapping[str, Any]) -> Table:
 
 def _kinds(engine: Mapping[str, Any]) -> Iterable[tuple[str, str, Mapping[str, int]]]:
     """The kinds of error to show: their names, as words, and their counts."""
-    for key in KINDS:
-        yield key.removesuffix("s"), key.replace("_", " "), engine[key]
+    for key, kind in MAIN_KINDS.items():
+        yield kind, key.replace("_", " "), engine[key]
     for kind, counts in engine["other_kinds"].items():
         if counts["tokens"]:
             yield kind, kind.replace("_", " "), counts
@@ -131,7 +131,7 @@ def _instances(engines: Mapping[str, Any]) -> Table:
     for name, engine in engines.items():
         found = engine["instances"]
         tested = (f"{found['tested_invalid']:,}", f"{found['tested_valid']:,}")
-        rows = [(key, found[key], of) for key, of in zip(KINDS, tested, strict=True)]
+        rows = [(key, found[key], of) for key, of in zip(MAIN_KINDS, tested, strict=True)]
         rows += [(kind, counts, "") for kind, counts in found["other_kinds"].items()]
         for number, (kind, counts, of) in enumerate(rows):
             cells = [*(f"{counts[one]:,}" for one in _CLASSES), of, f"{counts['cases']:,}"]
@@ -147,11 +147,11 @@ def _tested(instances: Mapping[str, Any]) -> int:
 def _estimates(engines: Mapping[str, Any]) -> Table:
     table = _by_engine(
         "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)",
-        numbers=[kind.replace("_", " ") for kind in KINDS],
+        numbers=[kind.replace("_", " ") for kind in MAIN_KINDS],
         width=18,
     )
     for name, engine in engines.items():
-        table.add_row(Text(name), *(_estimate(engine[kind]["estimate"]) for kind in KINDS))
+        table.add_row(Text(name), *(_estimate(engine[kind]["estimate"]) for kind in MAIN_KINDS))
     return table
 
 
@@ -250,8 +250,8 @@ def _duration(microseconds: float | None) -> str:
 def _print_why(name: str, engine: Mapping[str, Any], console: Console) -> None:
     lines = []
     for kind, column, title in (
-        ("false_acceptances", "keyword", "accepts against"),
-        ("false_rejections", "place", "rejects at"),
+        (FALSE_ACCEPTANCE.plural, "keyword", "accepts against"),
+        (FALSE_REJECTION.plural, "place", "rejects at"),
     ):
         rows = engine["why"][kind]
         if not rows:
@@ -262,7 +262,7 @@ def _print_why(name: str, engine: Mapping[str, Any], console: Console) -> None:
         )
         more = f", and {len(rows) - _TOP} more" if len(rows) > _TOP else ""
         lines.append(f"{name} {title}: {shown}{more}")
-    accepted, severity = engine[KINDS[0]], engine["severity"]["false_rejection"]
+    accepted, severity = engine[FALSE_ACCEPTANCE.plural], engine["severity"][FALSE_REJECTION.name]
     if accepted["tokens"]:
         lines.append(
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from harness.errors import UsageError
 from harness.runs.columns import numbers, words
 from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import ACCEPTANCES, REJECTIONS
 
 _PLACE = ("case", "walk", "position", "token")
-_REJECTED = ("false_rejection", "never_stops")
-_ACCEPTED = ("false_acceptance", "stops_too_early")
 
 Keys = npt.NDArray[np.int64]
 
@@ -54,11 +53,11 @@ def compare(rollout: RunDirectory, shared: RunDirectory) -> dict[str, Any]:
     alike = [case for case, way in ways.items() if others.get(case) == way]
     cases = {case: number for number, case in enumerate(alike)}
     first, second = (_verdicts(run, cases, names) for run in (rollout, shared))
-    cleared = np.unique(second.keys[np.isin(second.kinds, _REJECTED)])
+    cleared = np.unique(second.keys[np.isin(second.kinds, REJECTIONS)])
     rows = {}
     for number, name in enumerate(names):
-        accepted = first.keys[(first.engines == number) & np.isin(first.kinds, _ACCEPTED)]
-        mine = (second.engines == number) & np.isin(second.kinds, _ACCEPTED)
+        accepted = first.keys[(first.engines == number) & np.isin(first.kinds, ACCEPTANCES)]
+        mine = (second.engines == number) & np.isin(second.kinds, ACCEPTANCES)
         is_cleared = np.isin(accepted, cleared)
         confirmed = np.isin(accepted, second.keys[mine]) & ~is_cleared
         rows[name] = {

@@ -26,8 +26,6 @@ import numpy as np
 import numpy.typing as npt
 
 SEVERITIES = ("on_path", "common", "rare", "unranked")
-REFUSALS = ("false_rejection", "never_stops")
-"""The kinds of verdict in which an engine forbids a token; only these can be on path."""
 COMMON_SHARE = 5
 """One in so many tokens is common."""
 

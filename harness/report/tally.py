@@ -13,16 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.report.counts import (
-    CLASSES,
-    ERRORS,
-    INSTANCE,
-    WALK,
-    Classify,
-    Counts,
-    Stored,
-    by_catalogue,
-)
+from harness.report.counts import Classify, Counts, Stored, by_catalogue
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.instance_counts import Instances
@@ -30,12 +21,20 @@ from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
 from harness.report.widespread import Widespread
 from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import (
+    BUG,
+    CLASSES,
+    ERRORS,
+    FALSE_ACCEPTANCE,
+    FALSE_REJECTION,
+    INSTANCE,
+    MAIN_KINDS,
+    OTHER_KINDS,
+    WALK,
+)
 from harness.workers.outcomes import COMPILE_WORDS
 
-KINDS = {"false_acceptances": "false_acceptance", "false_rejections": "false_rejection"}
-OTHER_KINDS = tuple(kind for kind in ERRORS if kind not in KINDS.values())
-
-_BUG: Mapping[str, object] = {"class": "bug"}
+_BUG: Mapping[str, object] = {"class": BUG}
 _WALK_COLUMNS = (
     *("engine", "kind", "class", "severity", "located", "reason", "keyword", "place"),
     *("by_right", "dispute"),
@@ -123,11 +122,11 @@ class _Engines:
                 "cases": int(np.count_nonzero(positions)),
                 "positions": int(positions.sum()),
             },
-            **{key: self._counts(kinds[kind], index, kind) for key, kind in KINDS.items()},
+            **{key: self._counts(kinds[kind], index, kind) for key, kind in MAIN_KINDS.items()},
             "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
             "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
             "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
-            "widespread": {kind: self.widespread.token(name, kind) for kind in KINDS.values()},
+            "widespread": {kind: self.widespread.token(name, kind) for kind in MAIN_KINDS.values()},
             "instances": self.instances.counts(index, on_instances),
             "timings": self.timings[name],
             "unresolved": _reasons(mine, "unresolved"),
@@ -135,15 +134,15 @@ class _Engines:
             "contested_by": contested,
             "failures": self._failures(name),
             "why": {
-                "false_acceptances": _why(bugs["false_acceptance"], "keyword"),
-                "false_rejections": _why(bugs["false_rejection"], "place"),
+                FALSE_ACCEPTANCE.plural: _why(bugs[FALSE_ACCEPTANCE.name], "keyword"),
+                FALSE_REJECTION.plural: _why(bugs[FALSE_REJECTION.name], "place"),
             },
         }
 
     def _counts(self, mine: Counts, index: int, kind: str) -> dict[str, Any]:
         """The counts of one of the two main kinds."""
         counts: dict[str, Any] = mine.total()
-        if kind == "false_acceptance":
+        if kind == FALSE_ACCEPTANCE.name:
             counts["located"] = int(mine.where(located=True).tokens.sum())
         if self.dispute_rows is not None:
             rows = self.dispute_rows[mine.rows]

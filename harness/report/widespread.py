@@ -16,8 +16,9 @@ import numpy.typing as npt
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
-from harness.report.counts import WALK, Stored
+from harness.report.counts import Stored
 from harness.runs.columns import Ints, numbers, words
+from harness.verdict_kinds import BUG, WALK
 
 
 class Widespread:
@@ -29,7 +30,7 @@ class Widespread:
         self._case = stored.case_of(table["case"])
         self._token = numbers(table["token"], -1)
         self._engine, self._kind = words(table["engine"]), words(table["kind"])
-        self._bug = words(stored.classes(WALK)["class"]).equal("bug")
+        self._bug = words(stored.classes(WALK)["class"]).equal(BUG)
 
     def token(self, engine: str, kind: str) -> dict[str, Any] | None:
         """The token of one kind of bug that occurs in most cases, as JSON.

@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from harness.verdict_kinds import INSTANCE, WALK
+
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
 _PLACE = [("case", _NAME), ("walk", pa.int32()), ("position", pa.int32())]
@@ -144,6 +146,11 @@ SCHEMAS: Mapping[str, pa.Schema] = {
         [("case", _NAME), ("stage", _NAME), ("engine", _NAME), ("seconds", pa.float64())]
     ),
 }
+
+VERDICT_TABLES: Mapping[str, str] = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
+"""The table of verdicts of each kind of evidence."""
+EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.items()}
+"""The kind of evidence of each table of verdicts."""
 
 
 @dataclass(frozen=True)

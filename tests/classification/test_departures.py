@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.attribution.attribute import Attribution
-from harness.classification.departures import ANY, KINDS, PLACES, classify, load_catalogue
+from harness.classification.departures import ANY, PLACES, classify, load_catalogue
 from harness.errors import InputError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
@@ -400,4 +400,3 @@ def test_a_catalogue_that_is_not_there(tmp_path):
 def test_rules_know_the_words_of_the_tables():
     states = [State(b"{", mode, part) for mode in Mode for part in (b"", b"\\")]
     assert {place_of(one, at_end=end) for one in states for end in (False, True)} == set(PLACES)
-    assert "false_rejection" in KINDS

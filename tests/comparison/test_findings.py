@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.comparison.findings import (
+    CODES,
     ENDED,
     FAILED,
-    KINDS,
     Completion,
     Evidence,
     Findings,
@@ -52,12 +52,12 @@ def listed(findings, *, one_clears_all):
     columns = (found.row, found.column, found.kind, found.accepter, found.completion)
     out = []
     for row, column, kind, accepter, completion in zip(*(c.tolist() for c in columns), strict=True):
-        is_open = KINDS[kind] in ("contested", "unresolved")
+        is_open = CODES[kind] in ("contested", "unresolved")
         out.append(
             (
                 int(findings.tokens[column]),
                 findings.engines[row],
-                KINDS[kind],
+                CODES[kind],
                 reason_of(findings, row, column) if is_open else "",
                 findings.engines[accepter] if accepter >= 0 else -1,
                 completion,

@@ -9,7 +9,7 @@ import pytest
 
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.report import tally
-from harness.report.counts import ERRORS
+from harness.verdict_kinds import ERRORS
 from tests import books
 from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run

@@ -2,9 +2,8 @@
 // into the page as text only.
 const DATA = JSON.parse(document.getElementById('data').textContent);
 const ENGINES = Object.keys(DATA.summary.engines);
-const KIND_ORDER = ['false_acceptance', 'false_rejection', 'never_stops', 'stops_too_early',
-  'dead_end', 'mask_lies', 'unfinishable', 'contested', 'unresolved'];
-const CLASS_ORDER = ['bug', 'warned', 'departure', ''];
+const KIND_ORDER = Object.keys(DATA.kinds);
+const CLASS_ORDER = [...DATA.classes, ''];
 const byId = (id) => document.getElementById(id);
 
 function el(tag, attributes, ...children) {

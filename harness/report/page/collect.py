@@ -18,6 +18,7 @@ from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tally import summary
 from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import CLASSES, KINDS
 
 SHOWN = 600
 """Verdicts that a report shows unless it is told otherwise."""
@@ -50,9 +51,10 @@ def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
         request: What to show.
 
     Returns:
-        ``about``, ``summary`` (`harness.report.tally.summary`), the counts of
-        `harness.report.page.counted.Counted` by their names, ``catalogue`` (the departures that
-        occur), ``groups`` (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
+        ``about``, ``kinds`` (by name what each means), ``classes``, ``summary``
+        (`harness.report.tally.summary`), the counts of `harness.report.page.counted.Counted` by
+        their names, ``catalogue`` (the departures that occur), ``groups``
+        (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
         (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
 
     Raises:
@@ -67,6 +69,8 @@ def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
     found = explained(run, sample, vocabulary_of(run))
     return {
         "about": _about(run, request, found.verdicts),
+        "kinds": {name: one.meaning for name, one in KINDS.items()},
+        "classes": CLASSES,
         "summary": summary(run, rule),
         "errors": counted.errors(),
         "keywords": counted.by_keyword(),

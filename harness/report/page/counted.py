@@ -6,22 +6,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from harness.report.counts import ERRORS, INSTANCE, WALK, Counts, Stored
+from harness.report.counts import Counts, Stored
 from harness.report.estimates import Disputes
 from harness.runs.columns import Coded, Ints, grouped, numbers, ranged, words
+from harness.verdict_kinds import ACCEPTANCES, BUG, ERRORS, INSTANCE, REJECTIONS, WALK
 
 _MESSAGES = 8
 """Reasons for refusals that are listed for each engine."""
 _MESSAGE_LENGTH = 160
-
-_ACCEPTED: Final = ("false_acceptance", "stops_too_early")
-"""Kinds that say of a disputed token that those who allow it are wrong."""
-_REJECTED: Final = ("false_rejection", "never_stops")
-"""Kinds that say that those who forbid it are."""
 
 
 class Counted:
@@ -172,10 +168,10 @@ def _proven(walk: Counts, rows: Ints, many: int, engines: Sequence[str]) -> dict
     engine, kind, bug = (
         walk.column("engine"),
         walk.column("kind"),
-        walk.column("class").equal("bug"),
+        walk.column("class").equal(BUG),
     )
     found = {}
-    for name, kinds in (("right", _REJECTED), ("wrong", _ACCEPTED)):
+    for name, kinds in (("right", REJECTIONS), ("wrong", ACCEPTANCES)):
         fits = kind.equal(*kinds) & (rows >= 0)
         found[name] = _most(engine, fits, rows, walk.tokens, many, engines)
         found[f"{name}_bug"] = _most(engine, fits & bug, rows, walk.tokens, many, engines)

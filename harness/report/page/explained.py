@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import WALK, Witness
-from harness.replay.witness_reader import TABLES, CaseWitnesses, spelled, witnesses
+from harness.replay.witness import Witness
+from harness.replay.witness_reader import CaseWitnesses, spelled, witnesses
 from harness.report.page.opinion_host import OpinionHost
 from harness.report.page.sampling import Sample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, Cursor, RunReader
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import REJECTIONS, WALK
 
 SCHEMA_LIMIT = 12_000
 """Characters beyond which a schema is abridged."""
@@ -25,7 +27,6 @@ _ERRORS = 400
 """Characters of a validator's message that are kept."""
 
 _ABOUT = ("schema_pointer", "instance_pointer", "category", "detail")
-_REJECTIONS = ("false_rejection", "never_stops")
 
 
 @dataclass
@@ -93,7 +94,7 @@ def _rows(reader: RunReader, sample: Sample) -> dict[tuple[str, int], Mapping[st
     """The stored rows of the verdicts, by evidence and number."""
     columns = {WALK: ["dispute", *_ABOUT]}
     found: dict[tuple[str, int], Mapping[str, Any]] = {}
-    for evidence, table in TABLES.items():
+    for evidence, table in VERDICT_TABLES.items():
         names = columns.get(evidence, ["place", *_ABOUT])
         for batch in reader.batches(table, names, sample.choice.of(evidence)):
             found |= {(evidence, row[ROW]): row for row in batch.to_pylist()}
@@ -133,7 +134,7 @@ class _Context:
             return allowed, forbidden
         if one.kind == "mask_lies":  # its mask and its consumption do not say the same
             return [], []
-        return ([], [one.engine]) if one.kind in _REJECTIONS else ([one.engine], [])
+        return ([], [one.engine]) if one.kind in REJECTIONS else ([one.engine], [])
 
 
 def _of_case(

@@ -237,18 +237,9 @@ function codePoints(one) { return one.token && !one.token.special ? beyondAscii(
 const tokenText = (token) => token.special ? [safe(token.text) || `special token ${token.id}`] : token.text === '' ? ['(empty)'] : visible(token.text);
 const textParts = (text) => text.map((part) => typeof part === 'number' ? el('span', { class: 'cut' }, ` [${count(part)} bytes left out] `) : visible(part)).flat();
 
-// The kinds that no section above defines.
-const RARE_KINDS = {
-  never_stops: 'the engine forbids the end of generation behind a complete valid value',
-  stops_too_early: 'the engine allows the end where the text is not yet a complete JSON value',
-  dead_end: 'the engine leads to a place where it allows nothing, or from which no way within the limit leads to an end',
-  mask_lies: 'the engine’s mask and what it consumes do not say the same of a token',
-  unfinishable: 'the engine allows the same white space or digit to follow itself 500 times, so that a model can go on for ever',
-};
-
-// What the kinds mean that a table names, below that table.
+// What the kinds mean that a table names and no section above defines, below that table.
 function explainKinds(id, kinds) {
-  const said = Object.keys(RARE_KINDS).filter((kind) => kinds.has(kind)).map((kind) => `${words(kind)}: ${RARE_KINDS[kind]}`);
+  const said = KIND_ORDER.filter((kind) => kinds.has(kind) && tone(kind) === 'other').map((kind) => `${words(kind)}: ${DATA.kinds[kind]}`);
   if (said.length) byId(id).append(el('p', { class: 'note' }, `${said.join('. ')}.`.replace(/(^|\. )\w/g, (begin) => begin.toUpperCase())));
 }
 

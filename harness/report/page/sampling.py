@@ -18,14 +18,16 @@ import numpy.typing as npt
 
 from harness.completion.rollout import keyed_index
 from harness.replay.witness_reader import Choice, every
-from harness.report.counts import INSTANCE, TABLES, WALK, Classify, Stored
+from harness.report.counts import Classify, Stored
 from harness.runs.columns import Coded, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.directory import RunDirectory
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import BUG, DEPARTURE, INSTANCE, WALK, WARNED
 
 GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located", "severity")
 """What a group has in common, beside the kind of evidence."""
 
-_FIRST: Final = ("bug", "warned", "", "departure")
+_FIRST: Final = (BUG, WARNED, "", DEPARTURE)
 """Classes in the order in which their groups are served; the empty one is that of no proof."""
 
 _STEPS: Final = 1 << 32
@@ -74,7 +76,7 @@ def draw(run: RunDirectory, classify: Classify, size: int, seed: int) -> Sample:
         seed: The same seed always draws the same verdicts of the same run.
     """
     stored, able = Stored(run, classify), every(run)
-    found = {one: _by_group(stored, one, able.of(one)) for one in TABLES}
+    found = {one: _by_group(stored, one, able.of(one)) for one in VERDICT_TABLES}
     order = [(one, at) for one, sets in found.items() for at in range(len(sets.rows))]
     rooms = allocated(
         [len(found[one].able[at]) for one, at in order],
@@ -94,7 +96,7 @@ def draw(run: RunDirectory, classify: Classify, size: int, seed: int) -> Sample:
             group_of[one, verdict] = number
             entries[one, verdict] = sets.departure.values[sets.departure.codes[verdict]]
     nothing = np.zeros(0, dtype=np.int64)
-    walk, instance = (np.sort(np.concatenate([nothing, *picked[one]])) for one in TABLES)
+    walk, instance = (np.sort(np.concatenate([nothing, *picked[one]])) for one in VERDICT_TABLES)
     return Sample(Choice(walk, instance), groups, group_of, entries)
 
 
@@ -132,7 +134,7 @@ def _rank(row: Mapping[str, Any]) -> tuple[int, int]:
 
 def _by_group(stored: Stored, evidence: str, able: Ints) -> _Grouped:
     names = ["case", "engine", "kind", "keyword", "located"]
-    table = stored.run.table(TABLES[evidence], names)
+    table = stored.run.table(VERDICT_TABLES[evidence], names)
     classes = stored.classes(evidence)
     case = stored.case_of(table["case"])
     family = words(stored.run.table("cases", ["family"])["family"])

@@ -1,0 +1,122 @@
+"""What a verdict can say, what it counts as and what it rests on: the one list of each.
+
+Runs store the names. Their order here is the order of tables; it is never changed, only added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+
+class Convicts(Enum):
+    """Whom a kind of verdict says to be wrong."""
+
+    ACCEPTER = auto()
+    """Those who allow the token."""
+    REJECTER = auto()
+    """Those who forbid it."""
+    ENGINE = auto()
+    """The engine by itself, whatever others say of the token."""
+    NOBODY = auto()
+
+
+@dataclass(frozen=True)
+class VerdictKind:
+    """One kind of verdict.
+
+    Attributes:
+        name: As it is stored.
+        convicts: Who is wrong. An accepter or a rejecter has one wrong bit in its mask, and a bit
+            is wrong in one way at most; other errors show behind a token or without one.
+        meaning: What it says, in one sentence.
+        is_legal: Whether no specification forbids it: RFC 8259 lets white space and digits go on
+            for ever.
+    """
+
+    name: str
+    convicts: Convicts
+    meaning: str
+    is_legal: bool = False
+
+    @property
+    def plural(self) -> str:
+        """As the summary of a run names its counts."""
+        return f"{self.name}s"
+
+
+FALSE_ACCEPTANCE: Final = VerdictKind(
+    "false_acceptance",
+    Convicts.ACCEPTER,
+    "the engine allows a text that is invalid under the schema",
+)
+FALSE_REJECTION: Final = VerdictKind(
+    "false_rejection",
+    Convicts.REJECTER,
+    "the engine forbids a token that leads to a valid text",
+)
+
+_ALL: Final = (
+    FALSE_ACCEPTANCE,
+    FALSE_REJECTION,
+    VerdictKind(
+        "never_stops",
+        Convicts.REJECTER,
+        "the engine forbids the end of generation behind a complete valid value",
+    ),
+    VerdictKind(
+        "stops_too_early",
+        Convicts.ACCEPTER,
+        "the engine allows the end where the text is not yet a complete JSON value",
+    ),
+    VerdictKind(
+        "dead_end",
+        Convicts.ENGINE,
+        "the engine leads to a place where it allows nothing, or from which no way within the limit"
+        " leads to an end",
+    ),
+    VerdictKind(
+        "mask_lies",
+        Convicts.ENGINE,
+        "the engine's mask and what it consumes do not say the same of a token",
+    ),
+    VerdictKind(
+        "unfinishable",
+        Convicts.ENGINE,
+        "the engine allows the same white space or digit to follow itself 500 times, so that a"
+        " model can go on for ever",
+        is_legal=True,
+    ),
+    VerdictKind("contested", Convicts.NOBODY, "the two validators do not say the same"),
+    VerdictKind("unresolved", Convicts.NOBODY, "nothing is proven, for the reason that is given"),
+)
+
+KINDS: Final[Mapping[str, VerdictKind]] = {one.name: one for one in _ALL}
+
+
+def _convicting(*whom: Convicts) -> tuple[str, ...]:
+    return tuple(name for name, one in KINDS.items() if one.convicts in whom)
+
+
+ACCEPTANCES: Final = _convicting(Convicts.ACCEPTER)
+REJECTIONS: Final = _convicting(Convicts.REJECTER)
+WRONG_BITS: Final = _convicting(Convicts.ACCEPTER, Convicts.REJECTER)
+FLAWS: Final = _convicting(Convicts.ENGINE)
+OPEN: Final = _convicting(Convicts.NOBODY)
+ERRORS: Final = (*WRONG_BITS, *FLAWS)
+"""All that are about an error of an engine."""
+LEGAL: Final = tuple(name for name in ERRORS if KINDS[name].is_legal)
+MAIN_KINDS: Final = {one.plural: one.name for one in (FALSE_ACCEPTANCE, FALSE_REJECTION)}
+"""The two that this is about, by their plurals; a summary counts them apart from the others."""
+OTHER_KINDS: Final = tuple(name for name in ERRORS if name not in MAIN_KINDS.values())
+
+BUG, WARNED, DEPARTURE = "bug", "warned", "departure"
+CLASSES: Final = (BUG, WARNED, DEPARTURE)
+"""What an error counts as: a bug, what the engine warned of, or what it declares to do otherwise.
+
+A verdict that is open has no class."""
+
+WALK, INSTANCE = "walk", "instance"
+"""What a verdict rests on: a walk along a reference, or one of the case's own instances."""
