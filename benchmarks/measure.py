@@ -15,7 +15,7 @@ from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
-from harness.workers.owned_directories import saved_vocabulary
+from harness.workers.temporary_directories import saved_vocabulary
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def listening_beyond_here(pids: list[int]) -> list[str]:
 def main() -> None:
     """Hold a cluster."""
     from harness.execution.sweep.cluster import _HEALTH, import_ray
-    from harness.execution.sweep.shared_directory import held
+    from harness.workers.temporary_directories import held
 
     with held(f"t{os.getpid()}") as directory:
         os.environ["RAY_TMPDIR"] = str(directory)

@@ -37,7 +37,7 @@ from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import SESSIONS, RunDirectory
 from harness.runs.run_places import LocalPlace, Place
 from harness.validators.judge import INVALID, Judge
-from harness.workers.owned_directories import saved_vocabulary
+from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
 

@@ -33,7 +33,7 @@ from harness.runs.directory import RunDirectory
 from harness.validators.judge import Unjudgeable
 from harness.workers import wire
 from harness.workers.outcomes import Compiled
-from harness.workers.owned_directories import saved_vocabulary
+from harness.workers.temporary_directories import saved_vocabulary
 
 _PATIENCE = 10
 """How many times the time for compilation of the run a replay has."""

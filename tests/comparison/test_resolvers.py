@@ -14,7 +14,7 @@ from harness.execution.lanes import Lane, LaneSettings
 from harness.inputs.case_selection import open_cases
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.tables import Rows
-from harness.workers.owned_directories import saved_vocabulary
+from harness.workers.temporary_directories import saved_vocabulary
 from tests.oracle import RESOLVERS, flaws, trials, verdicts_at
 
 # The validators raise the limit for good, and hypothesis remarks on it.

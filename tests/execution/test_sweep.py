@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from harness.execution.sweep.shared_directory import base_directory
+from harness.workers.temporary_directories import short_base
 from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
 from tests.sweeping import (
     CASES,
@@ -224,7 +224,7 @@ class TestOnThisMachine:
         until(lambda: all(map(is_gone, below)))
         assert listening == []
         assert len(below) > 5
-        assert not (base_directory() / f"r{process.pid}").exists()
+        assert not (short_base() / f"r{process.pid}").exists()
         assert tables(out) == tables(cases.root / "local")
 
 

@@ -23,8 +23,8 @@ from types import ModuleType
 from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.sweep.shared_directory import held
 from harness.optional import require
+from harness.workers.temporary_directories import held
 
 OBJECT_STORE = 128 << 20
 """Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""

@@ -26,11 +26,11 @@ from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import engines_of, installed
 from harness.execution.lanes import CaseDone, Lane, LaneSettings, serve
 from harness.execution.sweep.case_pack import CaseFiles, Entry, write_pieces
-from harness.execution.sweep.shared_directory import SharedDirectory
 from harness.execution.sweep.target import RunTarget
 from harness.inputs.cases import Case
 from harness.runs.directory import RunDirectory
 from harness.workers.host_process import die_with_parent
+from harness.workers.temporary_directories import SharedDirectory
 
 
 @dataclass(frozen=True)

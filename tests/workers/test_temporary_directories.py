@@ -1,22 +1,32 @@
-"""Directories that many hold: filled once, removed by the last, and behind the dead."""
+"""Temporary directories: filled once, removed by the last who holds them, and behind the dead."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 
 import pytest
 
 from harness.errors import MaskcourtError
-from harness.execution.sweep import shared_directory as module
-from harness.execution.sweep.shared_directory import SharedDirectory, base_directory, held, sweep_up
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.workers import temporary_directories as module
+from harness.workers.temporary_directories import (
+    SharedDirectory,
+    held,
+    saved_vocabulary,
+    short_base,
+    sweep_up,
+)
 
 HOLDER = (
     "import sys\n"
     "from pathlib import Path\n"
-    "from harness.execution.sweep.shared_directory import Held\n"
-    "one = Held(sys.argv[2], Path(sys.argv[1]))\n"
+    "from harness.workers.temporary_directories import SharedDirectory\n"
+    "one = SharedDirectory(sys.argv[2], Path(sys.argv[1]))\n"
     "one.filled(lambda path: (path / 'file').write_text('theirs'))\n"
     "print('held', flush=True)\n"
     "sys.stdin.read()\n"
@@ -87,8 +97,37 @@ def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, 
     one.release()
 
 
+def test_they_are_dead_even_before_their_parent_has_noticed(tmp_path, other):
+    os.kill(other.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # dead, and still in the table
+    sweep_up(tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_what_is_no_held_directory_is_left_alone(tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "left").symlink_to(tmp_path / "kept")
+    (tmp_path / "left.lock").touch()
+    sweep_up(tmp_path / "nowhere")
+    sweep_up(tmp_path)
+    assert (tmp_path / "kept").is_dir()
+    assert (tmp_path / "file").exists()
+
+
+def test_a_vocabulary_is_saved_for_the_time_being(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    vocabulary = byte_vocabulary([b"ab"])
+    with saved_vocabulary(vocabulary) as one, saved_vocabulary(vocabulary) as other:
+        assert one != other
+        assert tmp_path in one.parents
+        assert Vocabulary.load(one).sha256 == Vocabulary.load(other).sha256 == vocabulary.sha256
+    (base,) = tmp_path.iterdir()
+    assert names(base) == []
+
+
 def test_another_name_is_another_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "base_directory", lambda: tmp_path)
+    monkeypatch.setattr(module, "short_base", lambda: tmp_path)
     with held("a") as a, held("b") as b:
         assert a != b
     assert names(tmp_path) == []
@@ -97,7 +136,7 @@ def test_another_name_is_another_directory(tmp_path, monkeypatch):
 class TestBase:
     def test_it_is_short_and_only_for_its_user(self, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-        base = base_directory()
+        base = short_base()
         assert base.stat().st_mode & 0o777 == 0o700
         assert len(str(base)) <= module.LONGEST_BASE + 20
 
@@ -107,4 +146,4 @@ class TestBase:
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / f"maskcourt-{module.os.geteuid()}").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(MaskcourtError, match="belongs to somebody else"):
-            base_directory()
+            short_base()

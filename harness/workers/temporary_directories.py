@@ -1,8 +1,9 @@
-"""Directories that several processes of a machine hold together; the last one removes them.
+"""Temporary directories that one or several processes hold; the last one removes them.
 
 Holding is a shared lock on a file beside the directory, which the system lets go of when a
 process dies in whatever way. So what can be locked for oneself alone is held by nobody: it is
 removed by whoever lets go last, and what the killed left behind by the next who holds anything.
+Process ids play no part, so that neither a number used again nor a container's own ones mislead.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from harness.errors import MaskcourtError
+from harness.inputs.vocabulary import Vocabulary
 
 _READY = ".ready"
 _LOCK = ".lock"
@@ -31,18 +33,18 @@ class SharedDirectory:
 
     Args:
         name: Who asks for the same name holds the same directory.
-        base: Where the directories are; by default one of the user's own for temporary files.
+        base: Where the directories are; by default `short_base`.
 
     Raises:
         MaskcourtError: The base directory belongs to somebody else.
     """
 
     def __init__(self, name: str, base: Path | None = None) -> None:
-        self.base = base or base_directory()
-        self.path = self.base / name
+        base = base or short_base()
+        self.path = base / name
         self._lock: IO[str] | None = _locked(self._lock_file)
         self.path.mkdir(exist_ok=True)
-        sweep_up(self.base)
+        sweep_up(base)
 
     def filled(self, fill: Callable[[Path], object]) -> Path:
         """The directory, after the first who asks has filled it; all others wait for that one."""
@@ -66,24 +68,36 @@ class SharedDirectory:
 
 
 @contextlib.contextmanager
-def held(name: str) -> Iterator[Path]:
-    """Hold a directory for the time being."""
-    one = SharedDirectory(name)
+def held(name: str, base: Path | None = None) -> Iterator[Path]:
+    """Hold a `SharedDirectory` for the time being."""
+    one = SharedDirectory(name, base)
     try:
         yield one.path
     finally:
         one.release()
 
 
-def base_directory() -> Path:
-    """The user's own directory for what is held, made if it is not there.
+@contextlib.contextmanager
+def saved_vocabulary(vocabulary: Vocabulary) -> Iterator[Path]:
+    """A file that hosts can read the vocabulary from, for the time being."""
+    with held(secrets.token_hex(8), _own(Path(tempfile.gettempdir()))) as directory:
+        file = directory / "vocabulary"
+        vocabulary.save(file)
+        yield file
+
+
+def short_base() -> Path:
+    """The user's own directory for what is held, made if it is not there, with a short path.
 
     Raises:
         MaskcourtError: Somebody else has one of that name.
     """
     place = Path(tempfile.gettempdir())
-    if len(str(place)) > LONGEST_BASE:
-        place = Path("/tmp")  # noqa: S108 - the directory below it is the user's own
+    # What is below /tmp is the user's own all the same.
+    return _own(place if len(str(place)) <= LONGEST_BASE else Path("/tmp"))  # noqa: S108
+
+
+def _own(place: Path) -> Path:
     base = place / f"maskcourt-{os.geteuid()}"
     base.mkdir(mode=0o700, exist_ok=True)
     found = base.lstat()
@@ -118,5 +132,5 @@ def _remove_unheld(file: Path, lock: IO[str]) -> None:
         return
     with contextlib.suppress(FileNotFoundError):
         if os.path.samestat(file.stat(), os.fstat(lock.fileno())):
-            shutil.rmtree(re.sub(f"{re.escape(_LOCK)}$", "", str(file)), ignore_errors=True)
+            shutil.rmtree(str(file).removesuffix(_LOCK), ignore_errors=True)
             file.unlink()
