@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from harness.jsontext.pointers import pointer
 from harness.runs.directory import RunDirectory
 from tests.replaying import EOS, Book, stored, unfinished
 
@@ -69,11 +70,10 @@ def hostile() -> Book:
     schema = {"properties": {ATTACK: {"const": ATTACK}}, "title": "\u202egnp.exe\u0000"}
     book = Page(ATTACK, ATTACK, schema, {ATTACK: "a"})
     before = json.dumps({ATTACK: "a"}).encode()[:-2]
-    pointer = f"/properties/{ATTACK.replace('~', '~0').replace('/', '~1')}/const"
     book.verdict(
         *("false_acceptance", "one:A", before, b"<", book.completion(b'"}'), "one:A"),
         keyword=ATTACK,
-        schema_pointer=pointer,
+        schema_pointer=pointer(["properties", ATTACK, "const"]),
         detail=ATTACK,
         dispute=-1,
     )

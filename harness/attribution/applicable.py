@@ -22,6 +22,7 @@ from harness.jsonschemas.approximate_validator import (
     matches,
 )
 from harness.jsontext.partial import Cursor, Frames
+from harness.jsontext.pointers import escape
 from harness.localization.refutation import Here, Refutation, inside
 from harness.validators.drafts import draft_of
 
@@ -188,7 +189,7 @@ def _triggered(source: Source, here: Here) -> Iterator[Source]:
         rules = source.schema.get(keyword)
         for name, part in rules.items() if isinstance(rules, dict) else ():
             if name in present:
-                yield source.inner(part, f"{source.pointer}/{keyword}/{escaped(name)}")
+                yield source.inner(part, f"{source.pointer}/{keyword}/{escape(name)}")
 
 
 def _kill(way: Way) -> None:
@@ -220,7 +221,7 @@ def _members(source: Source, name: str) -> Iterator[Source]:
         declared = source.schema.get(keyword)
         for key in _naming(keyword, declared, name):
             found = True
-            yield _child(source, keyword, declared[key], f"/{escaped(key)}")
+            yield _child(source, keyword, declared[key], f"/{escape(key)}")
     if not found:
         yield from _rest(source, "additionalProperties", "unevaluatedProperties")
 
@@ -259,11 +260,6 @@ def _child(source: Source, keyword: str, schema: Any, below: str = "") -> Source
     return Source(schema, pointer + below, source.way, (keyword, pointer))
 
 
-def escaped(name: object) -> str:
-    """One part of a JSON Pointer (RFC 6901)."""
-    return str(name).replace("~", "~0").replace("/", "~1")
-
-
 def _places(root: Any) -> dict[int, str]:
     """The pointer of every object in the root, by identity."""
     found: dict[int, str] = {}
@@ -272,7 +268,7 @@ def _places(root: Any) -> dict[int, str]:
         pointer, part = todo.pop()
         if isinstance(part, dict):
             found.setdefault(id(part), pointer)
-            todo += [(f"{pointer}/{escaped(key)}", below) for key, below in part.items()]
+            todo += [(f"{pointer}/{escape(key)}", below) for key, below in part.items()]
         elif isinstance(part, list):
             todo += [(f"{pointer}/{at}", below) for at, below in enumerate(part)]
     return found

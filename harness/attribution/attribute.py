@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, Final
 
-from harness.attribution.applicable import Applicable, Sources, escaped
+from harness.attribution.applicable import Applicable, Sources
 from harness.attribution.governing_keyword import (
     ARRAY_END,
     BARE,
@@ -54,6 +54,7 @@ from harness.attribution.token_category import (
 )
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
+from harness.jsontext.pointers import pointer
 
 _MAX_HELD = 512
 _OBJECT_END, _ARRAY_END = b"}]"
@@ -366,8 +367,7 @@ def _force(rule: GoverningRule | None, instance_pointer: str) -> Force:
 
 def _pointer(parts: Iterable[str | int]) -> str:
     """A JSON Pointer that can be stored: half a surrogate pair becomes a question mark."""
-    text = "".join(f"/{escaped(part)}" for part in parts)
-    return text.encode("utf-8", "replace").decode()
+    return pointer(parts).encode("utf-8", "replace").decode()
 
 
 def _bytes(text: str) -> bytes:

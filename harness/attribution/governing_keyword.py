@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from harness.attribution.applicable import Fork, Source, Way
 from harness.jsonschemas.approximate_validator import listed, same
 from harness.jsontext.partial import Frame
+from harness.jsontext.pointers import MISSING
 from harness.localization.refutation import admits
 
 NOT_RANK: Final = 80
@@ -65,8 +66,6 @@ NEXT_MEMBER: Final[Order] = (*_WHOLE, "maxProperties")
 BARE: Final[Order] = ()
 """The colon, and the end of the text."""
 
-_MISSING: Final = object()
-
 
 class GoverningRule(NamedTuple):
     """What is in force, and how specific it is."""
@@ -74,7 +73,7 @@ class GoverningRule(NamedTuple):
     rank: int
     keyword: str
     pointer: str
-    value: Any = _MISSING
+    value: Any = MISSING
     """The keyword's value; missing for a choice between branches."""
 
 
@@ -207,7 +206,7 @@ def _agree(found: Sequence[GoverningRule]) -> bool:
 def _equal(one: GoverningRule, other: GoverningRule) -> bool:
     if one.pointer == other.pointer:
         return True
-    if one.value is _MISSING or isinstance(one.value, dict):
+    if one.value is MISSING or isinstance(one.value, dict):
         return False
     try:
         return same(one.value, other.value)

@@ -26,8 +26,8 @@ from harness.jsontext.partial import (
     unkept,
     with_value,
 )
+from harness.jsontext.pointers import MISSING
 
-MISSING: Final = object()
 _MAX_WAYS = 24
 _MAX_FITS_CACHE = 50_000
 _MAX_HELD_BYTES = 20_000_000

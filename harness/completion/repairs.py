@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from harness.completion.container_suffixes import (
-    MISSING,
     ContainerSuffixes,
     Lead,
     close_text,
@@ -24,6 +23,7 @@ from harness.jsonschemas.probable_values import Variant, property_names
 from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
+from harness.jsontext.pointers import MISSING, child
 
 Path = tuple[str | int, ...]
 Fault = tuple[str, Path, Path]
@@ -128,14 +128,9 @@ class _Repair:
         if where and str(where[-1]) == keyword:
             where = where[:-1]
         for key in where:
-            if isinstance(here, dict) and str(key) in here:
-                here = here[str(key)]
-                if key in REFERENCES:
-                    here = self._values.approximate.resolve(here)
-            elif isinstance(here, list) and str(key).isdecimal() and int(key) < len(here):
-                here = here[int(key)]
-            else:
-                here = None
+            here = child(here, str(key))
+            if key in REFERENCES:
+                here = self._values.approximate.resolve(here)
         known = [here] if isinstance(here, dict | bool) else []
         return [*known, *self._values.subschemas_at(path)]
 

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from harness.jsonschemas.format_patterns import FORMAT_PATTERNS, STRICT_FORMATS
 from harness.jsonschemas.patterns import pattern
+from harness.jsontext.pointers import MISSING, follow, steps
 
 _MAX_DEPTH = 8
 _MAX_NODES = 20_000
@@ -102,15 +103,8 @@ class ApproximateValidator:
     def _inside(self, schema: Any, fragment: str) -> Any:
         if fragment and not fragment.startswith("/"):
             return self._named("#" + fragment)
-        for raw in fragment.split("/")[1:]:
-            token = raw.replace("~1", "/").replace("~0", "~")
-            if isinstance(schema, dict) and token in schema:
-                schema = schema[token]
-            elif isinstance(schema, list) and token.isdecimal() and int(token) < len(schema):
-                schema = schema[int(token)]
-            else:
-                return None
-        return schema
+        found = follow(schema, steps(fragment))
+        return None if found is MISSING else found
 
     def _named(self, name: str) -> Any:
         if self._anchors is None:

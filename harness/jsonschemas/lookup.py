@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from harness.jsontext.pointers import escape, follow, steps
+
 Schema = Mapping[str, Any]
 Edge = tuple[str, str]
 """A subschema's pointer, and the keyword that applies it."""
@@ -69,7 +71,7 @@ class SchemaLookup:
         own subschema begins with. None where no subschema is found for the value.
         """
         level = _settled(self.root, {"": 0})
-        for part in _parts(instance_pointer):
+        for part in steps(instance_pointer):
             following: dict[str, int] = {}
             for place, count in level.items():
                 for pointer, keyword in _edges(self.root, place):
@@ -82,7 +84,7 @@ class SchemaLookup:
     def _place(self, pointer: str, keyword: str) -> str:
         """The pointer of the subschema itself."""
         holder, _, last = pointer.rpartition("/")
-        if pointer and last == _escape(keyword):
+        if pointer and last == escape(keyword):
             found = _at(self.root, holder)
             if isinstance(found, dict) and keyword in found:
                 return holder
@@ -101,7 +103,7 @@ def _leads_to(pointer: str, place: str, keyword: str, part: str) -> bool:
     """Whether an edge applies a subschema to the member or item `part`."""
     name = pointer[len(place) :]
     if keyword == "properties":
-        return name == f"/properties/{_escape(part)}"
+        return name == f"/properties/{escape(part)}"
     if keyword in _OTHER_MEMBERS:
         return True
     if not part.isdecimal():
@@ -156,10 +158,10 @@ def _edges(root: Any, place: str) -> Iterator[Edge]:
     if _is_reference(here) and _is_local(here["$ref"]):
         yield here["$ref"][1:], "$ref"
     for keyword, value in here.items():
-        base = f"{place}/{_escape(keyword)}"
+        base = f"{place}/{escape(keyword)}"
         if keyword in _MAPS and isinstance(value, dict):
             for name in value:
-                yield f"{base}/{_escape(name)}", keyword
+                yield f"{base}/{escape(name)}", keyword
         elif keyword in _LISTS and isinstance(value, list):
             for index in range(len(value)):
                 yield f"{base}/{index}", keyword
@@ -168,19 +170,7 @@ def _edges(root: Any, place: str) -> Iterator[Edge]:
 
 
 def _at(root: Any, pointer: str) -> Any:
-    return _follow(root, _parts(pointer))
-
-
-def _follow(root: Any, parts: list[str]) -> Any:
-    here = root
-    for part in parts:
-        if isinstance(here, dict):
-            here = here.get(part)
-        elif isinstance(here, list) and part.isdecimal() and int(part) < len(here):
-            here = here[int(part)]
-        else:
-            return None
-    return here
+    return follow(root, steps(pointer))
 
 
 def _is_reference(here: Any) -> bool:
@@ -189,11 +179,3 @@ def _is_reference(here: Any) -> bool:
 
 def _is_local(reference: str) -> bool:
     return reference == "#" or reference.startswith("#/")
-
-
-def _parts(pointer: str) -> list[str]:
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-
-
-def _escape(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1")

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import number, same, types
-
-_MISSING: Final = object()
+from harness.jsontext.pointers import MISSING
 
 
 class _ContradictionError(Exception):
@@ -25,9 +24,9 @@ def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any] | None
     out = dict(left)
     try:
         for keyword, theirs in right.items():
-            mine = out.get(keyword, _MISSING)
+            mine = out.get(keyword, MISSING)
             rule = _RULES.get(keyword)
-            if mine is _MISSING:
+            if mine is MISSING:
                 out[keyword] = theirs
             elif rule is not None:
                 out[keyword] = rule(mine, theirs)
@@ -40,7 +39,7 @@ def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any] | None
 def _checked(schema: dict[str, Any]) -> dict[str, Any]:
     choices = schema.get("enum")
     if "const" in schema and isinstance(choices, list):
-        _const(schema["const"], next((c for c in choices if same(c, schema["const"])), _MISSING))
+        _const(schema["const"], next((c for c in choices if same(c, schema["const"])), MISSING))
     if "type" in schema:
         schema["type"] = _types(schema["type"], schema["type"])
     return schema
@@ -70,7 +69,7 @@ def _types(left: Any, right: Any) -> list[str]:
 
 
 def _const(left: Any, right: Any) -> Any:
-    if right is _MISSING or not same(left, right):
+    if right is MISSING or not same(left, right):
         raise _ContradictionError
     return left
 

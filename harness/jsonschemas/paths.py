@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import REFERENCES
+from harness.jsontext.pointers import MISSING, follow, steps
 
 _BY_NAME: Final = frozenset(
     ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
@@ -177,13 +178,8 @@ def target(root: Any, reference: Any) -> Any:
     """What a reference that is a pointer into the root leads to; None for every other."""
     if not isinstance(reference, str) or not (reference == "#" or reference[:2] == "#/"):
         return None
-    here = root
-    for raw in reference.split("/")[1:]:
-        if "%" in raw:
-            return None
-        name = raw.replace("~1", "/").replace("~0", "~")
-        here = _entry(here, int(name) if isinstance(here, list) and name.isdecimal() else name)
-    return here
+    found = MISSING if "%" in reference else follow(root, steps(reference))
+    return None if found is MISSING else found
 
 
 def deciding(schema: Any) -> frozenset[str] | None:

@@ -15,6 +15,7 @@ from math import isinf
 from typing import Any, Final, NoReturn
 
 from harness.errors import InputError
+from harness.jsontext.pointers import escape, pointer
 
 MAX_DEPTH: Final = 200
 """Containers within containers that `parse` reads.
@@ -226,7 +227,7 @@ def _read_members(text: bytes, at: int, members: dict[str, bytes]) -> int:
             raise _at(text, at, "expected a name in double quotes")
         key = _name(text, name)
         if key in members:
-            raise DuplicateKeys(_pointer("", key))
+            raise DuplicateKeys(pointer([key]))
         start = _expect(text, _skip_blank(text, name.end()), b":")
         end = _value_end(text, start)
         members[key] = text[start:end]
@@ -343,8 +344,8 @@ def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
         raise _word_error(chars, _is_constant, "is not JSON") from None
     if not lone_surrogates:
         _check_surrogates(chars)
-    for pointer in _duplicates(value):
-        raise DuplicateKeys(pointer) from None
+    for first in _duplicates(value):
+        raise DuplicateKeys(first) from None
     raise _word_error(chars, _overflows, "is out of range", NumberOverflow) from None
 
 
@@ -377,15 +378,11 @@ def _duplicates(value: object) -> Iterator[str]:
     """The pointers of the members that `_object_or_twice` found to be duplicates."""
     pending = [("", value)]
     while pending:
-        pointer, part = pending.pop()
+        at, part = pending.pop()
         match part:
             case _Twice():
-                yield _pointer(pointer, part.key)
+                yield f"{at}/{escape(part.key)}"
             case dict():
-                pending += [(_pointer(pointer, key), below) for key, below in part.items()]
+                pending += [(f"{at}/{escape(key)}", below) for key, below in part.items()]
             case list():
-                pending += [(f"{pointer}/{index}", below) for index, below in enumerate(part)]
-
-
-def _pointer(base: str, key: str) -> str:
-    return f"{base}/{key.replace('~', '~0').replace('/', '~1')}"
+                pending += [(f"{at}/{index}", below) for index, below in enumerate(part)]

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.pointers import typed_steps
 from harness.localization.error_location import fails_at, memoisable, skeleton
 from harness.validators.judge import Ruling
-from harness.validators.service import pointer_parts
 
 MAX_SEARCHES = 2048
 """Texts per position that are looked at; what is left over is not called located."""
@@ -96,8 +96,8 @@ class Locating:
             self._searches += 1
             fault = (
                 keyword,
-                tuple(pointer_parts(ruling.instance_pointer)),
-                tuple(pointer_parts(ruling.schema_pointer)),
+                tuple(typed_steps(ruling.instance_pointer)),
+                tuple(typed_steps(ruling.schema_pointer)),
             )
             whole = text()
             begin = len(whole) if end_of_text else start

@@ -8,18 +8,16 @@ in one place) and ``errors`` (all that is named about one text).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from harness.jsontext.pointers import typed_steps
 from harness.validators.batch.prepared_documents import Prepared, Whole
 from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
 from harness.validators.judge import DOUBTFUL
 from harness.validators.validate import Outcome, Unjudgeable, Validators
 from harness.workers import wire
-
-_INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 class ValidatorService:
@@ -102,7 +100,7 @@ class ValidatorService:
         (text,) = wire.Ragged.from_arrays(message.arrays, "texts").strings()
         outcome = self.validators.judge(text, explain=True)
         found = [
-            [one.keyword, pointer_parts(one.instance_pointer), pointer_parts(one.schema_pointer)]
+            [one.keyword, typed_steps(one.instance_pointer), typed_steps(one.schema_pointer)]
             for opinion in outcome.opinions
             for one in opinion.errors
         ]
@@ -120,9 +118,3 @@ def _numbered(rulings: Iterable[Ruled | None]) -> wire.Message:
     kinds: dict[Ruled | None, int] = {None: DOUBTFUL}
     numbers = [kinds.setdefault(one, len(kinds) - 1) for one in rulings]
     return wire.Message({"kinds": list(kinds)[1:]}, {"rulings": np.array(numbers, dtype=np.int32)})
-
-
-def pointer_parts(pointer: str) -> list[str | int]:
-    """The parts of a JSON Pointer (RFC 6901); what can be an index becomes a number."""
-    parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
-    return [int(part) if _INDEX.fullmatch(part) else part for part in parts]

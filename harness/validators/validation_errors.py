@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 import jsonschema
 import jsonschema_rs
 
+from harness.jsontext.pointers import pointer
 from harness.validators.respelling import Respelt
 
 MAX_MESSAGE = 200
@@ -109,17 +109,6 @@ def as_written(path: Sequence[Any], written: Mapping[str, str]) -> list[Any]:
         written.get(part, part) if is_name else part
         for part, is_name in zip(path, behind, strict=False)
     ]
-
-
-def pointer(parts: Iterable[Any]) -> str:
-    """The JSON Pointer (RFC 6901) of these parts."""
-    return _pointer(tuple(parts))
-
-
-@lru_cache(maxsize=4096)
-def _pointer(parts: tuple[Any, ...]) -> str:
-    """Kept, since thousands of texts fail in the same place."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def short(message: str) -> str:

@@ -14,6 +14,7 @@ from harness.attribution.token_category import CATEGORIES
 from harness.jsonschemas.approximate_validator import ApproximateValidator
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
+from harness.jsontext.pointers import MISSING, follow, steps
 from harness.localization.refutation import Here, Refutation, inside
 
 OBJECT = {
@@ -361,13 +362,6 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-def at_pointer(schema, pointer):
-    for raw in pointer.split("/")[1:]:
-        key = raw.replace("~1", "/").replace("~0", "~")
-        schema = schema[int(key)] if isinstance(schema, list) else schema[key]
-    return schema
-
-
 def check_everywhere(schema, text):
     """Every answer at every prefix of `text` is well formed, and its pointer leads to its keyword."""
     attribution = Attribution(schema)
@@ -381,7 +375,7 @@ def check_everywhere(schema, text):
             assert bool(force.keyword) == bool(force.schema_pointer)
             if force.keyword:
                 assert force.schema_pointer.rpartition("/")[2] == force.keyword
-                at_pointer(schema, force.schema_pointer)
+                assert follow(schema, steps(force.schema_pointer)) is not MISSING
 
 
 @settings(max_examples=60, deadline=None)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from harness.jsontext.pointers import typed_steps
 from harness.jsontext.spans import root_of
 from harness.localization.error_location import failing_parts, fails_at, memoisable, skeleton
-from harness.validators.service import pointer_parts
 from harness.validators.validate import Validators
 
 D4 = "http://json-schema.org/draft-04/schema#"
@@ -33,8 +33,8 @@ def faults(schema: object, text: bytes) -> list[tuple]:
     return [
         (
             one.keyword,
-            (*pointer_parts(one.instance_pointer),),
-            (*pointer_parts(one.schema_pointer),),
+            (*typed_steps(one.instance_pointer),),
+            (*typed_steps(one.schema_pointer),),
         )
         for opinion in outcome.opinions
         for one in opinion.errors

@@ -19,7 +19,7 @@ from harness.validators.judge import (
     Ruling,
     Unjudgeable,
 )
-from harness.validators.service import ValidatorService, pointer_parts
+from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed, OutOfMemory
 from tests.inprocess import Died, InProcessJudge
 
@@ -274,17 +274,3 @@ class TestDeaths:
             "validators_out_of_memory", "over the memory limit"
         )
         assert judge.open("{}") is None
-
-
-@pytest.mark.parametrize(
-    ("pointer", "parts"),
-    [
-        ("", []),
-        ("/a/0/b", ["a", 0, "b"]),
-        ("/", [""]),
-        ("/a~1b/m~0n/~01", ["a/b", "m~n", "~1"]),
-        ("/01/-1/٣/1e2", ["01", "-1", "٣", "1e2"]),
-    ],
-)
-def test_pointers_in_parts(pointer, parts):
-    assert pointer_parts(pointer) == parts

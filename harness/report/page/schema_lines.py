@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.jsontext.pointers import MISSING, child, follow, steps
+
 Path = tuple[str, ...]
 
 _JUMPS = 32
@@ -134,38 +136,20 @@ def _printable(text: str) -> str:
 
 def _path(schema: Any, pointer: str) -> Path:
     """Where a pointer leads; through references of the document itself to what they name."""
-    steps = [one.replace("~1", "/").replace("~0", "~") for one in pointer.split("/")[1:]]
+    walked = steps(pointer)
     here, path, jumps = schema, list[str](), 0
-    for number, step in enumerate(steps):
-        inner = _child(here, step)
-        if inner is None:
+    for number, step in enumerate(walked):
+        inner = child(here, step)
+        if inner is MISSING:
             break
-        here, path = inner[0], [*path, step]
+        here, path = inner, [*path, step]
         target = here if step in ("$ref", "$dynamicRef", "$recursiveRef") else None
-        more = number + 1 < len(steps)
+        more = number + 1 < len(walked)
         if more and isinstance(target, str) and target.startswith("#") and jumps < _JUMPS:
             jumps += 1
-            resolved = _walked(schema, target[1:])
-            if resolved is None:
+            named = steps(target[1:])
+            here = follow(schema, named)
+            if here is MISSING:
                 break
-            here, path = resolved
+            path = named
     return tuple(path)
-
-
-def _walked(schema: Any, pointer: str) -> tuple[Any, list[str]] | None:
-    path = [one.replace("~1", "/").replace("~0", "~") for one in pointer.split("/")[1:]]
-    here = schema
-    for step in path:
-        inner = _child(here, step)
-        if inner is None:
-            return None
-        here = inner[0]
-    return here, path
-
-
-def _child(value: Any, step: str) -> tuple[Any] | None:
-    if isinstance(value, dict) and step in value:
-        return (value[step],)
-    if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-        return (value[int(step)],)
-    return None
