@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.run_options import Number, Size, is_url, request_of, run_options
+from harness.cli.run_options import Count, Number, Size, is_url, request_of, run_options
 from harness.cli.runs import show_summary
 from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from harness.execution.sweep.start import SweepRequest
+
+_NOT_OF_JOB = {"nodes", "address", "submit", "fail_on", "as_json"}
+"""Which cluster, and what becomes of the summary here."""
 
 
 @click.command()
@@ -50,18 +57,50 @@ def sweep(**options: Any) -> None:
     if len(chosen) > 1:
         given = " and ".join(f"--{name}" for name in chosen)
         raise UsageError(f"{given} do not go together", "choose one cluster")
-    from harness.execution.sweep.start import SweepRequest, start
+    if options["submit"] is not None:
+        from harness.execution.sweep.submit import submit
 
-    out = options["out"]
-    url = out if is_url(out) else None
-    request = SweepRequest(
-        request_of({**options, "out": None if url else out}),
+        run = submit(options["submit"], options_of_job(options), options["out"])
+    else:
+        from harness.execution.sweep.start import start
+
+        run = start(sweep_request(options))
+    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
+
+
+def sweep_request(options: Mapping[str, Any]) -> SweepRequest:
+    """What the options ask for."""
+    from harness.execution.sweep.start import SweepRequest
+
+    url = options["out"] if is_url(options["out"]) else None
+    return SweepRequest(
+        request_of({**options, "out": None if url else options["out"]}),
         url=url,
         nodes=options["nodes"] or 1,
         address=options["address"],
-        submit=options["submit"],
         lane_cpus=options["lane_cpus"],
         lane_memory=options["lane_memory"],
     )
-    run = start(request)
-    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
+
+
+def options_of_job(options: Mapping[str, Any]) -> list[str]:
+    """The options with which a job does what is asked for here.
+
+    Raises:
+        UsageError: The run's place means something else elsewhere.
+    """
+    out = options["out"]
+    if out is None or not (is_url(out) or out.is_absolute()):
+        raise UsageError(
+            "--submit needs --out as an absolute path or a URL",
+            "one that the cluster and this machine see alike",
+        )
+    given = []
+    for option in sweep.params:
+        if option.name in _NOT_OF_JOB:
+            continue
+        value = options[str(option.name)]
+        for one in value if option.multiple else [value]:
+            text = "none" if one is None and isinstance(option.type, Count) else one
+            given += [] if text is None else [f"{option.opts[0]}={text}"]
+    return given

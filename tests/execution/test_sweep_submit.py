@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+import shlex
+from dataclasses import dataclass
 
 import click
 import pytest
 
+import harness.cli.sweep
 import harness.execution.sweep.start
 from harness.cli.main import cli
-from harness.comparison.case_run import Rules
-from harness.engines.panel import Limits
 from harness.errors import UsageError
-from harness.execution.bench import BenchRequest
-from harness.execution.sweep.start import SweepRequest
-from harness.execution.sweep.submit import COMMAND, _followed, _submitted, command_of
+from harness.execution.sweep import submit
+from harness.execution.sweep.submit import COMMAND, _followed, _submitted
 
-REQUEST = SweepRequest(
-    BenchRequest(
-        ["xgrammar@0.2.8[any_whitespace=false],llguidance"],
-        cases="maskbench:/data/mb.tar.xz",
-        out=Path("/shared/my run"),
-        families=("Github_easy", "Snowplow"),
-        pattern="Git*",
-        sample=60,
-        lanes=12,
-        rules=Rules(seed=-7, cap=None, panel="survivors", walks=3, style="indent"),
-        limits=Limits(10.0, 2.5, 30.0, 1 << 30),
-    ),
-    address="auto",
-    lane_cpus=0.5,
-    lane_memory=3 << 30,
+MANY = shlex.split(
+    "--engines xgrammar@0.2.8[any_whitespace=false],llguidance --cases maskbench:/data/mb.tar.xz"
+    " --family Github_easy --family Snowplow --id 'Git*' --limit 70 --sample 60 --lanes 12 --ahead 2"
+    " --seed=-7 --cap none --panel survivors --walks 3 --style indent --resolver rollout"
+    " --compile-timeout 10 --mask-timeout 2.5 --resolve-timeout 30 --memory 1G --eos '<end>'"
+    " --vocabulary own.json --lane-cpus 0.5 --lane-memory 3G --out '/shared/my run'"
 )
 
 
@@ -58,29 +47,40 @@ def started(monkeypatch):
 
 
 class TestCommand:
-    @pytest.mark.parametrize(
-        "request_",
-        [
-            REQUEST,
-            replace(REQUEST, bench=replace(REQUEST.bench, out=None), url="s3://bucket/run"),
-            SweepRequest(BenchRequest(["xgrammar"], out=Path("/run")), address="auto"),
-        ],
-    )
-    def test_asks_for_the_same(self, started, request_):
-        command = command_of(request_)
-        assert tuple(command[: len(COMMAND)]) == COMMAND
-        found = started(*command[COMMAND.index("sweep") :])
-        wanted = request_.bench
-        listed = replace(
-            found.bench, engines=list(found.bench.engines), families=tuple(found.bench.families)
-        )
-        assert replace(found, bench=wanted) == request_
-        assert listed == wanted
+    @pytest.fixture
+    def submitted(self, monkeypatch):
+        """The options of a job that a command would submit."""
 
-    @pytest.mark.parametrize("out", [None, Path("runs/mine")])
-    def test_needs_a_place_that_means_the_same_everywhere(self, out):
+        def parse(*arguments):
+            jobs = []
+            monkeypatch.setattr(submit, "submit", lambda *job: jobs.append(job))
+            monkeypatch.setattr(harness.cli.sweep, "show_summary", lambda *_, **__: None)
+            cli.main(["sweep", *arguments, "--submit", "http://head:8265"], standalone_mode=False)
+            ((dashboard, options, out),) = jobs
+            assert dashboard == "http://head:8265"
+            assert f"--out={out}" in options
+            return options
+
+        return parse
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [MANY, ["--out", "s3://bucket/run"], ["--out", "/run", "--json", "--fail-on", "false_rejections"]],
+    )
+    def test_asks_for_the_same(self, started, submitted, arguments):
+        command = [*COMMAND[COMMAND.index("sweep") :], *submitted(*arguments)]
+        assert started(*command) == started("sweep", *arguments, "--address", "auto")
+
+    def test_no_option_of_a_run_is_left_out_above(self):
+        """Else the comparison of two requests would say nothing of it."""
+        names = {option.opts[0] for option in cli.commands["sweep"].params}
+        here = {"--nodes", "--address", "--submit", "--fail-on", "--json"}
+        assert names - here == {one.partition("=")[0] for one in MANY if one.startswith("--")}
+
+    @pytest.mark.parametrize("out", [[], ["--out", "runs/mine"]])
+    def test_needs_a_place_that_means_the_same_everywhere(self, submitted, out):
         with pytest.raises(UsageError, match="--submit needs --out"):
-            command_of(replace(REQUEST, bench=replace(REQUEST.bench, out=out)))
+            submitted(*out)
 
 
 @dataclass
@@ -140,12 +140,7 @@ def test_a_job_s_log_is_printed_as_it_grows(capsys):
 class TestOptions:
     def test_by_default_it_is_one_node_here(self, started):
         request = started("sweep")
-        assert (request.nodes, request.address, request.submit, request.url) == (
-            1,
-            None,
-            None,
-            None,
-        )
+        assert (request.nodes, request.address, request.url) == (1, None, None)
 
     def test_of_clusters_one_is_chosen(self):
         with pytest.raises(UsageError, match="--nodes and --address do not go together"):

@@ -41,7 +41,6 @@ class SweepRequest:
         url: Where the run is kept, if not in a directory.
         nodes: Of a cluster on this machine, if no other is named.
         address: Of an existing cluster.
-        submit: The dashboard of a cluster that this is submitted to as a job.
         lane_cpus: Processors that a lane is declared to need.
         lane_memory: Bytes of memory; None declares what `memory_of` says.
     """
@@ -50,7 +49,6 @@ class SweepRequest:
     url: str | None = None
     nodes: int = 1
     address: str | None = None
-    submit: str | None = None
     lane_cpus: float = 1.0
     lane_memory: int | None = None
 
@@ -62,10 +60,6 @@ def start(request: SweepRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
-    if request.submit is not None:
-        from harness.execution.sweep.submit import submit
-
-        return submit(request)
     import_ray(local=request.address is None)  # say that it is missing before anything else is done
     place: Callable[[Path], Place] = LocalPlace
     if request.url is not None:

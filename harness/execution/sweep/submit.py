@@ -10,19 +10,13 @@ import hashlib
 import shlex
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from harness.comparison.case_run import Rules
-from harness.engines.panel import Limits
-from harness.errors import MaskcourtError, UsageError
+from harness.errors import MaskcourtError
 from harness.execution.sweep.cluster import import_ray
 from harness.runs.directory import RunDirectory, open_run
-
-if TYPE_CHECKING:
-    from harness.execution.sweep.start import SweepRequest
 
 COMMAND = ("python", "-m", "harness.cli.main", "sweep", "--address", "auto")
 """The same command there; the cluster's nodes have the program installed."""
@@ -33,82 +27,37 @@ TRIES = 60
 """Times that a cluster without a place for the job is asked."""
 
 
-def submit(request: SweepRequest) -> RunDirectory:
-    """Submit a sweep, wait for its end, and open its run.
+def submit(dashboard: str, options: Sequence[str], out: Path | str) -> RunDirectory:
+    """Submit a sweep with these `options`, wait for its end, and open its run.
 
     Ctrl-C ends the waiting and not the job.
 
+    Args:
+        dashboard: Of the cluster.
+        options: Of ``maskcourt sweep``, without those that choose a cluster.
+        out: Where the run will be, here as there: an absolute path or a URL.
+
     Raises:
-        UsageError: No --out, or a path that means something else elsewhere.
         MaskcourtError: The job failed, or its run is not to be seen from here.
     """
-    command = command_of(request)
     import_ray(local=False)
     from ray.job_submission import JobSubmissionClient
 
     try:
-        client = JobSubmissionClient(request.submit)
-        job = _submitted(client, shlex.join(command))
+        client = JobSubmissionClient(dashboard)
+        # --json keeps the table off the job's log: the summary is made here
+        job = _submitted(client, shlex.join([*COMMAND, *options, "--json"]))
     except (ConnectionError, RuntimeError, ValueError) as error:
         reason = next(iter(str(error).splitlines()), "")
         raise MaskcourtError(
-            f"no job can be submitted to {request.submit}: {reason}",
+            f"no job can be submitted to {dashboard}: {reason}",
             "is it the address of a dashboard, http://HOST:8265?",
         ) from error
-    _say(f"submitted as {job}; ray job logs --address {request.submit} {job}")
+    _say(f"submitted as {job}; ray job logs --address {dashboard} {job}")
     status = _followed(client, job)
     if status != "SUCCEEDED":
         raise MaskcourtError(f"job {job} ended as {status.lower()}", "its log says why")
-    return _opened(request)
-
-
-def command_of(request: SweepRequest) -> list[str]:
-    """The command that the job runs.
-
-    Raises:
-        UsageError: A place that means something else elsewhere.
-    """
-    bench = request.bench
-    out = request.url or (str(bench.out) if bench.out is not None else "")
-    if not out or not (request.url or Path(out).is_absolute()):
-        raise UsageError(
-            "--submit needs --out as an absolute path or a URL",
-            "one that the cluster and this machine see alike",
-        )
-    pairs: list[tuple[str, Any]] = [("--engines", one) for one in bench.engines]
-    pairs += [("--family", one) for one in bench.families]
-    pairs += [
-        ("--cases", bench.cases),
-        ("--out", out),
-        ("--id", bench.pattern),
-        ("--limit", bench.limit),
-        ("--sample", bench.sample),
-        ("--vocabulary", bench.vocabulary),
-        ("--eos", bench.eos),
-        ("--lanes", bench.lanes),
-        ("--resolver", bench.resolver),
-        *_of_rules(bench.rules),
-        *_of_limits(bench.limits),
-        ("--lane-cpus", request.lane_cpus),
-        ("--lane-memory", request.lane_memory),
-    ]
-    given = [f"{name}={value}" for name, value in pairs if value is not None]
-    # --json keeps the table off the job's log: the summary is made here
-    return [*COMMAND, *given, "--json"]
-
-
-def _of_rules(rules: Rules) -> list[tuple[str, Any]]:
-    cap = "none" if rules.cap is None else rules.cap
-    return [(f"--{name}", value) for name, value in {**asdict(rules), "cap": cap}.items()]
-
-
-def _of_limits(limits: Limits) -> list[tuple[str, Any]]:
-    return [
-        ("--compile-timeout", limits.compile),
-        ("--mask-timeout", limits.mask),
-        ("--resolve-timeout", limits.resolve),
-        ("--memory", limits.memory),
-    ]
+    return _opened(out)
 
 
 def _submitted(client: Any, command: str, wait: Callable[[float], None] = time.sleep) -> str:
@@ -138,15 +87,14 @@ def _followed(client: Any, job: str, wait: Callable[[float], None] = time.sleep)
         wait(POLL_SECONDS)
 
 
-def _opened(request: SweepRequest) -> RunDirectory:
+def _opened(out: Path | str) -> RunDirectory:
     """The finished run, fetched if it is at a URL."""
-    if request.url is not None:
-        from harness.execution.sweep.run_url import fetch
+    if isinstance(out, Path):
+        return open_run(out)
+    from harness.execution.sweep.run_url import fetch
 
-        digest = hashlib.sha256(request.url.rstrip("/").encode()).hexdigest()[:8]
-        return fetch(request.url, Path("runs") / f"fetched-{digest}")
-    assert request.bench.out is not None
-    return open_run(request.bench.out)
+    digest = hashlib.sha256(out.rstrip("/").encode()).hexdigest()[:8]
+    return fetch(out, Path("runs") / f"fetched-{digest}")
 
 
 def _say(line: str) -> None:
