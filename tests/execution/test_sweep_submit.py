@@ -65,7 +65,11 @@ class TestCommand:
 
     @pytest.mark.parametrize(
         "arguments",
-        [MANY, ["--out", "s3://bucket/run"], ["--out", "/run", "--json", "--fail-on", "false_rejections"]],
+        [
+            MANY,
+            ["--out", "s3://bucket/run"],
+            ["--out", "/run", "--json", "--fail-on", "false_rejections"],
+        ],
     )
     def test_asks_for_the_same(self, started, submitted, arguments):
         command = [*COMMAND[COMMAND.index("sweep") :], *submitted(*arguments)]
