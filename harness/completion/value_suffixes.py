@@ -10,7 +10,7 @@ import json
 from collections.abc import Hashable, Iterator
 from typing import Any, Final, NamedTuple
 
-from harness.completion.container_suffixes import MISSING, ContainerSuffixes, Keep, Lead, Plan
+from harness.completion.container_suffixes import ContainerSuffixes, Keep, Lead, Plan
 from harness.completion.literal_suffixes import (
     Progress,
     StringRule,
@@ -26,6 +26,7 @@ from harness.jsonschemas.patterns import pattern
 from harness.jsonschemas.probable_values import Variant, distinct, property_names
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with_value
+from harness.jsontext.pointers import MISSING
 
 MAX_VALUE_SUFFIXES: Final = 14
 _MAX_HELD = 5000
