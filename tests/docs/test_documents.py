@@ -1,0 +1,122 @@
+"""What the documents name is there: files, modules, commands, targets, links, words."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import cli
+from tests.command import ROOT
+
+GENERATED = {"runs", "data", "build", "dist"}
+PAGES = sorted(
+    page
+    for page in ROOT.glob("**/*.md")
+    if not GENERATED.intersection(page.relative_to(ROOT).parts)
+    and not any(part.startswith(".") for part in page.relative_to(ROOT).parts)
+)
+GLOSSARY = ROOT / "docs" / "glossary.md"
+OURS = "harness|adapters|benchmarks|tests"
+FILES = rf"(?<![\w./:-])(?:{OURS}|datasets|docs|notebooks|results)/[\w./*{{}},-]*"
+NAMES = rf"(?<![\w./])(?:{OURS})(?:\.[A-Za-z_]\w*)+(?::\w+)?"
+CODE = re.compile(r"```.*?```|`[^`]+`|^(?: {4}|\t).+?$", re.DOTALL | re.MULTILINE)
+LINKS = re.compile(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
+
+
+def text_of(page):
+    return page.read_text("utf-8")
+
+
+def code_of(page):
+    """The code of a page, in lines."""
+    return "\n".join(CODE.findall(text_of(page)))
+
+
+def found(pattern, text):
+    return sorted({match.rstrip(".,") for match in re.findall(pattern, text)})
+
+
+def named(name):
+    """What a dotted name stands for: a module, or an attribute of what stands before it."""
+    module, _, attribute = name.rpartition(".")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        owner = named(module) if module else None
+    if attribute in getattr(owner, "__annotations__", {}):
+        return owner.__annotations__[attribute]
+    return getattr(owner, attribute)
+
+
+@pytest.fixture(params=PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def page(request):
+    return request.param
+
+
+def test_files_are_there(page):
+    places = (ROOT, ROOT / "datasets") if page.parent.name == "datasets" else (ROOT,)
+    missing = [
+        name
+        for name in found(FILES, text_of(page))
+        if not name.endswith("/NAME")
+        and not any((place / name).exists() or list(place.glob(name)) for place in places)
+    ]
+    assert not missing
+
+
+def test_modules_and_what_is_in_them_are_there(page):
+    for name in found(NAMES, text_of(page)):
+        if not Path(ROOT, name).exists() and not name.endswith((".py", ".md")):
+            named(name.replace(":", "."))
+
+
+def test_commands_and_targets_are_there(page):
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    assert set(found(r"(?:^|[`;&] ?| {4})make ([a-z][a-z-]*)", code_of(page))) <= targets
+    commands = found(r"(?:^|[`/ ])maskcourt ([a-z]+)(?=[ `\n])", code_of(page))
+    assert set(commands) <= set(cli.commands)
+
+
+def test_links_lead_somewhere(page):
+    for link in ("".join(one) for one in LINKS.findall(text_of(page))):
+        if not re.match(r"[a-z]+:", link):
+            path, _, heading = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), link
+            if heading:
+                lines = re.findall(r"^#+ (.*)$", text_of(target), re.MULTILINE)
+                slugs = [re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in lines]
+                assert heading in slugs, link
+
+
+def test_the_glossary_says_each_word_once_in_order():
+    words = re.findall(r"^- \*\*(.+?)\*\*: [A-Z].+\.$", text_of(GLOSSARY), re.MULTILINE)
+    assert len(words) == len(re.findall("^- ", text_of(GLOSSARY), re.MULTILINE))
+    assert words == sorted(set(words), key=str.casefold)
+
+
+def test_the_code_uses_the_words_of_the_glossary():
+    def plain(text):
+        return re.sub(r"[\s_-]", "", text).lower()
+
+    code = " ".join(
+        plain(path.read_text("utf-8"))
+        for name in ("harness", "adapters", "tests")
+        for path in (ROOT / name).glob("**/*.py")
+        if path != Path(__file__)
+    )
+    words = re.findall(r"^- \*\*(.+?)\*\*", text_of(GLOSSARY), re.MULTILINE)
+    assert not [word for word in words if plain(word) not in code]
+
+
+def test_the_map_has_every_package_in_the_order_that_is_enforced():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    packages = [one for one in reversed(layers) if (ROOT / "harness" / one).is_dir()]
+    assert packages
+    rows = re.findall(r"^\| `(\w+)` \|", text_of(ROOT / "docs" / "architecture.md"), re.MULTILINE)
+    assert rows == packages
