@@ -17,11 +17,8 @@ from harness.workers.hosts import Host, HostSpec
 
 VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
 VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
-"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `screen_faults`
+"""`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `Judge.screen_many`
 says it."""
-
-DOUBTFUL = -1
-"""In answers to ``screen``: the fast validator alone says invalid."""
 
 CHUNK = 2048
 """Texts per request."""
@@ -86,24 +83,6 @@ class Judge:
         self._schema, self._deaths = schema, 0
         return self._open()
 
-    def screen(self, texts: Sequence[bytes]) -> list[Ruling | None]:
-        """What both validators say of each text; None where it is doubtful.
-
-        A text is doubtful when the fast validator alone already calls it invalid: that decides
-        what to try next, and proves nothing.
-        """
-        rulings: list[Ruling | None] = []
-        for at in range(0, len(texts), CHUNK):
-            rulings += self._ruled("screen", texts[at : at + CHUNK])
-        return rulings
-
-    def screen_faults(self, texts: Sequence[bytes]) -> list[Ruling]:
-        """As `screen`, but a doubtful text is `SUSPECT`, with the error that the fast one names.
-
-        What is no JSON is not doubtful: it is invalid, with the keyword ``json``.
-        """
-        return self._certain("screen_faults", texts)
-
     def screen_many(
         self,
         prefix: bytes,
@@ -111,7 +90,10 @@ class Judge:
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """What `screen_faults` says of texts that differ in one place, many times as fast.
+        """As `judge_many`, but a text that the fast validator alone calls invalid is `SUSPECT`.
+
+        That decides what to try next, and proves nothing; the error is the one that it names. What
+        is no JSON is not suspect: it is invalid, with the keyword ``json``.
 
         Args:
             prefix: What all texts begin with.
@@ -132,15 +114,23 @@ class Judge:
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """What `judge` says of texts that differ in one place; else as `screen_many`.
+        """What `judge` says of texts that differ in one place, many times as fast.
 
-        Of most invalid texts it takes less time, since no error of jsonschema-rs is made.
+        Arguments and result are those of `screen_many`. Of most invalid texts it takes less time,
+        since no error of jsonschema-rs is made.
         """
         return self._many("judge_many", prefix, middles, suffixes, which)
 
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
         """What both validators say of each text."""
-        return self._certain("judge", texts)
+        rulings: list[Ruling] = []
+        for at in range(0, len(texts), CHUNK):
+            some = texts[at : at + CHUNK]
+            answer = self._ask("judge", wire.Ragged.of_bytes(some).arrays("texts"))
+            kinds = [_DIED] if answer is None else _rulings(answer)
+            numbers = [0] * len(some) if answer is None else answer.arrays["rulings"].tolist()
+            rulings += [kinds[number] for number in numbers]
+        return rulings
 
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
@@ -155,24 +145,6 @@ class Judge:
     def close(self) -> None:
         """End the host."""
         self._host.close()
-
-    def _certain(self, what: str, texts: Sequence[bytes]) -> list[Ruling]:
-        """The rulings of a command that leaves no text without one."""
-        rulings: list[Ruling] = []
-        for at in range(0, len(texts), CHUNK):
-            ruled = self._ruled(what, texts[at : at + CHUNK])
-            rulings += [one for one in ruled if one is not None]
-        return rulings
-
-    def _ruled(self, what: str, texts: Sequence[bytes]) -> list[Ruling | None]:
-        answer = self._ask(what, _as_arrays(texts))
-        if answer is None:
-            return [_DIED] * len(texts)
-        kinds = _rulings(answer)
-        return [
-            None if number == DOUBTFUL else kinds[number]
-            for number in answer.arrays["rulings"].tolist()
-        ]
 
     def _many(
         self,

@@ -1,21 +1,20 @@
 """The service inside the validators' host: both validators for one schema at a time.
 
 Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
-error), ``screen`` and ``screen_faults`` (the same, but short where the fast one alone already says
-invalid), ``screen_many`` and ``judge_many`` (``screen_faults`` and ``judge`` for texts that differ
-in one place) and ``errors`` (all that is named about one text).
+error), ``judge_many`` (the same for texts that differ in one place), ``screen_many`` (likewise, but
+short where the fast one alone already says invalid) and ``errors`` (all that is named about one
+text).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from harness.jsontext.pointers import typed_steps
 from harness.validators.batch.prepared_documents import Prepared, Whole
 from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
-from harness.validators.judge import DOUBTFUL
 from harness.validators.validate import Outcome, Unjudgeable, Validators
 from harness.workers import wire
 
@@ -30,8 +29,6 @@ class ValidatorService:
         """Answer one command."""
         commands = {
             "open": self.open,
-            "screen": self.screen,
-            "screen_faults": self.screen_faults,
             "screen_many": self.screen_many,
             "judge": self.judge,
             "judge_many": self.judge_many,
@@ -48,21 +45,13 @@ class ValidatorService:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})
 
-    def screen(self, message: wire.Message) -> wire.Message:
-        """As `judge`, but `DOUBTFUL` where the fast validator alone already says invalid."""
-        return _answer(message, self._screened)
-
-    def screen_faults(self, message: wire.Message) -> wire.Message:
-        """As `screen`, but `SUSPECT` with the error that the fast validator names."""
-        return _answer(message, self._faulted)
-
     def screen_many(self, message: wire.Message) -> wire.Message:
-        """As `screen_faults`, of texts in parts.
+        """Of texts in parts, as `judge`, but `SUSPECT` where the fast validator alone says invalid.
 
         Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
         number of each middle's suffix).
         """
-        return self._many(message, Whole(self._faulted, proven=False))
+        return self._many(message, Whole(self._screened, proven=False))
 
     def judge_many(self, message: wire.Message) -> wire.Message:
         """As `judge`, of texts in parts; arrays as for `screen_many`."""
@@ -83,12 +72,10 @@ class ValidatorService:
 
     def judge(self, message: wire.Message) -> wire.Message:
         """What both say, as numbers into a list of distinct rulings."""
-        return _answer(message, self._judged)
+        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
+        return _numbered(map(self._judged, texts))
 
-    def _screened(self, text: bytes) -> Ruled | None:
-        return None if self.validators.quick(text) is False else self._judged(text)
-
-    def _faulted(self, text: bytes) -> Ruled:
+    def _screened(self, text: bytes) -> Ruled:
         said = self.validators.screen(text)
         return of_outcome(said) if isinstance(said, Outcome) else of_suspicion(said.place)
 
@@ -107,14 +94,8 @@ class ValidatorService:
         return wire.Message({"errors": found})
 
 
-def _answer(message: wire.Message, rule: Callable[[bytes], Ruled | None]) -> wire.Message:
-    """Rulings on the message's texts, as numbers into a list of distinct ones."""
-    texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-    return _numbered(map(rule, texts))
-
-
-def _numbered(rulings: Iterable[Ruled | None]) -> wire.Message:
-    """Rulings as numbers into a list of distinct ones; None is `DOUBTFUL`."""
-    kinds: dict[Ruled | None, int] = {None: DOUBTFUL}
-    numbers = [kinds.setdefault(one, len(kinds) - 1) for one in rulings]
-    return wire.Message({"kinds": list(kinds)[1:]}, {"rulings": np.array(numbers, dtype=np.int32)})
+def _numbered(rulings: Iterable[Ruled]) -> wire.Message:
+    """Rulings as numbers into a list of distinct ones."""
+    kinds: dict[Ruled, int] = {}
+    numbers = [kinds.setdefault(one, len(kinds)) for one in rulings]
+    return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(numbers, dtype=np.int32)})

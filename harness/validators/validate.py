@@ -194,38 +194,19 @@ class Validators:
         """What jsonschema-rs says of a value; None where it fails."""
         return _ask(self._fast, value)[0]
 
-    def quick(self, text: bytes) -> bool | None:
-        """Whether jsonschema-rs alone calls `text` valid; None where it cannot say.
-
-        An answer is an opinion and not yet a proof. None stands for every text whose `judge` is
-        decided by how it is written, not-JSON (False) excepted, and for every text under a schema
-        whose patterns need backtracking.
-        """
-        try:
-            value = strict_json.parse(text)
-        except strict_json.JsonError as error:
-            return False if type(error) is strict_json.JsonError else None
-        if self.backtracks or not keeps_numbers(text):
-            return None
-        return self._is_valid(marshal.dumps(value, _PLAIN), value)
-
     def _is_valid(self, key: bytes, value: object) -> bool | None:
         if key not in self._quick:
             _make_room(self._quick)
             self._quick[key] = _ask(self._fast, value)[0]
         return self._quick[key]
 
-    def suspicion(self, text: bytes) -> Complaint | None:
+    def screen(self, text: bytes) -> Complaint | Outcome:
         """The error that jsonschema-rs names first where it alone calls the JSON `text` invalid.
 
-        An opinion and no proof: it says what another text should avoid. None where `quick` does
-        not say invalid, and for what is no JSON.
+        An opinion and no proof: it says what another text should avoid. For every other text its
+        `judge`, explained; so too for what its writing decides, and under a schema whose patterns
+        need backtracking.
         """
-        value = self._read(text)
-        return None if isinstance(value, Outcome) else self._suspicion(value)
-
-    def screen(self, text: bytes) -> Complaint | Outcome:
-        """The `suspicion` about `text`; where there is none, its `judge`, explained."""
         value = self._read(text)
         if isinstance(value, Outcome):
             return value

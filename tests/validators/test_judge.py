@@ -32,6 +32,12 @@ BOMB = b'"' + b"a" * 40 + b'!"'
 BOTH_VALID = Ruling(VALID, "", "", "", "", "valid", "valid")
 
 
+def screened(judge, texts):
+    """What screening says of whole texts."""
+    rulings, which = judge.screen_many(b"", texts, [b""], np.zeros(len(texts), dtype=np.int32))
+    return [rulings[number] for number in which]
+
+
 def both_invalid(keyword: str, schema: str, instance: str) -> Ruling:
     return Ruling(INVALID, "", keyword, schema, instance, "invalid", "invalid")
 
@@ -75,13 +81,6 @@ class TestRulings:
         assert judge.open('{"minimum": 5, "type": "string"}') is None
         assert judge.judge([b"1"]) == [both_invalid("minimum", "/minimum", "")]
 
-    def test_screening_says_the_same_but_for_what_is_doubtful(self, judge):
-        assert judge.open(COLOUR) is None
-        texts = [b"{}", b'{"a/b": [2]}', b'{"x": 1, "x": 2}', b"nul", b"[1e999]"]
-        screened, judged = judge.screen(texts), judge.judge(texts)
-        assert [one is None for one in screened] == [False, True, False, True, False]
-        assert all(one in (None, other) for one, other in zip(screened, judged, strict=True))
-
     def test_where_the_validators_differ_the_error_is_of_the_one_that_says_invalid(self, judge):
         schema = {"items": {"format": "hostname"}, "properties": {"d": {"format": "date-time"}}}
         assert judge.open(json.dumps(schema)) is None
@@ -92,25 +91,29 @@ class TestRulings:
             Ruling(CONTESTED, "validators_differ", *named[1], "invalid", "valid"),
         ]
 
-    def test_screening_faults_names_what_the_fast_validator_says(self, judge):
+    def test_screening_names_what_the_fast_validator_says(self, judge):
         """Of two errors it names another one first than jsonschema does."""
         assert judge.open('{"minimum": 5, "type": "string"}') is None
         texts = [b"1", b'"a"', b"nul", b'{"x": 1, "x": 2}', b"[1e999]"]
-        assert judge.screen_faults(texts) == [
+        assert screened(judge, texts) == [
             Ruling(SUSPECT, "", "type", "/type", "", "", "invalid"),
             *judge.judge(texts[1:]),
         ]
 
-    def test_screening_faults_finds_suspect_what_screening_finds_doubtful(self, judge):
+    def test_screening_says_the_same_but_for_what_is_suspect(self, judge):
         assert judge.open(COLOUR) is None
-        texts = [b"{}", b'{"a/b": [2]}', b'{"a/b": [2] }', b'{"x": 1, "x": 2}', b"[1e999]"]
-        suspect = [one.verdict == SUSPECT for one in judge.screen_faults(texts)]
-        assert suspect == [one is None for one in judge.screen(texts)]
-        assert suspect == [False, True, True, False, False]
+        texts = [b"{}", b'{"a/b": [2]}', b'{"a/b": [2] }', b'{"x": 1, "x": 2}', b"nul", b"[1e999]"]
+        found, judged = screened(judge, texts), judge.judge(texts)
+        suspect = [one.verdict == SUSPECT for one in found]
+        assert suspect == [False, True, True, False, False, False]
+        assert all(
+            one == other or doubted
+            for one, other, doubted in zip(found, judged, suspect, strict=True)
+        )
 
     def test_nothing_is_suspect_under_patterns_that_need_backtracking(self, judge):
         assert judge.open('{"pattern": "^(?=a)"}') is None
-        assert judge.screen_faults([b'"b"']) == [both_invalid("pattern", "/pattern", "")]
+        assert screened(judge, [b'"b"']) == [both_invalid("pattern", "/pattern", "")]
 
     def test_screening_many_says_the_same_of_texts_in_parts(self, judge):
         assert judge.open(COLOUR) is None
@@ -119,7 +122,7 @@ class TestRulings:
         which = np.array([1] * 6 + [2] * 6, dtype=np.int32)
         rulings, numbers = judge.screen_many(b'{"a/b": ["', middles, suffixes, which)
         texts = [b'{"a/b": ["' + m + suffixes[w] for m, w in zip(middles, which, strict=True)]
-        assert [rulings[number] for number in numbers] == judge.screen_faults(texts)
+        assert [rulings[number] for number in numbers] == screened(judge, texts)
         assert len(set(rulings)) == len(rulings) == 3
         assert numbers.dtype == np.int32
         rulings, numbers = judge.judge_many(b'{"a/b": ["', middles, suffixes, which)
@@ -137,8 +140,6 @@ class TestRulings:
     def test_of_no_texts_are_none(self, judge):
         assert judge.open(COLOUR) is None
         assert judge.judge([]) == []
-        assert judge.screen([]) == []
-        assert judge.screen_faults([]) == []
         rulings, numbers = judge.screen_many(b"", [], [], np.zeros(0, dtype=np.int32))
         assert (rulings, numbers.tolist()) == ([], [])
 
@@ -147,7 +148,6 @@ class TestRulings:
         texts = [b"%d" % number for number in range(CHUNK + 10)]
         expected = [INVALID if number % 3 else VALID for number in range(CHUNK + 10)]
         assert [ruling.verdict for ruling in judge.judge(texts)] == expected
-        assert [VALID if one else INVALID for one in judge.screen(texts)] == expected
 
     def test_errors_name_keyword_and_both_places(self, judge):
         assert judge.open(COLOUR) is None
@@ -243,8 +243,6 @@ class TestDeaths:
         texts = [b'"a"'] * CHUNK + [b'"bomb"'] + [b'"b"'] * CHUNK
         verdicts = [ruling.verdict for ruling in judge.judge(texts)]
         assert verdicts == [VALID] * CHUNK + [UNDECIDED] * CHUNK + [VALID]
-        screened = [one.verdict for one in judge.screen(texts) if one is not None]
-        assert screened == verdicts
 
     def test_only_the_request_of_many_with_the_text_is_undecided(self, judge):
         judge.open('{"type": "string"}')
@@ -262,8 +260,7 @@ class TestDeaths:
             assert judge.judge([b'"bomb"']) == [Ruling(UNDECIDED, "validator_died")]
         started = Brittle.made
         assert judge.judge([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
-        assert judge.screen([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
-        assert judge.screen_faults([b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
+        assert screened(judge, [b'"a"']) == [Ruling(UNDECIDED, "validator_died")]
         assert judge.errors(b'"a"') == []
         assert Brittle.made == started
         assert judge.open('{"type": "null"}') is None, "the next case has patience anew"

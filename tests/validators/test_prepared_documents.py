@@ -151,11 +151,11 @@ def screened(service: ValidatorService, texts: Any, what: str = "screen_many") -
     return rulings(service.handle(wire.Message({"do": what}, arrays)))
 
 
-def one_by_one(service: ValidatorService, texts: Any, what: str = "screen_faults") -> list[Any]:
+def one_by_one(service: ValidatorService, texts: Any, what: str = "screen_many") -> list[Any]:
     prefix, middles, suffixes, which = texts
-    whole = [prefix + one + suffixes[at] for one, at in zip(middles, which, strict=True)]
-    arrays = wire.Ragged.of_bytes(whole).arrays("texts")
-    return rulings(service.handle(wire.Message({"do": what}, arrays)))
+    rule = service._screened if what == "screen_many" else service._judged
+    pairs = zip(middles, which, strict=True)
+    return [tuple(rule(prefix + one + suffixes[at])) for one, at in pairs]
 
 
 def ready(schema: Any, kind: type[ValidatorService]) -> ValidatorService | None:
@@ -322,7 +322,7 @@ def test_names_that_an_error_does_not_name_are_judged_at_once(monkeypatch):
     schema = {"additionalProperties": False}
     texts = b'{"', [b"x", b"a", b"zz"], [b'": 1}'], [0] * 3
     service = opened(schema, ValidatorService)
-    expected = one_by_one(service, texts, "judge")
+    expected = one_by_one(service, texts, "judge_many")
     monkeypatch.setattr(service.validators, "judge_value", pytest.fail)
     assert screened(service, texts, "judge_many") == expected
     assert {ruling[0] for ruling in expected} == {INVALID}
@@ -332,7 +332,7 @@ def test_where_jsonschema_rs_alone_says_invalid_its_error_is_named():
     texts = b'["a', [b"b--c", b"b--d", b"", b"b"], [b'"]'], [0] * 4
     service = opened({"items": {"format": "hostname"}}, ValidatorService)
     found = screened(service, texts, "judge_many")
-    assert found == one_by_one(service, texts, "judge")
+    assert found == one_by_one(service, texts, "judge_many")
     differ = (CONTESTED, "validators_differ", "format", "/items/format", "/0", "valid", "invalid")
     assert found[:2] == [differ, differ]
 
@@ -342,9 +342,9 @@ def test_where_the_limit_for_backtracking_is_reached():
     texts = b'["', [b"x", b"ab", b"ae", b"b"], [b'"]'], [0] * 4
     service = opened({"items": {"pattern": "^(?=x|ab)"}}, ValidatorService)
     service.validators.gave_up = lambda value: value[0].endswith("e")
-    for many, one in ("screen_many", "screen_faults"), ("judge_many", "judge"):
-        found = screened(service, texts, many)
-        assert found == one_by_one(service, texts, one)
+    for what in "screen_many", "judge_many":
+        found = screened(service, texts, what)
+        assert found == one_by_one(service, texts, what)
         assert [ruling[1] for ruling in found] == ["", "", "pattern_limit", ""]
 
 
