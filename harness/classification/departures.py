@@ -45,12 +45,13 @@ import pyarrow as pa
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from harness.attribution.token_category import CATEGORIES
-from harness.classification.verdict_rows import Evidence, Rows
+from harness.classification.verdict_rows import VerdictRows
 from harness.classification.written_text import OBJECTS
 from harness.errors import InputError, nearest
 from harness.inputs.data_paths import data_path
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
+from harness.runs.reader import RowNumbers
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, WALK, WARNED
 
@@ -69,7 +70,7 @@ _TOO_LITTLE = frozenset({"kind", "evidence"})
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
 
-Option = str | bool | int
+OptionValue = str | bool | int
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Departure:
     class_: str
     engine: str
     versions: SpecifierSet
-    options: tuple[Mapping[str, Option], ...]
+    options: tuple[Mapping[str, OptionValue], ...]
     from_: str
     source: str
     says: str
@@ -144,7 +145,7 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
         )
     found: dict[str, Departure] = {}
     for number, entry in enumerate(entries, start=1):
-        one = _Reader(entry, f"entry {number} of {file}").departure()
+        one = _EntryReader(entry, f"entry {number} of {file}").departure()
         if one.id in found:
             raise InputError(f"the catalogue {file} has two entries {one.id!r}")
         found[one.id] = one
@@ -173,7 +174,7 @@ def classify(
         RunDirectoryError: The run is damaged.
         UsageError: The vocabulary is not the run's.
     """
-    stored = Evidence(run, evidence, vocabulary)
+    stored = VerdictRows(run, evidence, vocabulary)
     kinds, engines = stored.words("kind"), stored.words("engine")
     proven = ~kinds.equal(*OPEN)
     entry = np.full(stored.size, -1, dtype=np.int32)
@@ -193,7 +194,9 @@ def classify(
     return pa.table({"class": _words(of_row, classes), "departure": _words(entry + 1, ids)})
 
 
-def _fits(one: Departure, stored: Evidence, rows: Rows, engine: str) -> np.ndarray[Any, Any]:
+def _fits(
+    one: Departure, stored: VerdictRows, rows: RowNumbers, engine: str
+) -> np.ndarray[Any, Any]:
     """Which of some rows one of an entry's rules fits."""
     out = np.zeros(len(rows), dtype=np.bool_)
     for rule in one.when:
@@ -212,7 +215,7 @@ def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
     )
 
 
-class _Reader:
+class _EntryReader:
     """Reads one entry strictly.
 
     Args:
@@ -268,10 +271,10 @@ class _Reader:
         except InvalidSpecifier as error:
             raise self._wrong(f"has bad versions: {error}") from error
 
-    def _options(self) -> tuple[Mapping[str, Option], ...]:
+    def _options(self) -> tuple[Mapping[str, OptionValue], ...]:
         options = self._entry.get("options", [])
         if not isinstance(options, list) or not all(
-            isinstance(one, dict) and one and all(isinstance(v, Option) for v in one.values())
+            isinstance(one, dict) and one and all(isinstance(v, OptionValue) for v in one.values())
             for one in options
         ):
             raise self._wrong("has bad options", "give a list of tables, as {config = 'spec'}")

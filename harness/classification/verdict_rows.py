@@ -24,22 +24,21 @@ from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.columns import Coded, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import RunReader
+from harness.runs.reader import RowNumbers, RunReader
 from harness.runs.tables import SCHEMAS, VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
 
 BEFORE: Final = 32
 """How many bytes before the token the condition ``before`` sees."""
 
-Rows = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+RowMask = npt.NDArray[np.bool_]
 
 _WORDS = ("engine", "kind", "category", "detail", "keyword", "schema_pointer", "instance_pointer")
 _SPOT = {WALK: ("walk", "position"), INSTANCE: ("instance", "consumed")}
 _NAMED = re.compile(r"\{(keyword|format|pattern)\}")
 
 
-class Evidence:
+class VerdictRows:
     """One table of verdicts, and what a run holds besides about each of them.
 
     Args:
@@ -70,7 +69,7 @@ class Evidence:
             self._known[name] = self._places() if at_position else words(self._columns[name])
         return self._known[name]
 
-    def holds(self, condition: str, wanted: Any, rows: Rows, engine: str) -> Mask:
+    def holds(self, condition: str, wanted: Any, rows: RowNumbers, engine: str) -> RowMask:
         """Which of some verdicts meet a condition.
 
         Args:
@@ -82,7 +81,7 @@ class Evidence:
         Returns:
             Shape ``(len(rows),)``.
         """
-        special: dict[str, Callable[[Any, Rows, str], Mask]] = {
+        special: dict[str, Callable[[Any, RowNumbers, str], RowMask]] = {
             "evidence": lambda some, at, _: np.full(len(at), self.evidence in some),
             "schema_pointer": self._pointer_fits,
             "token": self._token_fits,
@@ -169,12 +168,12 @@ class Evidence:
         codes = np.append(places.codes, values.index(""))  # row -1: no such position
         return Coded(codes[self._spots.row[self._spots.of_row]], values)
 
-    def _pointer_fits(self, wanted: Sequence[re.Pattern[str]], rows: Rows, _: str) -> Mask:
+    def _pointer_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
         column = self.words("schema_pointer")
         fits = [any(one.fullmatch(value) for one in wanted) for value in column.values]
         return np.asarray(np.array([*fits, False])[column.codes[rows]])
 
-    def _token_fits(self, wanted: Sequence[re.Pattern[str]], rows: Rows, _: str) -> Mask:
+    def _token_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
         fits = np.zeros(self.vocabulary.size + 1, dtype=np.bool_)  # the last one is for no token
         there = np.zeros_like(fits)
         there[self._token[rows]] = True
@@ -191,11 +190,11 @@ class Evidence:
         """The bytes of every token, each as one character."""
         return [token.decode("latin-1") for token in self.vocabulary.tokens]
 
-    def _is_special(self, wanted: bool, rows: Rows, _: str) -> Mask:
+    def _is_special(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
         special = np.append(self.vocabulary.special, False)
         return np.asarray(special[self._token[rows]] == wanted)
 
-    def _before_fits(self, wanted: Sequence[re.Pattern[str]], rows: Rows, _: str) -> Mask:
+    def _before_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
         spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
         fits = []
         for spot in spots.tolist():
@@ -204,7 +203,7 @@ class Evidence:
             fits.append(known is not None and any(one.fullmatch(known) for one in wanted))
         return np.array(fits, dtype=np.bool_)[which]
 
-    def _is_forced(self, wanted: bool, rows: Rows, engine: str) -> Mask:
+    def _is_forced(self, wanted: bool, rows: RowNumbers, engine: str) -> RowMask:
         """Whether the mask held one token, and the verdict's begins the text that it begins."""
         if self.evidence != WALK:
             return np.full(len(rows), not wanted)
@@ -221,7 +220,7 @@ class Evidence:
         forced = np.isin(keys, np.array(pairs, dtype=np.int64)) & (self._token[rows] >= 0)
         return np.asarray(forced == wanted)
 
-    def _single(self, engine: str) -> Mask:
+    def _single(self, engine: str) -> RowMask:
         """By row of the positions: the engine's mask held exactly one token. One row more."""
         masks = self._read("masks", ["case", "walk", "position", "engine", "allowed"])
         mine = words(masks["engine"]).equal(engine) & (numbers(masks["allowed"]) == 1)
@@ -234,7 +233,7 @@ class Evidence:
         out[-1] = False
         return out
 
-    def _ends(self, engine: str) -> Rows:
+    def _ends(self, engine: str) -> RowNumbers:
         """By row of the positions: how far the engine was led through the walk's text."""
         table = self._read("positions", ["offset", "token", "judged"])
         token, offset = numbers(table["token"], -1), numbers(table["offset"])
@@ -247,7 +246,7 @@ class Evidence:
         np.maximum.at(ends, group.ravel(), np.where(judged, offset + lengths[token], 0))
         return ends[group.ravel()]
 
-    def _trails(self, wanted: bool, rows: Rows, _: str) -> Mask:
+    def _trails(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
         """Whether the token writes whitespace behind the whole value."""
         tokens = self.vocabulary.tokens
         size = self.vocabulary.size + 1
@@ -262,12 +261,12 @@ class Evidence:
             found.append(ends and self._spots.trails(spot, text))
         return np.asarray(np.array(found, dtype=np.bool_)[which] == wanted)
 
-    def _object_is(self, wanted: Iterable[str], rows: Rows, _: str) -> Mask:
+    def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:
         spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
         said = self._spots.objects(spots.tolist(), self._schema_of)
         return np.array([not one.isdisjoint(wanted) for one in said], dtype=np.bool_)[which]
 
-    def _warned(self, wanted: Sequence[str], rows: Rows, engine: str) -> Mask:
+    def _warned(self, wanted: Sequence[str], rows: RowNumbers, engine: str) -> RowMask:
         outputs = self._output_of(engine)
 
         def says(case: int, pointer: str, keyword: str) -> bool:
@@ -290,19 +289,21 @@ class Evidence:
             self._outputs[engine] = dict(zip(cases, printed, strict=True))
         return self._outputs[engine]
 
-    def _refers(self, wanted: int, rows: Rows, _: str) -> Mask:
+    def _refers(self, wanted: int, rows: RowNumbers, _: str) -> RowMask:
         def deep(case: int, pointer: str, _keyword: str) -> bool:
             fewest = self._lookup(case).fewest_references(pointer)
             return fewest is not None and fewest >= wanted
 
         return self._by_pointer(rows, deep, "instance_pointer")
 
-    def _of_schema(self, rows: Rows, says: Callable[[SchemaLookup, str, str], bool]) -> Mask:
+    def _of_schema(
+        self, rows: RowNumbers, says: Callable[[SchemaLookup, str, str], bool]
+    ) -> RowMask:
         return self._by_pointer(rows, lambda case, *at: says(self._lookup(case), *at))
 
     def _by_pointer(
-        self, rows: Rows, says: Callable[[int, str, str], bool], name: str = "schema_pointer"
-    ) -> Mask:
+        self, rows: RowNumbers, says: Callable[[int, str, str], bool], name: str = "schema_pointer"
+    ) -> RowMask:
         """An answer for each distinct case, pointer and keyword."""
         pointers, keywords = self.words(name), self.words("keyword")
         key = self._case[rows].astype(np.int64)

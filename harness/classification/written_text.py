@@ -16,10 +16,8 @@ import pyarrow as pa
 from harness.attribution.applicable import Applicable
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.partial import Cursor, feed
-from harness.runs.columns import matching, numbers
+from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import WALK
-
-Ints = npt.NDArray[np.int64]
 
 LACKS_REQUIRED = "lacks_required"
 """A declared name that the object requires is not written yet."""

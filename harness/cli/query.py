@@ -20,7 +20,7 @@ from harness.cli.printing import table_console
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.report.query import Answer
+    from harness.report.query import QueryResult
 
 _SHOWN = 200
 """Rows of a table on a terminal."""
@@ -61,7 +61,7 @@ def query(arguments: Sequence[str], departures: Path | None, as_json: bool, as_c
         _print_table(answer)
 
 
-def _print_json(answer: Answer) -> None:
+def _print_json(answer: QueryResult) -> None:
     """One object; written row by row, so that a large answer is never held whole."""
     head = json.dumps(list(answer.columns), ensure_ascii=False)
     click.echo(f'{{\n  "columns": {head},\n  "rows": [', nl=False)
@@ -104,7 +104,7 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-def _print_csv(answer: Answer) -> None:
+def _print_csv(answer: QueryResult) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.columns)
     writer.writerows(_lines(answer.rows))
@@ -116,7 +116,7 @@ def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
         yield [json.dumps(one) if isinstance(one, list | dict) else one for one in cells]
 
 
-def _print_table(answer: Answer) -> None:
+def _print_table(answer: QueryResult) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

@@ -29,6 +29,7 @@ from harness.completion.rollout import ENDINGS
 from harness.engines.panel import Ask, Panel
 from harness.engines.service import LIES, NO_CONTINUATION
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsonschemas.paths import Fault
 from harness.localization.at_token import Locating, Shapes
 from harness.validators import judge as rulings
 from harness.validators.judge import Judge
@@ -232,7 +233,7 @@ class Scene:
             question = (self._screened.rulings[which[at]], int(one.numbers[at]))
             self._open_question.setdefault((one.row, int(one.columns[at])), question)
 
-    def errors(self, column: int, number: int) -> list[rulings.Fault]:
+    def errors(self, column: int, number: int) -> list[Fault]:
         """The errors that the validators name in a completed token."""
         return self._judge.errors(self.text(column, number))
 

@@ -34,7 +34,7 @@ _MAX_HELD_BYTES = 20_000_000
 _MAX_HELD_FRAMES = 20_000
 
 
-class Lead(Enum):
+class LastWritten(Enum):
     """What stands before the first member or item still to come of the innermost container."""
 
     AFTER = "a value: a comma comes first"
@@ -42,7 +42,7 @@ class Lead(Enum):
     NEED = "a comma: one more must come"
 
 
-class Keep(Enum):
+class Reuse(Enum):
     """Which members and items of the reference a plan takes over."""
 
     BEHIND = "those behind the last that is written"
@@ -51,23 +51,23 @@ class Keep(Enum):
     NOTHING = "none, and nothing is added"
 
 
-class Plan(NamedTuple):
+class ClosingPlan(NamedTuple):
     """One way to end every open container."""
 
-    keep: Keep
+    reuse: Reuse
     way: int = 0
     """Which of the variants of the schema to follow."""
 
 
-PLANS: Final = (
-    Plan(Keep.BEHIND),
-    Plan(Keep.NONE),
-    Plan(Keep.BEHIND, 1),
-    Plan(Keep.NONE, 1),
-    Plan(Keep.ALL),
-    Plan(Keep.NONE, 2),
-    Plan(Keep.NONE, 3),
-    Plan(Keep.NOTHING),
+CLOSING_PLANS: Final = (
+    ClosingPlan(Reuse.BEHIND),
+    ClosingPlan(Reuse.NONE),
+    ClosingPlan(Reuse.BEHIND, 1),
+    ClosingPlan(Reuse.NONE, 1),
+    ClosingPlan(Reuse.ALL),
+    ClosingPlan(Reuse.NONE, 2),
+    ClosingPlan(Reuse.NONE, 3),
+    ClosingPlan(Reuse.NOTHING),
 )
 
 
@@ -91,9 +91,9 @@ class ContainerSuffixes:
         self._canonical: dict[Frames, Frames] = {}
         self._slots: dict[Frames, list[Any]] = {}
         self._variants: dict[Frames, tuple[Variant, ...]] = {}
-        self._remaining: dict[tuple[Frames, Plan], list[Any]] = {}
-        self._texts: dict[tuple[Frames, Lead, Plan], bytes] = {}
-        self._tails: dict[tuple[Frames, Lead], tuple[bytes, ...]] = {}
+        self._remaining: dict[tuple[Frames, ClosingPlan], list[Any]] = {}
+        self._texts: dict[tuple[Frames, LastWritten, ClosingPlan], bytes] = {}
+        self._tails: dict[tuple[Frames, LastWritten], tuple[bytes, ...]] = {}
         self._fits: dict[tuple[int, int], tuple[Any, bool]] = {}
         self._held = 0
 
@@ -203,22 +203,22 @@ class ContainerSuffixes:
             self._fits[mark] = ((schema, value), self.values.fits(schema, value))
         return self._fits[mark][1]
 
-    def tails(self, frames: Frames, lead: Lead) -> tuple[bytes, ...]:
+    def tails(self, frames: Frames, lead: LastWritten) -> tuple[bytes, ...]:
         """The texts that end all containers, likeliest first, whitespace before the first out.
 
-        Behind a comma (`Lead.NEED`) the text begins with the member itself.
+        Behind a comma (`LastWritten.NEED`) the text begins with the member itself.
         """
         mark = (frames, lead)
         if mark not in self._tails:
-            found = [self._tail(frames, lead, plan) for plan in PLANS]
+            found = [self._tail(frames, lead, plan) for plan in CLOSING_PLANS]
             end = self._ends.get(_shape(frames))
-            if end is not None and lead is Lead.AFTER:
+            if end is not None and lead is LastWritten.AFTER:
                 found.insert(0, self.reference[end:])
             self._tails[mark] = tuple(dict.fromkeys(found))
             self._held += sum(map(len, self._tails[mark]))
         return self._tails[mark]
 
-    def _tail(self, frames: Frames, lead: Lead, plan: Plan) -> bytes:
+    def _tail(self, frames: Frames, lead: LastWritten, plan: ClosingPlan) -> bytes:
         parts = []
         while frames:
             mark = (frames, lead, plan)
@@ -226,21 +226,21 @@ class ContainerSuffixes:
                 self._texts[mark] = self._close(frames, lead, plan)
                 self._held += len(self._texts[mark])
             parts.append(self._texts[mark])
-            frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
+            frames, lead = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
         return b"".join(parts)
 
-    def _close(self, frames: Frames, lead: Lead, plan: Plan) -> bytes:
+    def _close(self, frames: Frames, lead: LastWritten, plan: ClosingPlan) -> bytes:
         top, depth = frames[-1], len(frames)
         rest = self.remaining(frames, plan)
         if top.is_object:
-            if lead is Lead.NEED and not rest:
+            if lead is LastWritten.NEED and not rest:
                 rest = self._one_more(frames, plan)
             parts = [self.layout.member(name, value, depth) for name, value in rest]
         else:
             parts = [self.layout.dump(value, depth) for value in rest]
         return close_text(self.layout, depth, parts, lead, is_object=top.is_object)
 
-    def _one_more(self, frames: Frames, plan: Plan) -> list[tuple[str, Any]]:
+    def _one_more(self, frames: Frames, plan: ClosingPlan) -> list[tuple[str, Any]]:
         """A member for an object that has just had a comma but needs nothing.
 
         The later plans take a name that is not declared, which may offend less.
@@ -259,19 +259,19 @@ class ContainerSuffixes:
         values = self.values.examples(self.values.child(way, fresh), 1)
         return [(fresh, values[0] if values else None)]
 
-    def remaining(self, frames: Frames, plan: Plan) -> list[Any]:
+    def remaining(self, frames: Frames, plan: ClosingPlan) -> list[Any]:
         """The members (name and value) or items of the innermost container still to come."""
-        if plan.keep is Keep.NOTHING:
+        if plan.reuse is Reuse.NOTHING:
             return []
         mark = (frames, plan)
         if mark not in self._remaining:
             ways = self.variants(frames)
             way = ways[plan.way % len(ways)]
             make = self._members if frames[-1].is_object else self._items
-            self._remaining[mark] = make(frames, plan.keep, way)
+            self._remaining[mark] = make(frames, plan.reuse, way)
         return self._remaining[mark]
 
-    def _members(self, frames: Frames, keep: Keep, way: Variant) -> list[Any]:
+    def _members(self, frames: Frames, reuse: Reuse, way: Variant) -> list[Any]:
         top = frames[-1]
         have = dict(top.members)
         source = self.reference_at(path_of(frames))
@@ -280,7 +280,7 @@ class ContainerSuffixes:
         last = max((at for at, name in enumerate(names) if name in have), default=-1)
         out = {}
         for at, name in enumerate(names):
-            wanted = keep is Keep.ALL or (keep is Keep.BEHIND and at > last) or name in required
+            wanted = reuse is Reuse.ALL or (reuse is Reuse.BEHIND and at > last) or name in required
             if (
                 wanted
                 and name not in have
@@ -302,12 +302,12 @@ class ContainerSuffixes:
             del out[spare.pop()]
         return out
 
-    def _items(self, frames: Frames, keep: Keep, way: Variant) -> list[Any]:
+    def _items(self, frames: Frames, reuse: Reuse, way: Variant) -> list[Any]:
         size = frames[-1].size
         source = self.reference_at(path_of(frames))
         known = source if isinstance(source, list) else []
         out = []
-        for at, item in enumerate(known[size:] if keep is not Keep.NONE else [], start=size):
+        for at, item in enumerate(known[size:] if reuse is not Reuse.NONE else [], start=size):
             if not self.fits(self.values.child(way, at), item):
                 break
             out.append(item)
@@ -319,16 +319,16 @@ class ContainerSuffixes:
 
 
 def close_text(
-    layout: Layout, depth: int, parts: list[bytes], lead: Lead, *, is_object: bool
+    layout: Layout, depth: int, parts: list[bytes], lead: LastWritten, *, is_object: bool
 ) -> bytes:
     """The text that ends the innermost of `depth` containers with the given members or items."""
     bracket = b"}" if is_object else b"]"
-    if lead is Lead.FRESH and not parts:
+    if lead is LastWritten.FRESH and not parts:
         return bracket
     start = {
-        Lead.AFTER: b"," + layout.between(depth) if parts else b"",
-        Lead.FRESH: layout.edge(depth),
-        Lead.NEED: b"",
+        LastWritten.AFTER: b"," + layout.between(depth) if parts else b"",
+        LastWritten.FRESH: layout.edge(depth),
+        LastWritten.NEED: b"",
     }[lead]
     inner = (b"," + layout.between(depth)).join(parts)
     return start + inner + layout.edge(depth - 1) + bracket

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.container_suffixes import ContainerSuffixes
-from harness.completion.literal_suffixes import Progress, first_characters, least_rest
-from harness.completion.repairs import Fault, Repairs
+from harness.completion.literal_suffixes import StringProgress, first_characters, least_rest
+from harness.completion.repairs import Repairs
 from harness.completion.value_suffixes import ValueSuffix, ValueSuffixes
+from harness.jsonschemas.paths import Fault
 from harness.jsonschemas.probable_values import ProbableValues
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
@@ -65,7 +66,7 @@ class Continuations:
         cursor = cursor._replace(frames=self.suffixes.canonical(cursor.frames))
         return Context(self, k, cursor)
 
-    def build(self, cursor: Cursor, progress: Progress | None = None) -> Candidates:
+    def build(self, cursor: Cursor, progress: StringProgress | None = None) -> Candidates:
         """The distinct candidates for a text that stands at `cursor`, likeliest first."""
         self.suffixes.trim()
         self.heads.trim()
@@ -92,7 +93,7 @@ class Context:
         self._cursor = cursor
         self._memo: dict[Hashable, Candidates] = {}
         self._shared: Candidates | None = None
-        self._progress: Progress | None = None
+        self._progress: StringProgress | None = None
         self._special: frozenset[int] | None = None
         if cursor.mode.in_string and not cursor.state.part:
             self._slot = maker.heads.string_slot(cursor.frames, cursor.mode)
@@ -200,7 +201,7 @@ class Context:
             self._memo[mark] = tuple(dict.fromkeys([reference[end:], *found]))[:MAX_CANDIDATES]
         return self._memo[mark]
 
-    def _situation(self, cursor: Cursor) -> tuple[Hashable, Progress | None]:
+    def _situation(self, cursor: Cursor) -> tuple[Hashable, StringProgress | None]:
         """All that decides the candidates, and the progress of a string."""
         if not cursor.mode.in_string:
             atom = cursor.atom if cursor.mode in _ATOMS else b""
@@ -221,7 +222,7 @@ def _first_byte(text: str) -> int:
     return text.encode("utf-8", "surrogatepass")[0]
 
 
-def _leads_to(progress: Progress, part: bytes) -> bool:
+def _leads_to(progress: StringProgress, part: bytes) -> bool:
     return any(rest.encode("utf-8", "surrogatepass").startswith(part) for _, rest in progress.rests)
 
 

@@ -38,7 +38,7 @@ class StringRule(NamedTuple):
     at_least: int
 
 
-class Progress(NamedTuple):
+class StringProgress(NamedTuple):
     """All that matters about the characters which a string has so far."""
 
     rests: tuple[tuple[int, str], ...]
@@ -65,22 +65,22 @@ class StringSlot(NamedTuple):
         """Whether nothing but the targets tells strings apart."""
         return not self.rules and not self.least and self.sample is None
 
-    def begin(self, written: str) -> Progress:
+    def begin(self, written: str) -> StringProgress:
         """The progress of the characters `written`."""
         rests = enumerate(self.targets)
         size = len(written)
-        return Progress(
+        return StringProgress(
             tuple((at, target[size:]) for at, target in rests if target.startswith(written)),
             tuple(rule.pattern.walk(rule.pattern.start, written) for rule in self.rules),
             self._length(size),
         )
 
-    def go_on(self, progress: Progress, written: str, text: str) -> Progress:
+    def go_on(self, progress: StringProgress, written: str, text: str) -> StringProgress:
         """The progress behind `text`, where `progress` is that of `written`."""
         size = len(text)
         rests = progress.rests
         pairs = zip(self.rules, progress.states, strict=True)
-        return Progress(
+        return StringProgress(
             tuple((at, rest[size:]) for at, rest in rests if rest.startswith(text)),
             tuple(rule.pattern.walk(state, text) for rule, state in pairs),
             self._length(len(written) + size),
@@ -91,7 +91,7 @@ class StringSlot(NamedTuple):
             return min(size, max(self.least, len(self.sample)))
         return min(size, max([self.least, *(rule.at_least for rule in self.rules)]))
 
-    def rests(self, progress: Progress, pending: bytes) -> Iterator[str]:
+    def rests(self, progress: StringProgress, pending: bytes) -> Iterator[str]:
         """What may follow, likeliest first: text that begins with a character for `pending`."""
         yield from (rest for _, rest in progress.rests)
         for char in first_characters(pending):

@@ -12,22 +12,19 @@ from typing import Any, Final
 
 from harness.completion.container_suffixes import (
     ContainerSuffixes,
-    Lead,
+    LastWritten,
     close_text,
     in_order,
 )
 from harness.completion.literal_suffixes import number_rests, spelled_rest
 from harness.completion.value_suffixes import ValueSuffix
 from harness.jsonschemas.approximate_validator import REFERENCES, count, needed, same
+from harness.jsonschemas.paths import Fault, Path
 from harness.jsonschemas.probable_values import Variant, property_names
 from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
 from harness.jsontext.pointers import MISSING, child
-
-Path = tuple[str | int, ...]
-Fault = tuple[str, Path, Path]
-"""The keyword, the path of the failing instance, and the path of the keyword in the schema."""
 
 _ROUNDS = 4
 _MAX_FAULTS = 32
@@ -245,11 +242,11 @@ def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes
     while frames:
         at = len(frames) - 1
         parts = _parts(suffixes, cursor.frames[: at + 1], frames[at], containers[at])
-        if lead is Lead.NEED and not parts:
+        if lead is LastWritten.NEED and not parts:
             return None
         is_object = frames[at].is_object
         text += close_text(suffixes.layout, at + 1, parts, lead, is_object=is_object)
-        frames, lead = with_value(frames[:-1], CONTAINER), Lead.AFTER
+        frames, lead = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
     return text
 
 
@@ -264,9 +261,9 @@ def _head(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
         return _key_head(layout, cursor, _at(document, path_of(frames)))
     if mode is Mode.KEY:
         space = b"" if cursor.spaced else layout.between(len(frames))
-        return ValueSuffix(space, frames, Lead.NEED)
+        return ValueSuffix(space, frames, LastWritten.NEED)
     fresh = mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
-    return ValueSuffix(b"", frames, Lead.FRESH if fresh else Lead.AFTER)
+    return ValueSuffix(b"", frames, LastWritten.FRESH if fresh else LastWritten.AFTER)
 
 
 def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSuffix | None:

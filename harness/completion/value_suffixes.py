@@ -10,9 +10,14 @@ import json
 from collections.abc import Hashable, Iterator
 from typing import Any, Final, NamedTuple
 
-from harness.completion.container_suffixes import ContainerSuffixes, Keep, Lead, Plan
+from harness.completion.container_suffixes import (
+    ClosingPlan,
+    ContainerSuffixes,
+    LastWritten,
+    Reuse,
+)
 from harness.completion.literal_suffixes import (
-    Progress,
+    StringProgress,
     StringRule,
     StringSlot,
     first_characters,
@@ -43,7 +48,7 @@ class ValueSuffix(NamedTuple):
     text: bytes
     frames: Frames
     """The open containers behind it."""
-    lead: Lead = Lead.AFTER
+    lead: LastWritten = LastWritten.AFTER
 
 
 class ValueSuffixes:
@@ -62,7 +67,7 @@ class ValueSuffixes:
             if len(memo) > _MAX_HELD:
                 memo.clear()
 
-    def heads(self, cursor: Cursor, progress: Progress | None = None) -> list[ValueSuffix]:
+    def heads(self, cursor: Cursor, progress: StringProgress | None = None) -> list[ValueSuffix]:
         """The heads for what `cursor` is in the middle of, likeliest first.
 
         Args:
@@ -96,10 +101,10 @@ class ValueSuffixes:
         mode = cursor.mode
         space = b"" if cursor.spaced else self._layout.between(depth)
         if mode is Mode.KEY:
-            yield ValueSuffix(space, frames, Lead.NEED)
+            yield ValueSuffix(space, frames, LastWritten.NEED)
             return
         if mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE):
-            yield ValueSuffix(b"", frames, Lead.FRESH)
+            yield ValueSuffix(b"", frames, LastWritten.FRESH)
             if mode is Mode.KEY_OR_CLOSE:
                 return
             space = b"" if cursor.spaced else self._layout.edge(depth)
@@ -151,7 +156,7 @@ class ValueSuffixes:
             value = parse_number(written + rest)
             yield ValueSuffix(rest.encode(), with_value(cursor.frames, value))
 
-    def _strings(self, cursor: Cursor, progress: Progress | None) -> Iterator[ValueSuffix]:
+    def _strings(self, cursor: Cursor, progress: StringProgress | None) -> Iterator[ValueSuffix]:
         slot = self.string_slot(cursor.frames, Mode.STRING)
         pending = cursor.state.part
         written = cursor.written
@@ -161,7 +166,7 @@ class ValueSuffixes:
                 yield ValueSuffix(text + b'"', with_value(cursor.frames, written + rest))
         yield ValueSuffix(least_rest(pending) + b'"', with_value(cursor.frames, written))
 
-    def _keys(self, cursor: Cursor, progress: Progress | None) -> Iterator[ValueSuffix]:
+    def _keys(self, cursor: Cursor, progress: StringProgress | None) -> Iterator[ValueSuffix]:
         frames = cursor.frames
         slot = self.string_slot(frames, Mode.KEY_STRING)
         pending, written = cursor.state.part, cursor.written
@@ -215,7 +220,7 @@ class ValueSuffixes:
         ways = self._suffixes.variants(frames)
         taken = frames[-1].names
         source = self._suffixes.reference_at(path_of(frames))
-        behind = self._suffixes.remaining(frames, Plan(Keep.BEHIND))
+        behind = self._suffixes.remaining(frames, ClosingPlan(Reuse.BEHIND))
         names = [name for name, _ in behind]
         names += list(source) if isinstance(source, dict) else []
         names += property_names(ways)

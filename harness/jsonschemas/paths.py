@@ -15,6 +15,11 @@ from typing import Any, Final
 from harness.jsonschemas.approximate_validator import REFERENCES
 from harness.jsontext.pointers import MISSING, follow, steps
 
+Path = tuple[str | int, ...]
+"""Names of members and indices, from the outside in."""
+Fault = tuple[str, Path, Path]
+"""An error that a validator names: keyword, path in the instance, path of the keyword."""
+
 _BY_NAME: Final = frozenset(
     ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 )
@@ -79,7 +84,7 @@ class Site:
 
 
 @dataclass
-class _Way:
+class _Passed:
     """What was passed on the way along a pointer."""
 
     steps: int = 0
@@ -124,7 +129,7 @@ class Pointers:
         """
         if not self.clear:
             return None
-        here, way, at = self.root, _Way(), 0
+        here, way, at = self.root, _Passed(), 0
         self._hops = 0
         while at < len(path):
             key = str(path[at])
@@ -154,7 +159,7 @@ class Pointers:
         return schema
 
     @staticmethod
-    def _pass(way: _Way, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
+    def _pass(way: _Passed, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
         if key in _JUMPS and entry is not None:
             way.steps, way.of_names, way.conditions = 0, False, []
         elif key in ("then", "else"):

@@ -17,13 +17,15 @@ from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 Ranges = tuple[tuple[int, int], ...]
-"""A set of characters: inclusive code point ranges."""
+"""A set of characters: inclusive ranges of code points, ascending."""
+
+HIGHEST: Final = 0x10FFFF
 
 _MAX_NODES = 3000
 _MAX_SEARCH = 4000
 _MAX_STATES = 20_000
 _LONG_REPEAT = 64
-_HIGHEST = 0x10FFFF
+
 _FAVOURITES: Final = [ord(char) for char in "a0A1b2-_. /:@#x,"]
 _CATEGORIES: dict[Any, Ranges] = {
     _sre.CATEGORY_DIGIT: ((48, 57),),
@@ -35,8 +37,8 @@ _NEGATED = {
     _sre.CATEGORY_NOT_WORD: _sre.CATEGORY_WORD,
     _sre.CATEGORY_NOT_SPACE: _sre.CATEGORY_SPACE,
 }
-_ANY: Ranges = ((0, _HIGHEST),)
-_DOT: Ranges = ((0, 9), (11, 12), (14, _HIGHEST))
+_ANY: Ranges = ((0, HIGHEST),)
+_DOT: Ranges = ((0, 9), (11, 12), (14, HIGHEST))
 _FREE, _AT_START, _AT_END = 0, 1, 2
 
 
@@ -44,13 +46,14 @@ class _UnsupportedError(Exception):
     """The pattern has a part that no automaton is made for."""
 
 
-def _complement(ranges: Ranges) -> Ranges:
+def complement(ranges: Ranges) -> Ranges:
+    """All characters but those of `ranges`."""
     out, at = [], 0
     for low, high in sorted(ranges):
         if low > at:
             out.append((at, low - 1))
         at = max(at, high + 1)
-    return (*out, (at, _HIGHEST)) if at <= _HIGHEST else tuple(out)
+    return (*out, (at, HIGHEST)) if at <= HIGHEST else tuple(out)
 
 
 def _contains(ranges: Ranges, point: int) -> bool:
@@ -138,7 +141,7 @@ def _characters(operator: Any, argument: Any) -> Ranges:
     if operator is _sre.LITERAL:
         return ((argument, argument),)
     if operator is _sre.NOT_LITERAL:
-        return _complement(((argument, argument),))
+        return complement(((argument, argument),))
     if operator is _sre.ANY:
         return _DOT
     if operator is not _sre.IN:
@@ -153,10 +156,10 @@ def _characters(operator: Any, argument: Any) -> Ranges:
         elif kind is _sre.RANGE:
             ranges.append(value)
         elif value in _NEGATED:
-            ranges.extend(_complement(_CATEGORIES[_NEGATED[value]]))
+            ranges.extend(complement(_CATEGORIES[_NEGATED[value]]))
         else:
             ranges.extend(_CATEGORIES[value])
-    return _complement(tuple(ranges)) if negated else tuple(sorted(ranges))
+    return complement(tuple(ranges)) if negated else tuple(sorted(ranges))
 
 
 class Pattern:

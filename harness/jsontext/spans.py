@@ -40,7 +40,7 @@ _KINDS: Final = {
 }
 
 
-class Node:
+class ValueSpan:
     """One value of a text.
 
     Attributes:
@@ -59,8 +59,8 @@ class Node:
         self.kind = _KINDS.get(text[start : start + 1], "number")
         self._closers = closers
         self._value: Any = _UNREAD
-        self._members: tuple[Member, ...] | None = None
-        self._items: tuple[Item, ...] | None = None
+        self._members: tuple[MemberSpan, ...] | None = None
+        self._items: tuple[ItemSpan, ...] | None = None
 
     @property
     def raw(self) -> bytes:
@@ -75,20 +75,22 @@ class Node:
         return self._value
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberSpan, ...]:
         """The members of an object, in their order."""
         if self._members is None:
             self._members = tuple(
-                Member(_name(self.text[key[0] : key[1]]), self._at(key), self._at(value), comma)
+                MemberSpan(_name(self.text[key[0] : key[1]]), self._at(key), self._at(value), comma)
                 for key, value, comma in self._scanned()
             )
         return self._members
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[ItemSpan, ...]:
         """The items of an array."""
         if self._items is None:
-            self._items = tuple(Item(self._at(value), comma) for _, value, comma in self._scanned())
+            self._items = tuple(
+                ItemSpan(self._at(value), comma) for _, value, comma in self._scanned()
+            )
         return self._items
 
     @property
@@ -98,7 +100,7 @@ class Node:
             return set()
         return {_name(self.text[key[0] : key[1]]) for key, _, _ in self._scanned()}
 
-    def child(self, key: str | int) -> Node | None:
+    def child(self, key: str | int) -> ValueSpan | None:
         """The value of the member or the item `key`; None where there is none."""
         if self.kind == "object":
             name = str(key)
@@ -131,8 +133,8 @@ class Node:
             return self.start, self.start + 1
         return self.start, self.end
 
-    def _at(self, span: Part) -> Node:
-        return Node(self.text, *span, self._closers)
+    def _at(self, span: Part) -> ValueSpan:
+        return ValueSpan(self.text, *span, self._closers)
 
     def _scanned(self) -> Iterator[tuple[Part, Part, int]]:
         """The spans of each key (of an array none) and value, and the offset of the comma before.
@@ -159,12 +161,12 @@ class Node:
             comma, at = at, at + 1
 
 
-class Member(NamedTuple):
+class MemberSpan(NamedTuple):
     """One member of an object; `comma` is the offset of the comma before it, -1 for the first."""
 
     name: str
-    key: Node
-    value: Node
+    key: ValueSpan
+    value: ValueSpan
     comma: int
 
     @property
@@ -173,10 +175,10 @@ class Member(NamedTuple):
         return _begin(self.comma, self.key)
 
 
-class Item(NamedTuple):
+class ItemSpan(NamedTuple):
     """One item of an array; `comma` is the offset of the comma before it, -1 for the first."""
 
-    value: Node
+    value: ValueSpan
     comma: int
 
     @property
@@ -185,19 +187,19 @@ class Item(NamedTuple):
         return _begin(self.comma, self.value)
 
 
-def _begin(comma: int, node: Node) -> Part:
+def _begin(comma: int, node: ValueSpan) -> Part:
     at = node.start if comma < 0 else comma
     return at, at + 1
 
 
-def root_of(text: bytes) -> Node:
+def root_of(text: bytes) -> ValueSpan:
     """The value of `text`, which must be JSON."""
     blank = _BLANK.match(text)
     assert blank is not None
-    return Node(text, blank.end(), len(text.rstrip(b" \t\n\r")), {})
+    return ValueSpan(text, blank.end(), len(text.rstrip(b" \t\n\r")), {})
 
 
-def characters(node: Node) -> list[Part]:
+def characters(node: ValueSpan) -> list[Part]:
     """The span of every character of a string, in the order of `node.value`.
 
     Only strings without halves of surrogate pairs have one span for each character.

@@ -19,10 +19,10 @@ from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import same
 from harness.jsonschemas.patterns import Pattern, pattern
-from harness.jsontext.spans import Item, Member, Node, Part, characters
+from harness.jsontext.spans import ItemSpan, MemberSpan, Part, ValueSpan, characters
 from harness.validators import ecma_patterns
 
-Rule = Callable[[Node, Any, dict[str, Any]], Part | None]
+Rule = Callable[[ValueSpan, Any, dict[str, Any]], Part | None]
 
 _MAX_STRING = 5000
 _MAX_NUMBER = 400
@@ -32,7 +32,7 @@ _MANY_STATES = 15_000
 _TYPE_OF: Final = {"true": "boolean", "false": "boolean"}
 
 
-def _type(node: Node, allowed: Any, _holder: dict[str, Any]) -> Part | None:
+def _type(node: ValueSpan, allowed: Any, _holder: dict[str, Any]) -> Part | None:
     """The first byte tells the type, but for integers: 1.5 can become 1.5e1."""
     names = [allowed] if isinstance(allowed, str) else allowed
     kind = _TYPE_OF.get(node.kind, node.kind)
@@ -41,15 +41,15 @@ def _type(node: Node, allowed: Any, _holder: dict[str, Any]) -> Part | None:
     return node.first
 
 
-def _const(node: Node, wanted: Any, _holder: dict[str, Any]) -> Part | None:
+def _const(node: ValueSpan, wanted: Any, _holder: dict[str, Any]) -> Part | None:
     return divergence(node, [wanted])
 
 
-def _enum(node: Node, wanted: Sequence[Any], _holder: dict[str, Any]) -> Part | None:
+def _enum(node: ValueSpan, wanted: Sequence[Any], _holder: dict[str, Any]) -> Part | None:
     return divergence(node, wanted)
 
 
-def divergence(node: Node, wanted: Sequence[Any]) -> Part | None:
+def divergence(node: ValueSpan, wanted: Sequence[Any]) -> Part | None:
     """From where on a value is the beginning of none of the values `wanted`; None if it is one."""
     alike = [value for value in wanted if _kind(value) == node.kind]
     if not alike:
@@ -70,16 +70,16 @@ def _kind(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-def _string_divergence(node: Node, wanted: Sequence[str]) -> Part:
+def _string_divergence(node: ValueSpan, wanted: Sequence[str]) -> Part:
     return _string_part(node, max(_common(node.value, value) for value in wanted))
 
 
-def _number_divergence(node: Node, wanted: Sequence[float]) -> Part:
+def _number_divergence(node: ValueSpan, wanted: Sequence[float]) -> Part:
     targets = [Decimal(str(value)) for value in wanted]
     return _number_part(node, lambda head: not any(may_become(head, t) for t in targets))
 
 
-def _object_divergence(node: Node, wanted: list[dict[str, Any]]) -> Part:
+def _object_divergence(node: ValueSpan, wanted: list[dict[str, Any]]) -> Part:
     written: set[str] = set()
     for member in node.members:
         having = [value for value in wanted if member.name in value]
@@ -94,7 +94,7 @@ def _object_divergence(node: Node, wanted: list[dict[str, Any]]) -> Part:
     return node.last
 
 
-def _array_divergence(node: Node, wanted: list[list[Any]]) -> Part:
+def _array_divergence(node: ValueSpan, wanted: list[list[Any]]) -> Part:
     for index, item in enumerate(node.items):
         having = [value for value in wanted if len(value) > index]
         if not having:
@@ -105,7 +105,7 @@ def _array_divergence(node: Node, wanted: list[list[Any]]) -> Part:
     return node.last
 
 
-_DIVERGENCES: Final[dict[str, Callable[[Node, Any], Part]]] = {
+_DIVERGENCES: Final[dict[str, Callable[[ValueSpan, Any], Part]]] = {
     "object": _object_divergence,
     "array": _array_divergence,
     "string": _string_divergence,
@@ -121,7 +121,7 @@ def _common(text: str, other: str) -> int:
     return min(len(text), len(other))
 
 
-def _string_part(node: Node, index: int) -> Part:
+def _string_part(node: ValueSpan, index: int) -> Part:
     """The string from the last byte of character `index` on, or its closing quote.
 
     What a character spelled in several bytes is, only the last of them tells.
@@ -130,7 +130,7 @@ def _string_part(node: Node, index: int) -> Part:
     return (places[index][1] - 1, node.end) if index < len(places) else node.last
 
 
-def _number_part(node: Node, lost: Callable[[str], bool]) -> Part:
+def _number_part(node: ValueSpan, lost: Callable[[str], bool]) -> Part:
     """The number from the first byte with which it is lost, or the byte behind it."""
     digits = node.raw.decode()
     for end in range(1, min(len(digits), _MAX_NUMBER) + 1):
@@ -170,24 +170,24 @@ def _significant(mantissa: str) -> str:
     return mantissa.lstrip("-").replace(".", "").lstrip("0")
 
 
-def _minimum(node: Node, bound: Any, holder: dict[str, Any]) -> Part | None:
+def _minimum(node: ValueSpan, bound: Any, holder: dict[str, Any]) -> Part | None:
     return _bounded(node, bound, holder, 1, exclusive=holder.get("exclusiveMinimum") is True)
 
 
-def _maximum(node: Node, bound: Any, holder: dict[str, Any]) -> Part | None:
+def _maximum(node: ValueSpan, bound: Any, holder: dict[str, Any]) -> Part | None:
     return _bounded(node, bound, holder, -1, exclusive=holder.get("exclusiveMaximum") is True)
 
 
-def _exclusive_minimum(node: Node, bound: Any, holder: dict[str, Any]) -> Part | None:
+def _exclusive_minimum(node: ValueSpan, bound: Any, holder: dict[str, Any]) -> Part | None:
     return _bounded(node, bound, holder, 1, exclusive=True)
 
 
-def _exclusive_maximum(node: Node, bound: Any, holder: dict[str, Any]) -> Part | None:
+def _exclusive_maximum(node: ValueSpan, bound: Any, holder: dict[str, Any]) -> Part | None:
     return _bounded(node, bound, holder, -1, exclusive=True)
 
 
 def _bounded(
-    node: Node, bound: Any, holder: dict[str, Any], sign: int, *, exclusive: bool
+    node: ValueSpan, bound: Any, holder: dict[str, Any], sign: int, *, exclusive: bool
 ) -> Part | None:
     """A lower bound (`sign` 1) or an upper one (-1), which bounds the negative from below."""
     if node.kind != "number" or isinstance(bound, bool):  # draft-04 has true and false here
@@ -226,22 +226,22 @@ def _bound_lost(
     return limit >= 0
 
 
-def _min_length(node: Node, least: Any, _holder: dict[str, Any]) -> Part | None:
+def _min_length(node: ValueSpan, least: Any, _holder: dict[str, Any]) -> Part | None:
     return node.last if node.kind == "string" and len(node.value) < least else None
 
 
-def _max_length(node: Node, most: Any, _holder: dict[str, Any]) -> Part | None:
+def _max_length(node: ValueSpan, most: Any, _holder: dict[str, Any]) -> Part | None:
     if node.kind != "string" or len(node.value) <= most:
         return None
     places = characters(node)
     return places[int(most)][0], node.end
 
 
-def _pattern(node: Node, expression: str, _holder: dict[str, Any]) -> Part | None:
+def _pattern(node: ValueSpan, expression: str, _holder: dict[str, Any]) -> Part | None:
     return None if node.kind != "string" else _pattern_part(node, expression)
 
 
-def _pattern_part(node: Node, expression: str) -> Part | None:
+def _pattern_part(node: ValueSpan, expression: str) -> Part | None:
     index = lost_at(expression, node.value)
     return None if index is None else _string_part(node, index)
 
@@ -301,39 +301,39 @@ WIDE_FORMATS: Final[dict[str, str]] = {
 """What every text of a format matches, and much else does: wide enough never to be wrong."""
 
 
-def _format(node: Node, name: Any, _holder: dict[str, Any]) -> Part | None:
+def _format(node: ValueSpan, name: Any, _holder: dict[str, Any]) -> Part | None:
     wide = WIDE_FORMATS.get(name)
     return None if wide is None or node.kind != "string" else _pattern_part(node, wide)
 
 
-def _max_items(node: Node, most: Any, _holder: dict[str, Any]) -> Part | None:
+def _max_items(node: ValueSpan, most: Any, _holder: dict[str, Any]) -> Part | None:
     return _surplus(node.items, most) if node.kind == "array" else None
 
 
-def _max_properties(node: Node, most: Any, _holder: dict[str, Any]) -> Part | None:
+def _max_properties(node: ValueSpan, most: Any, _holder: dict[str, Any]) -> Part | None:
     return _surplus(node.members, most) if node.kind == "object" else None
 
 
-def _surplus(parts: Sequence[Item | Member], most: Any) -> Part | None:
+def _surplus(parts: Sequence[ItemSpan | MemberSpan], most: Any) -> Part | None:
     return parts[int(most)].begin if len(parts) > most else None
 
 
-def _min_items(node: Node, least: Any, _holder: dict[str, Any]) -> Part | None:
+def _min_items(node: ValueSpan, least: Any, _holder: dict[str, Any]) -> Part | None:
     return node.last if node.kind == "array" and len(node.items) < least else None
 
 
-def _min_properties(node: Node, least: Any, _holder: dict[str, Any]) -> Part | None:
+def _min_properties(node: ValueSpan, least: Any, _holder: dict[str, Any]) -> Part | None:
     return node.last if node.kind == "object" and len(node.members) < least else None
 
 
-def _required(node: Node, names: Any, _holder: dict[str, Any]) -> Part | None:
+def _required(node: ValueSpan, names: Any, _holder: dict[str, Any]) -> Part | None:
     if node.kind != "object" or not isinstance(names, list):
         return None
     written = {member.name for member in node.members}
     return None if written.issuperset(names) else node.last
 
 
-def additional_members(node: Node, holder: dict[str, Any]) -> Iterator[Member]:
+def additional_members(node: ValueSpan, holder: dict[str, Any]) -> Iterator[MemberSpan]:
     """The members that ``properties`` and ``patternProperties`` surely leave over."""
     named = holder.get("properties", {})
     expressions = list(holder.get("patternProperties", {}))
@@ -344,7 +344,7 @@ def additional_members(node: Node, holder: dict[str, Any]) -> Iterator[Member]:
             yield member
 
 
-def unknown_keys(node: Node, holder: dict[str, Any]) -> Iterator[Part]:
+def unknown_keys(node: ValueSpan, holder: dict[str, Any]) -> Iterator[Part]:
     """Of every key that must not be there, what no allowed key begins with.
 
     Args:
@@ -364,7 +364,7 @@ def unknown_keys(node: Node, holder: dict[str, Any]) -> Iterator[Part]:
         allowed.discard(member.name)
 
 
-def _key_part(member: Member, names: set[str], expressions: Sequence[str]) -> Part:
+def _key_part(member: MemberSpan, names: set[str], expressions: Sequence[str]) -> Part:
     """The key from where it is the beginning of no name that may still come.
 
     Where none may come, that is the comma before it, or the opening quote of the first key.

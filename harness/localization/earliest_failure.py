@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from harness.jsonschemas.paths import target
-from harness.jsontext.spans import Node, Part
+from harness.jsontext.spans import Part, ValueSpan
 from harness.localization.assertions import ASSERTIONS, additional_members, unknown_keys
 
 _MAX_DEPTH = 12
@@ -34,7 +34,7 @@ class EarliestFailure:
         self._root = root
         self._draft = draft
         self._work = 0
-        self._below: dict[str, Callable[[Node, dict[str, Any], int], Part | None]] = {
+        self._below: dict[str, Callable[[ValueSpan, dict[str, Any], int], Part | None]] = {
             "$ref": self._reference,
             "allOf": self._all,
             "anyOf": self._any,
@@ -46,7 +46,7 @@ class EarliestFailure:
             "propertyNames": self._names,
         }
 
-    def keyword(self, keyword: str, node: Node, holder: dict[str, Any]) -> Part | None:
+    def keyword(self, keyword: str, node: ValueSpan, holder: dict[str, Any]) -> Part | None:
         """From where on one keyword of `holder` is lost for `node`; None where nothing is proven.
 
         Returns:
@@ -56,14 +56,16 @@ class EarliestFailure:
         self._work = _MAX_WORK
         return self._keyword(keyword, node, holder, 0)
 
-    def _keyword(self, keyword: str, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _keyword(
+        self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int
+    ) -> Part | None:
         own = ASSERTIONS.get(keyword)
         if own is not None:
             return own(node, holder[keyword], holder)
         below = self._below.get(keyword)
         return None if below is None else below(node, holder, depth)
 
-    def part(self, node: Node, schema: Any, depth: int = 0) -> Part | None:
+    def part(self, node: ValueSpan, schema: Any, depth: int = 0) -> Part | None:
         """From where on `node` is lost under `schema`; None where nothing is proven."""
         self._work -= 1
         if schema is False:
@@ -88,14 +90,14 @@ class EarliestFailure:
             return self._draft == "2020-12"
         return keyword != "format"  # which formats are asserted is for the validators to say
 
-    def _reference(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _reference(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         return self.part(node, target(self._root, holder["$ref"]), depth + 1)
 
-    def _all(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _all(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         parts = (self.part(node, branch, depth + 1) for branch in holder["allOf"])
         return min((part for part in parts if part is not None), default=None)
 
-    def _every(self, branches: Sequence[Any], node: Node, depth: int) -> Part | None:
+    def _every(self, branches: Sequence[Any], node: ValueSpan, depth: int) -> Part | None:
         """From where on all alternatives are lost."""
         latest: Part | None = None
         for branch in branches:
@@ -105,13 +107,13 @@ class EarliestFailure:
             latest = part if latest is None else max(latest, part)
         return latest
 
-    def _any(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _any(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         return self._every(holder["anyOf"], node, depth)
 
-    def _one(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _one(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         return self._every(holder["oneOf"], node, depth)
 
-    def _members(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _members(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         if node.kind != "object":
             return None
         schemas = holder["properties"]
@@ -124,7 +126,7 @@ class EarliestFailure:
                     return part
         return None
 
-    def _additional(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _additional(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         if node.kind != "object":
             return None
         schema = holder["additionalProperties"]
@@ -136,7 +138,7 @@ class EarliestFailure:
                 return part
         return None
 
-    def _items(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _items(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         schema = holder["items"]
         if node.kind != "array":
             return None
@@ -149,17 +151,17 @@ class EarliestFailure:
                 return part
         return None
 
-    def _prefix(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _prefix(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         return self._tuple(node, holder["prefixItems"], depth) if node.kind == "array" else None
 
-    def _tuple(self, node: Node, schemas: Sequence[Any], depth: int) -> Part | None:
+    def _tuple(self, node: ValueSpan, schemas: Sequence[Any], depth: int) -> Part | None:
         for item, schema in zip(node.items, schemas, strict=False):
             part = item.begin if schema is False else self.part(item.value, schema, depth + 1)
             if part is not None:
                 return part
         return None
 
-    def _names(self, node: Node, holder: dict[str, Any], depth: int) -> Part | None:
+    def _names(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         if node.kind != "object":
             return None
         parts = (self.part(one.key, holder["propertyNames"], depth + 1) for one in node.members)

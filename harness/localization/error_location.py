@@ -37,13 +37,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from harness.jsonschemas.paths import Condition, Pointers, Site, in_place
+from harness.jsonschemas.paths import Condition, Fault, Pointers, Site, in_place
 from harness.jsontext.lexer import START, State, advance
-from harness.jsontext.spans import Node, Part, root_of
+from harness.jsontext.spans import Part, ValueSpan, root_of
 from harness.localization.assertions import unknown_keys
 from harness.localization.earliest_failure import EarliestFailure
 from harness.validators.drafts import LATEST, draft_of
-from harness.validators.judge import Fault
 
 _CHUNK = 64
 
@@ -145,7 +144,7 @@ class Locator:
         )
         return [part for part in found if _certain(part, site.conditions, way, known)]
 
-    def _at(self, way: Sequence[Node], site: Site, keyword: str) -> list[Part]:
+    def _at(self, way: Sequence[ValueSpan], site: Site, keyword: str) -> list[Part]:
         node = way[-1]
         if site.keyword is None:
             whole = site.value is not False or any(not one.steps for one in site.conditions)
@@ -161,7 +160,7 @@ class Locator:
                 return _duplicates(node)
         return [self._rules.keyword(site.keyword, node, site.holder) or node.last]
 
-    def _unknown(self, node: Node, site: Site) -> list[Part]:
+    def _unknown(self, node: ValueSpan, site: Site) -> list[Part]:
         if node.kind != "object" or site.value is not False:
             return [node.last] if site.keyword == "unevaluatedProperties" else []
         if site.keyword == "additionalProperties":
@@ -192,7 +191,7 @@ def _locator(schema: Any) -> Locator:
     return _made(_Same(schema))
 
 
-def _way(root: Node, path: Sequence[str | int]) -> list[Node] | None:
+def _way(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None:
     """The values from the root to that at `path`; None where the path may not be the whole one."""
     way = [root]
     for key in path:
@@ -205,7 +204,9 @@ def _way(root: Node, path: Sequence[str | int]) -> list[Node] | None:
     return way
 
 
-def _certain(part: Part, conditions: Sequence[Condition], way: Sequence[Node], known: int) -> bool:
+def _certain(
+    part: Part, conditions: Sequence[Condition], way: Sequence[ValueSpan], known: int
+) -> bool:
     """Whether nothing behind the first byte of `part` can undo the conditions of the error."""
     for condition in conditions:
         if condition.steps >= len(way):
@@ -223,7 +224,7 @@ def _certain(part: Part, conditions: Sequence[Condition], way: Sequence[Node], k
     return True
 
 
-def _names(node: Node, site: Site, rules: EarliestFailure) -> list[Part]:
+def _names(node: ValueSpan, site: Site, rules: EarliestFailure) -> list[Part]:
     """The names that break what the pointer below ``propertyNames`` leads to."""
     if node.kind != "object" or not node.members:
         return []
@@ -237,7 +238,7 @@ def _names(node: Node, site: Site, rules: EarliestFailure) -> list[Part]:
     return parts or ([keys[0].last] if len(keys) == 1 else [])
 
 
-def _false_below(node: Node, site: Site) -> list[Part]:
+def _false_below(node: ValueSpan, site: Site) -> list[Part]:
     """What the schema false forbids, of which jsonschema names only what is around it."""
     schemas = site.value
     match site.keyword:
@@ -255,7 +256,7 @@ def _false_below(node: Node, site: Site) -> list[Part]:
     return [node.last]
 
 
-def _forbidden(way: Sequence[Node]) -> Part:
+def _forbidden(way: Sequence[ValueSpan]) -> Part:
     """What makes the last value of `way` exist at all."""
     node = way[-1]
     around = way[-2] if len(way) > 1 else None
@@ -266,7 +267,7 @@ def _forbidden(way: Sequence[Node]) -> Part:
     return next(one.begin for one in around.items if one.value.start == node.start)
 
 
-def _surplus_items(way: Sequence[Node], site: Site, draft: str) -> list[Part]:
+def _surplus_items(way: Sequence[ValueSpan], site: Site, draft: str) -> list[Part]:
     """Items that must not be there: jsonschema names the array, jsonschema-rs often the item."""
     node = way[-1]
     in_array = len(way) > 1 and way[-2].kind == "array"
@@ -282,7 +283,7 @@ def _surplus_items(way: Sequence[Node], site: Site, draft: str) -> list[Part]:
     return [item.begin for item in node.items[first:]]
 
 
-def _duplicates(node: Node) -> list[Part]:
+def _duplicates(node: ValueSpan) -> list[Part]:
     """What completes every item that was there before."""
     seen: set[Any] = set()
     found = []

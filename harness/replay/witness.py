@@ -14,7 +14,7 @@ from harness.verdict_kinds import INSTANCE
 
 
 @dataclass(frozen=True)
-class Claim:
+class KindClaim:
     """What a verdict of one kind says.
 
     Attributes:
@@ -28,22 +28,22 @@ class Claim:
     needs_completion: bool = False
 
 
-CLAIMS: Mapping[str, Claim] = {
-    "false_acceptance": Claim(rulings.INVALID, needs_completion=True),
-    "false_rejection": Claim(rulings.VALID, needs_completion=True),
-    "contested": Claim(rulings.CONTESTED, needs_completion=True),
-    "never_stops": Claim(rulings.VALID),
-    "stops_too_early": Claim(rulings.INVALID, "not_json"),
-    "dead_end": Claim(),
-    "mask_lies": Claim(),
-    "unfinishable": Claim(needs_completion=True),
+CLAIMS: Mapping[str, KindClaim] = {
+    "false_acceptance": KindClaim(rulings.INVALID, needs_completion=True),
+    "false_rejection": KindClaim(rulings.VALID, needs_completion=True),
+    "contested": KindClaim(rulings.CONTESTED, needs_completion=True),
+    "never_stops": KindClaim(rulings.VALID),
+    "stops_too_early": KindClaim(rulings.INVALID, "not_json"),
+    "dead_end": KindClaim(),
+    "mask_lies": KindClaim(),
+    "unfinishable": KindClaim(needs_completion=True),
 }
 """The kinds that can be repeated; an unresolved verdict proves nothing."""
 
 NO_END = "no_end_within_limit"
 """The reason of a dead end that is no empty mask: no way within the limit leads to an end."""
 
-_NO_END = Claim(rulings.VALID, needs_completion=True)
+_NO_END = KindClaim(rulings.VALID, needs_completion=True)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Witness:
         return f"i{self.number}" if self.evidence == INSTANCE else str(self.number)
 
     @property
-    def claim(self) -> Claim:
+    def claim(self) -> KindClaim:
         """What the verdict says."""
         return _NO_END if self.reason == NO_END else CLAIMS[self.kind]
 

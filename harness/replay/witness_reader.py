@@ -18,11 +18,9 @@ from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import CLAIMS, Witness
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import ROW, Cursor, OfCase, RunReader, by_case
+from harness.runs.reader import ROW, OfCase, RowNumbers, RunReader, TableCursor, by_case
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
-
-Rows = npt.NDArray[np.int64]
 
 _ABOUT = ("case", "engine", "kind", "reason", "token")
 
@@ -36,13 +34,13 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 class Choice:
     """Which verdicts: rows of the two tables, ascending."""
 
-    walk: Rows
-    instance: Rows
+    walk: RowNumbers
+    instance: RowNumbers
 
     def __len__(self) -> int:
         return len(self.walk) + len(self.instance)
 
-    def of(self, evidence: str) -> Rows:
+    def of(self, evidence: str) -> RowNumbers:
         """The rows in the table of one sort of evidence."""
         return self.walk if evidence == WALK else self.instance
 
@@ -112,7 +110,9 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _able(reader: RunReader, evidence: str, wanted: Rows | None = None) -> Iterator[Rows]:
+def _able(
+    reader: RunReader, evidence: str, wanted: RowNumbers | None = None
+) -> Iterator[RowNumbers]:
     """The rows that have a witness, in batches."""
     columns = ["kind", "completion" if evidence == WALK else "token"]
     for batch in reader.batches(VERDICT_TABLES[evidence], columns, wanted):
@@ -130,7 +130,7 @@ def _able(reader: RunReader, evidence: str, wanted: Rows | None = None) -> Itera
         yield batch.column(ROW).to_numpy()[able]
 
 
-def _able_among(reader: RunReader, evidence: str, wanted: Rows) -> tuple[Rows, int]:
+def _able_among(reader: RunReader, evidence: str, wanted: RowNumbers) -> tuple[RowNumbers, int]:
     """Those of `wanted` that have a witness, and how many rows there are."""
     if not len(wanted):
         return _NOTHING, 0
@@ -160,7 +160,7 @@ def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iter
     ]
     parts = [zip(by_case(one.verdicts), itertools.repeat(one), strict=False) for one in sources]
     merged = heapq.merge(*parts, key=lambda one: _place(reader, one[0].case))
-    schemas = Cursor(reader, "cases", ["schema"])
+    schemas = TableCursor(reader, "cases", ["schema"])
     for case, group in itertools.groupby(merged, key=lambda one: one[0].case):
         rows = schemas.of(case)
         assert rows is not None
@@ -185,8 +185,8 @@ class _Walks:
             [*_ABOUT, "walk", "position", "accepter", "completion"],
             choice.walk,
         )
-        self._positions = Cursor(reader, "positions", ["walk", "position", "token"])
-        self._completions = Cursor(reader, "completions", ["completion", "tokens"])
+        self._positions = TableCursor(reader, "positions", ["walk", "position", "token"])
+        self._completions = TableCursor(reader, "completions", ["completion", "tokens"])
 
     def made(self, part: OfCase) -> Iterator[Witness]:
         """The witnesses of one case; cases must come in order."""
@@ -246,7 +246,7 @@ class _Instances:
         self.verdicts = reader.batches(
             VERDICT_TABLES[INSTANCE], [*_ABOUT, "instance", "consumed"], choice.instance
         )
-        self._instances = Cursor(reader, "instances", ["instance", "text", "tokens"])
+        self._instances = TableCursor(reader, "instances", ["instance", "text", "tokens"])
 
     def made(self, part: OfCase) -> Iterator[Witness]:
         """The witnesses of one case; cases must come in order."""

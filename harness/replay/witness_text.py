@@ -12,7 +12,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import Cursor, RunReader
+from harness.runs.reader import RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.opinions import opinions
 from harness.verdict_kinds import REJECTIONS, WALK
@@ -108,7 +108,7 @@ def _sides(
     """Which engines allow the token and which forbid it, as far as the run says so."""
     if row.get("dispute", -1) >= 0:
         columns = ["walk", "position", "dispute", "accepters", "rejecters"]
-        for dispute in _at(Cursor(reader, "disputes", columns), one):
+        for dispute in _at(TableCursor(reader, "disputes", columns), one):
             if dispute["dispute"] == row["dispute"]:
                 sets = (dispute["accepters"], dispute["rejecters"])
                 allowed, forbidden = (
@@ -124,10 +124,10 @@ def _sides(
 def _place(reader: RunReader, one: Witness) -> str:
     """The kind of place that a position of a walk is at."""
     columns = ["walk", "position", "place"]
-    return next((row["place"] for row in _at(Cursor(reader, "positions", columns), one)), "")
+    return next((row["place"] for row in _at(TableCursor(reader, "positions", columns), one)), "")
 
 
-def _at(cursor: Cursor, one: Witness) -> Iterator[dict[str, Any]]:
+def _at(cursor: TableCursor, one: Witness) -> Iterator[dict[str, Any]]:
     """The rows of a table about the position of a witness."""
     rows: pa.Table | None = cursor.of(one.case)
     if rows is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from harness.jsontext import strict_json
-from harness.report.counts import Classify, Counts, Stored, by_catalogue
+from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.runs.columns import Coded, grouped, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
@@ -46,7 +46,7 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
         ``positions``, ``cases`` and ``example`` (a case); beside the rows stand ``contested`` and
         ``decided``, the verdicts of the run that are contested and that prove an engine wrong.
     """
-    stored = Stored(run, classify)
+    stored = StoredRun(run, classify)
     if by == CAUSE:
         return _by_cause(stored)
     rows = [row for evidence in VERDICT_TABLES for row in _rows(stored, by, evidence)]
@@ -57,7 +57,7 @@ def _order(row: dict[str, Any], by: str) -> tuple[Any, ...]:
     return (-row["tokens"], row[by], row["engine"], row["kind"], row["class"], row["evidence"])
 
 
-def _rows(stored: Stored, by: str, evidence: str) -> list[dict[str, Any]]:
+def _rows(stored: StoredRun, by: str, evidence: str) -> list[dict[str, Any]]:
     """The rows of one kind of evidence."""
     names = ("engine", "kind", "class", "located")
     folded = stored.fold(evidence, (*names, by) if by in _FOLDED else names)
@@ -80,7 +80,7 @@ def _rows(stored: Stored, by: str, evidence: str) -> list[dict[str, Any]]:
     return found
 
 
-def _of_cases(stored: Stored, by: str, counts: Counts) -> Coded:
+def _of_cases(stored: StoredRun, by: str, counts: Counts) -> Coded:
     """A column of words that each case has one of."""
     if by == "case":
         return Coded(np.arange(len(stored.cases)), stored.cases)
@@ -107,7 +107,7 @@ def _draft(schema: str) -> str:
     return draft.name if draft else "unknown"
 
 
-def _by_cause(stored: Stored) -> dict[str, Any]:
+def _by_cause(stored: StoredRun) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     contested = decided = 0
     for evidence in VERDICT_TABLES:
@@ -120,7 +120,7 @@ def _by_cause(stored: Stored) -> dict[str, Any]:
     return {"by": CAUSE, "contested": contested, "decided": decided, "rows": rows}
 
 
-def _with_examples(stored: Stored, evidence: str, mine: Counts) -> list[dict[str, Any]]:
+def _with_examples(stored: StoredRun, evidence: str, mine: Counts) -> list[dict[str, Any]]:
     """The causes in one kind of evidence, each with the first case it occurs in."""
     examples = _first_cases(mine, _CAUSE)
     found = []

@@ -177,7 +177,7 @@ class Positions:
     place: Coded
 
 
-class Stored:
+class StoredRun:
     """A run as counts read it; what several of them need is read once."""
 
     def __init__(self, run: RunDirectory, classify: Classify) -> None:
@@ -241,9 +241,9 @@ class Stored:
 
 
 class _Fold:
-    """The work of `Stored.fold`: rows of one table of verdicts, then their combinations."""
+    """The work of `StoredRun.fold`: rows of one table of verdicts, then their combinations."""
 
-    def __init__(self, stored: Stored, evidence: str, names: Sequence[str]) -> None:
+    def __init__(self, stored: StoredRun, evidence: str, names: Sequence[str]) -> None:
         self.stored = stored
         self.evidence = evidence
         self.names = names

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import Counts, Stored
+from harness.report.counts import Counts, StoredRun
 from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
@@ -73,7 +73,7 @@ def estimate(disputes: Drawn, certain: int, sampled: npt.NDArray[Any]) -> Estima
 class Disputes:
     """The disputes of a run, to estimate from."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredRun) -> None:
         names = ["accepters", "rejecters", "tokens", "drawn", "census", "dispute"]
         table = stored.run.table("disputes", [*names, "case", "walk", "position"])
         self._sides = {

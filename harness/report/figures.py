@@ -34,7 +34,7 @@ from harness.verdict_kinds import (
     WARNED,
 )
 
-Times = Mapping[str, Mapping[str, Distribution]]
+Distributions = Mapping[str, Mapping[str, Distribution]]
 
 KINDS_OF_FILES = ("png", "svg")
 NAMES = ("compile", "errors", "how_bad", "keywords", "agreement", "severity", "timings")
@@ -105,7 +105,7 @@ def draw(
 
 
 def draw_digest(
-    found: Digest, times: Times, directory: Path, kinds: Sequence[str] = KINDS_OF_FILES
+    found: Digest, times: Distributions, directory: Path, kinds: Sequence[str] = KINDS_OF_FILES
 ) -> list[Path]:
     """As `draw`, of what was read from a run before."""
     _check(kinds)
@@ -119,7 +119,7 @@ def draw_digest(
     return files
 
 
-def drawn(name: str, found: Digest, times: Times) -> Any:
+def drawn(name: str, found: Digest, times: Distributions) -> Any:
     """One of `NAMES` as a matplotlib Figure.
 
     Raises:
@@ -131,7 +131,7 @@ def drawn(name: str, found: Digest, times: Times) -> Any:
         return _DRAWN[name](found)
 
 
-def picture(name: str, found: Digest, times: Times) -> bytes:
+def picture(name: str, found: Digest, times: Distributions) -> bytes:
     """One of `NAMES` as a small PNG, in few colours: what notebooks show and keep.
 
     Raises:
@@ -411,7 +411,7 @@ _UNITS = {1e0: "1 µs", 1e1: "10 µs", 1e2: "100 µs", 1e3: "1 ms", 1e4: "10 ms"
 _UNITS |= {1e6: "1 s", 1e7: "10 s", 1e8: "100 s", 1e9: "1,000 s"}
 
 
-def _timings(engines: Sequence[str], times: Times) -> Any:
+def _timings(engines: Sequence[str], times: Distributions) -> Any:
     """What share took longer than a time: both axes logarithmic, so that tails are seen."""
     figure, panels = _figure(2.6, 2, sharey=True)
     least = 1e-1

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from harness.errors import UsageError, nearest
 from harness.optional import require
-from harness.report.counts import Classify, Stored, by_catalogue
+from harness.report.counts import Classify, StoredRun, by_catalogue
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import ROW, RunReader
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES
@@ -162,7 +162,7 @@ class Run:
         """Verdicts counted by engine, evidence, kind and class: tokens, positions and cases."""
         import pandas as pd
 
-        stored = Stored(self.directory, self._class_table)
+        stored = StoredRun(self.directory, self._class_table)
         names = ("engine", "kind", "class")
         rows = [
             {"evidence": evidence, **row}

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import Counts, Stored
+from harness.report.counts import Counts, StoredRun
 from harness.report.intervals import ratios, shares
 from harness.verdict_kinds import ERRORS, LEGAL, MAIN_KINDS, WRONG_BITS
 
@@ -45,14 +45,14 @@ _RATES = {"any": WRONG_BITS, **_MAIN}
 _MILLION = 1_000_000
 
 
-def judged_positions(stored: Stored, engine: int) -> npt.NDArray[np.int64]:
+def judged_positions(stored: StoredRun, engine: int) -> npt.NDArray[np.int64]:
     """At how many positions of each case an engine was judged, shape ``(cases,)``."""
     at = stored.positions
     mine = (at.judged >> np.uint32(engine)) & 1 == 1
     return np.bincount(at.case[mine], minlength=len(stored.cases))
 
 
-def share_with_bug(stored: Stored, engine: int, bugs: Sequence[Counts]) -> dict[str, Any]:
+def share_with_bug(stored: StoredRun, engine: int, bugs: Sequence[Counts]) -> dict[str, Any]:
     """The share of schemas with a bug, by kind, as JSON; `bugs` are the engine's, by evidence.
 
     Each of ``any``, ``false_acceptance``, ``false_rejection`` and ``other`` has ``cases``, ``of``
@@ -73,7 +73,7 @@ def share_with_bug(stored: Stored, engine: int, bugs: Sequence[Counts]) -> dict[
 
 
 def per_million(
-    stored: Stored, engine: int, bugs: Counts, scaled: Callable[[Counts], npt.NDArray[Any]]
+    stored: StoredRun, engine: int, bugs: Counts, scaled: Callable[[Counts], npt.NDArray[Any]]
 ) -> dict[str, Any]:
     """Bugs per million mask decisions, by kind, as JSON.
 

@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import Counts, Stored
+from harness.report.counts import Counts, StoredRun
 from harness.runs.columns import matching, numbers, words
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, INSTANCE, MAIN_KINDS, OTHER_KINDS
 
 
-class Instances:
+class InstanceCounts:
     """The instances of a run, and which engine was tested with which.
 
     An engine is tested with every instance of the cases that it compiled, unless it failed at that
     or a verdict says that nothing could be concluded.
     """
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredRun) -> None:
         table = stored.run.table("instances", ["case", "instance", "verdict"])
         self._stored = stored
         self._case = stored.case_of(table["case"])

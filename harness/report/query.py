@@ -37,7 +37,7 @@ _AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """What a query found.
 
     Attributes:
@@ -49,7 +49,7 @@ class Answer:
     rows: Iterator[tuple[Any, ...]]
 
 
-def query(runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue) -> Answer:
+def query(runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue) -> QueryResult:
     """Ask one question of some runs.
 
     Args:
@@ -75,7 +75,7 @@ def query(runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue)
     except BaseException:
         connection.close()
         raise
-    return Answer(columns, _rows(connection, result, asking))
+    return QueryResult(columns, _rows(connection, result, asking))
 
 
 def run_names(runs: Sequence[RunDirectory]) -> list[str]:

@@ -25,7 +25,7 @@ Keys = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class _Verdicts:
+class _KeyedVerdicts:
     """The verdicts of one run: a key of place and token, the engine and the kind of each."""
 
     keys: Keys
@@ -95,7 +95,7 @@ def _ways(run: RunDirectory) -> dict[str, list[tuple[int, ...]]]:
     return ways
 
 
-def _verdicts(run: RunDirectory, cases: dict[str, int], names: list[str]) -> _Verdicts:
+def _verdicts(run: RunDirectory, cases: dict[str, int], names: list[str]) -> _KeyedVerdicts:
     table = run.table("verdicts", [*_PLACE, "engine", "kind"])
     coded = words(table["case"])
     of_case = np.array([cases.get(value, -1) for value in coded.values], dtype=np.int64)
@@ -108,4 +108,4 @@ def _verdicts(run: RunDirectory, cases: dict[str, int], names: list[str]) -> _Ve
     number = np.array([names.index(value) for value in engine.values], dtype=np.int64)
     kept = case >= 0
     kinds = np.array(kind.values, dtype=object)[kind.codes]
-    return _Verdicts(key[kept], number[engine.codes][kept], kinds[kept])
+    return _KeyedVerdicts(key[kept], number[engine.codes][kept], kinds[kept])

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.report.counts import Classify, Counts, Stored, by_catalogue
+from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
-from harness.report.instance_counts import Instances
+from harness.report.instance_counts import InstanceCounts
 from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
 from harness.report.widespread import Widespread
@@ -66,7 +66,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         - ``instances``: see `harness.report.instance_counts`;
         - ``timings``: see `harness.report.timing`, in microseconds.
     """
-    stored = Stored(run, classify)
+    stored = StoredRun(run, classify)
     walk = stored.fold(WALK, _WALK_COLUMNS)
     instance = stored.fold(INSTANCE, ("engine", "kind", "class"))
     disputes = Disputes(stored)
@@ -92,12 +92,14 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
 class _Engines:
     """The part of a summary that is about single engines."""
 
-    def __init__(self, stored: Stored, walk: Counts, instance: Counts, disputes: Disputes) -> None:
+    def __init__(
+        self, stored: StoredRun, walk: Counts, instance: Counts, disputes: Disputes
+    ) -> None:
         self.stored = stored
         self.widespread = Widespread(stored)
         self.walk = walk
         self.instance = instance
-        self.instances = Instances(stored)
+        self.instances = InstanceCounts(stored)
         self.disputes = disputes
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
         self.timings = timings(stored.run)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
-from harness.report.counts import Stored
+from harness.report.counts import StoredRun
 from harness.runs.columns import Ints, numbers, words
 from harness.verdict_kinds import BUG, WALK
 
@@ -24,7 +24,7 @@ from harness.verdict_kinds import BUG, WALK
 class Widespread:
     """Finds the most widespread token among the bugs of walks of a run."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredRun) -> None:
         self._stored = stored
         table = stored.run.table("verdicts", ["case", "engine", "kind", "token"])
         self._case = stored.case_of(table["case"])

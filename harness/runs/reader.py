@@ -28,7 +28,8 @@ _ROWS = 1 << 15
 
 _AGAIN = "delete the damaged run and make it again"
 
-Rows = npt.NDArray[np.int64]
+RowNumbers = npt.NDArray[np.int64]
+"""Rows of a table, ascending."""
 
 
 class RunReader:
@@ -38,7 +39,7 @@ class RunReader:
         self.run = run
 
     def batches(
-        self, table: str, columns: Sequence[str], wanted: Rows | None = None
+        self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a table in their order, with their numbers in the column `ROW`.
 
@@ -109,7 +110,7 @@ def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[OfCase]:
         yield OfCase(case, pa.Table.from_batches(batches))
 
 
-class Cursor:
+class TableCursor:
     """One table, gone through once, in the order of the cases.
 
     Args:
@@ -134,7 +135,7 @@ class Cursor:
 
 
 def _of_file(
-    source: pq.ParquetFile, columns: Sequence[str], wanted: Rows | None, first: int
+    source: pq.ParquetFile, columns: Sequence[str], wanted: RowNumbers | None, first: int
 ) -> Iterator[pa.RecordBatch]:
     there = set(source.schema_arrow.names)
     names = [name for name in columns if name in there]
@@ -148,7 +149,9 @@ def _of_file(
         first += size
 
 
-def _chosen(batch: pa.RecordBatch, wanted: Rows | None, first: int) -> Iterator[pa.RecordBatch]:
+def _chosen(
+    batch: pa.RecordBatch, wanted: RowNumbers | None, first: int
+) -> Iterator[pa.RecordBatch]:
     numbers = np.arange(first, first + batch.num_rows)
     if wanted is not None:
         numbers = _within(wanted, first, first + batch.num_rows)
@@ -159,7 +162,7 @@ def _chosen(batch: pa.RecordBatch, wanted: Rows | None, first: int) -> Iterator[
     yield pa.RecordBatch.from_arrays([pa.array(numbers), *batch.columns], names)
 
 
-def _within(wanted: Rows, start: int, stop: int) -> Rows:
+def _within(wanted: RowNumbers, start: int, stop: int) -> RowNumbers:
     low, high = np.searchsorted(wanted, [start, stop])
     return wanted[low:high]
 

@@ -25,15 +25,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
-from harness.validators.ecma_syntax import (
-    HIGHEST,
-    Member,
-    PatternError,
-    Ranges,
-    Token,
-    complement,
-    tokens,
-)
+from harness.jsonschemas.patterns import HIGHEST, Ranges, complement
+from harness.validators.ecma_syntax import ClassMember, PatternError, Token, tokens
 
 __all__ = ["PatternError", "has_properties", "is_pattern", "python_spelling", "rust_spelling"]
 
@@ -116,7 +109,7 @@ _STANDARD = re.compile(
 )
 
 
-def _is_dialect(member: Member) -> bool:
+def _is_dialect(member: ClassMember) -> bool:
     r"""Whether Annex B reads as a plain character what means something in other dialects.
 
     ``\A`` and ``\Z`` are the letters there, while who writes them means the text's ends.
@@ -180,7 +173,7 @@ def _python_set(token: Token) -> str:
     return f"[{'^' * token.negated}{spelt}]"
 
 
-def _ranges(member: Member) -> Ranges:
+def _ranges(member: ClassMember) -> Ranges:
     if member.ranges is not None:
         return member.ranges
     found = _CATEGORY.fullmatch(member.source)
@@ -224,7 +217,7 @@ def _for_rust(token: Token, backtracking: bool) -> str:
     return {"boundary": edges[0], "inside": edges[1]}.get(token.kind, token.source)
 
 
-def _rust_char(member: Member) -> str:
+def _rust_char(member: ClassMember) -> str:
     if member.ranges is None or _NATIVE.fullmatch(member.source):
         return member.source
     char = chr(member.ranges[0][0])
@@ -250,11 +243,11 @@ def _rust_set(token: Token, backtracking: bool) -> str:
     return f"[{'^' * token.negated}{spelt}]"
 
 
-def _rust_ranges(member: Member) -> str:
+def _rust_ranges(member: ClassMember) -> str:
     return member.source if member.ranges is None else "".join(map(_rust_range, member.ranges))
 
 
-def _rust_member(member: Member) -> str:
+def _rust_member(member: ClassMember) -> str:
     if member.ranges is None or _SHORTHAND.fullmatch(member.source):
         return member.source
     return _rust_range(member.ranges[0])

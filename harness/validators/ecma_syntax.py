@@ -15,10 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NoReturn
 
-HIGHEST: Final = 0x10FFFF
-
-Ranges = tuple[tuple[int, int], ...]
-"""A set of characters: inclusive ranges of code points, ascending."""
+from harness.jsonschemas.patterns import HIGHEST, Ranges, complement
 
 DIGITS: Final[Ranges] = ((0x30, 0x39),)
 WORD: Final[Ranges] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
@@ -28,7 +25,7 @@ SPACES: Final[Ranges] = (
     (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF),
 )  # fmt: skip
 
-Kind = Literal[
+TokenKind = Literal[
     "char", "set", "property", "start", "end", "boundary", "inside",
     "open", "close", "or", "repeat", "reference",
 ]  # fmt: skip
@@ -40,7 +37,7 @@ class PatternError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClassMember:
     r"""One part of a class: a range of characters, or what an escape stands for.
 
     `ranges` is None for ``\p{…}``, which no table here knows.
@@ -62,21 +59,11 @@ class Token:
         number: Of a ``reference``: the group's number.
     """
 
-    kind: Kind
+    kind: TokenKind
     source: str
-    members: tuple[Member, ...] = ()
+    members: tuple[ClassMember, ...] = ()
     negated: bool = False
     number: int = 0
-
-
-def complement(ranges: Ranges) -> Ranges:
-    """All characters but those of `ranges`."""
-    out, at = [], 0
-    for low, high in sorted(ranges):
-        if low > at:
-            out.append((at, low - 1))
-        at = max(at, high + 1)
-    return (*out, (at, HIGHEST)) if at <= HIGHEST else tuple(out)
 
 
 def tokens(pattern: str, *, unicode: bool) -> tuple[Token, ...]:
@@ -85,7 +72,7 @@ def tokens(pattern: str, *, unicode: bool) -> tuple[Token, ...]:
     Raises:
         PatternError: The pattern is an early error in that reading.
     """
-    return tuple(_Reader(pattern, unicode).read())
+    return tuple(_PatternReader(pattern, unicode).read())
 
 
 _SHORTHANDS: Final = {
@@ -94,7 +81,7 @@ _SHORTHANDS: Final = {
 }  # fmt: skip
 _CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
-_SINGLES: Final[dict[str, Kind]] = {"^": "start", "$": "end", "|": "or", ")": "close"}
+_SINGLES: Final[dict[str, TokenKind]] = {"^": "start", "$": "end", "|": "or", ")": "close"}
 _REPEAT = re.compile(r"(?:[*+?]|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
 _NAME = re.compile(r"\?<([^>]*)>")
 _FLAGS = re.compile(r"\?(?=[ims-]+:)([ims]*)(-[ims]*)?:")
@@ -110,7 +97,7 @@ _OCTAL = re.compile(r"[0-3]?[0-7]{1,2}")
 _ANYTHING = ((0, HIGHEST),)
 
 
-class _Reader:
+class _PatternReader:
     """One reading of one pattern, from left to right."""
 
     def __init__(self, pattern: str, unicode: bool) -> None:
@@ -161,7 +148,7 @@ class _Reader:
         if char in _SINGLES:
             return Token(_SINGLES[char], self._take(1))
         if char == ".":
-            return Token("set", self._take(1), (Member(".", LINE_ENDS),), negated=True)
+            return Token("set", self._take(1), (ClassMember(".", LINE_ENDS),), negated=True)
         if self.unicode and char in "]}":
             self._fail(f"a lone {char}")
         return self._char(self._take(1), ord(char))
@@ -224,7 +211,7 @@ class _Reader:
             self._fail("a reference to no group")
         return None
 
-    def _atom_escape(self, *, in_class: bool) -> Member:
+    def _atom_escape(self, *, in_class: bool) -> ClassMember:
         """The escape that starts here, moved behind: what both outside and in a class may have."""
         start = self.at
         self.at += 1
@@ -233,15 +220,15 @@ class _Reader:
         letter = self.pattern[self.at]
         if letter in _SHORTHANDS:
             self.at += 1
-            return Member(self.pattern[start : self.at], _SHORTHANDS[letter])
+            return ClassMember(self.pattern[start : self.at], _SHORTHANDS[letter])
         if self.unicode and letter in "pP":
             found = _PROPERTY.match(self.pattern, self.at)
             if found is None:
                 self._fail("a property without braces")
             self.at = found.end()
-            return Member(self.pattern[start : self.at], None)
+            return ClassMember(self.pattern[start : self.at], None)
         point = self._point(in_class)
-        return Member(self.pattern[start : self.at], ((point, point),))
+        return ClassMember(self.pattern[start : self.at], ((point, point),))
 
     def _point(self, in_class: bool) -> int:
         """The character that the escape stands for; `at` is behind its backslash."""
@@ -303,13 +290,13 @@ class _Reader:
         self.at += 1
         negated = self.pattern.startswith("^", self.at)
         self.at += negated
-        members: list[Member] = []
+        members: list[ClassMember] = []
         while not self.pattern.startswith("]", self.at):
             members += self._members()
         self.at += 1
         return Token("set", self.pattern[start : self.at], tuple(members), negated)
 
-    def _members(self) -> list[Member]:
+    def _members(self) -> list[ClassMember]:
         """One atom of a class, or a range of two."""
         first = self._class_atom()
         rest = self.pattern[self.at : self.at + 2]
@@ -321,22 +308,22 @@ class _Reader:
         if low is None or high is None:
             if self.unicode:
                 self._fail("a range with a class at its end")
-            return [first, Member("-", ((0x2D, 0x2D),)), second]
+            return [first, ClassMember("-", ((0x2D, 0x2D),)), second]
         if low > high:
             self._fail("a range out of order")
-        return [Member(f"{first.source}-{second.source}", ((low, high),))]
+        return [ClassMember(f"{first.source}-{second.source}", ((low, high),))]
 
-    def _class_atom(self) -> Member:
+    def _class_atom(self) -> ClassMember:
         if self.at >= len(self.pattern):
             self._fail("a [ without its ]")
         char = self.pattern[self.at]
         if char == "\\":
             return self._atom_escape(in_class=True)
         self.at += 1
-        return Member(char, ((ord(char), ord(char)),))
+        return ClassMember(char, ((ord(char), ord(char)),))
 
     def _char(self, source: str, point: int) -> Token:
-        return Token("char", source, (Member(source, ((point, point),)),))
+        return Token("char", source, (ClassMember(source, ((point, point),)),))
 
     def _take(self, length: int) -> str:
         self.at += length
@@ -346,7 +333,7 @@ class _Reader:
         raise PatternError(f"{what}, before character {self.at + 1}")
 
 
-def _single(member: Member) -> int | None:
+def _single(member: ClassMember) -> int | None:
     if member.ranges is None or member.ranges[0][0] != member.ranges[-1][1]:
         return None
     return member.ranges[0][0]

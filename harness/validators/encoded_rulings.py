@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.validators.judge import SUSPECT, VERDICTS
-from harness.validators.validate import Opinion, Outcome
+from harness.validators.validate import Opinion, TextOutcome
 
 Ruled = tuple[int, str, str, str, str, str, str]
 """The fields of a `harness.validators.judge.Ruling`."""
@@ -11,7 +11,7 @@ Ruled = tuple[int, str, str, str, str, str, str]
 _NUMBER = {verdict: number for number, verdict in enumerate(VERDICTS)}
 
 
-def of_outcome(outcome: Outcome) -> Ruled:
+def of_outcome(outcome: TextOutcome) -> Ruled:
     """The ruling that an explained outcome makes."""
     said = [_said(opinion) for opinion in outcome.opinions]
     return _NUMBER[outcome.verdict], outcome.reason, *_first_error(outcome), said[0], said[1]
@@ -30,7 +30,7 @@ def _said(opinion: Opinion) -> str:
     return "" if opinion.valid is None else "valid" if opinion.valid else "invalid"
 
 
-def _first_error(outcome: Outcome) -> tuple[str, str, str]:
+def _first_error(outcome: TextOutcome) -> tuple[str, str, str]:
     """The first error named, jsonschema's before the other's; ``json`` for what is no JSON."""
     for opinion in outcome.opinions:
         for error in opinion.errors:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.jsonschemas.paths import Fault
 from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec
 
@@ -27,17 +28,13 @@ _PATIENCE = 3
 """After this many dead hosts in one case the rest of its texts stay undecided unasked."""
 
 
-Fault = tuple[str, tuple[str | int, ...], tuple[str | int, ...]]
-"""An error that a validator names: keyword, instance path, schema path."""
-
-
 @dataclass(frozen=True)
 class Ruling:
     """What both validators together say of one text.
 
     Attributes:
         verdict: Its number in `VERDICTS`.
-        reason: "" where both say the same; else that of `harness.validators.validate.Outcome`.
+        reason: "" where both say the same; else that of `harness.validators.validate.TextOutcome`.
         keyword: That of the first error: the one that jsonschema names of an invalid text, and
             the one that the validator which says invalid names where the two differ. ``json`` for
             what is no JSON, "" for a valid text.

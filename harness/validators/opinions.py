@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.validators.validate import Outcome, Unjudgeable, Validators
+from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec
 
@@ -26,7 +26,7 @@ class OpinionService:
         (text,) = wire.Ragged.from_arrays(message.arrays, "texts").strings()
         try:
             outcome = Validators(message.head["schema"]).judge(text, explain=True)
-        except Unjudgeable as problem:
+        except UnjudgeableError as problem:
             said = {"verdict": "undecided", "reason": problem.reason, "detail": problem.message}
             return wire.Message({"opinions": said})
         return wire.Message({"opinions": _in_words(outcome)})
@@ -36,7 +36,7 @@ def opinions(schema: str, text: bytes, memory: int) -> dict[str, Any]:
     """What both validators say of `text`.
 
     Returns:
-        ``verdict`` (see `harness.validators.validate.Outcome`), ``reason``, ``detail``, and for
+        ``verdict`` (see `harness.validators.validate.TextOutcome`), ``reason``, ``detail``, and for
         each validator by its name ``valid`` (None where it was not asked), ``failure``, and the
         first of its ``errors``: ``keyword``, ``schema_pointer``, ``instance_pointer``, ``message``.
     """
@@ -54,7 +54,7 @@ def opinions(schema: str, text: bytes, memory: int) -> dict[str, Any]:
     return dict(answer.head["opinions"])
 
 
-def _in_words(outcome: Outcome) -> dict[str, Any]:
+def _in_words(outcome: TextOutcome) -> dict[str, Any]:
     said: dict[str, Any] = {
         "verdict": outcome.verdict,
         "reason": outcome.reason,

@@ -15,7 +15,7 @@ import numpy as np
 from harness.jsontext.pointers import typed_steps
 from harness.validators.batch.prepared_documents import Prepared, Whole
 from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
-from harness.validators.validate import Outcome, Unjudgeable, Validators
+from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
 
 
@@ -41,7 +41,7 @@ class ValidatorService:
         self._prepared = None
         try:
             self.validators = Validators(message.head["schema"])
-        except Unjudgeable as problem:
+        except UnjudgeableError as problem:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})
 
@@ -77,7 +77,7 @@ class ValidatorService:
 
     def _screened(self, text: bytes) -> Ruled:
         said = self.validators.screen(text)
-        return of_outcome(said) if isinstance(said, Outcome) else of_suspicion(said.place)
+        return of_outcome(said) if isinstance(said, TextOutcome) else of_suspicion(said.place)
 
     def _judged(self, text: bytes) -> Ruled:
         return of_outcome(self.validators.judge(text, explain=True))

@@ -23,15 +23,15 @@ from harness.jsontext.pointers import pointer
 from harness.jsontext.precision import keeps_numbers
 from harness.validators.drafts import draft_of
 from harness.validators.validation_errors import (
-    Complaint,
-    FastComplaints,
-    SlowComplaints,
+    FastFailures,
+    SlowFailures,
+    ValidationFailure,
     short,
 )
 
 Verdict = Literal["valid", "invalid", "contested", "undecided"]
 
-MAX_COMPLAINTS = 16
+MAX_FAILURES = 16
 """Errors kept per opinion; the validators may name thousands."""
 
 MAX_KNOWN = 20_000
@@ -52,7 +52,7 @@ _UNREAD: dict[type[strict_json.JsonError], tuple[Verdict, str]] = {
 }
 
 
-class Unjudgeable(MaskcourtError):
+class UnjudgeableError(MaskcourtError):
     """No validators for this schema: nothing can be proven under it.
 
     `reason` is one of ``not_json``, ``duplicate_keys``, ``lone_surrogate``, ``too_deep``,
@@ -72,18 +72,18 @@ class Opinion:
     Attributes:
         validator: ``jsonschema`` or ``jsonschema-rs``.
         valid: None where it was not asked or failed.
-        errors: At most MAX_COMPLAINTS, in the validator's order; only where asked to explain.
+        errors: At most MAX_FAILURES, in the validator's order; only where asked to explain.
         failure: Why it could not say, where it failed.
     """
 
     validator: str
     valid: bool | None
-    errors: tuple[Complaint, ...] = ()
+    errors: tuple[ValidationFailure, ...] = ()
     failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TextOutcome:
     """What both validators say of a text.
 
     Attributes:
@@ -109,7 +109,7 @@ _SAY = {
     for valid in (True, False)
 }
 _AGREED = {
-    valid: Outcome(
+    valid: TextOutcome(
         "valid" if valid else "invalid",
         "",
         (_SAY["jsonschema", valid], _SAY["jsonschema-rs", valid]),
@@ -118,13 +118,13 @@ _AGREED = {
 }
 
 
-def unread(error: type[strict_json.JsonError], detail: str = "") -> Outcome:
+def unread(error: type[strict_json.JsonError], detail: str = "") -> TextOutcome:
     """The outcome of a text that the strict reader refuses with this error."""
     verdict, reason = _UNREAD[error]
-    return Outcome(verdict, reason, _UNASKED, detail)
+    return TextOutcome(verdict, reason, _UNASKED, detail)
 
 
-NOT_KEPT = Outcome("undecided", "number_precision", _UNASKED)
+NOT_KEPT = TextOutcome("undecided", "number_precision", _UNASKED)
 """The outcome of a text with a number that its reader does not keep."""
 
 
@@ -141,8 +141,8 @@ class Validators:
     Attributes:
         draft: The name of the schema's draft.
         backtracks: Whether jsonschema-rs must go back in patterns, so that it can reach a limit.
-        slow_complaints: Names the errors of jsonschema.
-        fast_complaints: Names the errors of jsonschema-rs.
+        slow_failures: Names the errors of jsonschema.
+        fast_failures: Names the errors of jsonschema-rs.
 
     Raises:
         Unjudgeable: The schema cannot be read without doubt, is of an unknown draft, refers to
@@ -155,7 +155,7 @@ class Validators:
         self._schema = _read_schema(schema)
         draft = draft_of(self._schema)
         if draft is None:
-            raise Unjudgeable(
+            raise UnjudgeableError(
                 "unknown_draft",
                 f"unknown $schema {short(repr(self._schema['$schema']))}",
                 "drafts 04, 06, 07, 2019-09 and 2020-12 are known",
@@ -164,7 +164,7 @@ class Validators:
         refusals: dict[str, Exception] = {}
         try:
             self._slow, spelt = draft.build_jsonschema(self._schema)
-            self.slow_complaints = SlowComplaints(spelt)
+            self.slow_failures = SlowFailures(spelt)
         except Exception as error:  # noqa: BLE001 - a schema must not end the run
             refusals["jsonschema"] = error
         # Without backtracking first: linear in the text, so that no limit can falsify an answer.
@@ -173,7 +173,7 @@ class Validators:
                 self._fast, spelt = draft.build_jsonschema_rs(
                     self._schema, backtracking=self.backtracks
                 )
-                self.fast_complaints = FastComplaints(spelt)
+                self.fast_failures = FastFailures(spelt)
             except Exception as error:  # noqa: BLE001
                 refusals["jsonschema-rs"] = error
             else:
@@ -182,8 +182,8 @@ class Validators:
         if refusals:
             raise _refusal(refusals)
         self._quick: dict[bytes, bool | None] = {}
-        self._suspicions: dict[bytes, Complaint | None] = {}
-        self._judged: dict[tuple[bytes, bool], Outcome] = {}
+        self._suspicions: dict[bytes, ValidationFailure | None] = {}
+        self._judged: dict[tuple[bytes, bool], TextOutcome] = {}
 
     @property
     def slow(self) -> Any:
@@ -200,7 +200,7 @@ class Validators:
             self._quick[key] = _ask(self._fast, value)[0]
         return self._quick[key]
 
-    def screen(self, text: bytes) -> Complaint | Outcome:
+    def screen(self, text: bytes) -> ValidationFailure | TextOutcome:
         """The error that jsonschema-rs names first where it alone calls the JSON `text` invalid.
 
         An opinion and no proof: it says what another text should avoid. For every other text its
@@ -208,18 +208,18 @@ class Validators:
         need backtracking.
         """
         value = self._read(text)
-        if isinstance(value, Outcome):
+        if isinstance(value, TextOutcome):
             return value
         return self._suspicion(value) or self.judge_value(value, explain=True)
 
-    def _suspicion(self, value: Any) -> Complaint | None:
+    def _suspicion(self, value: Any) -> ValidationFailure | None:
         if self.backtracks:
             return None
         key = marshal.dumps(value, _PLAIN)
         if key not in self._suspicions:
             _make_room(self._suspicions)
             error = None if self._is_valid(key, value) is not False else self.first_error(value)
-            self._suspicions[key] = self.fast_complaints([error], 1)[0] if error else None
+            self._suspicions[key] = self.fast_failures([error], 1)[0] if error else None
         return self._suspicions[key]
 
     def first_error(self, value: object) -> jsonschema_rs.ValidationError | None:
@@ -234,7 +234,7 @@ class Validators:
             return None
         return None
 
-    def judge(self, text: bytes, *, explain: bool = False) -> Outcome:
+    def judge(self, text: bytes, *, explain: bool = False) -> TextOutcome:
         """What both validators say of `text`, a JSON text in UTF-8.
 
         Args:
@@ -242,18 +242,18 @@ class Validators:
             explain: Collect the errors of each validator that says invalid; slower.
         """
         value = self._read(text)
-        return value if isinstance(value, Outcome) else self.judge_value(value, explain=explain)
+        return value if isinstance(value, TextOutcome) else self.judge_value(value, explain=explain)
 
     @staticmethod
     def _read(text: bytes) -> Any:
-        """The value of `text`; an `Outcome` where how it is written decides it."""
+        """The value of `text`; an `TextOutcome` where how it is written decides it."""
         try:
             value = strict_json.parse(text)
         except strict_json.JsonError as error:
             return unread(type(error), str(error))
         return value if keeps_numbers(text) else NOT_KEPT
 
-    def judge_value(self, value: Any, *, explain: bool) -> Outcome:
+    def judge_value(self, value: Any, *, explain: bool) -> TextOutcome:
         """What both validators say of a value that was read without doubt; see `judge`."""
         key = (marshal.dumps(value, _PLAIN), explain)
         if key not in self._judged:
@@ -261,21 +261,21 @@ class Validators:
             self._judged[key] = self._judge(value, explain=explain)
         return self._judged[key]
 
-    def _judge(self, value: object, *, explain: bool) -> Outcome:
+    def _judge(self, value: object, *, explain: bool) -> TextOutcome:
         """What both validators say of a value; they never see the text that it was read from."""
         if self.backtracks and self.gave_up(value):
             failed = Opinion("jsonschema-rs", None, failure="backtracking limit reached")
-            return Outcome("undecided", "pattern_limit", (_UNASKED[0], failed))
+            return TextOutcome("undecided", "pattern_limit", (_UNASKED[0], failed))
         fast, fast_failure = _ask(self._fast, value)
         slow, slow_failure = _ask(self._slow, value)
         if fast is slow and fast is not None and not (explain and not fast):
             return _AGREED[fast]
-        slow_errors: tuple[Complaint, ...] = ()
-        fast_errors: tuple[Complaint, ...] = ()
+        slow_errors: tuple[ValidationFailure, ...] = ()
+        fast_errors: tuple[ValidationFailure, ...] = ()
         if explain and slow is False:
-            slow_errors = self.slow_complaints(self._slow.iter_errors(value), MAX_COMPLAINTS)
+            slow_errors = self.slow_failures(self._slow.iter_errors(value), MAX_FAILURES)
         if explain and fast is False:
-            fast_errors = self.fast_complaints(self._fast.iter_errors(value), MAX_COMPLAINTS)
+            fast_errors = self.fast_failures(self._fast.iter_errors(value), MAX_FAILURES)
         return compare(
             Opinion("jsonschema", slow, slow_errors, slow_failure),
             Opinion("jsonschema-rs", fast, fast_errors, fast_failure),
@@ -300,17 +300,19 @@ def _read_schema(schema: str) -> Any:
     try:
         value = strict_json.parse(schema)
     except strict_json.JsonError as error:
-        raise Unjudgeable(_UNREAD[type(error)][1], f"schema: {error}") from None
+        raise UnjudgeableError(_UNREAD[type(error)][1], f"schema: {error}") from None
     if not isinstance(value, dict | bool):
-        raise Unjudgeable("not_a_schema", "a schema is an object, true or false")
+        raise UnjudgeableError("not_a_schema", "a schema is an object, true or false")
     if not keeps_numbers(schema.encode(), roughly=True):
-        raise Unjudgeable("number_precision", "schema: a number with more digits than a double")
+        raise UnjudgeableError(
+            "number_precision", "schema: a number with more digits than a double"
+        )
     return value
 
 
-def _refusal(refusals: dict[str, Exception]) -> Unjudgeable:
+def _refusal(refusals: dict[str, Exception]) -> UnjudgeableError:
     referencing = jsonschema_rs.ValidationErrorKind.Referencing
-    message = "; ".join(f"{name}: {_complaint_about(error)}" for name, error in refusals.items())
+    message = "; ".join(f"{name}: {_failure_about(error)}" for name, error in refusals.items())
     rust = refusals.get("jsonschema-rs")
     if len(refusals) == 2:
         reason = "both_refuse"
@@ -320,10 +322,10 @@ def _refusal(refusals: dict[str, Exception]) -> Unjudgeable:
         reason = "unresolved_reference"
     else:
         reason = "jsonschema_rs_refuses"
-    return Unjudgeable(reason, message)
+    return UnjudgeableError(reason, message)
 
 
-def _complaint_about(schema_error: Exception) -> str:
+def _failure_about(schema_error: Exception) -> str:
     """What a metaschema says, at the deepest place in the schema that it names."""
     match schema_error:
         case jsonschema.SchemaError():
@@ -352,14 +354,14 @@ def _ask(validator: Any, value: object) -> tuple[bool | None, str]:
         return None, f"{type(error).__name__}: {_first_line(error)}"
 
 
-def compare(slow: Opinion, fast: Opinion) -> Outcome:
+def compare(slow: Opinion, fast: Opinion) -> TextOutcome:
     """The outcome of what jsonschema and jsonschema-rs say of one value."""
     opinions = (slow, fast)
     if slow.valid is None or fast.valid is None:
-        return Outcome("undecided", "validator_error", opinions)
+        return TextOutcome("undecided", "validator_error", opinions)
     if slow.valid is not fast.valid:
-        return Outcome("contested", "validators_differ", opinions)
-    return Outcome("valid" if slow.valid else "invalid", "", opinions)
+        return TextOutcome("contested", "validators_differ", opinions)
+    return TextOutcome("valid" if slow.valid else "invalid", "", opinions)
 
 
 def _first_line(error: BaseException) -> str:

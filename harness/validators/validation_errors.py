@@ -22,7 +22,7 @@ MAX_MESSAGE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Complaint:
+class ValidationFailure:
     """One error that a validator names.
 
     Pointers are JSON Pointers (RFC 6901). `schema_pointer` leads to the keyword in the schema, past
@@ -41,7 +41,7 @@ class Complaint:
         return self.keyword, self.schema_pointer, self.instance_pointer
 
 
-class SlowComplaints:
+class SlowFailures:
     """Those of jsonschema."""
 
     def __init__(self, respelt: Respelt) -> None:
@@ -49,11 +49,13 @@ class SlowComplaints:
         self._written = respelt.written
         self._places: dict[int, list[str]] | None = None
 
-    def __call__(self, errors: Iterable[jsonschema.ValidationError], most: int) -> Complaints:
+    def __call__(
+        self, errors: Iterable[jsonschema.ValidationError], most: int
+    ) -> ValidationFailures:
         """The first `most`, or those before the validator fails in looking for more."""
-        return _collected(map(self._complaint, errors), most)
+        return _collected(map(self._failure, errors), most)
 
-    def _complaint(self, error: jsonschema.ValidationError) -> Complaint:
+    def _failure(self, error: jsonschema.ValidationError) -> ValidationFailure:
         if self._places is None:
             self._places = _places(self._schema)
         keyword = str(error.validator or "false")
@@ -65,36 +67,38 @@ class SlowComplaints:
             written = self._written[error.validator_value]
             message = message.replace(repr(error.validator_value), repr(written))
         where = pointer(as_written(path, self._written))
-        return Complaint(keyword, where, pointer(error.absolute_path), short(message))
+        return ValidationFailure(keyword, where, pointer(error.absolute_path), short(message))
 
 
-class FastComplaints:
+class FastFailures:
     """Those of jsonschema-rs."""
 
     def __init__(self, respelt: Respelt) -> None:
         self._written = respelt.written
 
-    def __call__(self, errors: Iterable[jsonschema_rs.ValidationError], most: int) -> Complaints:
+    def __call__(
+        self, errors: Iterable[jsonschema_rs.ValidationError], most: int
+    ) -> ValidationFailures:
         """The first `most`, or those before the validator fails in looking for more."""
-        return _collected(map(self._complaint, errors), most)
+        return _collected(map(self._failure, errors), most)
 
     def place(self, error: jsonschema_rs.ValidationError) -> tuple[str, str, str]:
-        """Keyword, schema pointer and instance pointer of the complaint that `error` makes."""
+        """Keyword, schema pointer and instance pointer of the failure that `error` makes."""
         path = as_written(error.schema_path, self._written)
         keyword = error.kind.name
         if keyword == "falseSchema":
             keyword = str(path[-1]) if path and path[-1] in _MAY_BE_FALSE else "false"
         return keyword, pointer(path), pointer(error.instance_path)
 
-    def _complaint(self, error: jsonschema_rs.ValidationError) -> Complaint:
+    def _failure(self, error: jsonschema_rs.ValidationError) -> ValidationFailure:
         message = error.message
         if error.kind.name == "pattern":
             spelt = str(error.kind.value)
             message = message.replace(spelt, self._written.get(spelt, spelt))
-        return Complaint(*self.place(error), short(message))
+        return ValidationFailure(*self.place(error), short(message))
 
 
-Complaints = tuple[Complaint, ...]
+ValidationFailures = tuple[ValidationFailure, ...]
 
 _MAY_BE_FALSE = {"additionalProperties", "additionalItems", "items", "unevaluatedProperties"}
 """Keywords whose value false jsonschema reports as themselves, jsonschema-rs as falseSchema."""
@@ -117,10 +121,10 @@ def short(message: str) -> str:
     return message if len(message) <= MAX_MESSAGE else f"{message[: half - 1]}…{message[-half:]}"
 
 
-def _collected(complaints: Iterator[Complaint], most: int) -> Complaints:
-    found: list[Complaint] = []
+def _collected(failures: Iterator[ValidationFailure], most: int) -> ValidationFailures:
+    found: list[ValidationFailure] = []
     try:
-        found.extend(islice(complaints, most))
+        found.extend(islice(failures, most))
     except Exception:  # noqa: BLE001 - the verdict stands on the first error alone
         return tuple(found)
     return tuple(found)

@@ -13,7 +13,7 @@ import pytest
 from harness.inputs.case_selection import open_cases, select
 from harness.inputs.cases import Case, Instance
 from harness.inputs.data_paths import data_path
-from harness.validators.validate import Unjudgeable, Validators
+from harness.validators.validate import UnjudgeableError, Validators
 
 CASES = list(open_cases("embedded"))
 FAMILIES = sorted({case.family for case in CASES})
@@ -145,7 +145,7 @@ def decides(case: Case, unwanted: Callable[[str, Any], bool]) -> bool:
         return False
     try:
         judge = Validators(json.dumps(rest)).judge
-    except Unjudgeable:
+    except UnjudgeableError:
         return True
     return any(judge(text.text).verdict == "invalid" for text in case.valid) or any(
         judge(text.text).verdict == "valid" for text in case.invalid

@@ -11,7 +11,7 @@ from harness.errors import RunDirectoryError, UsageError
 from harness.replay.witness_reader import Choice, every, named, sample, witnesses
 from harness.runs import reader
 from harness.runs.directory import RunDirectory, open_run
-from harness.runs.reader import Cursor, RunReader, by_case
+from harness.runs.reader import RunReader, TableCursor, by_case
 from tests.replaying import EOS, VOCABULARY, Book, stored, unfinished
 
 CASES = 4
@@ -173,11 +173,11 @@ class TestReading:
 
 class TestCursor:
     def test_skips_cases_and_tells_those_without_rows(self, run):
-        cursor = Cursor(RunReader(run), "completions", ["completion"])
+        cursor = TableCursor(RunReader(run), "completions", ["completion"])
         assert cursor.of("case-1")["completion"].to_pylist() == list(range(WALKS))
         assert cursor.of("case-1").num_rows == WALKS
         assert cursor.of("case-3").num_rows == WALKS
-        assert Cursor(RunReader(run), "masks", []).of("case-3") is None
+        assert TableCursor(RunReader(run), "masks", []).of("case-3") is None
 
     def test_rows_are_numbered_as_they_lie_in_the_table(self, run, monkeypatch):
         monkeypatch.setattr(reader, "_ROWS", 4)

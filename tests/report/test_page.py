@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from harness.classification.departures import Catalogue
 from harness.cli.report import SHOWN, report
 from harness.errors import MaskcourtError
-from harness.report.counts import Stored
+from harness.report.counts import StoredRun
 from harness.report.page import collect as collecting
 from harness.report.page.assemble import assembled, embedded
 from harness.report.page.collect import Request, collect
-from harness.report.page.counted import Counted
+from harness.report.page.counted import PageCounts
 from harness.report.page.explained import pieces
 from harness.report.page.sampling import allocated, draw, spread
 from harness.report.page.schema_lines import laid_out
@@ -140,7 +140,7 @@ class TestCounts:
         three = Book("three", "not_compared", "not_compiled_by_all", family="y")
         three.compiled("compiled", "refused", "timed_out")
         rule = classes({"declared": ("departure", "it")})
-        return Counted(Stored(store(tmp_path / "run", one, two, three), rule))
+        return PageCounts(StoredRun(store(tmp_path / "run", one, two, three), rule))
 
     def test_a_schema_with_both_kinds_of_evidence_counts_once(self, counted):
         rows = [row for row in counted.by_keyword() if row["keyword"] == "enum"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.validators import ecma_patterns
 from harness.validators.ecma_syntax import DIGITS, HIGHEST, PatternError, complement, tokens
-from harness.validators.validate import Unjudgeable, Validators
+from harness.validators.validate import UnjudgeableError, Validators
 
 
 def searched(pattern: str, text: str) -> bool:
@@ -131,7 +131,7 @@ class TestRefusals:
         assert not ecma_patterns.is_pattern(pattern, unicode=False)
         with pytest.raises(PatternError):
             ecma_patterns.python_spelling(pattern)
-        with pytest.raises(Unjudgeable) as caught:
+        with pytest.raises(UnjudgeableError) as caught:
             Validators(json.dumps({"pattern": pattern}))
         assert caught.value.reason == "both_refuse"
 
@@ -191,7 +191,7 @@ class TestSpellings:
         try:
             plain = Validators(json.dumps({"pattern": pattern}))
             other = Validators(json.dumps({"pattern": f"(?=)(?:{pattern})"}))
-        except Unjudgeable:
+        except UnjudgeableError:
             return
         value = json.dumps(text).encode()
         assert plain.judge(value).verdict == other.judge(value).verdict

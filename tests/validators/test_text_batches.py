@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.jsontext import strict_json
 from harness.validators.batch import text_batches
-from harness.validators.batch.text_batches import Spot
+from harness.validators.batch.text_batches import LiteralPlace
 from harness.workers import wire
 
 
@@ -18,41 +18,41 @@ def cut(prefix: bytes, middles: list[bytes], *suffixes: bytes) -> text_batches.G
     return text_batches.cut(prefix, wire.Ragged.of_bytes(middles), suffixes, which)
 
 
-def values(groups: text_batches.Groups) -> dict[Spot, list[object]]:
+def values(groups: text_batches.Groups) -> dict[LiteralPlace, list[object]]:
     return {spot: group.values for spot, group in groups.items()}
 
 
 class TestStrings:
     def test_that_go_on_are_in_one_spot_whatever_is_left_of_them(self):
         groups = cut(b'{"a": "be', [b"x", b"\xc3\xa9", b"\\n", b""], b'gin"}', b'"}')
-        spot = Spot(b'{"a": ', b"}", "string")
+        spot = LiteralPlace(b'{"a": ', b"}", "string")
         assert groups[spot].at == [0, 2, 1, 3]
         assert values(groups) == {spot: ["bexgin", "be\ngin", "beé", "be"]}
 
     def test_that_are_closed_are_in_the_spot_before_what_follows(self):
         groups = cut(b'["a', [b'b"', b'b" '], b", 1]", b"]")
         assert values(groups) == {
-            Spot(b"[", b", 1]", "string"): ["ab"],
-            Spot(b"[", b" ]", "string"): ["ab"],
+            LiteralPlace(b"[", b", 1]", "string"): ["ab"],
+            LiteralPlace(b"[", b" ]", "string"): ["ab"],
         }
 
     def test_that_begin_in_the_token(self):
         groups = cut(b"[1", [b',"', b',"a', b', "a'], b'x"]')
         assert values(groups) == {
-            Spot(b"[1,", b"]", "string"): ["x", "ax"],
-            Spot(b"[1, ", b"]", "string"): ["ax"],
+            LiteralPlace(b"[1,", b"]", "string"): ["x", "ax"],
+            LiteralPlace(b"[1, ", b"]", "string"): ["ax"],
         }
 
     def test_a_character_or_an_escape_in_pieces(self):
         groups = cut(b'"\xc3', [b"\xa9", b"a"], b'"')
-        assert values(groups) == {Spot(b"", b"", "string"): ["é"]}
-        assert groups[Spot(b"", b"", "string")].faulty == [(1, text_batches.NOT_JSON)]
+        assert values(groups) == {LiteralPlace(b"", b"", "string"): ["é"]}
+        assert groups[LiteralPlace(b"", b"", "string")].faulty == [(1, text_batches.NOT_JSON)]
         assert values(cut(b'"\\', [b"n", b"u00e9", b'"'], b'"')) == {
-            Spot(b"", b"", "string"): ["\n", "é", '"']
+            LiteralPlace(b"", b"", "string"): ["\n", "é", '"']
         }
         groups = cut(b'"\\ud83d', [b"\\ude00", b"a"], b'"')
-        assert values(groups) == {Spot(b"", b"", "string"): ["\U0001f600"]}
-        assert groups[Spot(b"", b"", "string")].faulty == [(1, text_batches.LONE_SURROGATE)]
+        assert values(groups) == {LiteralPlace(b"", b"", "string"): ["\U0001f600"]}
+        assert groups[LiteralPlace(b"", b"", "string")].faulty == [(1, text_batches.LONE_SURROGATE)]
 
         (group,) = cut(b'"a', [b"b"], b'\\ude00"').values()
         assert group.faulty == [(0, text_batches.LONE_SURROGATE)]
@@ -61,8 +61,8 @@ class TestStrings:
         groups = cut(b'["a', [b'"b', b'"', b'":'], b"]")
         assert groups.broken == [0]
         assert values(groups) == {
-            Spot(b"[", b"]", "string"): ["a"],
-            Spot(b"[", b":]", "string"): ["a"],
+            LiteralPlace(b"[", b"]", "string"): ["a"],
+            LiteralPlace(b"[", b":]", "string"): ["a"],
         }
 
     def test_of_what_may_be_nested_too_deep_nothing_is_said(self):
@@ -81,7 +81,7 @@ class TestStrings:
 class TestNumbers:
     def test_are_whole(self):
         groups = cut(b"[-1", [b"2", b".5", b"e+1"], b"0]")
-        spot = Spot(b"[", b"]", "number")
+        spot = LiteralPlace(b"[", b"]", "number")
         assert values(groups) == {spot: [-120, -1.5, -1e10]}
 
     def test_with_faults(self):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.jsontext import strict_json
 from harness.validators import formats
 from harness.validators.drafts import draft_of
-from harness.validators.validate import MAX_COMPLAINTS, Unjudgeable, Validators
+from harness.validators.validate import MAX_FAILURES, UnjudgeableError, Validators
 from harness.validators.validation_errors import MAX_MESSAGE
 
 DRAFTS = {
@@ -37,7 +37,7 @@ def verdict(schema: object, text: str | bytes, draft: str | None = None) -> str:
 
 
 def refusal(schema: str) -> str:
-    with pytest.raises(Unjudgeable) as caught:
+    with pytest.raises(UnjudgeableError) as caught:
         Validators(schema)
     return caught.value.reason
 
@@ -186,7 +186,7 @@ class TestExplanations:
     def test_are_limited_in_number_and_length(self):
         text = json.dumps(["x" * 1000] * 100).encode()
         for opinion in validators({"items": {"type": "null"}}).judge(text, explain=True).opinions:
-            assert len(opinion.errors) == MAX_COMPLAINTS
+            assert len(opinion.errors) == MAX_FAILURES
             assert max(len(error.message) for error in opinion.errors) <= MAX_MESSAGE
 
 
@@ -314,7 +314,7 @@ class TestUnjudgeable:
         assert refusal(schema) == reason
 
     def test_names_the_validator_and_the_place(self):
-        with pytest.raises(Unjudgeable, match=r"jsonschema-rs: .*'/items/pattern'"):
+        with pytest.raises(UnjudgeableError, match=r"jsonschema-rs: .*'/items/pattern'"):
             validators({"items": {"pattern": "(?=a)*"}})
 
     def test_the_largest_double_is_a_bound_like_any(self):

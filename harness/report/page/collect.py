@@ -12,8 +12,8 @@ from typing import Any
 from harness import __version__
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.replay.repeat import vocabulary_of
-from harness.report.counts import Stored
-from harness.report.page.counted import Counted
+from harness.report.counts import StoredRun
+from harness.report.page.counted import PageCounts
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tally import summary
@@ -52,7 +52,7 @@ def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
 
     Returns:
         ``about``, ``kinds`` (by name what each means), ``classes``, ``summary``
-        (`harness.report.tally.summary`), the counts of `harness.report.page.counted.Counted` by
+        (`harness.report.tally.summary`), the counts of `harness.report.page.counted.PageCounts` by
         their names, ``catalogue`` (the departures that occur), ``groups``
         (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
         (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
@@ -63,7 +63,7 @@ def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
     """
     catalogue = request.catalogue or load_catalogue()
     rule = functools.cache(functools.partial(classify, catalogue))  # asked for by every count
-    counted = Counted(Stored(run, rule))
+    counted = PageCounts(StoredRun(run, rule))
     departures = counted.departures()
     sample = draw(run, rule, request.verdicts, request.seed)
     found = explained(run, sample, vocabulary_of(run))

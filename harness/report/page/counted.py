@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.report.counts import Counts, Stored
+from harness.report.counts import Counts, StoredRun
 from harness.report.estimates import Disputes
 from harness.runs.columns import Coded, Ints, grouped, numbers, ranged, words
 from harness.verdict_kinds import ACCEPTANCES, BUG, ERRORS, INSTANCE, REJECTIONS, WALK
@@ -20,10 +20,10 @@ _MESSAGES = 8
 _MESSAGE_LENGTH = 160
 
 
-class Counted:
+class PageCounts:
     """Counts of one run; the verdicts of each kind of evidence are folded once."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: StoredRun) -> None:
         names = ("engine", "kind", "class", "keyword", "departure")
         self._stored = stored
         self._walk = stored.fold(WALK, (*names, "dispute", "by_right"))
@@ -133,7 +133,7 @@ def _pairs(counts: Counts, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ..
     yield from zip(zip(*picked, strict=True), counts.case[first].tolist(), strict=True)
 
 
-def _sets(stored: Stored, walk: Counts, disputes: Ints) -> list[dict[str, Any]]:
+def _sets(stored: StoredRun, walk: Counts, disputes: Ints) -> list[dict[str, Any]]:
     names = ["case", "walk", "position", "accepters", "rejecters", "tokens", "drawn"]
     table = stored.run.table("disputes", names)
     if not table.num_rows:

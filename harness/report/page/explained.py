@@ -13,7 +13,7 @@ from harness.report.page.opinion_host import OpinionHost
 from harness.report.page.sampling import Sample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import ROW, Cursor, RunReader
+from harness.runs.reader import ROW, RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import REJECTIONS, WALK
 
@@ -56,7 +56,7 @@ def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Expl
     """
     found = Explained()
     rows = _rows(RunReader(run), sample)
-    context = _Context(run)
+    context = _Surroundings(run)
     with OpinionHost(run.manifest["identity"]["limits"]["memory"]) as host:
         for case in witnesses(run, sample.choice, vocabulary):
             verdicts = list(_of_case(case, sample, rows, context, vocabulary, host))
@@ -101,15 +101,15 @@ def _rows(reader: RunReader, sample: Sample) -> dict[tuple[str, int], Mapping[st
     return found
 
 
-class _Context:
+class _Surroundings:
     """What other tables say of the places of verdicts, read case by case."""
 
     def __init__(self, run: RunDirectory) -> None:
         reader = RunReader(run)
         self.engines = list(run.manifest["identity"]["engines"])
         sides = ["walk", "position", "dispute", "accepters", "rejecters"]
-        self._disputes = Cursor(reader, "disputes", sides)
-        self._positions = Cursor(reader, "positions", ["walk", "position", "place"])
+        self._disputes = TableCursor(reader, "disputes", sides)
+        self._positions = TableCursor(reader, "positions", ["walk", "position", "place"])
 
     def enter(self, case: str) -> None:
         """Go on to a case; cases must come in the order of the run."""
@@ -141,7 +141,7 @@ def _of_case(
     case: CaseWitnesses,
     sample: Sample,
     rows: Mapping[tuple[str, int], Mapping[str, Any]],
-    context: _Context,
+    context: _Surroundings,
     vocabulary: Vocabulary,
     host: OpinionHost,
 ) -> Iterator[dict[str, Any]]:

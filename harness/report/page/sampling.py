@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from harness.completion.rollout import keyed_index
 from harness.replay.witness_reader import Choice, every
-from harness.report.counts import Classify, Stored
+from harness.report.counts import Classify, StoredRun
 from harness.runs.columns import Coded, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
@@ -75,7 +75,7 @@ def draw(run: RunDirectory, classify: Classify, size: int, seed: int) -> Sample:
         size: How many.
         seed: The same seed always draws the same verdicts of the same run.
     """
-    stored, able = Stored(run, classify), every(run)
+    stored, able = StoredRun(run, classify), every(run)
     found = {one: _by_group(stored, one, able.of(one)) for one in VERDICT_TABLES}
     order = [(one, at) for one, sets in found.items() for at in range(len(sets.rows))]
     rooms = allocated(
@@ -132,7 +132,7 @@ def _rank(row: Mapping[str, Any]) -> tuple[int, int]:
     return _FIRST.index(row["class"]), -row["verdicts"]
 
 
-def _by_group(stored: Stored, evidence: str, able: Ints) -> _Grouped:
+def _by_group(stored: StoredRun, evidence: str, able: Ints) -> _Grouped:
     names = ["case", "engine", "kind", "keyword", "located"]
     table = stored.run.table(VERDICT_TABLES[evidence], names)
     classes = stored.classes(evidence)

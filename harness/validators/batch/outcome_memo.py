@@ -43,7 +43,7 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS  # type: ignore[im
 
 from harness.validators.drafts import draft_of
 
-Kind = Literal["string", "number", "name"]
+ValueKind = Literal["string", "number", "name"]
 
 STRUCTURE: Final = frozenset(
     {
@@ -112,7 +112,7 @@ class Tree:
     """
 
     def __init__(self) -> None:
-        self._root: _Node | None = None
+        self._root: _MemoNode | None = None
 
     def find(self, value: object) -> Any:
         """The outcome for `value`, which stands in the document already; None if not known yet."""
@@ -132,19 +132,19 @@ class Tree:
         Raises:
             AssertionError: Another question was asked behind the same answers before.
         """
-        node = self._root = self._root or _Node(noted[0][0] if noted else None)
+        node = self._root = self._root or _MemoNode(noted[0][0] if noted else None)
         for (question, answer), (following, _) in pairwise([*noted, (None, False)]):
             assert question is not None
             assert node.question is not None
             assert node.question.key == question.key, "jsonschema is no deterministic program"
-            node = node.after.setdefault(answer, _Node(following))
+            node = node.after.setdefault(answer, _MemoNode(following))
         node.outcome = outcome
 
 
 @dataclass(slots=True)
-class _Node:
+class _MemoNode:
     question: Question | None
-    after: dict[bool, _Node] = field(default_factory=dict)
+    after: dict[bool, _MemoNode] = field(default_factory=dict)
     outcome: Any = None
 
 
@@ -211,10 +211,10 @@ def _compiled(patterns: set[str]) -> list[re.Pattern[str]] | None:
 
 
 @dataclass
-class _Hearing:
+class _Recording:
     """One run of jsonschema: what it asked about the changed value."""
 
-    kind: Kind
+    kind: ValueKind
     value: object
     schemas: set[int] | None
     path: set[int]
@@ -251,7 +251,7 @@ class _Hearing:
 class _Ear:
     """Where the keywords find who listens; nobody but while `Listener.run` is at work."""
 
-    hearing: _Hearing | None = None
+    hearing: _Recording | None = None
 
 
 class Listener:
@@ -275,7 +275,9 @@ class Listener:
         )
         self.names = Names(validator.schema)
 
-    def run(self, document: object, path: set[int], kind: Kind, value: object) -> Heard | None:
+    def run(
+        self, document: object, path: set[int], kind: ValueKind, value: object
+    ) -> RecordedRun | None:
         """The first error of `document`, and what was asked about `value` in it.
 
         Args:
@@ -287,7 +289,7 @@ class Listener:
         Returns:
             None where the run teaches nothing.
         """
-        hearing = _Hearing(kind, value, self.names.schemas if kind == "name" else None, path)
+        hearing = _Recording(kind, value, self.names.schemas if kind == "name" else None, path)
         _Ear.hearing = hearing
         try:
             error = next(self._validator.iter_errors(document), None)
@@ -295,11 +297,11 @@ class Listener:
             return None
         finally:
             _Ear.hearing = None
-        return None if hearing.doubtful else Heard(error, hearing.noted)
+        return None if hearing.doubtful else RecordedRun(error, hearing.noted)
 
 
 @dataclass(frozen=True)
-class Heard:
+class RecordedRun:
     """What a run of jsonschema said, and what it asked on its way there."""
 
     error: jsonschema.ValidationError | None

@@ -30,10 +30,10 @@ import numpy.typing as npt
 from harness.jsontext import strict_json
 from harness.jsontext.precision import keeps_numbers
 from harness.validators.batch import text_batches
-from harness.validators.batch.outcome_memo import Heard, Kind, Listener, Tree, unique
+from harness.validators.batch.outcome_memo import Listener, RecordedRun, Tree, ValueKind, unique
 from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
 from harness.validators.validate import NOT_KEPT, Opinion, Validators, compare, unread
-from harness.validators.validation_errors import Complaints
+from harness.validators.validation_errors import ValidationFailures
 from harness.workers import wire
 
 MAX_SPOTS: Final = 128
@@ -77,7 +77,7 @@ class Prepared:
 
     def __init__(self, validators: Validators) -> None:
         self._validators = validators
-        self._documents: dict[text_batches.Spot, _Document | None] = {}
+        self._documents: dict[text_batches.LiteralPlace, _Document | None] = {}
         try:
             self._listener: Listener | None = Listener(validators.slow)
         except TypeError:
@@ -118,7 +118,7 @@ class Prepared:
             for index, one in enumerate(rulings)
         ]
 
-    def _document(self, spot: text_batches.Spot, count: int) -> _Document | None:
+    def _document(self, spot: text_batches.LiteralPlace, count: int) -> _Document | None:
         """The document of `spot`, kept or made; None where its texts are validated whole."""
         if spot in self._documents:
             document = self._documents[spot] = self._documents.pop(spot)
@@ -130,7 +130,7 @@ class Prepared:
         made = self._documents[spot] = self._prepare(spot)
         return made
 
-    def _prepare(self, spot: text_batches.Spot) -> _Document | None:
+    def _prepare(self, spot: text_batches.LiteralPlace) -> _Document | None:
         for spelt, stand_in in _STAND_INS[spot.kind]:
             text = spot.before + spelt + spot.behind
             try:
@@ -142,12 +142,12 @@ class Prepared:
             found = list(_places([value], stand_in))
             if len(found) == 1:
                 fault = None if keeps_numbers(text) else text_batches.NUMBER_LOST
-                return _Document(fault, _Asked(self._validators, self._listener, found[0]))
+                return _Document(fault, _AskedDocument(self._validators, self._listener, found[0]))
         return None
 
 
 @dataclass(frozen=True)
-class _Place:
+class _ValuePlace:
     """Where a value is in a document.
 
     Attributes:
@@ -158,23 +158,23 @@ class _Place:
 
     containers: tuple[Any, ...]
     slot: Any
-    kind: Kind
+    kind: ValueKind
 
 
-def _places(document: list[Any], value: str | int) -> Iterator[_Place]:
+def _places(document: list[Any], value: str | int) -> Iterator[_ValuePlace]:
     """Where `value` is in the only item of `document`."""
-    kind: Kind = "string" if isinstance(value, str) else "number"
+    kind: ValueKind = "string" if isinstance(value, str) else "number"
     pending: list[tuple[Any, ...]] = [(document,)]
     while pending:
         containers = pending.pop()
         last = containers[-1]
         if isinstance(last, dict) and value in last:
-            yield _Place(containers, value, "name")
+            yield _ValuePlace(containers, value, "name")
         for slot, part in last.items() if isinstance(last, dict) else enumerate(last):
             if isinstance(part, dict | list):
                 pending.append((*containers, part))
             elif part == value:
-                yield _Place(containers, slot, kind)
+                yield _ValuePlace(containers, slot, kind)
 
 
 class _Document:
@@ -185,7 +185,7 @@ class _Document:
         asked: Where their values are asked about; None where none can be read.
     """
 
-    def __init__(self, fault: int | None, asked: _Asked | None) -> None:
+    def __init__(self, fault: int | None, asked: _AskedDocument | None) -> None:
         self._fault = fault
         self._asked = asked
 
@@ -215,14 +215,16 @@ class _Known(NamedTuple):
     invalid: Ruled | None
 
 
-class _Asked:
+class _AskedDocument:
     """One document, and what the validators say of it with one value after the other.
 
     Attributes:
         others: The names that stand beside the value where that is a name.
     """
 
-    def __init__(self, validators: Validators, listener: Listener | None, place: _Place) -> None:
+    def __init__(
+        self, validators: Validators, listener: Listener | None, place: _ValuePlace
+    ) -> None:
         self.others: frozenset[str] = frozenset()
         self._validators = validators
         self._says_fast = _patient(validators) if validators.backtracks else validators.says_fast
@@ -264,7 +266,7 @@ class _Asked:
         if valid is False and not proven:
             error = self._validators.first_error(self._root[0])
             if error is not None:
-                return of_suspicion(self._validators.fast_complaints.place(error))
+                return of_suspicion(self._validators.fast_failures.place(error))
         elif valid is not None and tree is not None:
             known: _Known | None = tree.find(value) or self._learned(value, tree)
             found = known and (known.valid if valid else known.invalid)
@@ -284,24 +286,24 @@ class _Asked:
         own = unique(value)
         self._put(own)
         heard = self._listener.run(self._root[0], self._path, self._kind, own)
-        complaints = self._complaints(heard, own) if heard else None
-        if heard is None or complaints is None:
+        failures = self._failures(heard, own) if heard else None
+        if heard is None or failures is None:
             self._useless += 1
             return None
-        slow = Opinion("jsonschema", not complaints, complaints)
+        slow = Opinion("jsonschema", not failures, failures)
         valid = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=True)))
         invalid = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=False)))
-        known = _Known(valid, invalid if complaints else None)
+        known = _Known(valid, invalid if failures else None)
         tree.learn(heard.noted, known)
         return known
 
-    def _complaints(self, heard: Heard, value: Any) -> Complaints | None:
+    def _failures(self, heard: RecordedRun, value: Any) -> ValidationFailures | None:
         """The first error that jsonschema names; None where it is of no use for other values."""
         if heard.error is None:
             return ()
         if any(part is value for part in heard.error.absolute_path):
             return None  # its pointer holds the name
-        return self._validators.slow_complaints([heard.error], 1) or None
+        return self._validators.slow_failures([heard.error], 1) or None
 
 
 def _patient(validators: Validators) -> Callable[[object], bool | None]:

@@ -42,7 +42,7 @@ _SPECIAL: Final = np.array([byte < 0x20 or byte in b'"\\' for byte in range(256)
 """Bytes that do not stand for themselves in a string (RFC 8259, section 7)."""
 
 
-class Spot(NamedTuple):
+class LiteralPlace(NamedTuple):
     """Where texts differ: what is before the literal, what is behind it, and what it is."""
 
     before: bytes
@@ -77,7 +77,7 @@ class Group:
             self.faulty.append((index, fault))
 
 
-class Groups(dict[Spot, Group]):
+class Groups(dict[LiteralPlace, Group]):
     """Groups by their spot, made as they are needed.
 
     Attributes:
@@ -88,7 +88,7 @@ class Groups(dict[Spot, Group]):
         super().__init__()
         self.broken: list[int] = []
 
-    def __missing__(self, spot: Spot) -> Group:
+    def __missing__(self, spot: LiteralPlace) -> Group:
         made = self[spot] = Group()
         return made
 
@@ -133,7 +133,7 @@ def cut(
             left, right, behind = frame
             easy = [index for index in chosen if plain[index] is not None]
             if easy:
-                group = groups[Spot(before, behind, "string")]
+                group = groups[LiteralPlace(before, behind, "string")]
                 group.at += easy
                 group.values += [f"{left}{plain[index]}{right}" for index in easy]
             chosen = [index for index in chosen if plain[index] is None]
@@ -180,7 +180,7 @@ def _cut_string(groups: Groups, index: int, before: bytes, rest: bytes) -> None:
     if behind.lstrip(_BLANK)[:1] not in _BEHIND_STRINGS and _is_shallow(before, rest):
         groups.broken.append(index)
     else:
-        groups[Spot(before, behind, "string")].add(index, rest[:end])
+        groups[LiteralPlace(before, behind, "string")].add(index, rest[:end])
 
 
 def _is_shallow(*parts: bytes) -> bool:
@@ -197,4 +197,4 @@ def _cut_outside(groups: Groups, index: int, prefix: bytes, middle: bytes, suffi
         before, behind = prefix.rstrip(_NUMERIC), suffix.lstrip(_NUMERIC)
         digits = prefix[len(before) :] + middle + suffix[: len(suffix) - len(behind)]
         if _NUMBER.fullmatch(digits):
-            groups[Spot(before, behind, "number")].add(index, digits)
+            groups[LiteralPlace(before, behind, "number")].add(index, digits)
