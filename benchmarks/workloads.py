@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.directories import MASKBENCH, fetched_path
 from harness.errors import InputError
-from harness.inputs.case_maskbench import VARIABLE, fetched_path
 from harness.inputs.case_selection import open_cases
 from harness.inputs.cases import Case, Instance
 from harness.inputs.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ def workload(spec: str | None, whole: int | None = None, variety: int | None = N
 
 def maskbench_is_there() -> bool:
     """Whether the harness would find MaskBench by itself."""
-    return bool(os.environ.get(VARIABLE)) or fetched_path().exists()
+    return bool(os.environ.get(MASKBENCH)) or fetched_path().exists()
 
 
 def _spread(ids: Sequence[str], count: int) -> list[str]:

@@ -452,7 +452,7 @@ class TestLanes:
 
 class TestWorkloads:
     def test_without_maskbench_the_embedded_cases_with_a_note(self, monkeypatch, tmp_path):
-        monkeypatch.delenv(workloads.VARIABLE, raising=False)
+        monkeypatch.delenv(workloads.MASKBENCH, raising=False)
         monkeypatch.setenv("MASKCOURT_DATA", str(tmp_path))
         work = workload(None, variety=3)
         assert work.name == "embedded"

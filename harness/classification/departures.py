@@ -47,8 +47,8 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from harness.attribution.token_category import CATEGORIES
 from harness.classification.verdict_rows import VerdictRows
 from harness.classification.written_text import OBJECTS
+from harness.directories import data_path
 from harness.errors import InputError, nearest
-from harness.inputs.data_paths import data_path
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RowNumbers

@@ -36,9 +36,6 @@ from harness.engines.blob_cache import BlobCache
 from harness.protocol import Engine, Mask, Matcher, StoringEngine
 from harness.workers.forked_work import in_child, memory
 
-VARIABLE = "MASKCOURT_COMPILED"
-"""Environment variable that names the directory; empty means that nothing is kept."""
-
 _FORMAT = 1
 _PRINTED_LIMIT = 64 << 10
 """A compilation that printed more bytes than this is not kept."""
@@ -96,18 +93,6 @@ class Compilation:
     def seconds(self) -> float:
         """Processor time of the compilation and the first mask."""
         return self.compile_seconds + self.first_mask_seconds
-
-
-def default_directory() -> Path | None:
-    """Where compiled schemas are kept: `VARIABLE`, else under the user's cache directory.
-
-    None where `VARIABLE` is empty: nothing is to be kept.
-    """
-    named = os.environ.get(VARIABLE)
-    if named is not None:
-        return Path(named) if named else None
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "maskcourt" / "compiled"
 
 
 def compile_or_restore(

@@ -46,11 +46,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import InvalidVersion, Version
 
+from harness.directories import ENVIRONMENTS, environments_directory
 from harness.engines.specs import EngineSpec, adapter_class
 from harness.errors import UsageError
-
-VARIABLE = "MASKCOURT_ENVIRONMENTS"
-"""The environment variable that names the directory of all environments."""
 
 MARKER = "maskcourt.json"
 """Written last into an environment: it is complete."""
@@ -68,16 +66,6 @@ _ELSEWHERE = ("PIP_PREFIX", "PIP_PYTHON", "PIP_ROOT", "PIP_TARGET", "PIP_USER")
 """Settings of pip that would install to somewhere else."""
 
 _PROBE = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
-
-
-def environments_directory() -> Path:
-    """Where the environments lie; see `VARIABLE`, else in the user's cache. It need not exist."""
-    if chosen := os.environ.get(VARIABLE):
-        return Path(chosen).expanduser().absolute()
-    cache = os.environ.get("XDG_CACHE_HOME")
-    # The XDG base directory specification has relative paths ignored.
-    base = Path(cache) if cache and Path(cache).is_absolute() else Path.home() / ".cache"
-    return base / "maskcourt" / "environments"
 
 
 def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
@@ -111,7 +99,7 @@ def provide(spec: EngineSpec) -> EngineSpec:
     except OSError as error:
         raise UsageError(
             f"{wanted.engine}: its environment {environment} cannot be made: {error}",
-            f"set {VARIABLE} to a directory that can be written",
+            f"set {ENVIRONMENTS} to a directory that can be written",
         ) from error
     return replace(
         spec,

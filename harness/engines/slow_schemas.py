@@ -18,9 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-VARIABLE = "MASKCOURT_SLOW_SCHEMAS"
-"""Environment variable that names the directory."""
-
 NEAR = 0.2
 """A compilation that used less than this share of the limit is too far from it to be kept."""
 
@@ -36,14 +33,6 @@ class Recalled:
 
     outcome: Memory
     printed: str = ""
-
-
-def default_directory() -> Path:
-    """Where outcomes are kept: `VARIABLE`, else under the user's cache directory."""
-    if named := os.environ.get(VARIABLE):
-        return Path(named)
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "maskcourt" / "slow-schemas"
 
 
 class SlowSchemas:

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from harness.directories import data_path
 from harness.errors import InputError, nearest
 from harness.inputs.case_archives import content_sha256
 from harness.inputs.case_parts import kind_of, parsed, schema_text
 from harness.inputs.cases import Case, CaseSource, Instance, ListedCases
-from harness.inputs.data_paths import data_path
 from harness.jsontext import strict_json
 
 QUICK: Final = "quick.json"

@@ -15,23 +15,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from harness.directories import MASKBENCH, fetched_path
 from harness.errors import InputError
 from harness.inputs.case_archives import Member, combined_sha256, file_sha256, members
 from harness.inputs.case_parts import kind_of, parsed, schema_text
 from harness.inputs.cases import Case, CaseSource, Instance
 from harness.jsontext import strict_json
 
-VARIABLE: Final = "MASKCOURT_MASKBENCH"
-"""The environment variable that names the archive or directory behind ``maskbench``."""
-
-DATA_VARIABLE: Final = "MASKCOURT_DATA"
-"""The environment variable that names the directory for downloads, else ``data/``."""
-
 _SUFFIX: Final = ".json"
 
 
 def open_maskbench(path: Path | None = None) -> CaseSource:
-    """The cases in `path`, or in what `VARIABLE` names, or in what ``make data`` fetched.
+    """The cases in `path`, or in what `MASKBENCH` names, or in what ``make data`` fetched.
 
     Raises:
         InputError: There is nothing, or it is damaged or has no MaskBench file.
@@ -40,26 +35,14 @@ def open_maskbench(path: Path | None = None) -> CaseSource:
 
 
 def _default_path() -> Path:
-    named = os.environ.get(VARIABLE)
+    named = os.environ.get(MASKBENCH)
     if named:
         return Path(named).expanduser()
     fetched = fetched_path()
     if not fetched.exists():
-        hint = f"run `make data`, or set {VARIABLE} to the archive, or give maskbench:PATH"
+        hint = f"run `make data`, or set {MASKBENCH} to the archive, or give maskbench:PATH"
         raise InputError(f"MaskBench is not there: no {fetched}", hint)
     return fetched
-
-
-def fetched_path() -> Path:
-    """Where ``make data`` puts MaskBench: ``data/maskbench.tar.gz`` in the checkout.
-
-    Outside of a checkout ``data/`` is that of the working directory; `DATA_VARIABLE` names
-    another.
-    """
-    named = os.environ.get(DATA_VARIABLE)
-    checkout = Path(__file__).resolve().parents[2]
-    root = checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()
-    return (Path(named).expanduser() if named else root / "data") / "maskbench.tar.gz"
 
 
 def family_of(id_: str) -> str:

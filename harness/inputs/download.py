@@ -19,9 +19,10 @@ from typing import Final
 
 import click
 
+from harness.directories import fetched_path
 from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.case_archives import file_sha256
-from harness.inputs.case_maskbench import data_sha256, fetched_path
+from harness.inputs.case_maskbench import data_sha256
 
 ATTEMPTS: Final = 3
 """Times that a broken transfer is taken up again before it counts as failed."""

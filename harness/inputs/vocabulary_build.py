@@ -21,8 +21,8 @@ from pathlib import Path
 
 import click
 
+from harness.directories import data_path
 from harness.errors import InputError, MaskcourtError
-from harness.inputs.data_paths import data_path
 from harness.inputs.vocabulary_readers import EMBEDDED, tiktoken_ranks, unpack_tokens
 
 PACKAGE, VERSION, LICENCE = "dashscope", "2.0.2", "Apache-2.0"

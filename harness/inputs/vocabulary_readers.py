@@ -15,8 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from harness.directories import data_path
 from harness.errors import InputError, UsageError, nearest
-from harness.inputs.data_paths import data_path
 from harness.inputs.vocabulary import Vocabulary, is_saved
 
 EMBEDDED = "qwen2.5"

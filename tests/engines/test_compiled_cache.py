@@ -17,7 +17,6 @@ from harness.engines.compiled_cache import (
     CompiledCache,
     Terms,
     compile_or_restore,
-    default_directory,
     open_cache,
     source_digest,
 )
@@ -340,16 +339,6 @@ def test_the_contract_compares_what_is_restored(make, vocabulary, capfd):
     with pytest.raises(AssertionError, match="restored, behind"):
         contract.check(make(RestoresAnotherLater), texts)
     capfd.readouterr()
-
-
-def test_the_directory_can_be_named_and_switched_off(monkeypatch, tmp_path):
-    monkeypatch.setenv("MASKCOURT_COMPILED", str(tmp_path))
-    assert default_directory() == tmp_path
-    monkeypatch.setenv("MASKCOURT_COMPILED", "")
-    assert default_directory() is None
-    monkeypatch.delenv("MASKCOURT_COMPILED")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert default_directory() == tmp_path / "cache" / "maskcourt" / "compiled"
 
 
 class TestShelf:

@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from harness.engines import environments
-from harness.engines.environments import environments_directory, provide, provide_all
+from harness.engines.environments import provide, provide_all
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import EngineSpec, parse_spec
 from harness.errors import UsageError
@@ -220,24 +220,6 @@ def test_the_installed_version_needs_no_environment(toy, index, cache, installed
     spec = toy(version)
     assert provide(spec) is spec
     assert not cache.exists()
-
-
-@pytest.mark.parametrize(
-    ("variables", "directory"),
-    [
-        ({"MASKCOURT_ENVIRONMENTS": "/a", "XDG_CACHE_HOME": "/b"}, "/a"),
-        ({"XDG_CACHE_HOME": "/b"}, "/b/maskcourt/environments"),
-        ({"XDG_CACHE_HOME": "relative"}, "/home/x/.cache/maskcourt/environments"),
-        ({}, "/home/x/.cache/maskcourt/environments"),
-    ],
-)
-def test_where_environments_lie(monkeypatch, variables, directory):
-    for name in ("MASKCOURT_ENVIRONMENTS", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", "/home/x")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert environments_directory() == Path(directory)
 
 
 # Making one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.engines.panel import Limits, Panel
-from harness.engines.slow_schemas import Recalled, SlowSchemas, default_directory
+from harness.engines.slow_schemas import Recalled, SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers.outcomes import Compiled, TimedOut
 from tests.inprocess import default_options
@@ -72,14 +72,6 @@ def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path):
     memory = slow(tmp_path / "file")
     memory.keep(ENGINE, "{}", "timed_out", 10.0)
     assert memory.recall(ENGINE, "{}") is None
-
-
-def test_the_directory_can_be_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("MASKCOURT_SLOW_SCHEMAS", str(tmp_path))
-    assert default_directory() == tmp_path
-    monkeypatch.delenv("MASKCOURT_SLOW_SCHEMAS")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert default_directory() == tmp_path / "cache" / "maskcourt" / "slow-schemas"
 
 
 def test_a_panel_tries_a_schema_that_timed_out_only_once(tmp_path, vocabulary, vocabulary_file):

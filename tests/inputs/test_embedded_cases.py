@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from harness.directories import data_path
 from harness.inputs.case_selection import open_cases, select
 from harness.inputs.cases import Case, Instance
-from harness.inputs.data_paths import data_path
 from harness.validators.validate import UnjudgeableError, Validators
 
 CASES = list(open_cases("embedded"))

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError, MaskcourtError, UsageError
+from harness.directories import DATASETS, data_path
+from harness.errors import InputError, UsageError
 from harness.inputs import vocabulary_build
-from harness.inputs.data_paths import VARIABLE, data_path
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary, unpack_tokens
 from harness.protocol import set_bits, token_ids
@@ -355,7 +355,7 @@ class TestEmbedded:
         shutil.copytree(data_path("vocabulary"), tmp_path / "vocabulary")
         packed = tmp_path / "vocabulary" / "qwen2.5.xz"
         packed.write_bytes(packed.read_bytes()[:-1])
-        monkeypatch.setenv(VARIABLE, str(tmp_path))
+        monkeypatch.setenv(DATASETS, str(tmp_path))
         with pytest.raises(InputError, match=r"qwen2\.5\.xz is damaged.*vocabulary_build"):
             open_vocabulary()
 
@@ -376,7 +376,7 @@ class TestRebuild:
         packed = vocabulary_build.pack_tokens([b"a", b"bc"])
         for name, data in (("RANK_FILE_SHA256", content), ("DATA_SHA256", packed)):
             monkeypatch.setattr(vocabulary_build, name, hashlib.sha256(data).hexdigest())
-        monkeypatch.setenv(VARIABLE, str(tmp_path))
+        monkeypatch.setenv(DATASETS, str(tmp_path))
         arguments = ["--wheel", str(self.wheel(tmp_path, content=content))]
         done = CliRunner().invoke(vocabulary_build.main, arguments)
         assert done.exit_code == 0, done.output
@@ -405,34 +405,3 @@ class TestRebuild:
         done = CliRunner().invoke(vocabulary_build.main, arguments)
         assert done.exit_code == 2
         assert "either --wheel PATH or --download" in done.output
-
-
-class TestDataPath:
-    def test_the_checkout(self, monkeypatch):
-        monkeypatch.delenv(VARIABLE, raising=False)
-        assert data_path("vocabulary", "qwen2.5.json").is_file()
-
-    def test_the_variable_comes_first(self, monkeypatch, tmp_path):
-        monkeypatch.setenv(VARIABLE, str(tmp_path))
-        assert data_path("a", "b") == tmp_path / "a" / "b"
-
-    def test_the_variable_must_name_a_directory(self, monkeypatch, tmp_path):
-        monkeypatch.setenv(VARIABLE, str(tmp_path / "gone"))
-        with pytest.raises(InputError, match=f"{VARIABLE}=.*gone is not a directory"):
-            data_path("a")
-
-    def test_an_installed_package_has_its_own_and_leaves_the_library_alone(
-        self, monkeypatch, tmp_path
-    ):
-        # In site-packages, datasets/ is the Hugging Face library.
-        for directory in ("harness/_datasets", "datasets"):
-            (tmp_path / directory).mkdir(parents=True)
-        (tmp_path / "datasets" / "__init__.py").touch()
-        monkeypatch.delenv(VARIABLE, raising=False)
-        monkeypatch.setattr(
-            "harness.inputs.data_paths.__file__", str(tmp_path / "harness" / "data" / "x.py")
-        )
-        assert data_path("a") == tmp_path / "harness" / "_datasets" / "a"
-        (tmp_path / "harness" / "_datasets").rmdir()
-        with pytest.raises(MaskcourtError, match="data files of maskcourt are missing"):
-            data_path("a")

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.engines import compiled_cache, slow_schemas
+from harness.directories import compiled_directory, slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
@@ -236,14 +236,14 @@ class LaneActor:
         )
         kept = settings.compiled
         if kept == "":  # kept, and each node has its own place for it
-            directory = compiled_cache.default_directory()
+            directory = compiled_directory()
             kept = None if directory is None else str(directory)
         return Lane(
             replace(
                 settings,
                 specs=tuple(provide_all(specs)),
                 vocabulary_path=str(file / "vocabulary"),
-                slow_schemas=settings.slow_schemas or str(slow_schemas.default_directory()),
+                slow_schemas=settings.slow_schemas or str(slow_schemas_directory()),
                 compiled=kept,
             )
         )

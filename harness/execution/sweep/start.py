@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.engines import compiled_cache, slow_schemas
+from harness.directories import COMPILED, SLOW_SCHEMAS
 from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
 from harness.execution.bench import Begin, BenchRequest, installed, run_with
@@ -154,8 +154,8 @@ class RayLanes:
 def _travelling(settings: LaneSettings) -> LaneSettings:
     """The settings without what is only so on this machine."""
     specs = tuple(_bare(spec) for spec in settings.specs)
-    kept = settings.compiled and os.environ.get(compiled_cache.VARIABLE, "")
-    slow = os.environ.get(slow_schemas.VARIABLE)
+    kept = settings.compiled and os.environ.get(COMPILED, "")
+    slow = os.environ.get(SLOW_SCHEMAS)
     return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow, compiled=kept)
 
 

@@ -1,0 +1,89 @@
+"""Where data and caches lie by default, and the environment variables that name other places."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from harness.errors import InputError
+
+DATASETS = "MASKCOURT_DATASETS"
+"""Names another directory to use as ``datasets/``."""
+
+DOWNLOADS = "MASKCOURT_DATA"
+"""Names the directory for downloads, else ``data/``."""
+
+MASKBENCH = "MASKCOURT_MASKBENCH"
+"""Names the archive or directory behind ``maskbench``."""
+
+ENVIRONMENTS = "MASKCOURT_ENVIRONMENTS"
+"""Names the directory of all environments of engines."""
+
+COMPILED = "MASKCOURT_COMPILED"
+"""Names the directory of compiled schemas; empty means that none is kept."""
+
+SLOW_SCHEMAS = "MASKCOURT_SLOW_SCHEMAS"
+"""Names the directory of outcomes of compilations that came near their limit."""
+
+_CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def environments_directory() -> Path:
+    """Where the environments of engines lie. It need not exist; nor need the others here."""
+    return _cache(ENVIRONMENTS, "environments").expanduser().absolute()
+
+
+def compiled_directory() -> Path | None:
+    """Where compiled schemas are kept; None where `COMPILED` is empty: nothing is to be kept."""
+    return None if os.environ.get(COMPILED) == "" else _cache(COMPILED, "compiled")
+
+
+def slow_schemas_directory() -> Path:
+    """Where outcomes of slow compilations are kept."""
+    return _cache(SLOW_SCHEMAS, "slow-schemas")
+
+
+def _cache(variable: str, name: str) -> Path:
+    """What `variable` names, else a directory called `name` in the user's cache."""
+    named = os.environ.get(variable)
+    return Path(named) if named else platformdirs.user_cache_path("maskcourt") / name
+
+
+def fetched_path() -> Path:
+    """Where ``make data`` puts MaskBench: ``data/maskbench.tar.gz`` in the checkout.
+
+    Outside of a checkout ``data/`` is that of the working directory; `DOWNLOADS` names another.
+    """
+    named = os.environ.get(DOWNLOADS)
+    root = _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else Path.cwd()
+    return (Path(named).expanduser() if named else root / "data") / "maskbench.tar.gz"
+
+
+def data_path(*parts: str) -> Path:
+    """The path of a data file, as in ``data_path("vocabulary", "qwen2.5.json")``.
+
+    The directory is the one that `DATASETS` names, else ``datasets/`` beside ``harness/`` (a
+    checkout), else ``harness/_datasets`` (an installed package). The file need not exist.
+
+    Raises:
+        InputError: There is no such directory.
+    """
+    chosen = os.environ.get(DATASETS)
+    if chosen:
+        root = Path(chosen).expanduser()
+        if not root.is_dir():
+            raise InputError(f"{DATASETS}={chosen} is not a directory", "unset it or correct it")
+        return root.joinpath(*parts)
+    beside = _CHECKOUT / "datasets"
+    # In site-packages the directory of this name is the Hugging Face library.
+    if beside.is_dir() and not (beside / "__init__.py").exists():
+        return beside.joinpath(*parts)
+    packaged = _CHECKOUT / "harness" / "_datasets"
+    if packaged.is_dir():
+        return packaged.joinpath(*parts)
+    raise InputError(
+        f"the data files of maskcourt are missing: no {beside} and no {packaged}",
+        f"reinstall maskcourt, or set {DATASETS} to its datasets/ directory",
+    )
