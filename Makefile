@@ -24,7 +24,7 @@ FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Gl
             JsonSchemaStore Kubernetes Snowplow WashingtonPost
 
 .DEFAULT_GOAL := help
-.PHONY: help install bench bench-full sweep report results benchmark test check data vocabulary clean
+.PHONY: help install bench bench-full sweep report results benchmark test test-fast check data vocabulary clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | expand -t 14
@@ -78,8 +78,14 @@ results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")
 	$(BIN)/python -m benchmarks $(BENCHMARK)
 
+# Each file stays with one worker, which makes what its tests share once; the slow files come first.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
 test: $(VENV)/.test  ## run all tests
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+test-fast: $(VENV)/.test  ## run the tests that need no processes, in under a minute
+	$(PYTEST) -m "not (processes or browser or ray or network or maskbench)"
 
 check: $(VENV)/.check  ## run the linter, the formatter's check, the type checker, the order of packages
 	$(BIN)/ruff check .

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Generator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,58 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+HEAVY = ("ray", "browser", "network", "processes")
+"""Marks of tests that start processes; the files with the slowest come first."""
+
+_started: list[str] = []
+"""What processes the test that runs now has started."""
+
+
+def _note(event: str, arguments: tuple[object, ...]) -> None:
+    if event in {"subprocess.Popen", "os.fork", "os.posix_spawn"}:
+        _started.append(f"{event} {arguments[1:2]}")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if path := config.getoption("--maskbench"):
         os.environ["MASKCOURT_MASKBENCH"] = str(Path(path).absolute())
+    sys.addaudithook(_note)
+    start = BaseProcess.start  # multiprocessing tells no audit hook
+
+    def noted(process: BaseProcess) -> None:
+        _started.append(repr(process))
+        start(process)
+
+    BaseProcess.start = noted  # type: ignore[method-assign]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that the workers end at about the same time."""
+    ranks: dict[Path, int] = {}
+    for item in items:
+        rank = next(
+            (n for n, mark in enumerate(HEAVY) if item.get_closest_marker(mark)), len(HEAVY)
+        )
+        ranks[item.path] = min(rank, ranks.get(item.path, rank))
+    items.sort(key=lambda item: ranks[item.path])
+
+
+def _watched(item: pytest.Item) -> Generator[None, object, object]:
+    _started.clear()
+    result = yield
+    if _started and not any(map(item.get_closest_marker, HEAVY)):
+        pytest.fail(f"starts a process without the mark `processes`: {_started[0]}", pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _watched(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _watched(item))
 
 
 @pytest.fixture(scope="session", autouse=True)

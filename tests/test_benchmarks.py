@@ -168,6 +168,7 @@ class TestALane:
         assert lane.run(SPLIT, Way()).hosts[VALIDATORS].total("cpu") >= 0
         assert lane.run(SPLIT, Way()).hosts[VALIDATORS].peak > 0
 
+    @pytest.mark.processes
     def test_real_hosts_answer_alike(self, vocabulary_file):
         lane = BenchLane(SPECS, str(vocabulary_file), Limits())
         assert isinstance(lane.panel, MeteredPanel)
@@ -434,6 +435,7 @@ class TestAMeasurement:
         assert b"<svg" in (tmp_path / "curves.svg").read_bytes()
 
 
+@pytest.mark.processes
 class TestLanes:
     def test_two_processes_share_the_cases(self, vocabulary_file):
         setting = Setting(SPECS, str(vocabulary_file), Limits(), SPLIT)

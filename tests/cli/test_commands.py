@@ -52,6 +52,7 @@ def chatty(tmp_path_factory):
     return root / "run", done
 
 
+@pytest.mark.processes
 class TestBench:
     def test_standard_output_holds_one_json_object(self, chatty):
         run, done = chatty
@@ -65,6 +66,7 @@ class TestBench:
         assert last.startswith("1/1 cases, ")
 
 
+@pytest.mark.processes
 class TestTally:
     def test_as_json_is_what_the_run_printed(self, call, chatty):
         run, done = chatty
@@ -196,6 +198,7 @@ class TestHelp:
         assert call("--version") == (0, f"maskcourt, version {__version__}\n", "")
 
 
+@pytest.mark.processes
 class TestNobodyReads:
     """As in ``maskcourt tally run | head -1``: the other end of the pipe is closed."""
 

@@ -10,7 +10,7 @@ import pytest
 from tests.command import maskcourt
 from tests.planted import ALLOWS, FORBIDS, PLANTED_CASES, WRITTEN
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
 NAME = "tests.planted:Planted"
 NONE = {"tokens": 0, "positions": 0, "cases": 0}

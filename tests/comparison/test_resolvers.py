@@ -90,6 +90,7 @@ def runs() -> Iterator[dict[str, CaseRun]]:
             lane.close()
 
 
+@pytest.mark.processes
 @pytest.mark.engines
 @pytest.mark.parametrize(
     "name", ["assertions/required-undeclared", "order/as-declared", "text/delete-and-c1"]

@@ -45,6 +45,7 @@ def test_the_adapter_keeps_the_contract(page, monkeypatch):
         monkeypatch.delitem(sys.modules, module)
 
 
+@pytest.mark.processes
 @pytest.mark.engines
 def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
     (command,) = re.findall(r"^    maskcourt (bench .*)$", PAGE, re.MULTILINE)
@@ -67,6 +68,7 @@ def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
     assert shown.returncode == 0, shown.stderr
 
 
+@pytest.mark.processes
 def test_an_installed_package_registers_it(page):
     (project,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     declared = tomllib.loads(project)["project"]

@@ -420,6 +420,7 @@ class TestOutlines:
         assert not accepts(engine, schema, refused)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("module", ["xgrammar", "llguidance", "outlines"])
 def test_an_adapter_needs_no_library_before_its_engine_is_made(module):
     program = (

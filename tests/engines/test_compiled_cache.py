@@ -125,6 +125,7 @@ def files(directory):
     return [path for path in directory.rglob("*") if path.is_file()]
 
 
+@pytest.mark.processes
 @printing()
 def test_what_was_compiled_is_not_compiled_again(tmp_path, make, mask, vocabulary):
     first = kept(tmp_path, make(), mask)
@@ -139,6 +140,7 @@ def test_what_was_compiled_is_not_compiled_again(tmp_path, make, mask, vocabular
     assert np.array_equal(mask_of(again.start, vocabulary), start)
 
 
+@pytest.mark.processes
 @printing()
 def test_its_times_are_those_of_the_compilation(tmp_path, make, mask):
     first = kept(tmp_path, make(), mask)
@@ -147,6 +149,7 @@ def test_its_times_are_those_of_the_compilation(tmp_path, make, mask):
     assert again.first_mask_seconds == first.first_mask_seconds
 
 
+@pytest.mark.processes
 def test_what_the_engine_printed_is_printed_again_and_storing_prints_nothing(tmp_path, make, mask):
     with printing() as printed:
         kept(tmp_path, make(), mask)
@@ -184,6 +187,7 @@ def test_an_endless_complaint_is_not_kept(tmp_path, make, mask):
         assert len(printed()) > 100_000
 
 
+@pytest.mark.processes
 @printing()
 def test_a_restored_one_is_not_kept_again(tmp_path, make, mask):
     engine = make()
@@ -192,6 +196,7 @@ def test_a_restored_one_is_not_kept_again(tmp_path, make, mask):
     assert not cache.keep(SCHEMA, compile_or_restore(engine, SCHEMA, mask, cache))
 
 
+@pytest.mark.processes
 @printing()
 def test_what_compiles_quickly_is_not_kept(tmp_path, make, mask):
     engine = make()
@@ -201,6 +206,7 @@ def test_what_compiles_quickly_is_not_kept(tmp_path, make, mask):
     assert cache.keep(SCHEMA, replace(one, compile_seconds=0.5, first_mask_seconds=0.6))
 
 
+@pytest.mark.processes
 @printing()
 def test_what_took_longer_than_this_run_allows_is_compiled(tmp_path, make, mask):
     engine = make()
@@ -211,6 +217,7 @@ def test_what_took_longer_than_this_run_allows_is_compiled(tmp_path, make, mask)
     assert cache.restore(SCHEMA, mask, limit=31.0) is not None
 
 
+@pytest.mark.processes
 @printing()
 def test_what_might_not_fit_into_memory_is_compiled(tmp_path, make, mask):
     kept(tmp_path, make(), mask, memory=1)
@@ -227,6 +234,7 @@ def test_refusals_are_not_kept(tmp_path, make, mask):
     assert not files(tmp_path)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "other",
     [
@@ -244,6 +252,7 @@ def test_another_engine_does_not_find_it(tmp_path, make, mask, other):
     assert cache_of(tmp_path, engine).restore(SCHEMA, mask) is None
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "other", [{"circumstances": "w"}, {"memory": MEMORY - 1}, {"schema": SCHEMA + " "}]
 )
@@ -254,6 +263,7 @@ def test_nothing_else_is_taken_for_it(tmp_path, make, mask, other):
     assert cache_of(tmp_path, make(), **other).restore(schema, mask) is None
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: b"", lambda d: d[:-1] + b"?"])
 @printing()
 def test_a_damaged_entry_is_dropped_and_compiled_anew(tmp_path, make, mask, damage):
@@ -266,6 +276,7 @@ def test_a_damaged_entry_is_dropped_and_compiled_anew(tmp_path, make, mask, dama
     assert not files(tmp_path)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", [RestoresAnother, CannotRestore])
 @printing()
 def test_what_is_not_restored_as_it_was_is_dropped_and_compiled_anew(
@@ -279,6 +290,7 @@ def test_what_is_not_restored_as_it_was_is_dropped_and_compiled_anew(
     assert not files(tmp_path)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", [CannotStore, StoresNothing])
 @printing()
 def test_an_engine_that_dies_while_it_stores_lives_on(tmp_path, make, mask, kind):
@@ -288,6 +300,7 @@ def test_an_engine_that_dies_while_it_stores_lives_on(tmp_path, make, mask, kind
     assert not files(tmp_path)
 
 
+@pytest.mark.processes
 @printing()
 def test_a_large_entry_is_not_kept(tmp_path, make, mask):
     engine = make()
@@ -295,6 +308,7 @@ def test_a_large_entry_is_not_kept(tmp_path, make, mask):
     assert not cache.keep(SCHEMA, compile_or_restore(engine, SCHEMA, mask, cache))
 
 
+@pytest.mark.processes
 @printing()
 def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path, make, mask):
     (tmp_path / "file").write_text("")
@@ -407,6 +421,7 @@ class TestShelf:
         assert len(files(tmp_path)) == 1
 
 
+@pytest.mark.processes
 class TestAside:
     def test_says_whether_it_worked(self):
         assert in_child(lambda: True, 30)

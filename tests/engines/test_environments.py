@@ -225,6 +225,7 @@ def test_the_installed_version_needs_no_environment(toy, index, cache, installed
 # Making one
 
 
+@pytest.mark.processes
 def test_every_host_has_the_version_its_spec_asks_for(made, toy, vocabulary, vocabulary_file):
     specs = provide_all([toy("@1.0"), toy("@2.0")])
     assert specs[1] == made
@@ -238,6 +239,7 @@ def test_every_host_has_the_version_its_spec_asks_for(made, toy, vocabulary, voc
         panel.close()
 
 
+@pytest.mark.processes
 def test_the_requested_version_wins_where_the_harness_lies_among_the_shared_packages(
     toy, index, installed
 ):
@@ -251,6 +253,7 @@ def test_the_requested_version_wins_where_the_harness_lies_among_the_shared_pack
     assert file.is_relative_to(spec.paths[0])
 
 
+@pytest.mark.processes
 def test_an_environment_is_made_once_and_said_to_be(toy, index, cache, capfd):
     first = provide(toy("@2.0"))
     said = capfd.readouterr()
@@ -265,6 +268,7 @@ def test_an_environment_is_made_once_and_said_to_be(toy, index, cache, capfd):
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.processes
 def test_requirements_that_are_installed_are_shared_while_they_fit(toy, index, installed):
     installed(wheel(index, "toy-base", "1.2"))
     spec = provide(toy("@1.0"))
@@ -281,6 +285,7 @@ def test_requirements_that_are_installed_are_shared_while_they_fit(toy, index, i
     assert file.is_relative_to(spec.paths[0])
 
 
+@pytest.mark.processes
 def test_requirements_that_do_not_fit_come_with_the_environment(toy, index, installed):
     installed(wheel(index, "toy-base", "0.9"))
     spec = provide(toy("@1.0"))
@@ -292,6 +297,7 @@ def test_requirements_that_do_not_fit_come_with_the_environment(toy, index, inst
 # What happens to it afterwards
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "missing",
     ["bin/python", "maskcourt.json", "lib/python*/site-packages/toy_engine-2.0.dist-info/METADATA"],
@@ -304,6 +310,7 @@ def test_a_damaged_environment_is_made_anew(made, toy, missing, capfd):
     assert seen_inside(made)[0] == "2.0"
 
 
+@pytest.mark.processes
 def test_two_processes_at_once_make_one_environment(toy, cache):
     both = [in_another_process("toy_adapter:Toy@2.0", Path.cwd()) for _ in range(2)]
     results = [process.communicate() for process in both]
@@ -313,6 +320,7 @@ def test_two_processes_at_once_make_one_environment(toy, cache):
     assert sum(err.count("installing toy-engine") for _, err in results) == 1
 
 
+@pytest.mark.processes
 def test_what_a_killed_process_leaves_is_never_used(toy, cache, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
@@ -344,6 +352,7 @@ def refusal(spec):
     return caught.value
 
 
+@pytest.mark.processes
 def test_an_unknown_version_names_the_nearest(toy, index, cache):
     for version in ("1.1", "1.2", "1.10"):
         wheel(index, "toy-engine", version)
@@ -354,6 +363,7 @@ def test_an_unknown_version_names_the_nearest(toy, index, cache):
     assert [path.suffix for path in cache.iterdir()] == [".lock"]
 
 
+@pytest.mark.processes
 def test_a_version_for_another_python_says_so(toy, tmp_path, monkeypatch):
     page = "".join(
         f'<a href="toy_engine-{version}-py3-none-any.whl" data-requires-python="{python}">x</a>'
@@ -366,6 +376,7 @@ def test_a_version_for_another_python_says_so(toy, tmp_path, monkeypatch):
     assert message.endswith("it requires Python >=3,<3.5")
 
 
+@pytest.mark.processes
 def test_what_an_engine_requires_may_be_missing_too(toy, index):
     wheel(index, "toy-engine", "4.0", requires=["toy-nowhere>=7"])
     message = refusal(toy("@4.0")).message
@@ -397,6 +408,7 @@ class EmptyIndex(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.processes
 def test_a_distribution_that_no_index_has(toy, monkeypatch):
     with HTTPServer(("127.0.0.1", 0), EmptyIndex) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -408,6 +420,7 @@ def test_a_distribution_that_no_index_has(toy, monkeypatch):
     assert "'toy-unpublished'" in error.message
 
 
+@pytest.mark.processes
 def test_no_index_that_answers(toy, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -419,6 +432,7 @@ def test_no_index_that_answers(toy, monkeypatch):
     assert "check the network" in error.hint
 
 
+@pytest.mark.processes
 def test_a_pip_that_installs_elsewhere_is_noticed(toy, tmp_path, monkeypatch):
     settings = tmp_path / "pip.conf"
     settings.write_text(f"[install]\ntarget = {tmp_path / 'elsewhere'}\n")

@@ -12,7 +12,7 @@ import pytest
 from harness.workers.outcomes import COMPILE_WORDS
 from tests.command import maskcourt
 
-pytestmark = pytest.mark.engines
+pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
 LIMITS = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 5, "--memory", "2G")
 DEEP = 10_000

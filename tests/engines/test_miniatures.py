@@ -228,6 +228,7 @@ class TestFailures:
         with pytest.raises(RuntimeError, match="on purpose"):
             mask_of(matcher, VOCABULARY)
 
+    @pytest.mark.processes
     @pytest.mark.skipif(sys.platform != "linux", reason="needs limits as Linux has them")
     @pytest.mark.parametrize(
         ("name", "limit", "status"),

@@ -49,7 +49,7 @@ def panel_of(vocabulary, vocabulary_file):
         panel.close()
 
 
-@pytest.fixture(params=["in hosts", "in process"])
+@pytest.fixture(params=[pytest.param("in hosts", marks=pytest.mark.processes), "in process"])
 def panel(request, panel_of, vocabulary):
     """The same panel of three with and without processes: what it says must not differ."""
     kinds = (miniatures.Enumerator, miniatures.ForbidsOne, miniatures.ConsumeLies)
@@ -71,6 +71,7 @@ def walk(panel, engines, tokens, at=0):
 
 
 class TestCompiling:
+    @pytest.mark.processes
     @linux
     def test_every_way_to_fail_is_told_apart_and_survived(self, panel_of):
         outcomes = {
@@ -93,6 +94,7 @@ class TestCompiling:
         assert refused == outcomes[miniatures.RefusesAll]
         assert all(isinstance(one, Compiled) for one in again.values())
 
+    @pytest.mark.processes
     @linux
     def test_an_engine_that_cannot_be_made(self, panel_of, vocabulary_file, vocabulary):
         options = default_options(miniatures.Enumerator)
@@ -118,6 +120,7 @@ class TestCompiling:
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
         assert allowed(panel, 1, vocabulary) == {b"9"}
 
+    @pytest.mark.processes
     def test_what_the_engines_say_of_themselves(self, panel_of):
         panel = panel_of(miniatures.Enumerator, miniatures.ForbidsOne)
         assert panel.open() == {}
@@ -232,6 +235,7 @@ class TestWalking:
 
 
 class TestRecovering:
+    @pytest.mark.processes
     @linux
     def test_an_engine_that_was_killed_is_brought_back_to_the_same_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.Enumerator, miniatures.Enumerator, limits=Limits())
@@ -248,6 +252,7 @@ class TestRecovering:
         panel.walk([0, 1], [ord("3")], 2)
         assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"<eos>"}
 
+    @pytest.mark.processes
     @linux
     def test_an_engine_that_hangs_in_a_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.HangsOnMask, miniatures.CrashesOnMask)
@@ -260,6 +265,7 @@ class TestRecovering:
         assert list(walk(panel, [0], [])) == [0]
         assert allowed(panel, 0, vocabulary) == {b"1", b"12"}
 
+    @pytest.mark.processes
     @linux
     def test_the_limit_is_for_each_mask_of_a_batch(self, panel_of):
         panel = panel_of(miniatures.SlowMasks, miniatures.Enumerator)
@@ -313,6 +319,7 @@ class TestRecovering:
 
 @linux
 class TestOutput:
+    @pytest.mark.processes
     def test_is_kept_by_engine_and_by_case(self, panel_of, capfd):
         panel = panel_of(miniatures.Chatty, miniatures.Enumerator)
         panel.compile(SCHEMA)
@@ -326,6 +333,7 @@ class TestOutput:
         assert "chatty: mask on stdout" in later
         assert capfd.readouterr() == ("", "")
 
+    @pytest.mark.processes
     def test_does_not_depend_on_the_case_before(self, panel_of):
         panel = panel_of(miniatures.Chatty)
         panel.compile(SCHEMA)
@@ -336,6 +344,7 @@ class TestOutput:
             assert panel.output(0) == first
 
 
+@pytest.mark.processes
 @linux
 def test_the_engines_are_asked_which_bytes_they_hold(panel_of, vocabulary):
     panel = panel_of(miniatures.Enumerator, miniatures.AllowsEverything)

@@ -74,6 +74,7 @@ def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path):
     assert memory.recall(ENGINE, "{}") is None
 
 
+@pytest.mark.processes
 def test_a_panel_tries_a_schema_that_timed_out_only_once(tmp_path, vocabulary, vocabulary_file):
     spec = EngineSpec(
         "hangs", "tests.miniatures:HangsOnCompile", default_options(HangsOnCompile), paths=(".",)

@@ -214,6 +214,7 @@ class TestOwnAdapters:
         assert spec.paths == (str(tmp_path),)
         sys.modules.pop("my_engine")
 
+    @pytest.mark.processes
     def test_a_folder_there_does_not_hide_a_library(self, tmp_path, monkeypatch):
         """The project's own ``datasets/`` beside the library of that name, for one."""
         (tmp_path / "colorsys.py").write_text("raise RuntimeError('the wrong one')")
@@ -316,6 +317,7 @@ def test_installed_versions_are_listed(monkeypatch):
     assert listed["xgrammar"]["installed"] is None
 
 
+@pytest.mark.processes
 def test_no_engine_is_imported_to_be_listed_or_named():
     program = (
         "import sys\n"

@@ -25,6 +25,8 @@ from tests.command import (
     until_quiet,
 )
 
+pytestmark = pytest.mark.processes
+
 ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:ForbidsOne"
 CASES = 7
 GATES = (2, 5)

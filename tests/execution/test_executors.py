@@ -52,6 +52,7 @@ def request_for(tmp_path, **asked):
     return BenchRequest(ENGINES, out=tmp_path / "run", **asked)
 
 
+@pytest.mark.processes
 def test_prepares_while_the_cases_are_selected(tmp_path, executor, monkeypatch):
     select = bench.select
 
@@ -84,6 +85,7 @@ def test_what_was_prepared_is_let_go_when_the_selection_fails(tmp_path, executor
     assert executor.heard == ["up", "down"]
 
 
+@pytest.mark.processes
 def test_another_run_is_refused_before_anything_is_started(tmp_path, executor):
     with pytest.raises(Reached):
         run_with(executor, request_for(tmp_path, limit=3))

@@ -28,6 +28,8 @@ from tests.sweeping import (
     tables,
 )
 
+pytestmark = pytest.mark.ray
+
 pytest.importorskip("ray")
 
 

@@ -161,6 +161,7 @@ class TestCases:
         path = write_cases(tmp_path / "own.jsonl", plain_case(0), line)
         assert message in refusal(*request(own, "--cases", path))
 
+    @pytest.mark.processes
     @pytest.mark.parametrize(
         ("schema", "valid", "complaint"),
         [
@@ -204,6 +205,7 @@ def archive(path: Path, *names: str) -> Path:
     return path
 
 
+@pytest.mark.processes
 class TestWhereItIsWritten:
     def refusal(self, *arguments: object, **options: object) -> str:
         done = maskcourt(*arguments, **options)
@@ -291,6 +293,7 @@ def empty(file: Path) -> None:
 TABLES = ["cases", "engines", "positions", "disputes", "verdicts"]
 
 
+@pytest.mark.processes
 class TestDamagedRuns:
     @pytest.mark.parametrize("damage", [cut, alter, empty, Path.unlink])
     @pytest.mark.parametrize("table", TABLES)
@@ -335,6 +338,7 @@ def unfinished(own, tmp_path_factory):
     return root / "run"
 
 
+@pytest.mark.processes
 class TestDamagedParts:
     def again(self, own: Path, unfinished: Path, run: Path) -> object:
         data = ("--cases", unfinished.parent / "own.jsonl")

@@ -383,12 +383,14 @@ class TestARun:
             book.rows.replace(table, **named)
         return stored(tmp_path_factory.mktemp("run"), [book], cls.SPECS)
 
+    @pytest.mark.processes
     def test_what_was_proven_comes_out_again(self, run):
         results = list(replay(run, every(run)))
         assert [str(one) for one in results if not one.agrees] == []
         texts = {(one.witness.kind, one.witness.text) for one in results}
         assert texts >= {("false_acceptance", b'"xy"'), ("false_rejection", b'"ab"')}
 
+    @pytest.mark.processes
     def test_another_version_of_an_engine_is_refused(self, run):
         manifest = json.loads((run.path / "run.json").read_text())
         manifest["identity"]["engines"][self.SPECS[1]]["packages"] = {"maskcourt": "0.0.1"}

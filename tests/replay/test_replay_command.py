@@ -40,6 +40,7 @@ def refusal(monkeypatch, capsys):
     return refuse
 
 
+@pytest.mark.processes
 def test_prints_each_and_counts_them(run):
     done = maskcourt("replay", run.path, "0", "i0", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -51,6 +52,7 @@ def test_prints_each_and_counts_them(run):
     ]
 
 
+@pytest.mark.processes
 def test_a_difference_is_said_and_exits_with_1(run):
     done = maskcourt("replay", run.path, "--all")
     assert (done.returncode, done.stderr) == (1, "")
@@ -60,6 +62,7 @@ def test_a_difference_is_said_and_exits_with_1(run):
     assert last == "3 agree, 1 differ"
 
 
+@pytest.mark.processes
 def test_as_json_it_is_one_object(run):
     done = maskcourt("replay", run.path, "--sample", 4, "--json")
     assert (done.returncode, done.stderr) == (1, "")
@@ -75,6 +78,7 @@ def test_as_json_it_is_one_object(run):
     assert answer["verdicts"][0]["text"] == '"xy"'
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_nothing_to_replay_is_no_difference(tmp_path, options):
     empty = stored(tmp_path, [Book("one", {}, 1)], [ENGINE])
@@ -86,6 +90,7 @@ def test_nothing_to_replay_is_no_difference(tmp_path, options):
         assert done.stdout == "0 agree, 0 differ\n"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_witness_is_shown_without_any_engine(tmp_path, options):
     book = Book("one", {"enum": ["ab"]}, "ab")

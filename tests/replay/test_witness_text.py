@@ -34,6 +34,7 @@ def shown(run: RunDirectory, name: str) -> dict:
     return json.loads(json.dumps(described(run, named(run, [name]), VOCABULARY)))
 
 
+@pytest.mark.processes
 class TestObject:
     def test_holds_all_that_repeating_needs(self, run):
         witness = shown(run, "0")
@@ -80,6 +81,7 @@ class TestObject:
         assert witness["token"]["ids"] == [EOS]
 
 
+@pytest.mark.processes
 class TestText:
     def test_marks_the_token_and_names_the_engines(self, run):
         lines = list(readable(shown(run, "0")))
@@ -97,6 +99,7 @@ class TestText:
         assert "\\x1b" in text
 
 
+@pytest.mark.processes
 def test_what_is_invalid_is_explained_by_both(tmp_path):
     book = Book("c", {"maxLength": 1}, "ab")
     book.verdict("false_acceptance", "one:A", b'"a', b"b", book.completion(b'"'), "one:A")

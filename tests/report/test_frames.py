@@ -52,6 +52,7 @@ DECLARED = classes({"declared": ("departure", "some-entry")})
 
 
 class TestImport:
+    @pytest.mark.processes
     def test_needs_no_pandas(self):
         code = (
             "import sys, harness; assert harness.__version__;"

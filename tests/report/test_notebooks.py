@@ -76,6 +76,7 @@ class TestCommitted:
         assert notebook == notebooks.plain(committed(name))
 
 
+@pytest.mark.processes
 @pytest.mark.engines
 class TestExecuted:
     @pytest.fixture(autouse=True)
@@ -107,6 +108,7 @@ WITH = {
 }
 
 
+@pytest.mark.processes
 class TestReport:
     def book(self):
         return (

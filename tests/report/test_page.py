@@ -229,6 +229,7 @@ class TestSchema:
 
 
 class TestData:
+    @pytest.mark.processes
     def test_a_verdict_with_all_that_is_known_of_it(self, data):
         one, group = verdict(data, "false_acceptance", "lengths")
         assert (one["before"], one["after"], one["ends"]) == (['{"a": "b'], ['"}'], True)
@@ -242,21 +243,25 @@ class TestData:
         assert [line.strip() for line in lines] == ['"maxLength": 1']
         assert (group["class"], group["family"], group["verdicts"]) == ("bug", "short", 1)
 
+    @pytest.mark.processes
     def test_bytes_that_are_no_text_stay_apart(self, data):
         dead, _ = verdict(data, "dead_end")
         assert dead["token"]["text"].encode("utf-8", "surrogateescape") == b"\xff"
         assert dead["said"] is None
 
+    @pytest.mark.processes
     def test_an_end_of_generation_is_no_text(self, data):
         early, _ = verdict(data, "stops_too_early")
         assert early["token"]["special"] is True
         assert (early["before"], early["after"]) == (['"a'], [""])
 
+    @pytest.mark.processes
     def test_says_of_which_run_and_how_to_repeat(self, data):
         assert data["about"]["quoted"] == "'runs/it is'"
         assert data["summary"]["finished"] is True
         assert data["manifest"]["identity"]["limits"]["compile"] > 0
 
+    @pytest.mark.processes
     def test_says_how_likely_a_model_meets_it(self, tmp_path):
         book = Usual("short", "one", {}, "ab")
         completion = book.completion(b'"')
@@ -275,6 +280,7 @@ class TestData:
         wanted = {"0": "on_path", "1": "unranked", "i0": "on_path", "i1": "unranked"}
         assert severity == wanted
 
+    @pytest.mark.processes
     def test_of_an_unfinished_run(self, tmp_path):
         found = collect(reporting.begun(tmp_path), Request("r", catalogue=Catalogue(())))
         assert found["summary"]["finished"] is False
@@ -287,10 +293,12 @@ class TestData:
 
 
 class TestFile:
+    @pytest.mark.processes
     def test_is_the_same_every_time(self, run, page):
         again = collect(run, Request("runs/it is", catalogue=Catalogue(())))
         assert assembled(again) == page
 
+    @pytest.mark.processes
     def test_its_policy_allows_its_own_programs_alone(self, page):
         policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
         rules = dict(one.split(" ", 1) for one in policy.split("; "))
@@ -300,12 +308,14 @@ class TestFile:
             assert rules[rule] == f"'sha256-{digest}'"
         assert rules["default-src"] == "'none'"
 
+    @pytest.mark.processes
     def test_refers_to_nothing_outside(self, page):
         head = page[: page.index('<script type="application/json"')]
         assert not re.findall(r'(?:src|href)="(?!#|data:,")[^"]*"', head)
         assert "@import" not in page
         assert "url(" not in head
 
+    @pytest.mark.processes
     def test_data_cannot_end_their_block(self, tmp_path):
         found = collect(reporting.attacking(tmp_path), Request("r", catalogue=Catalogue(())))
         page = assembled(found)
@@ -335,6 +345,7 @@ class TestCommand:
     def call(self, *arguments):
         return CliRunner().invoke(report, list(map(str, arguments)))
 
+    @pytest.mark.processes
     def test_writes_one_file_and_says_which(self, run, tmp_path):
         out = tmp_path / "new" / "page.html"
         done = self.call(run.path, "--out", out, "--json")

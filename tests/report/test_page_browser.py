@@ -22,10 +22,13 @@ DRIVER = shutil.which("chromedriver")
 PHONE, DESKTOP = (390, 844), (1440, 1000)
 
 pytest.importorskip("selenium", reason="selenium is not installed: pip install '.[test]'")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER),
-    reason="no chromium and chromedriver: apt-get install chromium chromium-driver",
-)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not (BROWSER and DRIVER),
+        reason="no chromium and chromedriver: apt-get install chromium chromium-driver",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

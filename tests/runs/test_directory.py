@@ -486,6 +486,7 @@ class TestLock:
         "sys.stdin.read()\n"
     )
 
+    @pytest.mark.processes
     def test_one_process_writes_at_a_time(self, begun, tmp_path):
         with subprocess.Popen(
             [sys.executable, "-c", self.PROGRAM, tmp_path / "run"],

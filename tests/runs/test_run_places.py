@@ -148,10 +148,12 @@ class TestBeforeEnginesStart:
         with pytest.raises(RunDirectoryError, match="is no directory"):
             bench(request_for(tmp_path / "own.jsonl"))
 
+    @pytest.mark.processes
     def test_another_run(self, tmp_path, request_for):
         with pytest.raises(RunDirectoryError, match="a run with other "):
             bench(request_for(begun(tmp_path / "run", {})))
 
+    @pytest.mark.processes
     def test_a_good_place_is_not_refused(self, tmp_path, request_for):
         with pytest.raises(AssertionError, match="lanes were started"):
             bench(request_for(tmp_path / "run"))

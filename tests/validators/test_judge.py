@@ -49,7 +49,7 @@ def shared_judge():
     judge.close()
 
 
-@pytest.fixture(params=["in a host", "in process"])
+@pytest.fixture(params=[pytest.param("in a host", marks=pytest.mark.processes), "in process"])
 def judge(request):
     if request.param == "in a host":
         return request.getfixturevalue("shared_judge")
@@ -181,6 +181,7 @@ class TestUnjudgeable:
         assert judge.open("{}") is None, "the next schema is judged"
         assert judge.judge([b"1"])[0].verdict == VALID
 
+    @pytest.mark.processes
     @pytest.mark.parametrize("keyword", ["$ref", "$schema", "$id"])
     def test_nothing_is_fetched(self, shared_judge, keyword):
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -197,6 +198,7 @@ class TestUnjudgeable:
             assert isinstance(problem, Unjudgeable)
 
 
+@pytest.mark.processes
 def test_an_exploding_pattern_leaves_its_texts_undecided_and_the_judge_usable():
     judge = Judge(MEMORY, seconds=0.3)
     try:

@@ -16,7 +16,10 @@ from harness.workers import wire
 from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc")
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc"),
+]
 
 MEMORY = 200 << 20
 

@@ -82,6 +82,7 @@ def test_what_failed_to_be_filled_is_filled_by_the_next(tmp_path):
     assert (one.filled(lambda path: (path / "file").touch()) / "file").exists()
 
 
+@pytest.mark.processes
 def test_what_another_process_holds_stays(tmp_path, other):
     mine = SharedDirectory("shared", tmp_path)
     mine.release()
@@ -89,6 +90,7 @@ def test_what_another_process_holds_stays(tmp_path, other):
     assert (tmp_path / "shared" / "file").read_text() == "theirs"
 
 
+@pytest.mark.processes
 def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, other):
     other.kill()
     other.wait()
@@ -97,6 +99,7 @@ def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, 
     one.release()
 
 
+@pytest.mark.processes
 def test_they_are_dead_even_before_their_parent_has_noticed(tmp_path, other):
     os.kill(other.pid, signal.SIGKILL)
     os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # dead, and still in the table
