@@ -16,8 +16,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from harness.comparison import resolvers
 from harness.comparison.case_run import Rules
-from harness.comparison.resolvers import Effort, RolloutResolver, SharedResolver
+from harness.comparison.resolvers import Effort
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
@@ -93,7 +94,7 @@ BARRED = (
 )
 """Engines that can get stuck: nothing is certain about how their continuations end."""
 
-RESOLVERS = {"shared": SharedResolver(Effort()), "rollout": RolloutResolver(Effort())}
+RESOLVERS = {name: resolver(Effort()) for name, resolver in resolvers.RESOLVERS.items()}
 
 
 def same(one: Any, other: Any) -> bool:

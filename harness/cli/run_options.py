@@ -180,6 +180,7 @@ def _what() -> list[Callable[..., Any]]:
 def _how() -> list[Callable[..., Any]]:
     """The rules of walks and of resolving, the vocabulary, and how many cases at a time."""
     from harness.comparison.case_run import Rules
+    from harness.comparison.resolvers import RESOLVERS
     from harness.inputs.cases import STYLES
 
     rules = Rules()
@@ -214,7 +215,7 @@ def _how() -> list[Callable[..., Any]]:
         ),
         click.option(
             "--resolver",
-            type=click.Choice(["shared", "rollout"]),
+            type=click.Choice(list(RESOLVERS)),
             default="shared",
             show_default=True,
             help="rollout: the original study's procedure.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,7 @@ class CaseNotes:
         self._names = names
         self._output = output
         self._disputed = 0
-        self._places: list[tuple[int, int, int, int, int, str, int, int]] = []
+        self._places: list[dict[str, Any]] = []
         self._arrivals: list[tuple[int, int, tuple[int, ...], _Ints, _Ints]] = []
         self._costs: dict[tuple[str, str], float] = {}
 
@@ -87,16 +88,16 @@ class CaseNotes:
         total = sum(len(dispute.tokens) for dispute in disputes)
         self._disputed += total
         self._places.append(
-            (
-                walk,
-                position.number,
-                position.offset,
-                -1 if token is None else token,
-                canonical,
-                place,
-                _as_set(position.engines),
-                total,
-            )
+            {
+                "walk": walk,
+                "position": position.number,
+                "offset": position.offset,
+                "token": -1 if token is None else token,
+                "canonical": canonical,
+                "place": place,
+                "judged": _as_set(position.engines),
+                "disputed_tokens": total,
+            }
         )
         for number, dispute in enumerate(disputes):
             self.rows.add(
@@ -114,12 +115,10 @@ class CaseNotes:
 
     def _add_places(self) -> None:
         """Add the rows of all positions, which are many and alike."""
-        names = ("walk", "position", "offset", "token", "canonical", "place", "judged")
-        columns = [list(values) for values in zip(*self._places, strict=True)]
-        if not columns:
+        if not self._places:
             return
-        columns_by_name = dict(zip((*names, "disputed_tokens"), columns, strict=True))
-        self.rows.extend("positions", len(self._places), case=self._case.id, **columns_by_name)
+        columns = {name: [one[name] for one in self._places] for name in self._places[0]}
+        self.rows.extend("positions", len(self._places), case=self._case.id, **columns)
         counts = [len(engines) for _, _, engines, _, _ in self._arrivals]
         places = np.array([(walk, number) for walk, number, _, _, _ in self._arrivals])
         walks, numbers = np.repeat(places, counts, axis=0).T
