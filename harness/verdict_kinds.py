@@ -103,9 +103,9 @@ def _convicting(*whom: Convicts) -> tuple[str, ...]:
 ACCEPTANCES: Final = _convicting(Convicts.ACCEPTER)
 REJECTIONS: Final = _convicting(Convicts.REJECTER)
 WRONG_BITS: Final = _convicting(Convicts.ACCEPTER, Convicts.REJECTER)
-FLAWS: Final = _convicting(Convicts.ENGINE)
+BEYOND_BITS: Final = _convicting(Convicts.ENGINE)
 OPEN: Final = _convicting(Convicts.NOBODY)
-ERRORS: Final = (*WRONG_BITS, *FLAWS)
+ERRORS: Final = (*WRONG_BITS, *BEYOND_BITS)
 """All that are about an error of an engine."""
 LEGAL: Final = tuple(name for name in ERRORS if KINDS[name].is_legal)
 MAIN_KINDS: Final = {one.plural: one.name for one in (FALSE_ACCEPTANCE, FALSE_REJECTION)}

@@ -22,7 +22,7 @@ from harness.comparison.resolvers import Effort
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
-from harness.verdict_kinds import FLAWS
+from harness.verdict_kinds import BEYOND_BITS
 from tests import miniatures
 from tests.inprocess import case, default_options, records, run_case
 
@@ -278,14 +278,16 @@ def verdicts_at(rows: Rows) -> dict[tuple[int, int], list[Verdict]]:
     """The verdicts in disputes by position and token; errors of other kinds are not among them."""
     found: dict[tuple[int, int], list[Verdict]] = {}
     for verdict in records(rows, "verdicts"):
-        if verdict["kind"] not in FLAWS and verdict["dispute"] >= 0:
+        if verdict["kind"] not in BEYOND_BITS and verdict["dispute"] >= 0:
             found.setdefault((verdict["position"], verdict["token"]), []).append(verdict)
     return found
 
 
 def flaws(rows: Rows) -> list[Verdict]:
     """The verdicts on errors of other kinds, and those on which all engines agree."""
-    return [one for one in records(rows, "verdicts") if one["kind"] in FLAWS or one["dispute"] < 0]
+    return [
+        one for one in records(rows, "verdicts") if one["kind"] in BEYOND_BITS or one["dispute"] < 0
+    ]
 
 
 def acceptance_of(trial: Trial, split: Split) -> str:

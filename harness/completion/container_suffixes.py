@@ -203,42 +203,42 @@ class ContainerSuffixes:
             self._fits[mark] = ((schema, value), self.values.fits(schema, value))
         return self._fits[mark][1]
 
-    def tails(self, frames: Frames, lead: LastWritten) -> tuple[bytes, ...]:
+    def tails(self, frames: Frames, last_written: LastWritten) -> tuple[bytes, ...]:
         """The texts that end all containers, likeliest first, whitespace before the first out.
 
         Behind a comma (`LastWritten.NEED`) the text begins with the member itself.
         """
-        mark = (frames, lead)
+        mark = (frames, last_written)
         if mark not in self._tails:
-            found = [self._tail(frames, lead, plan) for plan in CLOSING_PLANS]
+            found = [self._tail(frames, last_written, plan) for plan in CLOSING_PLANS]
             end = self._ends.get(_shape(frames))
-            if end is not None and lead is LastWritten.AFTER:
+            if end is not None and last_written is LastWritten.AFTER:
                 found.insert(0, self.reference[end:])
             self._tails[mark] = tuple(dict.fromkeys(found))
             self._held += sum(map(len, self._tails[mark]))
         return self._tails[mark]
 
-    def _tail(self, frames: Frames, lead: LastWritten, plan: ClosingPlan) -> bytes:
+    def _tail(self, frames: Frames, last_written: LastWritten, plan: ClosingPlan) -> bytes:
         parts = []
         while frames:
-            mark = (frames, lead, plan)
+            mark = (frames, last_written, plan)
             if mark not in self._texts:
-                self._texts[mark] = self._close(frames, lead, plan)
+                self._texts[mark] = self._close(frames, last_written, plan)
                 self._held += len(self._texts[mark])
             parts.append(self._texts[mark])
-            frames, lead = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
+            frames, last_written = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
         return b"".join(parts)
 
-    def _close(self, frames: Frames, lead: LastWritten, plan: ClosingPlan) -> bytes:
+    def _close(self, frames: Frames, last_written: LastWritten, plan: ClosingPlan) -> bytes:
         top, depth = frames[-1], len(frames)
         rest = self.remaining(frames, plan)
         if top.is_object:
-            if lead is LastWritten.NEED and not rest:
+            if last_written is LastWritten.NEED and not rest:
                 rest = self._one_more(frames, plan)
             parts = [self.layout.member(name, value, depth) for name, value in rest]
         else:
             parts = [self.layout.dump(value, depth) for value in rest]
-        return close_text(self.layout, depth, parts, lead, is_object=top.is_object)
+        return close_text(self.layout, depth, parts, last_written, is_object=top.is_object)
 
     def _one_more(self, frames: Frames, plan: ClosingPlan) -> list[tuple[str, Any]]:
         """A member for an object that has just had a comma but needs nothing.
@@ -319,17 +319,17 @@ class ContainerSuffixes:
 
 
 def close_text(
-    layout: Layout, depth: int, parts: list[bytes], lead: LastWritten, *, is_object: bool
+    layout: Layout, depth: int, parts: list[bytes], last_written: LastWritten, *, is_object: bool
 ) -> bytes:
     """The text that ends the innermost of `depth` containers with the given members or items."""
     bracket = b"}" if is_object else b"]"
-    if lead is LastWritten.FRESH and not parts:
+    if last_written is LastWritten.FRESH and not parts:
         return bracket
     start = {
         LastWritten.AFTER: b"," + layout.between(depth) if parts else b"",
         LastWritten.FRESH: layout.edge(depth),
         LastWritten.NEED: b"",
-    }[lead]
+    }[last_written]
     inner = (b"," + layout.between(depth)).join(parts)
     return start + inner + layout.edge(depth - 1) + bracket
 

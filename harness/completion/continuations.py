@@ -41,7 +41,7 @@ class Continuations:
     def __init__(self, schema: object, reference: bytes) -> None:
         self.reference = reference
         self.suffixes = ContainerSuffixes(ProbableValues(schema), reference)
-        self.heads = ValueSuffixes(self.suffixes)
+        self.value_suffixes = ValueSuffixes(self.suffixes)
         self.repairs = Repairs(self.suffixes)
         self._marks = [0]
         self._cursors = [Cursor()]
@@ -69,16 +69,16 @@ class Continuations:
     def build(self, cursor: Cursor, progress: StringProgress | None = None) -> Candidates:
         """The distinct candidates for a text that stands at `cursor`, likeliest first."""
         self.suffixes.trim()
-        self.heads.trim()
+        self.value_suffixes.trim()
         ranked: list[tuple[int, bytes]] = []
-        for row, head in enumerate(self.heads.heads(cursor, progress)):
-            for column, tail in enumerate(self._tails(head)):
-                ranked.append((row + 2 * column, head.text + tail))
+        for row, suffix in enumerate(self.value_suffixes.candidates(cursor, progress)):
+            for column, tail in enumerate(self._tails(suffix)):
+                ranked.append((row + 2 * column, suffix.text + tail))
         ranked.sort(key=lambda pair: pair[0])
         return tuple(dict.fromkeys(text for _, text in ranked))[:MAX_CANDIDATES]
 
-    def _tails(self, head: ValueSuffix) -> Candidates:
-        return self.suffixes.tails(head.frames, head.lead)
+    def _tails(self, suffix: ValueSuffix) -> Candidates:
+        return self.suffixes.tails(suffix.frames, suffix.last_written)
 
 
 class Context:
@@ -96,7 +96,7 @@ class Context:
         self._progress: StringProgress | None = None
         self._special: frozenset[int] | None = None
         if cursor.mode.in_string and not cursor.state.part:
-            self._slot = maker.heads.string_slot(cursor.frames, cursor.mode)
+            self._slot = maker.value_suffixes.string_slot(cursor.frames, cursor.mode)
             self._written = cursor.written
             self._progress = self._slot.begin(self._written)
             if self._slot.blind:
@@ -206,7 +206,7 @@ class Context:
         if not cursor.mode.in_string:
             atom = cursor.atom if cursor.mode in _ATOMS else b""
             return (cursor.state, cursor.frames, atom, cursor.spaced), None
-        slot = self._maker.heads.string_slot(cursor.frames, cursor.mode)
+        slot = self._maker.value_suffixes.string_slot(cursor.frames, cursor.mode)
         progress = slot.begin(cursor.written)
         part = cursor.state.part
         mark: Hashable = (cursor.state, cursor.frames, progress)

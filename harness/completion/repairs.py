@@ -235,22 +235,22 @@ def _at(document: Any, path: Path) -> Any:
 def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes | None:
     """What is left to write of `document` behind `cursor`; None when they do not agree."""
     containers = _open_containers(cursor, document)
-    head = None if containers is None else _head(suffixes.layout, cursor, document)
-    if containers is None or head is None:
+    ended = None if containers is None else _ended_value(suffixes.layout, cursor, document)
+    if containers is None or ended is None:
         return None
-    text, frames, lead = head
+    text, frames, last_written = ended
     while frames:
         at = len(frames) - 1
         parts = _parts(suffixes, cursor.frames[: at + 1], frames[at], containers[at])
-        if lead is LastWritten.NEED and not parts:
+        if last_written is LastWritten.NEED and not parts:
             return None
         is_object = frames[at].is_object
-        text += close_text(suffixes.layout, at + 1, parts, lead, is_object=is_object)
-        frames, lead = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
+        text += close_text(suffixes.layout, at + 1, parts, last_written, is_object=is_object)
+        frames, last_written = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
     return text
 
 
-def _head(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
+def _ended_value(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
     """The text up to the end of the value that is being written."""
     mode, frames = cursor.mode, cursor.frames
     if mode in _SLOT_MODES or mode.in_number:
@@ -258,7 +258,7 @@ def _head(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
         found = None if value is MISSING else _slot_text(cursor, value, layout)
         return None if found is None else ValueSuffix(found, with_value(frames, value))
     if mode is Mode.KEY_STRING:
-        return _key_head(layout, cursor, _at(document, path_of(frames)))
+        return _ended_key(layout, cursor, _at(document, path_of(frames)))
     if mode is Mode.KEY:
         space = b"" if cursor.spaced else layout.between(len(frames))
         return ValueSuffix(space, frames, LastWritten.NEED)
@@ -266,7 +266,7 @@ def _head(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
     return ValueSuffix(b"", frames, LastWritten.FRESH if fresh else LastWritten.AFTER)
 
 
-def _key_head(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSuffix | None:
+def _ended_key(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSuffix | None:
     taken, written = cursor.frames[-1].names, cursor.written
     for name, inner in value.items():
         if name not in taken and name.startswith(written):

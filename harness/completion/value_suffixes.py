@@ -1,7 +1,7 @@
 """How the key or value that is being written may be finished.
 
-A head is the text up to the end of that value, and the open containers behind it; the endings
-then say what follows.
+A value suffix is the text up to the end of that value, and the open containers behind it; the
+container suffixes then say what follows.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class ValueSuffix(NamedTuple):
     text: bytes
     frames: Frames
     """The open containers behind it."""
-    lead: LastWritten = LastWritten.AFTER
+    last_written: LastWritten = LastWritten.AFTER
 
 
 class ValueSuffixes:
-    """The heads for one schema and one reference."""
+    """The value suffixes for one schema and one reference."""
 
     def __init__(self, suffixes: ContainerSuffixes) -> None:
         self._suffixes = suffixes
@@ -67,8 +67,10 @@ class ValueSuffixes:
             if len(memo) > _MAX_HELD:
                 memo.clear()
 
-    def heads(self, cursor: Cursor, progress: StringProgress | None = None) -> list[ValueSuffix]:
-        """The heads for what `cursor` is in the middle of, likeliest first.
+    def candidates(
+        self, cursor: Cursor, progress: StringProgress | None = None
+    ) -> list[ValueSuffix]:
+        """The suffixes for what `cursor` is in the middle of, likeliest first.
 
         Args:
             cursor: Where the text stands.
@@ -91,12 +93,13 @@ class ValueSuffixes:
                 found = list(self._between(cursor))
         canonical = self._suffixes.canonical
         found = [
-            head._replace(frames=canonical(head.frames)) for head in found[:MAX_VALUE_SUFFIXES]
+            suffix._replace(frames=canonical(suffix.frames))
+            for suffix in found[:MAX_VALUE_SUFFIXES]
         ]
         return list(dict.fromkeys(found))
 
     def _between(self, cursor: Cursor) -> Iterator[ValueSuffix]:
-        """The heads where a key, a colon or a value must come."""
+        """The suffixes where a key, a colon or a value must come."""
         frames, depth = cursor.frames, len(cursor.frames)
         mode = cursor.mode
         space = b"" if cursor.spaced else self._layout.between(depth)
@@ -183,9 +186,9 @@ class ValueSuffixes:
         for at, (rest, text) in enumerate(found):
             inner = (*frames[:-1], frames[-1]._replace(key=written + rest))
             before = text + b'":' + self._layout.colon
-            heads = [self._whole(before, inner, value) for value in self.values(inner)]
-            yield heads[0]
-            later += heads[1 : 4 if at < 2 else 2]
+            suffixes = [self._whole(before, inner, value) for value in self.values(inner)]
+            yield suffixes[0]
+            later += suffixes[1 : 4 if at < 2 else 2]
         yield from later
         if not found:
             # No spelling is left that stands for a character: a lone surrogate, never valid.

@@ -61,7 +61,7 @@ class Digest:
 
 
 def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
-    """Everything that figures, exports and readings are made from.
+    """Everything that figures, exports and narratives are made from.
 
     Args:
         run: The run, finished or not.
@@ -118,7 +118,7 @@ def _errors(engines: Mapping[str, Any]) -> FigureTable:
     return _table("Proven errors: tokens of walks, and instances", columns, rows)
 
 
-def _how_bad(engines: Mapping[str, Any]) -> FigureTable:
+def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
     rows = []
     for name, one in engines.items():
         for kind, share in one["share_with_bug"].items():
@@ -158,7 +158,7 @@ def _timings(engines: Mapping[str, Any]) -> FigureTable:
 _OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], FigureTable]] = {
     "compile": _compile,
     "errors": _errors,
-    "how_bad": _how_bad,
+    "how_bad": _headline_rates,
     "severity": _severity,
     "timings": _timings,
 }

@@ -208,7 +208,7 @@ def _stack(
     for word, colour in colours.items():
         counts = np.array([row[word] for row in rows], dtype=np.float64)
         if counts.any():
-            axes.barh(names, counts, left=left, color=colour, label=_said(word), height=0.7)
+            axes.barh(names, counts, left=left, color=colour, label=_label(word), height=0.7)
             for at, count in enumerate(counts):
                 if count and count >= 0.06 * max(1, sum(rows[at][one] for one in colours)):
                     middle = left[at] + count / 2
@@ -228,7 +228,7 @@ def _errors(found: Digest) -> Any:
             at = np.arange(len(engines)) + (number - 1) * 0.27
             counts = [rows[engine][word] for engine in engines]
             drawn = np.maximum(counts, 1e-3)  # nothing at all is no length on such an axis
-            axes.barh(at, drawn, 0.25, color=_OF_CLASS[word], label=_said(word, 2))
+            axes.barh(at, drawn, 0.25, color=_OF_CLASS[word], label=_label(word, 2))
             for where, count in zip(at, counts, strict=True):
                 shown = f" {count:,}"
                 axes.text(max(count, 0.8), where, shown, va="center", fontsize=6.5)
@@ -244,7 +244,7 @@ def _errors(found: Digest) -> Any:
     return figure
 
 
-def _said(word: str, many: int = 1) -> str:
+def _label(word: str, many: int = 1) -> str:
     plurals = {"bug": "bugs", "departure": "departures"}
     return plurals.get(word, word) if many > 1 else word.replace("_", " ")
 
@@ -260,7 +260,7 @@ _OF_KIND = {
 }
 
 
-def _how_bad(found: Digest) -> Any:
+def _headline_rates(found: Digest) -> Any:
     engines = found.engines
     figure, panels = _figure(0.8 + 0.55 * max(2, len(engines)), 2, sharey=True)
     for axes, (measure, (title, unit, scale)) in zip(panels, _MEASURES.items(), strict=True):
@@ -386,7 +386,7 @@ def _severity(found: Digest) -> Any:
         for word, colour in _OF_SEVERITY.items():
             counts = np.array([row[word] for row in rows])
             shares = 100 * counts / totals
-            axes.barh(range(len(rows)), shares, 0.7, left, color=colour, label=_said(word))
+            axes.barh(range(len(rows)), shares, 0.7, left, color=colour, label=_label(word))
             for at in np.flatnonzero(shares > 12).tolist():
                 middle = left[at] + shares[at] / 2
                 axes.text(middle, at, f"{counts[at]:,}", ha="center", va="center", fontsize=7)
@@ -454,7 +454,7 @@ def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:
 _DRAWN: Mapping[str, Callable[[Digest], Any]] = {
     "compile": _compile,
     "errors": _errors,
-    "how_bad": _how_bad,
+    "how_bad": _headline_rates,
     "keywords": _keywords,
     "agreement": _agreement,
     "severity": _severity,

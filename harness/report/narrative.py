@@ -1,4 +1,4 @@
-"""A reading of a run: what it proves, in sentences, each of them computed from the tables.
+"""The narrative of a run: what it proves, in sentences, each of them computed from the tables.
 
 The direction to compare with is that of the study whose method this is: xgrammar under-constrains
 most, and what can be proven against llguidance are mostly rejections. A sentence says whether a run
@@ -342,7 +342,7 @@ def _shown(found: Digest, tokens: int) -> str:
     """A number of tokens; of a capped run to three digits."""
     if not found.summary["capped"] or tokens < 1000:
         return f"{tokens:,}"
-    return f"some {_three_digits(tokens)}"
+    return f"some {_significant(tokens)}"
 
 
 def _ratio(found: Digest, engine: str, measure: str, kind: str) -> Row:
@@ -364,13 +364,13 @@ def _interval(share: Row) -> str:
 
 
 def _number(rate: Row) -> str:
-    text = _three_digits(rate["value"])
+    text = _significant(rate["value"])
     if rate["low"] is None:
         return text
-    return f"{text} ({_three_digits(rate['low'])} to {_three_digits(rate['high'])})"
+    return f"{text} ({_significant(rate['low'])} to {_significant(rate['high'])})"
 
 
-def _three_digits(number: float) -> str:
+def _significant(number: float) -> str:
     """Three significant digits, and no exponent."""
     rounded = float(f"{number:.3g}")
     if rounded >= 1000:

@@ -1,4 +1,4 @@
-"""Publish a run: small tables, its manifest and figures in one directory, a reading beside it.
+"""Publish a run: small tables, its manifest and figures in one directory, a narrative beside it.
 
 ``python -m harness.report.publish RUN DIRECTORY`` writes into DIRECTORY, and a ``README.md`` into
 the directory above, which links what else was published there.
@@ -43,11 +43,11 @@ _STUDY = (
 
 
 def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
-    """Write the tables (CSV), the manifest, the figures (SVG) and the reading of a finished run.
+    """Write the tables (CSV), the manifest, the figures (SVG) and the narrative of a finished run.
 
     Args:
         run: The run.
-        directory: Where to; the reading becomes ``README.md`` in the directory above.
+        directory: Where to; the narrative becomes ``README.md`` in the directory above.
         rule: Gives verdicts their classes; the catalogue of departures does.
 
     Returns:
@@ -86,7 +86,7 @@ def manifest(run: RunDirectory) -> dict[str, Any]:
 
 
 def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
-    """The reading of a run, to stand in the directory above the published one."""
+    """The narrative of a run, to stand in the directory above the published one."""
     name = directory.name
     parts = [
         "# Results",

@@ -22,7 +22,7 @@ _CLASSES = {"bug": "bugs", "warned": "warned", "departure": "departures"}
 def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> None:
     """Print who is wrong, how often and why."""
     engines = summary["engines"]
-    console.print(_how_bad(engines))
+    console.print(_headline_rates(engines))
     console.print(_errors(engines))
     if any(_tested(engine["instances"]) for engine in engines.values()):
         console.print(_instances(engines))
@@ -38,7 +38,7 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
         console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
-def _how_bad(engines: Mapping[str, Any]) -> Table:
+def _headline_rates(engines: Mapping[str, Any]) -> Table:
     table = _by_engine(
         "How bad (in brackets: 95% intervals, resampled by schema)",
         "walked schemas with a proven bug; wrong bits per million bits of judged masks,\n"

@@ -49,8 +49,8 @@ def compare(rollout: RunDirectory, shared: RunDirectory) -> dict[str, Any]:
     """
     _same_walks(rollout, shared)
     names = list(rollout.manifest["identity"]["engines"])
-    ways, others = _ways(rollout), _ways(shared)
-    alike = [case for case, way in ways.items() if others.get(case) == way]
+    walks, others = _walks(rollout), _walks(shared)
+    alike = [case for case, walk in walks.items() if others.get(case) == walk]
     cases = {case: number for number, case in enumerate(alike)}
     first, second = (_verdicts(run, cases, names) for run in (rollout, shared))
     cleared = np.unique(second.keys[np.isin(second.kinds, REJECTIONS)])
@@ -68,8 +68,8 @@ def compare(rollout: RunDirectory, shared: RunDirectory) -> dict[str, Any]:
         }
     return {
         "cases": len(alike),
-        "cases_walked_differently": len(ways.keys() | others.keys()) - len(alike),
-        "positions": sum(len(ways[case]) for case in alike),
+        "cases_walked_differently": len(walks.keys() | others.keys()) - len(alike),
+        "positions": sum(len(walks[case]) for case in alike),
         "engines": rows,
     }
 
@@ -84,15 +84,15 @@ def _same_walks(rollout: RunDirectory, shared: RunDirectory) -> None:
             )
 
 
-def _ways(run: RunDirectory) -> dict[str, list[tuple[int, ...]]]:
+def _walks(run: RunDirectory) -> dict[str, list[tuple[int, ...]]]:
     """Per case that was walked, its positions: walk, number, consumed token, disputed tokens."""
     names = ["walk", "position", "token", "disputed_tokens"]
     table = run.table("positions", ["case", *names])
     columns = (table[name].to_pylist() for name in names)
-    ways: dict[str, list[tuple[int, ...]]] = {}
+    walks: dict[str, list[tuple[int, ...]]] = {}
     for case, *where in zip(table["case"].to_pylist(), *columns, strict=True):
-        ways.setdefault(case, []).append(tuple(where))
-    return ways
+        walks.setdefault(case, []).append(tuple(where))
+    return walks
 
 
 def _verdicts(run: RunDirectory, cases: dict[str, int], names: list[str]) -> _KeyedVerdicts:

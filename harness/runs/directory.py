@@ -326,7 +326,7 @@ def refuse_other(path: Path | str, stored: Mapping[str, Any], wanted: Mapping[st
         key = different[0]
         raise RunDirectoryError(
             f"{path} holds a run with other {', '.join(different)}"
-            f" ({key}: {_short(stored.get(key))} there, {_short(wanted.get(key))} now)",
+            f" ({key}: {_abridged(stored.get(key))} there, {_abridged(wanted.get(key))} now)",
             "choose another --out, or repeat the options of that run",
         )
 
@@ -338,7 +338,7 @@ def _same(stored: object, wanted: object) -> bool:
     return stored == wanted
 
 
-def _short(value: object) -> str:
+def _abridged(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 120 else text[:117] + "…"
 

@@ -1,4 +1,4 @@
-"""What a reading says of a run follows from its tables, and what is published is small and whole."""
+"""What a narrative says of a run follows from its tables, and what is published is small and whole."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class TestPublish:
         directory = tmp_path / "results" / "first"
         return run, directory, publish.publish(run, directory, all_bugs)
 
-    def test_writes_tables_manifest_figures_and_the_reading(self, published):
+    def test_writes_tables_manifest_figures_and_the_narrative(self, published):
         _, directory, files = published
         assert sorted(file.name for file in directory.iterdir()) == sorted(
             [*(f"{name}.csv" for name in NAMES), "manifest.json"]

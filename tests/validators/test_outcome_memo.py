@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from harness.validators.batch import outcome_memo
-from harness.validators.batch.outcome_memo import CONTENT, STRUCTURE, Listener, Names, unique
+from harness.validators.batch.outcome_memo import (
+    CONTENT,
+    STRUCTURE,
+    Names,
+    RecordingValidator,
+    unique,
+)
 from harness.validators.drafts import draft_of
 from harness.validators.service import ValidatorService
 from harness.workers import wire
@@ -154,15 +160,15 @@ def test_a_keyword_that_is_not_known_teaches_nothing(monkeypatch):
 
 @pytest.fixture
 def counted(monkeypatch):
-    """How often jsonschema was listened to."""
+    """How often jsonschema was recorded."""
     runs: list[Any] = []
-    genuine = Listener.run
+    genuine = RecordingValidator.run
 
     def run(self, *args: Any) -> Any:
         runs.append(args[-1])
         return genuine(self, *args)
 
-    monkeypatch.setattr(Listener, "run", run)
+    monkeypatch.setattr(RecordingValidator, "run", run)
     return runs
 
 
@@ -253,7 +259,7 @@ HEARD: dict[str, Example] = {
 
 
 @pytest.mark.parametrize("example", HEARD.values(), ids=HEARD)
-def test_is_heard(example):
+def test_is_recorded(example):
     schema, *texts = example
     expected = whole(opened(schema), *texts)
     assert len(set(expected)) > 1

@@ -89,7 +89,9 @@ class PageCounts:
         counted: Counter[tuple[str, ...]] = Counter()
         for row in self._stored.run.table("engines", columns).to_pylist():
             if row["outcome"] != "compiled":
-                counted[row["engine"], row["stage"], row["outcome"], _short(row["message"])] += 1
+                counted[
+                    row["engine"], row["stage"], row["outcome"], _first_line(row["message"])
+                ] += 1
         found: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for one, many in sorted(counted.items(), key=lambda item: (-item[1], item[0])):
             found[one[0]].append({**dict(zip(columns, one, strict=True)), "cases": many})
@@ -198,6 +200,6 @@ def _named(engines: Sequence[str], bits: int) -> list[str]:
     return [name for bit, name in enumerate(engines) if bits >> bit & 1]
 
 
-def _short(message: str) -> str:
+def _first_line(message: str) -> str:
     line = message.strip().partition("\n")[0].strip()
     return line if len(line) <= _MESSAGE_LENGTH else line[: _MESSAGE_LENGTH - 1] + "…"

@@ -2,7 +2,7 @@
 
 Thousands of documents may differ in one value only. jsonschema takes milliseconds for each, and
 nearly always the same ones: most keywords look at types, names and sizes of containers, and at
-what others say of parts. Here it runs with keywords that are *heard*: every evaluation of a keyword
+what others say of parts. Here it runs with keywords that *record*: every evaluation of a keyword
 that looks into the changed value is noted with its answer, as a *question*. The rule:
 
     Two documents that differ only in this value, and for which all questions that were noted of
@@ -15,14 +15,14 @@ both documents up to the first question; as the answers are the same, up to the 
 the end. What is not evaluated, because something before it decided, is not asked on the other
 document either. Messages quote the content; they are not part of an outcome.
 
-A keyword is heard where its instance *is* the changed value, or holds it, by identity and not by
+A keyword records where its instance *is* the changed value, or holds it, by identity and not by
 equality: values travel through jsonschema by reference, and the value is an object of its own
 (`unique`) while jsonschema runs. Where that cannot be told, the run teaches nothing.
 
 A name (the key of a member) is looked at by many more keywords: they ask whether the schema's own
 names are there, and whether patterns match. Two names that are no string anywhere in the schema,
 and that the same patterns of ``patternProperties`` match, are alike to them (`Names`); what looks
-at the name as a value, below ``propertyNames``, is heard as above.
+at the name as a value, below ``propertyNames``, records as above.
 
 What teaches nothing, so that every document is asked about by itself: exceptions (a recursion may
 end sooner for a deeper caller), keywords that are not listed here, schemas under another dialect.
@@ -56,7 +56,7 @@ STRUCTURE: Final = frozenset(
         *("minItems", "maxItems"),
     }
 )
-"""Keywords that look at types, names and sizes, and hand parts on to others, which are heard."""
+"""Keywords that look at types, names and sizes, and hand parts on to others, which record."""
 
 _OF_TEXT = frozenset({"pattern", "format", "minLength", "maxLength"})
 
@@ -248,14 +248,14 @@ class _Recording:
             self.doubtful |= id(schema) not in self.schemas
 
 
-class _Ear:
-    """Where the keywords find who listens; nobody but while `Listener.run` is at work."""
+class _Active:
+    """The recording that keywords write to; none but while `RecordingValidator.run` is at work."""
 
-    hearing: _Recording | None = None
+    recording: _Recording | None = None
 
 
-class Listener:
-    """jsonschema for one schema, with keywords that are heard.
+class RecordingValidator:
+    """jsonschema for one schema, with keywords that record.
 
     Args:
         validator: A validator of `harness.validators.drafts.Draft.build_jsonschema`.
@@ -268,7 +268,7 @@ class Listener:
         if not hasattr(validator, "VALIDATORS"):
             raise TypeError("not a validator of jsonschema")
         plain: Any = type(validator)
-        self._validator = _heard_class(plain)(
+        self._validator = _recording_class(plain)(
             validator.schema,
             registry=validator._registry,  # noqa: SLF001 - as jsonschema's own evolve does
             format_checker=validator.format_checker,
@@ -289,15 +289,15 @@ class Listener:
         Returns:
             None where the run teaches nothing.
         """
-        hearing = _Recording(kind, value, self.names.schemas if kind == "name" else None, path)
-        _Ear.hearing = hearing
+        recording = _Recording(kind, value, self.names.schemas if kind == "name" else None, path)
+        _Active.recording = recording
         try:
             error = next(self._validator.iter_errors(document), None)
         except Exception:  # noqa: BLE001 - whoever asks the plain validator will see it
             return None
         finally:
-            _Ear.hearing = None
-        return None if hearing.doubtful else RecordedRun(error, hearing.noted)
+            _Active.recording = None
+        return None if recording.doubtful else RecordedRun(error, recording.noted)
 
 
 @dataclass(frozen=True)
@@ -344,48 +344,48 @@ def _holds(instance: object, value: object) -> bool:
     return False
 
 
-def _heard(keyword: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, heard where it looks into the changed value."""
+def _recorded(keyword: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, recorded where it looks into the changed value."""
 
     def asked(validator: Any, wanted: Any, instance: Any, schema: Any) -> Any:
-        hearing = _Ear.hearing
-        if hearing is None or not hearing.concerns(keyword, instance):
+        recording = _Active.recording
+        if recording is None or not recording.concerns(keyword, instance):
             return function(validator, wanted, instance, schema)
-        about = None if instance is hearing.value else instance
+        about = None if instance is recording.value else instance
         errors = list(function(validator, wanted, instance, schema) or ())
         question = Question(function, validator, wanted, about, schema)
-        hearing.note(keyword, question, bool(errors))
+        recording.note(keyword, question, bool(errors))
         return errors
 
     return asked
 
 
 @cache
-def _heard_class(plain: Any) -> Any:
-    """The class `plain` of `harness.validators.drafts`, with keywords that are heard."""
-    keywords = {name: _heard(name, function) for name, function in plain.VALIDATORS.items()}
+def _recording_class(plain: Any) -> Any:
+    """The class `plain` of `harness.validators.drafts`, with keywords that record."""
+    keywords = {name: _recorded(name, function) for name, function in plain.VALIDATORS.items()}
     made = jsonschema.validators.extend(plain, keywords)
     made.evolve = _evolve(plain)
     return made
 
 
 def _evolve(plain: Any) -> Callable[..., Any]:
-    """What `plain` does for another schema, with the class that is heard in its place."""
+    """What `plain` does for another schema, with the class that records in its place."""
 
     def evolve(self: Any, **changes: Any) -> Any:
         made = plain.evolve(self, **changes)
-        hearing = _Ear.hearing
-        if hearing is not None:
-            hearing.met(made.schema)
+        recording = _Active.recording
+        if recording is not None:
+            recording.met(made.schema)
         if type(made) is type(self):
             return made
         draft = draft_of(made.schema)
         known = draft is not None and type(made) is draft.repaired
         if draft is None or not known:
-            if hearing is not None:
-                hearing.doubtful = True
+            if recording is not None:
+                recording.doubtful = True
             return made
-        return _heard_class(draft.repaired)(
+        return _recording_class(draft.repaired)(
             made.schema,
             registry=made._registry,  # noqa: SLF001 - as jsonschema's own evolve does
             format_checker=made.format_checker,

@@ -30,7 +30,13 @@ import numpy.typing as npt
 from harness.jsontext import strict_json
 from harness.jsontext.precision import keeps_numbers
 from harness.validators.batch import text_batches
-from harness.validators.batch.outcome_memo import Listener, RecordedRun, Tree, ValueKind, unique
+from harness.validators.batch.outcome_memo import (
+    RecordedRun,
+    RecordingValidator,
+    Tree,
+    ValueKind,
+    unique,
+)
 from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
 from harness.validators.validate import NOT_KEPT, Opinion, Validators, compare, unread
 from harness.validators.validation_errors import ValidationFailures
@@ -43,7 +49,7 @@ FEW: Final = 2
 """So many texts in one spot are validated whole, which is as cheap as to prepare for more."""
 
 _PATIENCE: Final = 8
-"""After so many runs of jsonschema that teach nothing, a document is not listened to any more."""
+"""After so many runs of jsonschema that teach nothing, a document is not recorded any more."""
 
 _STAND_INS: Final[dict[str, list[tuple[bytes, str | int]]]] = {
     "string": [(b'"maskcourt%d"' % number, f"maskcourt{number}") for number in range(4)],
@@ -79,9 +85,9 @@ class Prepared:
         self._validators = validators
         self._documents: dict[text_batches.LiteralPlace, _Document | None] = {}
         try:
-            self._listener: Listener | None = Listener(validators.slow)
+            self._recorder: RecordingValidator | None = RecordingValidator(validators.slow)
         except TypeError:
-            self._listener = None
+            self._recorder = None
 
     def rule(
         self,
@@ -142,7 +148,7 @@ class Prepared:
             found = list(_places([value], stand_in))
             if len(found) == 1:
                 fault = None if keeps_numbers(text) else text_batches.NUMBER_LOST
-                return _Document(fault, _AskedDocument(self._validators, self._listener, found[0]))
+                return _Document(fault, _AskedDocument(self._validators, self._recorder, found[0]))
         return None
 
 
@@ -223,12 +229,12 @@ class _AskedDocument:
     """
 
     def __init__(
-        self, validators: Validators, listener: Listener | None, place: _ValuePlace
+        self, validators: Validators, recorder: RecordingValidator | None, place: _ValuePlace
     ) -> None:
         self.others: frozenset[str] = frozenset()
         self._validators = validators
         self._says_fast = _patient(validators) if validators.backtracks else validators.says_fast
-        self._listener = listener
+        self._recorder = recorder
         self._kind = place.kind
         self._root = place.containers[0]
         self._path = {id(one) for one in place.containers}
@@ -251,7 +257,7 @@ class _AskedDocument:
     def _named(self, name: str, proven: bool) -> Ruled:
         if name in self.others:
             return _UNREAD[text_batches.DUPLICATE_KEYS]
-        alike = self._listener.names.alike(name) if self._listener else None
+        alike = self._recorder.names.alike(name) if self._recorder else None
         if alike is None:
             return self._ruled(name, None, proven)
         tree = self._trees.get(alike)
@@ -281,29 +287,29 @@ class _AskedDocument:
 
     def _learned(self, value: Any, tree: Tree) -> _Known | None:
         """Ask jsonschema; None where its answer says nothing of other values."""
-        if self._listener is None or self._useless >= _PATIENCE:
+        if self._recorder is None or self._useless >= _PATIENCE:
             return None
         own = unique(value)
         self._put(own)
-        heard = self._listener.run(self._root[0], self._path, self._kind, own)
-        failures = self._failures(heard, own) if heard else None
-        if heard is None or failures is None:
+        recorded = self._recorder.run(self._root[0], self._path, self._kind, own)
+        failures = self._failures(recorded, own) if recorded else None
+        if recorded is None or failures is None:
             self._useless += 1
             return None
         slow = Opinion("jsonschema", not failures, failures)
         valid = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=True)))
         invalid = of_outcome(compare(slow, Opinion("jsonschema-rs", valid=False)))
         known = _Known(valid, invalid if failures else None)
-        tree.learn(heard.noted, known)
+        tree.learn(recorded.noted, known)
         return known
 
-    def _failures(self, heard: RecordedRun, value: Any) -> ValidationFailures | None:
+    def _failures(self, recorded: RecordedRun, value: Any) -> ValidationFailures | None:
         """The first error that jsonschema names; None where it is of no use for other values."""
-        if heard.error is None:
+        if recorded.error is None:
             return ()
-        if any(part is value for part in heard.error.absolute_path):
+        if any(part is value for part in recorded.error.absolute_path):
             return None  # its pointer holds the name
-        return self._validators.slow_failures([heard.error], 1) or None
+        return self._validators.slow_failures([recorded.error], 1) or None
 
 
 def _patient(validators: Validators) -> Callable[[object], bool | None]:
