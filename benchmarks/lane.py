@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.meter import peak_bytes
+from benchmarks.meter import Expenses, TellExpenses, TimeCalls, peak_bytes
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.findings import Findings, Status
 from harness.comparison.position_resolution import Scene
@@ -194,12 +194,14 @@ class MeteredJudge(Judge):
         service = "benchmarks.meter:MeteredValidators"
         self._host.spec = replace(spec, service=service, paths=(*spec.paths, _ROOT))
 
-    def spent(self) -> wire.Message | None:
-        """What the validators' host answers to ``spent``; None when it is down."""
+    def spent(self) -> Expenses | None:
+        """What the validators' host spent since this was last asked; None when it is down."""
         if not self._host.running:
             return None
-        answer = self._host.request({"do": "spent"})
-        return answer if isinstance(answer, wire.Message) else None
+        request = TellExpenses()
+        answer = self._host.request(request.message().head)
+        found = request.answer(answer) if isinstance(answer, wire.Message) else None
+        return found if isinstance(found, Expenses) else None
 
 
 class Observed:
@@ -266,8 +268,11 @@ class BenchLane:
 
     def versions(self) -> dict[str, Any]:
         """What the engines say they are."""
-        infos = zip(self.panel.specs, self.panel.infos, strict=True)
-        return {spec.name: {k: info.get(k) for k in ("version", "options")} for spec, info in infos}
+        infos = self.panel.infos
+        return {
+            spec.name: {"version": infos[index].version, "options": infos[index].options}
+            for index, spec in enumerate(self.panel.specs)
+        }
 
     def run(self, case: Case, way: Way) -> Ran:
         """Run one case and store its rows in a directory that is thrown away."""
@@ -277,8 +282,7 @@ class BenchLane:
             observed = Observed(RESOLVERS[way.resolver](Effort()), way)
             self._runner.resolver, resolved = observed, observed.resolved
         self._runner.rules = Rules(seed=way.seed, cap=way.cap)
-        head = {"do": "meter", "on": way.timed}
-        self.panel.ask({index: (head, {}) for index in range(len(self.panel))})
+        self.panel.ask(dict.fromkeys(range(len(self.panel)), TimeCalls(way.timed)))
         self.spent()
         wall, cpu = time.perf_counter(), time.process_time()
         rows = self._runner.run(case)
@@ -289,14 +293,14 @@ class BenchLane:
 
     def spent(self) -> dict[str, HostSpent]:
         """What every host has spent since this was last asked."""
-        answers = self.panel.ask({index: ({"do": "spent"}, {}) for index in range(len(self.panel))})
+        answers = self.panel.ask(dict.fromkeys(range(len(self.panel)), TellExpenses()))
         hosts = {
-            self.panel.specs[index].name: _host_spent(answer.head)
+            self.panel.specs[index].name: _host_spent(answer)
             for index, answer in answers.items()
-            if isinstance(answer, wire.Message)
+            if isinstance(answer, Expenses)
         }
         if (answer := self.judge.spent()) is not None:
-            hosts[VALIDATORS] = _host_spent(answer.head)
+            hosts[VALIDATORS] = _host_spent(answer)
         return hosts
 
     def close(self) -> None:
@@ -333,12 +337,12 @@ def _store(rows: Rows) -> tuple[float, int]:
         return seconds, sum(file.stat().st_size for file in Path(name).rglob("*.parquet"))
 
 
-def _host_spent(head: Mapping[str, Any]) -> HostSpent:
+def _host_spent(told: Expenses) -> HostSpent:
     """A host's answer in seconds, the cost of timing taken off the engine's time."""
-    inside, whole = head["overhead_inside_ns"], head["overhead_ns"]
+    inside, whole = told.overhead_inside_ns, told.overhead_ns
     calls = 0
     commands = {}
-    for do, one in head["commands"].items():
+    for do, one in told.commands.items():
         calls += one["engine_calls"]
         commands[do] = {
             "requests": one["requests"],
@@ -348,8 +352,8 @@ def _host_spent(head: Mapping[str, Any]) -> HostSpent:
             "calls": one["engine_calls"],
         }
     overhead = calls * whole / 1e9
-    peak, timed = head["peak_bytes"], head["timed"]
-    return HostSpent(commands, head["cpu_ns"] / 1e9, peak, timed, overhead, (inside, whole))
+    cpu, costs = told.cpu_ns / 1e9, (inside, whole)
+    return HostSpent(commands, cpu, told.peak_bytes, told.timed, overhead, costs)
 
 
 def _ran(

@@ -1,8 +1,8 @@
 """Inside a host: how the time of its requests divides into engine calls and the rest.
 
 `MeteredService` and `MeteredValidators` answer as the services of the harness do, which know
-nothing of them, and two commands more: ``spent`` (what was spent since it was last asked) and
-``meter`` (switch the timing of engine calls on or off). Only while that is on are the public
+nothing of them, and two requests more: `TellExpenses` (what was spent since it was last asked) and
+`TimeCalls` (switch the timing of engine calls on or off). Only while that is on are the public
 methods of the matcher's class replaced by timed ones; else they are the adapter's own. What the
 timing itself costs is measured with a matcher that does nothing, and told with every answer.
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 import inspect
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
+from harness.engines.requests import Done, Request, as_message
 from harness.engines.service import EngineService
 from harness.validators.service import ValidatorService
 from harness.workers import wire
@@ -27,6 +28,39 @@ _TRIALS, _CALLS = 40, 500
 
 Method = Callable[..., Any]
 Handle = Callable[[wire.Message], wire.Message]
+
+
+@dataclass(frozen=True)
+class Expenses:
+    """What a host spent.
+
+    Attributes:
+        commands: The fields of `Spent`, by command.
+        cpu_ns: Processor time of the whole host, in nanoseconds.
+        peak_bytes: Its highest memory use so far.
+        timed: Whether engine calls were timed.
+        overhead_inside_ns: What timing adds to the time of one call.
+        overhead_ns: What timing adds to one call altogether.
+    """
+
+    commands: Mapping[str, Mapping[str, int]]
+    cpu_ns: int
+    peak_bytes: int
+    timed: bool
+    overhead_inside_ns: float
+    overhead_ns: float
+
+
+@dataclass(frozen=True)
+class TellExpenses(Request[Expenses]):
+    """What was spent since this was last asked."""
+
+
+@dataclass(frozen=True)
+class TimeCalls(Request[Done]):
+    """Switch the timing of engine calls on or off."""
+
+    on: bool
 
 
 @dataclass
@@ -148,11 +182,11 @@ class Meter:
     def answer(self, handle: Handle, message: wire.Message) -> wire.Message:
         """Answer a request: one of the meter's own here, any other by `handle`."""
         match message.head["do"]:
-            case "spent":
-                return self.spent()
-            case "meter":
+            case TellExpenses.command:
+                return as_message(self.spent())
+            case TimeCalls.command:
                 self.switch(on=bool(message.head["on"]))
-                return wire.Message({})
+                return as_message(Done())
             case do:
                 return self._measured(do, handle, message)
 
@@ -170,20 +204,15 @@ class Meter:
             spent.engine_ns += self.timer.ns - engine_ns
             spent.engine_calls += self.timer.calls - calls
 
-    def spent(self) -> wire.Message:
+    def spent(self) -> Expenses:
         """What was spent since this was last asked, and the highest memory use so far."""
         cpu = time.process_time_ns()
         inside, whole = self._overhead
-        head = {
-            "commands": {do: vars(one) for do, one in self.commands.items()},
-            "cpu_ns": cpu - self._cpu,
-            "peak_bytes": peak_bytes(),
-            "timed": self.on and self.timed,
-            "overhead_inside_ns": inside,
-            "overhead_ns": whole,
-        }
+        commands = {do: vars(one) for do, one in self.commands.items()}
+        timed = self.on and self.timed
+        told = Expenses(commands, cpu - self._cpu, peak_bytes(), timed, inside, whole)
         self.commands, self._cpu = {}, cpu
-        return wire.Message(head)
+        return told
 
 
 class MeteredService:

@@ -21,7 +21,8 @@ import numpy as np
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import Effort, Resolver, SharedResolver
-from harness.engines.panel import Answer, Ask, Limits, Panel, Step
+from harness.engines.panel import Limits, Panel, Step, Steps
+from harness.engines.requests import Opened
 from harness.engines.service import EngineService
 from harness.engines.specs import EngineSpec
 from harness.inputs.cases import Case, Instance
@@ -55,6 +56,7 @@ class InProcessHost:
         self.buffer = MaskBuffer.private(words)
         self.ended: Ended | None = None
         self.starts = 0
+        self.answer: wire.Message | Ended | None = None
         self._make = make
         self._service: Service | None = None
 
@@ -93,6 +95,17 @@ class InProcessHost:
         except Exception as error:  # noqa: BLE001 - as a host does
             return Crashed(f"{type(error).__name__}: {error}")
 
+    def submit(
+        self,
+        head: Mapping[str, object],
+        arrays: Mapping[str, wire.Array],
+        limit: float,
+        *,
+        stepwise: bool = False,
+    ) -> None:
+        assert self.answer is None, "asked twice before the answer was collected"
+        self.answer = self.request(head, arrays, limit)
+
     def output(self) -> str:
         return ""
 
@@ -124,14 +137,18 @@ class InProcessPanel(Panel):
             for name, kind in zip(names_of(engines), kinds, strict=True)
         )
         self.limits = Limits()
-        self.infos = [{} for _ in kinds]
+        self.infos = {
+            index: Opened(
+                name=spec.name, version="0", sha256=vocabulary.sha256, words=vocabulary.words
+            )
+            for index, spec in enumerate(self.specs)
+        }
         self._schema = ""
         self._strict = set()
         self._printed = {}
-        self._answers: dict[int, Answer] = {}
         self._opened = [False] * len(kinds)
-        self._steps = {}
-        self._walking, self._ways, self._bank = set(), {}, 0
+        self._compiling, self._asked = Steps({}), {}
+        self._walking, self._walked, self._bank = set(), {}, 0
         self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 
     def _opening(self, index: int) -> Step[Failure | None]:
@@ -142,21 +159,13 @@ class InProcessPanel(Panel):
         return None
         yield
 
-    def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Answer]:
-        return {index: self._answers.pop(index) for index in engines if index in self._answers}
-
-    def wait(self, timeout: float) -> None:
-        assert not self._steps, "nothing can be waited for in here"
-
-    def _submit(self, asks: Mapping[int, Ask], limit: float, *, stepwise: bool = False) -> None:
-        self._end_walks(asks)
-        for index, (head, arrays) in asks.items():
-            assert index not in self._answers, "asked twice before the answer was collected"
-            self._answers[index] = self._hosts[index].request(head, arrays, limit)
-            self._opened[index] = self._hosts[index].running
-
-    def gathered(self, engines: Sequence[int]) -> list[Answer]:
-        return [self._answers.pop(index) for index in engines]
+    def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Any]:
+        found = {}
+        for index in engines:
+            host: Any = self._hosts[index]
+            assert host.answer is not None, "nothing can be waited for in here"
+            found[index], host.answer = self._read(index, host.answer), None
+        return found
 
 
 class InProcessJudge(Judge):

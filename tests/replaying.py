@@ -118,7 +118,10 @@ def unfinished(directory: Path, books: Sequence[Book], engines: Sequence[str]) -
     vocabulary.save(directory / "vocabulary")
     identity = {
         "harness": {"version": __version__},
-        "engines": {one: {"packages": {"maskcourt": __version__}} for one in engines},
+        "engines": {
+            one: {"packages": {"maskcourt": __version__}, "options": {"compact": True}}
+            for one in engines
+        },
         "vocabulary": {
             "spec": str(directory / "vocabulary"),
             "eos": None,

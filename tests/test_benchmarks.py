@@ -22,7 +22,7 @@ from benchmarks.figures import Figure, geometric_mean, ratio
 from benchmarks.lane import VALIDATORS, BenchLane, HostSpent, MeteredJudge, MeteredPanel, Ran, Way
 from benchmarks.lanes import LanesRan, Setting, run_on_lanes
 from benchmarks.measure import Measured, Measurement, Sample
-from benchmarks.meter import Meter, MeteredService, MeteredValidators, Timer, overhead
+from benchmarks.meter import Meter, MeteredService, MeteredValidators, TellExpenses, Timer, overhead
 from benchmarks.plan import FULL, PARTS, QUICK, Plan
 from benchmarks.report import TARGETS, as_json, machine, number, show
 from benchmarks.scale import Cost, costs_of, prior, total
@@ -244,9 +244,9 @@ class TestTheMeter:
         meter = Meter()
         for do in ("a", "a", "b"):
             meter.answer(lambda message: message, wire.Message({"do": do}))
-        commands = meter.answer(None, wire.Message({"do": "spent"})).head["commands"]
+        commands = meter.answer(None, TellExpenses().message()).head["commands"]
         assert {do: one["requests"] for do, one in commands.items()} == {"a": 2, "b": 1}
-        assert meter.spent().head["commands"] == {}
+        assert meter.spent().commands == {}
 
     def test_a_request_that_fails_is_measured_and_fails(self):
         def fail(_message):

@@ -30,7 +30,7 @@ class Attempts:
 
 
 @dataclass(frozen=True)
-class MaskViolation:
+class ViolationWitness:
     """An engine was found to consume what its mask forbids.
 
     Attributes:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from harness.attribution.attribute import Attribution
-from harness.comparison.attempts import MaskViolation
+from harness.comparison.attempts import ViolationWitness
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Status, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
-from harness.comparison.instances import prepare, question
+from harness.comparison.instances import prepare
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import Scene
 from harness.comparison.resolvers import Resolver
@@ -28,7 +28,7 @@ from harness.comparison.walk import (
 )
 from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
-from harness.engines.text_probe import from_arrays
+from harness.engines.requests import Probe
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import Case, styled
 from harness.inputs.vocabulary import Vocabulary
@@ -38,7 +38,7 @@ from harness.jsontext.places import place_of
 from harness.runs.tables import Rows
 from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
 from harness.workers import wire
-from harness.workers.outcomes import Compiled, Failure, MaskLies
+from harness.workers.outcomes import Compiled, Failure, MaskViolation
 
 _NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
 
@@ -117,19 +117,19 @@ class CaseRun:
         the start with every mask of that engine looked at.
         """
         run = self._begun
-        distrusted: dict[int, _MaskLies] = {}
+        distrusted: dict[int, _Distrusted] = {}
         while True:
             try:
                 return run.rows()
-            except _MaskLies as found:
+            except _Distrusted as found:
                 distrusted[found.engine] = found
                 run = _Run(self, run.case, distrusted)
 
 
-class _MaskLies(Exception):
-    """An engine consumes what its own mask forbids."""
+class _Distrusted(Exception):
+    """An engine was found to consume what its own mask forbids."""
 
-    def __init__(self, engine: int, walk: int, position: int, violation: MaskViolation) -> None:
+    def __init__(self, engine: int, walk: int, position: int, violation: ViolationWitness) -> None:
         super().__init__(engine, walk, position, violation)
         self.engine = engine
         self.walk = walk
@@ -140,7 +140,7 @@ class _MaskLies(Exception):
 class _Run:
     """The state of one case."""
 
-    def __init__(self, tools: CaseRun, case: Case, distrusted: Mapping[int, _MaskLies]) -> None:
+    def __init__(self, tools: CaseRun, case: Case, distrusted: Mapping[int, _Distrusted]) -> None:
         self.tools = tools
         self.case = case
         self.notes = CaseNotes(
@@ -165,7 +165,7 @@ class _Run:
             outcomes = tools.panel.end_compile()
         self.notes.outcomes(outcomes)
         for engine, found in self.distrusted.items():
-            violation = MaskLies("consumes what its own mask forbids")
+            violation = MaskViolation("consumes what its own mask forbids")
             self.notes.failure(engine, violation, "resolve", found.walk, found.position)
         with self.notes.cost("references"):
             references, problem = self._references()
@@ -337,7 +337,9 @@ class _Run:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
         if not here.failures and not here.empty:
             return
-        refused = [engine for engine, one in here.failures.items() if isinstance(one, MaskLies)]
+        refused = [
+            engine for engine, one in here.failures.items() if isinstance(one, MaskViolation)
+        ]
         # behind the whole reference an empty mask is an end that is forbidden
         whole = position.offset + len(self.tools.vocabulary.tokens[token])
         empty: list[int] = []
@@ -357,7 +359,7 @@ class _Run:
         completion that a verdict of the case rests on is looked at again, mask by mask.
 
         Raises:
-            _MaskLies: An engine's faster way allowed what its masks do not.
+            _Distrusted: An engine's faster way allowed what its masks do not.
         """
         position = scene.position
         resolver.resolve(scene, self._continuations(position.reference).at(position.offset))
@@ -366,7 +368,7 @@ class _Run:
         for violation in scene.unconfirmed(rests_on, self.confirmed):
             engine = scene.findings.engines[violation.row]
             if engine not in self.distrusted:
-                raise _MaskLies(engine, walk, number, violation)
+                raise _Distrusted(engine, walk, number, violation)
             scene.disown(violation.row, Status.MASK_LIES)
         for found in self.distrusted.values():
             if (found.walk, found.position) == (walk, number) and found.violation.consumes:
@@ -403,11 +405,12 @@ class _Run:
                 up.append(engine)
             else:
                 self._failed(engine, failure, "instances", -1, -1)
-        for engine, answer in tools.panel.ask({engine: question(fed) for engine in up}).items():
-            if isinstance(answer, wire.Message):
-                proofs.instance_verdicts(engine, fed, from_arrays(answer.arrays))
-            else:
+        probe = Probe(wire.Ragged.of_ints([one.tokens for one in fed]))
+        for engine, answer in tools.panel.ask(dict.fromkeys(up, probe)).items():
+            if isinstance(answer, Failure):
                 self._failed(engine, answer, "instances", -1, -1)
+            else:
+                proofs.instance_verdicts(engine, fed, answer.each())
 
     def _recovered(
         self,

@@ -8,7 +8,6 @@ them, a refusal proves nothing, since another way to cut the text might have bee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.engines.text_probe import Probed
@@ -18,7 +17,6 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance
 from harness.validators import judge as rulings
 from harness.validators.judge import Judge, Ruling
-from harness.workers import wire
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,6 @@ def prepare(
         cut = vocabulary.encode_greedy(text) if tokens is None else tokens
         fed.append(Fed(label, text, (*cut, vocabulary.eos), tokens is not None, ruling))
     return fed
-
-
-def question(fed: Sequence[Fed]) -> tuple[dict[str, str], dict[str, wire.Array]]:
-    """What to ask an engine about `fed`; `text_probe.from_arrays` reads the answer."""
-    return {"do": "probe"}, wire.Ragged.of_ints([one.tokens for one in fed]).arrays("texts")
 
 
 def conclude(one: Fed, way: Probed) -> list[InstanceVerdict]:

@@ -18,7 +18,7 @@ from harness.comparison.attempts import (
     WITNESSED,
     AttemptLists,
     Attempts,
-    MaskViolation,
+    ViolationWitness,
     by_row,
     question_left,
 )
@@ -26,8 +26,9 @@ from harness.comparison.findings import ENDED, FAILED, Completion, Evidence, Fin
 from harness.comparison.ruling_cache import Columns, RulingCache, Rulings
 from harness.comparison.walk import Position
 from harness.completion.rollout import ENDINGS
-from harness.engines.panel import Ask, Panel
-from harness.engines.service import LIES, NO_CONTINUATION
+from harness.engines import requests
+from harness.engines.panel import Panel
+from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, A, PositionRequest
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.paths import Fault
 from harness.localization.at_token import Locating, Shapes
@@ -141,14 +142,14 @@ class Scene:
             answers = self._collect(begun)
             begun = self._begin(columns, following, tried) if following else {}
             yield [
-                self._found(row, columns[row][here], answer.arrays["choice"], tried)
+                self._found(row, columns[row][here], answer.choice, tried)
                 for row, answer in sorted(answers.items())
             ]
 
     def _begin(
         self, columns: Mapping[int, Columns], chunk: slice, lists: AttemptLists
-    ) -> dict[int, Ask]:
-        asks = {
+    ) -> dict[int, PositionRequest[Any]]:
+        asks: dict[int, PositionRequest[Any]] = {
             row: self._question(row, one[chunk], lists)
             for row, one in columns.items()
             if len(one[chunk]) and self.alive[row]
@@ -160,7 +161,7 @@ class Scene:
         self, row: int, asked: Columns, choice: npt.NDArray[np.int32], lists: AttemptLists
     ) -> Attempts:
         """Note what an engine answered about a chunk; the completions that it allows."""
-        lying = asked[choice == LIES]
+        lying = asked[choice == TOKEN_REFUSED]
         self.findings.status[row, lying] = Status.MASK_LIES
         self.findings.flaws += [
             Flaw(row, token, "mask_lies") for token in self.findings.tokens[lying].tolist()
@@ -187,15 +188,14 @@ class Scene:
                 row: one[chunk * ROLL_CHUNK : (chunk + 1) * ROLL_CHUNK]
                 for row, one in columns.items()
             }
-            head = {"do": "roll_out", "key": self.position.key, "limit": limit}
-            asks: dict[int, Ask] = {
-                row: (head, {"tokens": tokens[one]})
+            key, at = self.position.key, self.position.number
+            asks = {
+                row: requests.RollOut(tokens[one], key, limit, at=at)
                 for row, one in part.items()
                 if len(one) and self.alive[row]
             }
             for row, answer in self._ask(asks).items():
-                taken = wire.Ragged.from_arrays(answer.arrays, "taken").ints()
-                endings = answer.arrays["endings"].tolist()
+                taken, endings = answer.taken.ints(), answer.endings.tolist()
                 numbers = {}
                 for column, ending, one in zip(part[row].tolist(), endings, taken, strict=True):
                     if (status := ENDED.get(ENDINGS[ending])) is not None:
@@ -239,7 +239,7 @@ class Scene:
 
     def unconfirmed(
         self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
-    ) -> list[MaskViolation]:
+    ) -> list[ViolationWitness]:
         """Where masks forbid a completion that the engine was found to allow; one per engine.
 
         Args:
@@ -253,18 +253,18 @@ class Scene:
             tokens = self.findings.completions[self.findings.completion[row, column]].tokens
             if (self.findings.engines[row], tokens) not in known:
                 exemplars.setdefault(row, {}).setdefault(tokens, column)
-        asks: dict[int, Ask] = {}
+        asks: dict[int, requests.Confirm] = {}
         for row, columns in exemplars.items():
             disputed = self.findings.tokens[list(columns.values())]
-            continuations = wire.Ragged.of_ints(list(columns)).arrays("continuations")
-            asks[row] = ({"do": "confirm"}, {"tokens": disputed, **continuations})
+            continuations = wire.Ragged.of_ints(list(columns))
+            asks[row] = requests.Confirm(disputed, continuations, at=self.position.number)
         answers = self._ask(asks)
         for row in asks.keys() - answers.keys():
             self.disown(row, FAILED[self.failures[self.findings.engines[row]].word])
         lies = []
         for row, answer in answers.items():
             columns = exemplars[row]
-            reached = answer.arrays["reached"].tolist()
+            reached = answer.reached.tolist()
             lengths = [len(tokens) for tokens in columns]
             whole = [count > length for count, length in zip(reached, lengths, strict=True)]
             engine = self.findings.engines[row]
@@ -275,23 +275,19 @@ class Scene:
                 at = whole.index(False)
                 tokens, column = list(columns.items())[at]
                 token = int(self.findings.tokens[column])
-                consumes = bool(answer.arrays["consumes"][at])
-                lies.append(MaskViolation(row, token, tokens[: reached[at]], consumes))
+                consumes = bool(answer.consumes[at])
+                lies.append(ViolationWitness(row, token, tokens[: reached[at]], consumes))
         return lies
 
     def lengthen(
         self, rows: Sequence[int], tokens: Sequence[int], limit: int
     ) -> dict[int, list[int]]:
         """How often each of `tokens` may follow itself behind the text, per row that answers."""
-        asks: dict[int, Ask] = {
-            row: (
-                {"do": "lengthen", "limit": limit},
-                {"tokens": np.array(tokens, dtype=np.int32)},
-            )
-            for row in rows
-            if self.alive[row]
-        }
-        return {row: one.arrays["times"].tolist() for row, one in self._ask(asks).items()}
+        request = requests.Lengthen(
+            np.array(tokens, dtype=np.int32), limit, at=self.position.number
+        )
+        asks = {row: request for row in rows if self.alive[row]}
+        return {row: one.times.tolist() for row, one in self._ask(asks).items()}
 
     def repeated(self, token: int, times: int) -> int:
         """The number of a completion that is one token again and again, without an end."""
@@ -308,13 +304,14 @@ class Scene:
         for (row, column), status in ended.items():
             if status == Status.TOO_LONG:
                 open_.setdefault(row, []).append(column)
-        head = {"do": "exhaust", "limit": limit, "budget": budget}
-        tokens = self.findings.tokens
-        asks: dict[int, Ask] = {
-            row: (head, {"tokens": tokens[one]}) for row, one in open_.items() if self.alive[row]
+        tokens, at = self.findings.tokens, self.position.number
+        asks = {
+            row: requests.Exhaust(tokens[one], limit, budget, at=at)
+            for row, one in open_.items()
+            if self.alive[row]
         }
         for row, answer in self._ask(asks).items():
-            for column in np.array(open_[row])[answer.arrays["closed"]].tolist():
+            for column in np.array(open_[row])[answer.closed].tolist():
                 valid = self.findings.status[:, column] == Status.VALID
                 accepter = int(np.flatnonzero(valid)[0])
                 number = int(self.findings.completion[accepter, column])
@@ -329,7 +326,7 @@ class Scene:
                     )
                 )
 
-    def note_violation(self, violation: MaskViolation) -> None:
+    def note_violation(self, violation: ViolationWitness) -> None:
         """Note that an engine consumes what its mask forbids."""
         self._flawed_by(violation.row, violation.token, "mask_lies", violation.tokens)
 
@@ -423,49 +420,41 @@ class Scene:
             return FAILED[self.failures[self.findings.engines[entry[0]]].word]
         return Status.GIVEN_UP
 
-    def _question(self, row: int, columns: Columns, lists: AttemptLists) -> Ask:
+    def _question(self, row: int, columns: Columns, lists: AttemptLists) -> requests.Prove:
         used = np.unique(lists.list_of[columns])
         numbers = sorted({number for one in used.tolist() for number in lists.lists[one]})
         place = {number: index for index, number in enumerate(numbers)}
         members = [[place[number] for number in lists.lists[one]] for one in used.tolist()]
         completions = [self.findings.completions[number].tokens for number in numbers]
-        return (
-            {"do": "prove"},
-            {
-                "tokens": self.findings.tokens[columns],
-                "lists": np.searchsorted(used, lists.list_of[columns]).astype(np.int32),
-                "starts": lists.rank[row, columns],
-                **wire.Ragged.of_ints(completions).arrays("continuations"),
-                **wire.Ragged.of_ints(members).arrays("members"),
-            },
+        return requests.Prove(
+            self.findings.tokens[columns],
+            np.searchsorted(used, lists.list_of[columns]).astype(np.int32),
+            lists.rank[row, columns],
+            wire.Ragged.of_ints(completions),
+            wire.Ragged.of_ints(members),
+            at=self.position.number,
         )
 
-    def _ask(self, asks: Mapping[int, Ask]) -> dict[int, wire.Message]:
+    def _ask(self, asks: Mapping[int, PositionRequest[A]]) -> dict[int, A]:
         """Answers by row; a failure ends the engine's part in this position."""
         self._ask_engines(asks)
         return self._collect(asks)
 
-    def _ask_engines(self, asks: Mapping[int, Ask]) -> None:
-        at = self.position.number
-        self._panel.begin(
-            {
-                self.findings.engines[row]: ({**head, "at": at}, arrays)
-                for row, (head, arrays) in asks.items()
-            }
-        )
+    def _ask_engines(self, asks: Mapping[int, PositionRequest[Any]]) -> None:
+        self._panel.begin({self.findings.engines[row]: one for row, one in asks.items()})
 
-    def _collect(self, asks: Iterable[int]) -> dict[int, wire.Message]:
+    def _collect(self, asks: Iterable[int]) -> dict[int, Any]:
         """The answers of rows of which something was asked."""
         asks, engines = list(asks), self.findings.engines
         answers = self._panel.collect(engines[row] for row in asks)
-        good: dict[int, wire.Message] = {}
+        good: dict[int, Any] = {}
         for row in asks:
             answer = answers[engines[row]]
-            if isinstance(answer, wire.Message):
-                good[row] = answer
-            else:
+            if isinstance(answer, Failure):
                 self.failures[engines[row]] = answer
                 self.alive[row] = False
+            else:
+                good[row] = answer
         return good
 
     def _rolled(self, taken: Sequence[int]) -> int:

@@ -8,36 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.engines import requests
+from harness.engines.requests import A, Astray, Request
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import wire
-from harness.workers.hosts import Host, HostSpec, gather, poll, wait
+from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.mask_buffer import BANKS
 from harness.workers.outcomes import (
     Compiled,
-    Crashed,
     Failure,
-    MaskLies,
+    MaskViolation,
     Outcome,
-    OutOfMemory,
-    Refused,
     TimedOut,
 )
-
-Ask = tuple[Mapping[str, object], Mapping[str, wire.Array]]
-Answer = wire.Message | Failure
 
 KEEP_SECONDS = 60.0
 """Processor time for keeping a compilation."""
 
+_TICK = 0.05
+"""Seconds between two looks after what goes on elsewhere, while engines are waited for."""
+
 T = TypeVar("T")
-Step = Generator[None, Answer, T]
+Step = Generator[None, Any, T]
 """What takes several answers of one engine: it asks, waits to be given the answer, goes on."""
+
+
+class Steps(Generic[T]):
+    """Steps of several engines.
+
+    Attributes:
+        waiting: Those that wait for an answer, by engine.
+        ended: What became of the others.
+    """
+
+    def __init__(self, steps: Mapping[int, Step[T]]) -> None:
+        self.waiting = dict(steps)
+        self.ended: dict[int, T] = {}
+        for index in steps:
+            self.give(index, None)
+
+    def give(self, index: int, answer: object) -> None:
+        """Go on with one engine's step."""
+        try:
+            self.waiting[index].send(answer)
+        except StopIteration as end:
+            del self.waiting[index]
+            self.ended[index] = end.value
 
 
 @dataclass(frozen=True)
@@ -104,7 +126,7 @@ class Panel:
         self._kept_in = kept_in
         self.specs = tuple(specs)
         self.limits = limits
-        self.infos: list[dict[str, Any]] = [{} for _ in specs]
+        self.infos: dict[int, requests.Opened] = {}
         self._vocabulary_path = vocabulary_path
         self._schema = ""
         self._strict: set[int] = set()
@@ -112,9 +134,9 @@ class Panel:
         self._opened = [False] * len(specs)
         self._bank = 0
         self._walking: set[int] = set()
-        self._ways: dict[int, Walked] = {}
-        self._steps: dict[int, Step[Outcome]] = {}
-        self._outcomes: dict[int, Outcome] = {}
+        self._walked: dict[int, Walked] = {}
+        self._compiling: Steps[Outcome] = Steps({})
+        self._asked: dict[int, Request[Any]] = {}
         self._hosts = [
             Host(
                 HostSpec(
@@ -135,36 +157,37 @@ class Panel:
     def open(self) -> dict[int, Failure]:
         """Start the hosts that are down, all at once; the engines that do not come up."""
         down = [index for index in range(len(self)) if not self.up(index)]
-        found = self._done({index: self._opening(index) for index in down})
+        found = self._done(Steps({index: self._opening(index) for index in down}))
         return {index: failure for index, failure in found.items() if failure is not None}
 
     def _opening(self, index: int) -> Step[Failure | None]:
         """Start one host and have the engine opened in it."""
-        self._launch(index)
+        self._asked.pop(index, None)
+        self._hosts[index].launch()
         answer = yield
-        if not isinstance(answer, wire.Message):
+        if isinstance(answer, Failure):
             return answer
-        head = {
-            "do": "open",
-            "engine": self.specs[index].reference,
-            "options": dict(self.specs[index].options),
-            "vocabulary": self._vocabulary_path,
-            "buffer": self._hosts[index].buffer_descriptor,
-            "cache": self._kept_in,
-            "memory": self.limits.memory,
-        }
-        self._submit({index: (head, {})}, self._hosts[index].spec.start_seconds)
+        spec, host = self.specs[index], self._hosts[index]
+        request = requests.Open(
+            spec.reference,
+            dict(spec.options),
+            self._vocabulary_path,
+            host.buffer_descriptor,
+            self._kept_in,
+            self.limits.memory,
+        )
+        self._submit({index: request}, host.spec.start_seconds)
         answer = yield
-        if not isinstance(answer, wire.Message):
-            self._hosts[index].stop()
+        if isinstance(answer, Failure):
+            host.stop()
             return answer
-        self.infos[index] = dict(answer.head)
+        self.infos[index] = answer
         self._opened[index] = True
         return None
 
-    def check(self) -> dict[int, wire.Message | Failure]:
+    def check(self) -> dict[int, requests.Checked | Failure]:
         """Ask every engine which bytes it holds for the vocabulary's tokens."""
-        return self._ask({i: ({"do": "check"}, {}) for i in range(len(self))}, 120.0)
+        return self._ask(dict.fromkeys(range(len(self)), requests.Check()), 120.0)
 
     def compile(
         self,
@@ -193,36 +216,23 @@ class Panel:
         self._schema = schema
         if distrusted is not None:
             self._strict = set(distrusted)
-        self._outcomes = {}
-        engines = self._all(engines)
+        engines = list(range(len(self)) if engines is None else engines)
         self._end_walks(engines)
-        steps = {index: self._compiling(index) for index in engines}
-        self._steps = self._gone_on(steps, dict.fromkeys(steps), self._outcomes)
+        self._compiling = Steps({index: self._compile(index) for index in engines})
 
     def compiled(self) -> bool:
         """Go on with what was begun where there are answers; whether all of it is done."""
-        if self._steps:
-            answers: dict[int, Answer] = self._polled(list(self._steps), 0.0)
-            going = {index: self._steps.pop(index) for index in answers}
-            self._steps |= self._gone_on(going, answers, self._outcomes)
-        return not self._steps
+        return self._gone_on(self._compiling, 0.0)
 
     def end_compile(self) -> dict[int, Outcome]:
         """Wait for what was begun."""
-        while not self.compiled():
-            self.wait(0.1)
-            self._meanwhile()
-        return dict(sorted(self._outcomes.items()))
+        return dict(sorted(self._done(self._compiling).items()))
 
     def busy(self) -> list[Host]:
         """The hosts that are at work on what was begun."""
-        return [self._hosts[index] for index in self._steps]
+        return [self._hosts[index] for index in self._compiling.waiting]
 
-    def wait(self, timeout: float) -> None:
-        """Wait until there is something to go on with, or `timeout` seconds."""
-        wait(self.busy(), timeout)
-
-    def _compiling(self, index: int, *, keep: bool = True) -> Step[Outcome]:
+    def _compile(self, index: int, *, keep: bool = True) -> Step[Outcome]:
         """Bring one host up if it is down, and have the schema compiled in it, and kept."""
         host, schema = self._hosts[index], self._schema
         self.output(index)
@@ -239,16 +249,16 @@ class Panel:
             if recalled is not None and recalled.outcome == "timed_out":
                 self._printed[index] = recalled.printed
                 return timed_out
-        strict = index in self._strict
-        head = {"do": "compile", "schema": schema, "strict": strict, "limit": limit}
-        self._submit({index: (head, {})}, limit)
+        request = requests.Compile(schema, index in self._strict, limit)
+        self._submit({index: request}, limit)
         answer = yield
-        outcome = self._compiled(answer)
-        if keep and isinstance(answer, wire.Message) and answer.head.get("keep"):
-            self._submit({index: ({"do": "keep"}, {})}, KEEP_SECONDS)
+        failed = isinstance(answer, Failure)
+        outcome: Outcome = answer if failed else answer.outcome
+        if keep and not failed and answer.keep:
+            self._submit({index: requests.Keep()}, KEEP_SECONDS)
             yield
             if not host.running:  # of what nobody asked for: nothing is held against the engine
-                return (yield from self._compiling(index, keep=False))
+                return (yield from self._compile(index, keep=False))
         self._opened[index] = host.running
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):
@@ -256,38 +266,32 @@ class Panel:
         self._remember(index, schema, outcome)
         return outcome
 
-    def _done(self, steps: Mapping[int, Step[T]]) -> dict[int, T]:
-        """What became of steps, gone to the end."""
-        found: dict[int, T] = {}
-        going = self._gone_on(steps, dict.fromkeys(steps), found)
-        while going:
-            answers = self._polled(list(going), 0.1)
-            waiting = {index: step for index, step in going.items() if index not in answers}
-            ready = {index: going[index] for index in answers}
-            going = {**waiting, **self._gone_on(ready, answers, found)}
-        return found
+    def _done(self, steps: Steps[T]) -> dict[int, T]:
+        """What became of steps, waited for."""
+        while not self._gone_on(steps, _TICK):
+            if self.meanwhile is not None:
+                self.meanwhile()
+        return steps.ended
 
-    @staticmethod
-    def _gone_on(
-        steps: Mapping[int, Step[T]], answers: Mapping[int, Answer | None], found: dict[int, T]
-    ) -> dict[int, Step[T]]:
-        """Give every step its answer; those that wait for another, the others' ends in `found`."""
-        waiting = {}
-        for index, step in steps.items():
-            try:
-                step.send(answers[index])  # type: ignore[arg-type]
-                waiting[index] = step
-            except StopIteration as end:
-                found[index] = end.value
-        return waiting
+    def _gone_on(self, steps: Steps[T], timeout: float) -> bool:
+        """Give steps the answers that are there within `timeout` seconds; whether all are done."""
+        for index, answer in self._polled(list(steps.waiting), timeout).items():
+            steps.give(index, answer)
+        return not steps.waiting
 
-    def _launch(self, index: int) -> None:
-        self._hosts[index].launch()
-
-    def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Answer]:
+    def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Any]:
         """The answers that are there within `timeout` seconds."""
         found = poll([self._hosts[index] for index in engines], timeout)
-        return {engines[at]: answer for at, answer in found.items()}
+        return {engines[at]: self._read(engines[at], answer) for at, answer in found.items()}
+
+    def _read(self, engine: int, answer: wire.Message | Failure) -> Any:
+        """The answer to what was asked of an engine last; to its start there is nothing to read."""
+        if isinstance(answer, Failure) or engine not in self._asked:
+            return answer
+        found = self._asked[engine].answer(answer)
+        if isinstance(found, Astray):
+            return MaskViolation("refused a token on a second way through the same text")
+        return found
 
     def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
         match outcome:
@@ -315,28 +319,26 @@ class Panel:
         What is asked of an engine before `end_walk` waits until it has walked.
         """
         self._bank = (self._bank + 1) % BANKS
-        head = {"do": "walk", "from": at, "bank": self._bank}
-        arrays = {"tokens": np.array(tokens, dtype=np.int32)}
-        asks: dict[int, Ask] = dict.fromkeys(engines, (head, arrays))
-        self._submit(asks, self.limits.mask, stepwise=True)
+        request = requests.Walk(np.array(tokens, dtype=np.int32), at, self._bank)
+        self._submit(dict.fromkeys(engines, request), self.limits.mask, stepwise=True)
         self._walking.update(engines)
 
     def end_walk(self, engines: Sequence[int]) -> dict[int, Walked]:
         """How far each of the engines came."""
         self._end_walks(engines)
-        return {index: self._ways.pop(index) for index in engines}
+        return {index: self._walked.pop(index) for index in engines}
 
     def _end_walks(self, engines: Iterable[int]) -> None:
         """Wait for those of the engines that walk."""
         walking = sorted(self._walking.intersection(engines))
         self._walking.difference_update(walking)
         for index, answer in self.collect(walking).items():
-            self._ways[index] = self._walked(index, answer)
+            self._walked[index] = self._reached(index, answer)
 
-    def _walked(self, engine: int, answer: Answer) -> Walked:
-        failure = None if isinstance(answer, wire.Message) else answer
-        if isinstance(answer, wire.Message) and answer.head.get("lies"):
-            failure = MaskLies("refused to consume a token that its mask allows")
+    def _reached(self, engine: int, answer: requests.WalkEnded | Failure) -> Walked:
+        failure = answer if isinstance(answer, Failure) else None
+        if isinstance(answer, requests.WalkEnded) and answer.refused:
+            failure = MaskViolation("refused to consume a token that its mask allows")
         buffer = self._hosts[engine].buffer
         bank, reached = self._bank, int(buffer.progress[0])
         masks, wide, times = (
@@ -346,51 +348,40 @@ class Panel:
         )
         return Walked(masks[:reached], wide[:reached], times[:reached], failure)
 
-    def ask(self, asks: Mapping[int, Ask]) -> dict[int, Answer]:
+    def ask(self, asks: Mapping[int, Request[A]]) -> dict[int, A | Failure]:
         """Ask several engines something while resolving, all at once."""
-        self.begin(asks)
-        return self.collect(asks)
+        return self._ask(asks, self.limits.resolve)
 
-    def begin(self, asks: Mapping[int, Ask]) -> None:
+    def begin(self, asks: Mapping[int, Request[Any]]) -> None:
         """As `ask`, without waiting; nothing else may be asked of them before `collect`."""
         self._submit(asks, self.limits.resolve)
 
-    def collect(self, engines: Iterable[int]) -> dict[int, Answer]:
-        """The answers of engines of which something was asked."""
+    def collect(self, engines: Iterable[int]) -> dict[int, Any]:
+        """The answers of engines of which something was asked, or what ended them."""
         engines = list(engines)
-        answers = self.gathered(engines)
+        answers = self._done(Steps({index: _answered() for index in engines}))
         for index in engines:
             if not self._hosts[index].running:
                 self._opened[index] = False
-        return {
-            index: _SECOND_WAY if _refused(answer) else answer
-            for index, answer in zip(engines, answers, strict=True)
-        }
-
-    def gathered(self, engines: Sequence[int]) -> list[Answer]:
-        """The bare answers, waited for."""
-        return list(gather([self._hosts[index] for index in engines], self.meanwhile))
-
-    def _meanwhile(self) -> None:
-        if self.meanwhile is not None:
-            self.meanwhile()
+        return {index: answers[index] for index in engines}
 
     def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         """Bring a failed engine back to the position after `consumed`."""
         outcome = self._recompile(engine)
         if outcome is not None:
             return outcome
-        tokens = np.array(consumed, dtype=np.int32)
-        answer = self._ask({engine: ({"do": "goto"}, {"tokens": tokens})}, self.limits.mask)[engine]
-        return None if isinstance(answer, wire.Message) else answer
+        return self._go_to(engine, consumed)
 
     def recover_start(self, engine: int) -> Failure | None:
         """Put a running engine back to the start of the text."""
         if not self.up(engine):
             return self.recover(engine, ())
-        none = np.zeros(0, dtype=np.int32)
-        answer = self._ask({engine: ({"do": "goto"}, {"tokens": none})}, self.limits.mask)[engine]
-        return None if isinstance(answer, wire.Message) else answer
+        return self._go_to(engine, ())
+
+    def _go_to(self, engine: int, consumed: Sequence[int]) -> Failure | None:
+        request = requests.Goto(np.array(consumed, dtype=np.int32))
+        answer = self._ask({engine: request}, self.limits.mask)[engine]
+        return answer if isinstance(answer, Failure) else None
 
     def output(self, engine: int) -> str:
         """What the engine printed since this was last asked, or until a time-out before."""
@@ -408,46 +399,24 @@ class Panel:
             case failure:
                 return failure
 
-    def _all(self, engines: Iterable[int] | None) -> list[int]:
-        return list(range(len(self)) if engines is None else engines)
-
     def up(self, index: int) -> bool:
         """Whether an engine can be asked."""
         return self._hosts[index].running and self._opened[index]
 
-    def _ask(
-        self, asks: Mapping[int, Ask], limit: float | Mapping[int, float]
-    ) -> dict[int, Answer]:
+    def _ask(self, asks: Mapping[int, Request[A]], limit: float) -> dict[int, A | Failure]:
         self._submit(asks, limit)
         return self.collect(asks)
 
     def _submit(
-        self,
-        asks: Mapping[int, Ask],
-        limit: float | Mapping[int, float],
-        *,
-        stepwise: bool = False,
+        self, asks: Mapping[int, Request[Any]], limit: float, *, stepwise: bool = False
     ) -> None:
         self._end_walks(asks)
-        for index, (head, arrays) in asks.items():
-            seconds = limit[index] if isinstance(limit, Mapping) else limit
-            self._hosts[index].submit(head, arrays, seconds, stepwise=stepwise)
-
-    @staticmethod
-    def _compiled(answer: Answer) -> Outcome:
-        match answer:
-            case wire.Message(head={"refused": message}):
-                return Refused(str(message))
-            case wire.Message(head={"compile": compiled, "first_mask": masked}):
-                return Compiled(float(compiled), float(masked))
-            case Crashed() | TimedOut() | OutOfMemory():
-                return answer
-        raise AssertionError(f"no answer to compile: {answer}")
+        for index, request in asks.items():
+            self._asked[index] = request
+            message = request.message()
+            self._hosts[index].submit(message.head, message.arrays, limit, stepwise=stepwise)
 
 
-_SECOND_WAY = MaskLies("refused a token on a second way through the same text")
-
-
-def _refused(answer: Answer) -> bool:
-    """Whether an engine did not come to where it was asked something."""
-    return isinstance(answer, wire.Message) and "refused_at" in answer.head
+def _answered() -> Step[Any]:
+    """Wait for one answer."""
+    return (yield)

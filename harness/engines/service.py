@@ -1,21 +1,15 @@
 """The service inside an engine's host: everything that touches the engine, hot loops included.
 
-Commands: ``open`` (engine and vocabulary), ``check`` (what the engine holds as its vocabulary),
-``compile``, ``keep`` (the compilation, for later runs), ``goto`` (replay consumed tokens), ``walk``
-(consume a token, then mask; a batch of them), ``prove`` (which continuation of a list each disputed
-token is allowed to take to the end), ``confirm`` (the same for one completion each, mask by mask),
-``roll_out``, ``exhaust`` (whether any completion exists within a limit), ``lengthen`` (how often
-one token may follow itself) and ``probe`` (whole texts from the start, mask by mask). Masks are
-written to a buffer that the coordinator reads.
+It answers the requests of `harness.engines.requests`, one method for each. Masks are written to a
+buffer that the coordinator reads.
 
-The engine walks ahead: what is asked about a position (``at``) is asked when its masks, and those
-of some positions behind it, are known. So there are two matchers, one at the end of the walk and
-one that follows to where something is asked.
+The engine walks ahead: what is asked about a position is asked when its masks, and those of some
+positions behind it, are known. So there are two matchers, one at the end of the walk and one that
+follows to where something is asked.
 """
 
 from __future__ import annotations
 
-import math
 import mmap
 import time
 from collections.abc import Callable, Sequence
@@ -24,13 +18,15 @@ from typing import Any
 import numpy as np
 
 from harness.completion.rollout import ENDINGS, Preferences, exhausted, roll_out
+from harness.engines import requests
 from harness.engines.compiled_cache import (
     Compilation,
     CompiledCache,
     compile_or_restore,
     open_cache,
 )
-from harness.engines.text_probe import arrays_of, probe
+from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, Done
+from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
     Engine,
@@ -44,9 +40,6 @@ from harness.protocol import (
 from harness.workers import wire
 from harness.workers.host_process import load
 from harness.workers.mask_buffer import MaskBuffer, size_of
-
-NO_CONTINUATION = -1
-LIES = -2
 
 
 class EngineService:
@@ -70,53 +63,35 @@ class EngineService:
         self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
     def handle(self, message: wire.Message) -> wire.Message:
-        """Answer one command; an exception that leaves it is the engine's."""
-        if (refused := self._stand(message.head.get("at"))) is not None:
-            return refused
-        commands = {
-            "open": self.open,
-            "check": self.check,
-            "compile": self.compile,
-            "keep": self.keep,
-            "goto": self.goto,
-            "walk": self.walk,
-            "prove": self.prove,
-            "roll_out": self.roll_out,
-            "confirm": self.confirm,
-            "exhaust": self.exhaust,
-            "lengthen": self.lengthen,
-            "probe": self.probe,
-        }
-        return commands[message.head["do"]](message)
+        """Answer one request; an exception that leaves it is the engine's."""
+        asked = requests.read_request(message)
+        at = asked.at if isinstance(asked, requests.PositionRequest) else None
+        astray = self._stand(at)
+        return requests.as_message(
+            getattr(self, asked.command)(asked) if astray is None else astray
+        )
 
-    def open(self, message: wire.Message) -> wire.Message:
-        """Load the vocabulary, construct the engine, map the mask buffer."""
-        head = message.head
-        self.vocabulary = Vocabulary.load(head["vocabulary"])
-        memory = mmap.mmap(head["buffer"], size_of(self.vocabulary.words))
+    def open(self, asked: requests.Open) -> requests.Opened:
+        """See `harness.engines.requests.Open`; so for all that follow."""
+        self.vocabulary = Vocabulary.load(asked.vocabulary)
+        memory = mmap.mmap(asked.buffer, size_of(self.vocabulary.words))
         self.shared_masks = MaskBuffer(memory, self.vocabulary.words)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        self.engine = load(head["engine"])(self.vocabulary, head["options"])
-        self._cache = open_cache(
-            head.get("cache"), self.engine, self.vocabulary.sha256, head.get("memory", 4 << 30)
-        )
+        self.engine = load(asked.engine)(self.vocabulary, asked.options)
+        sha256 = self.vocabulary.sha256
+        self._cache = open_cache(asked.cache, self.engine, sha256, asked.memory)
         info = self.engine.info
-        return wire.Message(
-            {
-                "name": info.name,
-                "version": info.version,
-                "options": dict(info.options),
-                "packages": dict(info.packages),
-                "sha256": self.vocabulary.sha256,
-                "words": self.vocabulary.words,
-            }
+        return requests.Opened(
+            name=info.name,
+            version=info.version,
+            options=dict(info.options),
+            packages=dict(info.packages),
+            sha256=sha256,
+            words=self.vocabulary.words,
         )
 
-    def check(self, _message: wire.Message) -> wire.Message:
-        """Compare every ordinary token's bytes with what the engine itself holds.
-
-        Answers how many tokens it could be asked about, and the ids on which it differs.
-        """
+    def check(self, _asked: requests.Check) -> requests.Checked:
+        """Ask the engine for the bytes of all ordinary tokens."""
         ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
         known = self.engine.token_bytes(ordinary)
         asked = 0
@@ -128,75 +103,60 @@ class EngineService:
             if text != self.vocabulary.tokens[token]:
                 wrong.append(token)
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
-        return wire.Message(
-            {"asked": asked, "of": len(ordinary), "wrong": wrong, "on_purpose": purpose}
-        )
+        return requests.Checked(asked, len(ordinary), wrong, purpose)
 
-    def compile(self, message: wire.Message) -> wire.Message:
-        """Compile a schema and stand at its start; the first mask belongs to the time.
-
-        Where a compilation of the same was kept, and would have been within ``limit`` seconds, it
-        is restored; the times are those of the compilation. ``keep`` in the answer asks for the
-        command of that name, which takes time of its own.
-        """
-        head = message.head
+    def compile(self, asked: requests.Compile) -> requests.CompileEnded:
+        """Compile the schema, or restore a compilation of it."""
         self.start = self.here = self._ahead = self._compilation = None
-        self._strict = bool(head.get("strict"))
-        limit = head.get("limit", math.inf)
+        self._strict = asked.strict
+        schema = asked.schema
         try:
-            one = compile_or_restore(self.engine, head["schema"], self._buffer, self._cache, limit)
+            one = compile_or_restore(self.engine, schema, self._buffer, self._cache, asked.limit)
         except Refused as refusal:
-            return wire.Message({"refused": str(refusal)[:2000]})
+            return requests.CompileEnded(str(refusal)[:2000])
         self.start = one.start
         self._begin(one.start.clone(), [])
         keep = self._cache is not None and self._cache.worth_keeping(one)
-        self._compilation = (head["schema"], one) if keep else None
-        times = {"compile": one.compile_seconds, "first_mask": one.first_mask_seconds}
-        return wire.Message({**times, "restored": one.restored, "keep": keep})
+        self._compilation = (schema, one) if keep else None
+        times = one.compile_seconds, one.first_mask_seconds
+        return requests.CompileEnded(None, *times, one.restored, keep)
 
-    def keep(self, _message: wire.Message) -> wire.Message:
-        """Keep the last compilation for later runs."""
+    def keep(self, _asked: requests.Keep) -> Done:
+        """Keep the last compilation."""
         if self._cache is not None and self._compilation is not None:
             self._cache.keep(*self._compilation)
         self._compilation = None
-        return wire.Message({})
+        return Done()
 
-    def goto(self, message: wire.Message) -> wire.Message:
-        """Stand where the start state is after the given tokens."""
-        tokens = message.arrays["tokens"].tolist()
+    def goto(self, asked: requests.Goto) -> Done | Astray:
+        """Replay the tokens from the start."""
+        tokens = asked.tokens.tolist()
         here, taken = self._replayed(tokens)
         if taken < len(tokens):
-            return wire.Message({"refused_at": taken})
+            return Astray(taken)
         self._begin(here, tokens)
-        return wire.Message({})
+        return Done()
 
-    def walk(self, message: wire.Message) -> wire.Message:
-        """Consume ``tokens`` (k,) int32 one by one, and write the mask behind each to the buffer.
-
-        ``from`` (header) is the number of tokens consumed before; what was walked beyond it is
-        forgotten. ``bank`` (header) is where in the buffer. A first token of -1 stands for none:
-        the mask of where the walk stands. Out: ``lies`` where a token was refused; the buffer tells
-        at which.
-        """
-        head, tokens = message.head, message.arrays["tokens"].tolist()
-        at, bank = head["from"], head["bank"]
+    def walk(self, asked: requests.Walk) -> requests.WalkEnded:
+        """Walk on, or turn back and walk elsewhere."""
+        at, bank = asked.consumed, asked.bank
         if (self._astray or len(self._walked) != at) and not self._turn_back(at):
-            return wire.Message({"lies": True})
+            return requests.WalkEnded(refused=True)
         self._astray = True
         ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
         assert ahead is not None
-        for slot, token in enumerate(tokens):
+        for slot, token in enumerate(asked.tokens.tolist()):
             took = 0
             if token >= 0:
                 began = clock()
                 consumed = ahead.consume(token)
                 took = clock() - began
                 if not consumed:
-                    return wire.Message({"lies": True})
+                    return requests.WalkEnded(refused=True)
                 self._walked.append(token)
             shared_masks.write(bank, slot, ahead.mask, clock, took)
         self._astray = False
-        return wire.Message({})
+        return requests.WalkEnded()
 
     def _begin(self, here: Matcher, walked: list[int]) -> None:
         """Stand behind `walked`, with nothing ahead."""
@@ -216,8 +176,8 @@ class EngineService:
         self._ahead, self._walked = ahead, self._walked[:at]
         return all(map(ahead.consume, self._walked[since:]))
 
-    def _stand(self, at: int | None) -> wire.Message | None:
-        """Follow to where something is asked; an answer where the engine refuses what it took."""
+    def _stand(self, at: int | None) -> Astray | None:
+        """Follow to where something is asked; astray where the engine refuses what it took."""
         if at is None or at == self._at:
             return None
         assert self.here is not None
@@ -225,7 +185,7 @@ class EngineService:
             self.here, self._at = self._replayed(self._walked[:at])
         while self._at < at:
             if not self.here.consume(self._walked[self._at]):
-                return wire.Message({"refused_at": self._at})
+                return Astray(self._at)
             self._at += 1
         return None
 
@@ -237,46 +197,27 @@ class EngineService:
             count += 1
         return matcher, count
 
-    def prove(self, message: wire.Message) -> wire.Message:
-        """For each token, the first continuation of its list that is allowed to the end.
-
-        Arrays in: ``tokens``, ``lists``, ``starts`` (n,) int32: the disputed token, which list,
-        and the rank to begin at; ragged ``continuations`` (token ids, with end-of-sequence) and
-        ``members`` (a list is continuation numbers). Out: ``choice`` (n,) int32, a rank in the
-        token's list, `NO_CONTINUATION`, or `LIES` where the engine refuses a token of its own
-        mask. Where the engine has a faster way than mask and consume in turn, that way decides,
-        unless the schema was compiled as ``strict``.
-        """
-        arrays = message.arrays
-        continuations = wire.Ragged.from_arrays(arrays, "continuations").ints()
-        members = wire.Ragged.from_arrays(arrays, "members").ints()
-        tuples = [tuple(one) for one in continuations]
-        lists = [[tuples[number] for number in one] for one in members]
+    def prove(self, asked: requests.Prove) -> requests.Proved:
+        """Try the continuations of each token's list, in their order."""
+        continuations = [tuple(one) for one in asked.continuations.ints()]
+        lists = [[continuations[number] for number in one] for one in asked.members.ints()]
         questions = zip(
-            arrays["tokens"].tolist(),
-            arrays["lists"].tolist(),
-            arrays["starts"].tolist(),
-            strict=True,
+            asked.tokens.tolist(), asked.lists.tolist(), asked.starts.tolist(), strict=True
         )
-        choice = np.full(len(arrays["tokens"]), NO_CONTINUATION, dtype=np.int32)
-        first_allowed = self._way()
+        choice = np.full(len(asked.tokens), NO_CONTINUATION, dtype=np.int32)
+        first_allowed = self._first_allowed()
         for index, (token, which, start) in enumerate(questions):
             choice[index] = first_allowed(token, lists[which], start)
-        return wire.Message({}, {"choice": choice})
+        return requests.Proved(choice)
 
-    def roll_out(self, message: wire.Message) -> wire.Message:
-        """Roll out from each of ``tokens``; ``key`` and ``limit`` are in the header.
-
-        Out: ``endings`` (n,) int8, an index into `harness.completion.rollout.ENDINGS`; ragged
-        ``taken``.
-        """
+    def roll_out(self, asked: requests.RollOut) -> requests.RolledOut:
+        """Roll out from every token."""
         if self._preferences is None:
             self._preferences = Preferences.of(self.vocabulary)
         eos = self.vocabulary.eos_ids
-        key, limit = message.head["key"], message.head["limit"]
         endings: list[int] = []
         taken: list[Sequence[int]] = []
-        for token in message.arrays["tokens"].tolist():
+        for token in asked.tokens.tolist():
             trial = self._after(token)
             if trial is None:
                 endings.append(ENDINGS.index("mask_lies"))
@@ -286,30 +227,17 @@ class EngineService:
                 endings.append(ENDINGS.index("complete"))
                 taken.append(())
                 continue
-            one = roll_out(trial, self._preferences, eos, f"{key}/{token}", limit)
+            one = roll_out(trial, self._preferences, eos, f"{asked.key}/{token}", asked.limit)
             endings.append(ENDINGS.index(one.ending))
             taken.append(one.tokens)
-        return wire.Message(
-            {},
-            {
-                "endings": np.array(endings, dtype=np.int8),
-                **wire.Ragged.of_ints(taken).arrays("taken"),
-            },
-        )
+        return requests.RolledOut(np.array(endings, dtype=np.int8), wire.Ragged.of_ints(taken))
 
-    def confirm(self, message: wire.Message) -> wire.Message:
-        """How far each token's completion is allowed when every mask on the way is looked at.
-
-        Arrays in: ``tokens`` (n,) int32, ragged ``continuations``, one for each. Out:
-        ``reached`` (n,) int32, the tokens of the continuation up to the first that the mask
-        forbids, that one included (0 where the first token itself is refused, one more than there
-        are where all are allowed); ``consumes`` (n,) bool, whether the engine nevertheless
-        consumes that one.
-        """
-        continuations = wire.Ragged.from_arrays(message.arrays, "continuations").ints()
+    def confirm(self, asked: requests.Confirm) -> requests.Confirmed:
+        """Follow every continuation mask by mask."""
+        continuations = asked.continuations.ints()
         reached = np.zeros(len(continuations), dtype=np.int32)
         consumes = np.zeros(len(continuations), dtype=np.bool_)
-        for index, token in enumerate(message.arrays["tokens"].tolist()):
+        for index, token in enumerate(asked.tokens.tolist()):
             trial, tokens = self._after(token), continuations[index]
             if trial is None:
                 continue
@@ -318,47 +246,32 @@ class EngineService:
             if count < len(tokens):
                 taken = all(trial.consume(one) for one in tokens[:count])
                 consumes[index] = taken and trial.consume(tokens[count])
-        return wire.Message({}, {"reached": reached, "consumes": consumes})
+        return requests.Confirmed(reached, consumes)
 
-    def exhaust(self, message: wire.Message) -> wire.Message:
-        """Whether all ways behind each of ``tokens`` are known to miss the end of generation.
-
-        ``limit`` (header) is the longest way, ``budget`` the number of masks looked at for one
-        token before the answer is that nothing is known. Out: ``closed`` (n,) bool.
-        """
-        limit, budget = message.head["limit"], message.head["budget"]
-        tokens = message.arrays["tokens"].tolist()
+    def exhaust(self, asked: requests.Exhaust) -> requests.Exhausted:
+        """Search behind every token."""
+        eos, size = self.vocabulary.eos_ids, self.vocabulary.size
         closed = [
             trial is not None
-            and exhausted(
-                trial, self.vocabulary.eos_ids, self.vocabulary.size, limit=limit, budget=budget
-            )
-            for trial in map(self._after, tokens)
+            and exhausted(trial, eos, size, limit=asked.limit, budget=asked.budget)
+            for trial in map(self._after, asked.tokens.tolist())
         ]
-        return wire.Message({}, {"closed": np.array(closed, dtype=np.bool_)})
+        return requests.Exhausted(np.array(closed, dtype=np.bool_))
 
-    def lengthen(self, message: wire.Message) -> wire.Message:
-        """How often each of ``tokens`` may follow itself here, ``limit`` (header) at most.
-
-        The mask is looked at before every token. Out: ``times`` (n,) int32.
-        """
+    def lengthen(self, asked: requests.Lengthen) -> requests.Lengthened:
+        """Follow every token with itself."""
         assert self.here is not None
-        limit, words = message.head["limit"], self.vocabulary.words
+        here, words = self.here, self.vocabulary.words
         times = [
-            follow_by_mask(self.here, (token,) * limit, words)
-            for token in message.arrays["tokens"].tolist()
+            follow_by_mask(here, (token,) * asked.limit, words) for token in asked.tokens.tolist()
         ]
-        return wire.Message({}, {"times": np.array(times, dtype=np.int32)})
+        return requests.Lengthened(np.array(times, dtype=np.int32))
 
-    def probe(self, message: wire.Message) -> wire.Message:
-        """From the start, how far each of ``texts`` (ragged) gets, and what holds there.
-
-        Out: the arrays of `harness.engines.text_probe.arrays_of`.
-        """
+    def probe(self, asked: requests.Probe) -> ProbedTexts:
+        """Lead a clone of the start along every text."""
         assert self.start is not None
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").ints()
-        eos = self.vocabulary.eos_mask
-        return wire.Message({}, arrays_of(probe(self.start, tokens, eos) for tokens in texts))
+        start, eos = self.start, self.vocabulary.eos_mask
+        return ProbedTexts.of(probe(start, tokens, eos) for tokens in asked.texts.ints())
 
     def _after(self, token: int) -> Matcher | None:
         """A clone that consumed `token`; None when the engine refuses it."""
@@ -366,8 +279,8 @@ class EngineService:
         trial = self.here.clone()
         return trial if trial.consume(token) else None
 
-    def _way(self) -> Callable[[int, Sequence[Sequence[int]], int], int]:
-        """The fastest way of the engine to find the first allowed continuation of a token."""
+    def _first_allowed(self) -> Callable[[int, Sequence[Sequence[int]], int], int]:
+        """The engine's fastest procedure to find the first allowed continuation of a token."""
         if self._strict or not isinstance(self.here, FollowingMatcher):
             return self._first_by_mask
         return self._first_led if isinstance(self.here, LeadingMatcher) else self._first_followed
@@ -379,14 +292,14 @@ class EngineService:
             if taken == len(lists[rank]) + 1:
                 return rank
             if not taken:  # the token itself is refused
-                return LIES
+                return TOKEN_REFUSED
         untried = start >= len(lists)
-        return LIES if untried and self._after(token) is None else NO_CONTINUATION
+        return TOKEN_REFUSED if untried and self._after(token) is None else NO_CONTINUATION
 
     def _first_followed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
         trial: Any = self._after(token)
         if trial is None:
-            return LIES
+            return TOKEN_REFUSED
         for rank in range(start, len(lists)):
             if trial.follow(lists[rank]) == len(lists[rank]):
                 return rank
@@ -395,7 +308,7 @@ class EngineService:
     def _first_by_mask(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
         trial = self._after(token)
         if trial is None:
-            return LIES
+            return TOKEN_REFUSED
         for rank in range(start, len(lists)):
             tokens = lists[rank]
             if follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):

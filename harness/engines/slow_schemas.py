@@ -13,10 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
+
+from harness.protocol import EngineInfo
 
 NEAR = 0.2
 """A compilation that used less than this share of the limit is too far from it to be kept."""
@@ -49,11 +50,11 @@ class SlowSchemas:
         self._limit = limit
         self._vocabulary = vocabulary
 
-    def recall(self, engine: Mapping[str, Any], schema: str) -> Recalled | None:
+    def recall(self, engine: EngineInfo, schema: str) -> Recalled | None:
         """What became of this schema before; None when it is not known or was far from the limit.
 
         Args:
-            engine: What the engine says it is: name, version, options, packages.
+            engine: What the engine says it is.
             schema: The schema's JSON text.
         """
         try:
@@ -70,7 +71,7 @@ class SlowSchemas:
 
     def keep(
         self,
-        engine: Mapping[str, Any],
+        engine: EngineInfo,
         schema: str,
         outcome: Memory,
         seconds: float,
@@ -88,8 +89,13 @@ class SlowSchemas:
         except OSError:
             return  # forgetting costs a repetition and nothing else
 
-    def _file(self, engine: Mapping[str, Any], schema: str) -> Path:
+    def _file(self, engine: EngineInfo, schema: str) -> Path:
         names = ("name", "version", "options", "packages")
-        key = [{name: engine[name] for name in names}, self._vocabulary, self._limit, schema]
+        key = [
+            {name: getattr(engine, name) for name in names},
+            self._vocabulary,
+            self._limit,
+            schema,
+        ]
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
         return self._directory / digest[:2] / digest[2:]

@@ -5,23 +5,13 @@ It runs inside the host, next to the engine, and needs nothing but numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.protocol import Mask, Matcher, allows
-
-COLUMNS: Mapping[str, type[np.generic]] = {
-    "allowed": np.int32,
-    "forbidden": np.bool_,
-    "taken": np.bool_,
-    "empty": np.bool_,
-    "ends": np.bool_,
-}
-"""The fields of `Probed` in a message, each of shape ``(n,)``."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +51,25 @@ def probe(matcher: Matcher, tokens: Sequence[int], eos: Mask) -> Probed:
     return Probed(len(tokens), False, False, not mask.any(), bool((mask & eos).any()))
 
 
-def arrays_of(probed: Iterable[Probed]) -> dict[str, npt.NDArray[Any]]:
-    """As arrays to go into a message, see `COLUMNS`."""
-    columns = list(zip(*map(astuple, probed), strict=True)) or [()] * len(COLUMNS)
-    return {
-        name: np.array(values, dtype=kind)
-        for (name, kind), values in zip(COLUMNS.items(), columns, strict=True)
-    }
+@dataclass(frozen=True)
+class ProbedTexts:
+    """What a matcher did with several texts: the fields of `Probed`, each of shape ``(n,)``."""
 
+    allowed: npt.NDArray[np.int32]
+    forbidden: npt.NDArray[np.bool_]
+    taken: npt.NDArray[np.bool_]
+    empty: npt.NDArray[np.bool_]
+    ends: npt.NDArray[np.bool_]
 
-def from_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> list[Probed]:
-    """What `arrays_of` put into a message."""
-    columns = [arrays[name].tolist() for name in COLUMNS]
-    return [Probed(*values) for values in zip(*columns, strict=True)]
+    @classmethod
+    def of(cls, probed: Iterable[Probed]) -> ProbedTexts:
+        """Of one after the other."""
+        allowed, *flags = list(zip(*map(astuple, probed), strict=True)) or [()] * 5
+        return cls(
+            np.array(allowed, dtype=np.int32), *(np.array(one, dtype=np.bool_) for one in flags)
+        )
+
+    def each(self) -> list[Probed]:
+        """One after the other."""
+        columns = [column.tolist() for column in vars(self).values()]
+        return [Probed(*values) for values in zip(*columns, strict=True)]

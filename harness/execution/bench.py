@@ -28,10 +28,18 @@ from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import InputError
-from harness.execution.lanes import LaneSettings, default_ahead, default_lanes, run_lanes
+from harness.execution.lanes import (
+    Begin,
+    Engines,
+    Job,
+    LaneSettings,
+    default_ahead,
+    default_lanes,
+    run_lanes,
+)
 from harness.execution.progress import RunProgress
 from harness.inputs.case_selection import Selected, open_cases, select
-from harness.inputs.cases import Case, CaseSource, styled
+from harness.inputs.cases import CaseSource, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import SESSIONS, RunDirectory
@@ -66,10 +74,6 @@ class BenchRequest:
     rules: Rules = field(default_factory=Rules)
     limits: Limits = field(default_factory=Limits)
     effort: Effort = field(default_factory=Effort)
-
-
-Begin = Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[int, Case]]]]
-"""Told what the engines say they are; gives the run directory and the cases to run."""
 
 
 class Executor(Protocol):
@@ -219,10 +223,8 @@ class _Bench:
             run.finish({"seconds": round(_seconds(run), 1)})
         return run
 
-    def _begin(
-        self, infos: list[Mapping[str, Any]]
-    ) -> tuple[RunDirectory, Iterator[tuple[int, Case]]]:
-        run = self.place.open(self._identity(infos), _notes())
+    def _begin(self, engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
+        run = self.place.open(self._identity(engines), _notes())
         self.run_directory = run
         if run.finished:
             return run, iter(())
@@ -234,9 +236,9 @@ class _Bench:
         }
         return run, _jobs(self.selected, todo)
 
-    def _identity(self, infos: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def _identity(self, engines: Engines) -> dict[str, Any]:
         """What two sessions must have in common to write into one run directory."""
-        return {"engines": engines_of(self.specs, infos), **self._known}
+        return {"engines": {name: asdict(one) for name, one in engines.items()}, **self._known}
 
     @functools.cached_property
     def _known(self) -> dict[str, Any]:
@@ -260,27 +262,6 @@ class _Bench:
             "resolver": {"name": self.request.resolver, **asdict(self.request.effort)},
             "limits": asdict(self.request.limits),
         }
-
-
-def engines_of(
-    specs: Sequence[EngineSpec], infos: Sequence[Mapping[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """What of the engines belongs to a run's identity, by name.
-
-    Args:
-        specs: The engines.
-        infos: What each says it is, as `harness.execution.lanes.Lane.open` gives it.
-    """
-    return {
-        spec.name: {
-            "version": info["version"],
-            "options": info["options"],
-            "packages": info["packages"],
-            "tokens_asked": info["asked"],
-            "tokens_with_other_bytes": info["other_bytes"],
-        }
-        for spec, info in zip(specs, infos, strict=True)
-    }
 
 
 def installed() -> dict[str, dict[str, str]]:
@@ -354,7 +335,7 @@ def _check_references(selected: Selected, rules: Rules) -> None:
         judge.close()
 
 
-def _jobs(selected: Selected, todo: Mapping[int, str]) -> Iterator[tuple[int, Case]]:
+def _jobs(selected: Selected, todo: Mapping[int, str]) -> Iterator[Job]:
     ordinals = {id_: ordinal for ordinal, id_ in todo.items()}
     for case in selected.source.read(list(ordinals)):
         yield ordinals[case.id], case

@@ -25,13 +25,14 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import RESOLVERS, Effort
+from harness.engines.metadata import EngineMetadata
 from harness.engines.panel import Limits, Panel
+from harness.engines.requests import Checked
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
@@ -40,7 +41,6 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows
 from harness.validators.judge import Judge
-from harness.workers import wire
 from harness.workers.host_process import die_with_parent
 from harness.workers.hosts import wait
 from harness.workers.outcomes import Failure
@@ -54,6 +54,16 @@ MaskBench reached 3.7 GiB."""
 
 _LOOK = 0.05
 """Seconds between two looks after compilations."""
+
+
+Job = tuple[int, Case]
+"""A case to run, with its ordinal in the run."""
+
+Engines = Mapping[str, EngineMetadata]
+"""The engines of a run by name, in its order."""
+
+Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
+"""Told what the engines say they are; gives the run directory and the cases to run."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,7 @@ class Lane:
             for runner in self._begun:
                 runner.ready()
 
-    def open(self) -> list[Mapping[str, Any]]:
+    def open(self) -> Engines:
         """Start the engines and check that they hold the vocabulary; what each says it is.
 
         Raises:
@@ -150,9 +160,10 @@ class Lane:
                 f"engine {self.panel.specs[index].name!r} does not start: {failure.message}",
                 output[-1] if output else "is it installed in this environment?",
             )
-        for index, answer in self.panel.check().items():
-            self._check(index, answer)
-        return list(self.panel.infos)
+        return {
+            self.panel.specs[index].name: self._checked(index, answer)
+            for index, answer in self.panel.check().items()
+        }
 
     def close(self) -> None:
         """End all hosts."""
@@ -160,30 +171,30 @@ class Lane:
             runner.panel.close()
         self.judge.close()
 
-    def _check(self, index: int, answer: wire.Message | Failure) -> None:
+    def _checked(self, index: int, answer: Checked | Failure) -> EngineMetadata:
         name = self.panel.specs[index].name
-        if not isinstance(answer, wire.Message):
+        if isinstance(answer, Failure):
             raise UsageError(
                 f"engine {name!r} cannot be asked for its vocabulary: {answer.message}"
             )
         info, asked = self.panel.infos[index], self.panel.specs[index].version
-        if asked is not None and Version(asked) != Version(info["version"]):
-            raise UsageError(f"engine {name!r} started as version {info['version']}")
-        if info["sha256"] != self.vocabulary.sha256 or info["words"] != self.vocabulary.words:
+        if asked is not None and Version(asked) != Version(info.version):
+            raise UsageError(f"engine {name!r} started as version {info.version}")
+        if (info.sha256, info.words) != (self.vocabulary.sha256, self.vocabulary.words):
             raise UsageError(f"engine {name!r} loaded another vocabulary")
-        wrong = answer.head["wrong"]
-        if wrong and not answer.head["on_purpose"]:
+        if answer.wrong and not answer.on_purpose:
             raise UsageError(
-                f"engine {name!r} holds other bytes than the vocabulary for tokens {wrong[:20]}",
+                f"engine {name!r} holds other bytes than the vocabulary for tokens "
+                f"{answer.wrong[:20]}",
                 "its masks would be about other texts; this is a defect of the adapter",
             )
-        self.panel.infos[index] |= {"asked": answer.head["asked"], "other_bytes": len(wrong)}
+        return EngineMetadata.of(info, answer)
 
 
 def serve(
     lane: Lane,
     run: RunDirectory,
-    take: Callable[[], tuple[int, Case] | None],
+    take: Callable[[], Job | None],
     done: Callable[[CaseDone], None],
 ) -> None:
     """Run cases until there are no more.
@@ -198,7 +209,7 @@ def serve(
         MaskcourtError: The rows cannot be written.
     """
     free = list(lane.runners)
-    begun: dict[CaseRun, tuple[int, Case]] = {}
+    begun: dict[CaseRun, Job] = {}
     more = True
     while more or begun:
         while more and free:
@@ -232,7 +243,7 @@ def _finished(runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> C
 def run_lanes(
     settings: LaneSettings,
     count: int,
-    begin: Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[int, Case]]]],
+    begin: Begin,
     done: Callable[[CaseDone], None],
 ) -> None:
     """Run cases on `count` local lanes.
@@ -240,8 +251,7 @@ def run_lanes(
     Args:
         settings: For every lane.
         count: Lanes.
-        begin: Called with what the engines say they are, when the first lane is up; gives the
-            run directory and the cases to run.
+        begin: Called when the first lane is up.
         done: Called for every stored case.
 
     Raises:
@@ -274,7 +284,7 @@ class _Dispatch:
         self,
         settings: LaneSettings,
         count: int,
-        begin: Callable[[list[Mapping[str, Any]]], tuple[RunDirectory, Iterator[tuple[int, Case]]]],
+        begin: Begin,
         done: Callable[[CaseDone], None],
     ) -> None:
         self.settings = settings
@@ -283,8 +293,8 @@ class _Dispatch:
         self.done = done
         self.workers: list[_Worker] = []
         self.run_directory: RunDirectory | None = None
-        self.jobs: Iterator[tuple[int, Case]] = iter(())
-        self.again: list[tuple[int, Case]] = []
+        self.jobs: Iterator[Job] = iter(())
+        self.again: list[Job] = []
         self.deaths: dict[int, int] = {}
         self.idle_deaths = 0
 
@@ -323,7 +333,7 @@ class _Dispatch:
             case CaseDone():
                 del worker.jobs[message.ordinal]
                 self.done(message)
-            case list():
+            case dict():
                 worker.ready = True
                 if self.run_directory is None:
                     self.run_directory, self.jobs = self.begin(message)
@@ -389,9 +399,9 @@ def _lane_main(connection: Connection, settings: LaneSettings) -> None:
     die_with_parent()
     lane = Lane(settings)
 
-    def take() -> tuple[int, Case] | None:
+    def take() -> Job | None:
         connection.send("take")
-        job: tuple[int, Case] | None = connection.recv()
+        job: Job | None = connection.recv()
         return job
 
     try:

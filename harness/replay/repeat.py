@@ -19,9 +19,11 @@ from harness.comparison.case_run import Rules
 from harness.comparison.flaws import BUDGET
 from harness.completion.rollout import LIMIT
 from harness.engines.environments import provide_all
+from harness.engines.metadata import EngineMetadata
 from harness.engines.panel import Limits
+from harness.engines.requests import A, Exhaust, Goto, Probe, Request
 from harness.engines.specs import parse_specs
-from harness.engines.text_probe import Probed, from_arrays
+from harness.engines.text_probe import Probed
 from harness.errors import RunDirectoryError, UsageError
 from harness.execution.lanes import Lane, LaneSettings
 from harness.inputs.vocabulary import Vocabulary
@@ -32,7 +34,7 @@ from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
 from harness.runs.directory import RunDirectory
 from harness.validators.judge import Unjudgeable
 from harness.workers import wire
-from harness.workers.outcomes import Compiled
+from harness.workers.outcomes import Compiled, Failure
 from harness.workers.temporary_directories import saved_vocabulary
 
 _PATIENCE = 10
@@ -179,36 +181,30 @@ class _Again:
             if self._compiled[engine]:
                 answers |= dict.fromkeys(some, self._compiled[engine])
                 continue
-            texts = wire.Ragged.of_ints([tokens for _, tokens in some]).arrays("texts")
-            answer = self._ask(engine, {"do": "probe"}, texts)
+            texts = wire.Ragged.of_ints([tokens for _, tokens in some])
+            answer = self._ask(engine, Probe(texts))
             if isinstance(answer, str):
                 answers |= dict.fromkeys(some, answer)
             else:
-                answers |= zip(some, from_arrays(answer.arrays), strict=True)
+                answers |= zip(some, answer.each(), strict=True)
         return answers
 
     def _closed(self, engine: str, tokens: Sequence[int]) -> bool | str:
         """Whether an engine has no way to an end behind these tokens."""
         if self._compiled[engine]:
             return self._compiled[engine]
-        before = np.array(tokens[:-1], dtype=np.int32)
-        there = self._ask(engine, {"do": "goto"}, {"tokens": before})
+        along = np.array(tokens, dtype=np.int32)
+        there = self._ask(engine, Goto(along[:-1]))
         if isinstance(there, str):
             return there
-        if "refused_at" in there.head:
-            return f"consumes only {there.head['refused_at']} tokens"
-        token = np.array(tokens[-1:], dtype=np.int32)
-        head = {"do": "exhaust", "limit": LIMIT, "budget": BUDGET}
-        answer = self._ask(engine, head, {"tokens": token})
-        return answer if isinstance(answer, str) else bool(answer.arrays["closed"][0])
+        answer = self._ask(engine, Exhaust(along[-1:], LIMIT, BUDGET))
+        return answer if isinstance(answer, str) else bool(answer.closed[0])
 
-    def _ask(
-        self, engine: str, head: Mapping[str, object], arrays: Mapping[str, wire.Array]
-    ) -> wire.Message | str:
+    def _ask(self, engine: str, request: Request[A]) -> A | str:
         """An engine's answer, or the word for what ended it; it is up again afterwards."""
         number = self._numbers[engine]
-        answer = self._lane.panel.ask({number: (head, arrays)})[number]
-        if isinstance(answer, wire.Message):
+        answer = self._lane.panel.ask({number: request})[number]
+        if not isinstance(answer, Failure):
             return answer
         if (again := self._lane.panel.recover_start(number)) is not None:
             self._compiled[engine] = f"does not come back: {again.word}"
@@ -229,17 +225,20 @@ def _portions(along: Sequence[Lead]) -> Iterator[list[Lead]]:
         yield some
 
 
-def _same_engines(infos: Sequence[Mapping[str, Any]], stored: Mapping[str, Any]) -> None:
-    for info, (name, was) in zip(infos, stored.items(), strict=True):
-        if info["packages"] != was["packages"]:
+def _same_engines(
+    present: Mapping[str, EngineMetadata], stored: Mapping[str, Mapping[str, Any]]
+) -> None:
+    for name, was in stored.items():
+        now = present[name]
+        if now.packages != was["packages"]:
             raise UsageError(
                 f"the run was made with {name} as {was['packages']},"
-                f" installed is {dict(info['packages'])}",
+                f" installed is {dict(now.packages)}",
                 "install those versions, or name the engine with its version",
             )
-        if info["options"] != was.get("options", info["options"]):
+        if now.options != was["options"]:
             raise UsageError(
                 f"the run was made with {name} and the options {was['options']},"
-                f" which now are {dict(info['options'])}",
+                f" which now are {dict(now.options)}",
                 "use the version of maskcourt that made the run",
             )

@@ -59,7 +59,7 @@ class OutOfMemory:
 
 
 @dataclass(frozen=True)
-class MaskLies:
+class MaskViolation:
     """The engine refused to consume a token that its own mask allowed."""
 
     message: str
@@ -67,7 +67,7 @@ class MaskLies:
     word = "mask_lies"
 
 
-Failure = Refused | Crashed | TimedOut | OutOfMemory | MaskLies
+Failure = Refused | Crashed | TimedOut | OutOfMemory | MaskViolation
 Outcome = Compiled | Failure
 
 COMPILE_WORDS = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")

@@ -233,7 +233,7 @@ def test_every_host_has_the_version_its_spec_asks_for(made, toy, vocabulary, voc
     try:
         failed = panel.open()
         assert not failed, [panel.output(engine) for engine in failed]
-        told = [(info["version"], info["packages"]) for info in panel.infos]
+        told = [(info.version, info.packages) for _, info in sorted(panel.infos.items())]
         assert told == [("1.0", {"module": "1.0"}), ("2.0", {"module": "2.0"})]
     finally:
         panel.close()
@@ -463,8 +463,8 @@ def test_an_older_xgrammar_beside_the_installed_one(cache, vocabulary, vocabular
     try:
         failed = panel.open()
         assert not failed, [panel.output(engine) for engine in failed]
-        assert panel.infos[0]["version"] == "0.1.32"
-        assert panel.infos[1]["version"] != "0.1.32"
+        assert panel.infos[0].version == "0.1.32"
+        assert panel.infos[1].version != "0.1.32"
         outcomes = panel.compile('{"type": "boolean"}')
         assert all(isinstance(outcome, Compiled) for outcome in outcomes.values()), outcomes
         walked = panel.walk([0, 1], [-1], 0)

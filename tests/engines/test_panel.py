@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from harness.engines.panel import Limits, Panel
+from harness.engines.requests import Checked, Lengthen, Prove
 from harness.engines.specs import EngineSpec
 from harness.protocol import token_ids
 from harness.workers import wire
 from harness.workers.outcomes import (
     Compiled,
     Crashed,
-    MaskLies,
+    MaskViolation,
     OutOfMemory,
     Refused,
     TimedOut,
@@ -60,8 +61,8 @@ def panel(request, panel_of, vocabulary):
 
 def allowed(panel, engine, vocabulary):
     """The tokens of the engine's last mask, as bytes."""
-    board = panel._hosts[engine].buffer
-    mask = board.masks[panel._bank, board.progress[0] - 1]
+    buffer = panel._hosts[engine].buffer
+    mask = buffer.masks[panel._bank, buffer.progress[0] - 1]
     return {vocabulary.tokens[one] for one in token_ids(mask, vocabulary.size)}
 
 
@@ -124,9 +125,9 @@ class TestCompiling:
     def test_what_the_engines_say_of_themselves(self, panel_of):
         panel = panel_of(miniatures.Enumerator, miniatures.ForbidsOne)
         assert panel.open() == {}
-        assert [info["name"] for info in panel.infos] == ["Enumerator", "ForbidsOne"]
-        assert panel.infos[0]["options"] == {"compact": True}
-        assert panel.infos[0]["sha256"] == panel.infos[1]["sha256"]
+        assert [panel.infos[index].name for index in range(2)] == ["Enumerator", "ForbidsOne"]
+        assert panel.infos[0].options == {"compact": True}
+        assert panel.infos[0].sha256 == panel.infos[1].sha256
 
 
 class TestDistrust:
@@ -134,14 +135,9 @@ class TestDistrust:
 
     def proven(self, panel):
         """Whether the engine is believed to go on with 9 behind 1, which its mask forbids."""
-        arrays = {
-            "tokens": np.array([ord("1")], dtype=np.int32),
-            "lists": np.zeros(1, dtype=np.int32),
-            "starts": np.zeros(1, dtype=np.int32),
-            **wire.Ragged.of_ints([[ord("9")]]).arrays("continuations"),
-            **wire.Ragged.of_ints([[0]]).arrays("members"),
-        }
-        return panel.ask({0: ({"do": "prove"}, arrays)})[0].arrays["choice"].tolist() == [0]
+        one, none = np.array([ord("1")], dtype=np.int32), np.zeros(1, dtype=np.int32)
+        rest, members = wire.Ragged.of_ints([[ord("9")]]), wire.Ragged.of_ints([[0]])
+        return panel.ask({0: Prove(one, none, none, rest, members)})[0].choice.tolist() == [0]
 
     def test_lasts_for_the_case_and_through_a_restart(self, vocabulary):
         class Hasty(miniatures.Enumerator):
@@ -168,9 +164,9 @@ class TestDistrust:
 class TestWalking:
     def test_masks_and_steps(self, panel, vocabulary):
         panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))
-        ways = walk(panel, [0, 1], [])
-        assert list(ways) == [0, 1]
-        assert all(one.failure is None and len(one) == 1 for one in ways.values())
+        walked = walk(panel, [0, 1], [])
+        assert list(walked) == [0, 1]
+        assert all(one.failure is None and len(one) == 1 for one in walked.values())
         assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"1", b"12", b"4"}
         panel.walk([0, 1], [ord("1")], 0)
         assert allowed(panel, 0, vocabulary) == {b"2", b"23"}
@@ -181,9 +177,9 @@ class TestWalking:
         batch = [one.masks.copy() for one in walk(panel, [0, 1], b"123").values()]
         singly = [one.masks.copy() for one in panel.walk([0, 1], [-1], 0).values()]
         for at, token in enumerate(b"123"):
-            ways = panel.walk([0, 1], [token], at).values()
+            walked = panel.walk([0, 1], [token], at).values()
             singly = [
-                np.vstack(pair) for pair in zip(singly, [one.masks for one in ways], strict=True)
+                np.vstack(pair) for pair in zip(singly, [one.masks for one in walked], strict=True)
             ]
         assert all(np.array_equal(*pair) for pair in zip(batch, singly, strict=True))
 
@@ -193,11 +189,11 @@ class TestWalking:
         panel.recover_start(0)
         panel.recover_start(1)
         panel.begin_walk([0, 1], [-1, *b"123"], 0)
-        tokens = {"tokens": np.array([ord("2")], dtype=np.int32)}
-        answer = panel.ask({1: ({"do": "lengthen", "at": 1, "limit": 1}, tokens)})[1]
-        assert answer.arrays["times"].tolist() == [1]
-        ways = panel.end_walk([0, 1])
-        found = [ways[engine].masks for engine in (0, 1)]
+        tokens = np.array([ord("2")], dtype=np.int32)
+        answer = panel.ask({1: Lengthen(tokens, 1, at=1)})[1]
+        assert answer.times.tolist() == [1]
+        walked = panel.end_walk([0, 1])
+        found = [walked[engine].masks for engine in (0, 1)]
         assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
 
     def test_those_not_asked_stay_where_they_are(self, panel, vocabulary):
@@ -211,10 +207,10 @@ class TestWalking:
 
     def test_an_engine_that_refuses_a_token_of_its_mask(self, panel):
         panel.compile(json.dumps({"const": 12, "x-forbidden": [["1", "2"]]}))
-        ways = walk(panel, [0, 2], b"12")
-        assert (len(ways[0]), ways[0].failure) == (3, None)
-        assert len(ways[2]) == 2
-        assert ways[2].failure == MaskLies("refused to consume a token that its mask allows")
+        walked = walk(panel, [0, 2], b"12")
+        assert (len(walked[0]), walked[0].failure) == (3, None)
+        assert len(walked[2]) == 2
+        assert walked[2].failure == MaskViolation("refused to consume a token that its mask allows")
 
     def test_back_at_the_start_for_another_walk(self, panel, vocabulary):
         panel.compile(SCHEMA)
@@ -228,10 +224,10 @@ class TestWalking:
     def test_an_exception_in_a_mask_is_a_crash_that_leaves_the_others_alone(self, vocabulary):
         panel = InProcessPanel([miniatures.RaisesOnMask, miniatures.Enumerator], vocabulary)
         panel.compile(json.dumps({"const": 12, "x-crash": 1}))
-        ways = walk(panel, [0, 1], b"12")
-        assert ways[0].failure == Crashed("RuntimeError: a miniature raised on purpose")
-        assert len(ways[0]) == 1, "it reached the start"
-        assert (len(ways[1]), ways[1].failure) == (3, None)
+        walked = walk(panel, [0, 1], b"12")
+        assert walked[0].failure == Crashed("RuntimeError: a miniature raised on purpose")
+        assert len(walked[0]) == 1, "it reached the start"
+        assert (len(walked[1]), walked[1].failure) == (3, None)
 
 
 class TestRecovering:
@@ -242,13 +238,13 @@ class TestRecovering:
         panel.compile(SCHEMA)
         before = walk(panel, [0, 1], b"12")[0].masks[-1].copy()
         os.kill(panel._hosts[0]._process.pid, signal.SIGKILL)
-        ways = panel.walk([0, 1], [-1], 2)
-        assert ways[0].failure == Crashed("died of SIGKILL", signal="SIGKILL")
-        assert len(ways[0]) == 0
-        assert ways[1].failure is None
+        walked = panel.walk([0, 1], [-1], 2)
+        assert walked[0].failure == Crashed("died of SIGKILL", signal="SIGKILL")
+        assert len(walked[0]) == 0
+        assert walked[1].failure is None
         assert panel.recover(0, tuple(b"12")) is None
-        ways = panel.walk([0, 1], [-1], 2)
-        assert np.array_equal(ways[0].masks[0], before)
+        walked = panel.walk([0, 1], [-1], 2)
+        assert np.array_equal(walked[0].masks[0], before)
         panel.walk([0, 1], [ord("3")], 2)
         assert allowed(panel, 0, vocabulary) == allowed(panel, 1, vocabulary) == {b"<eos>"}
 
@@ -257,10 +253,10 @@ class TestRecovering:
     def test_an_engine_that_hangs_in_a_mask(self, panel_of, vocabulary):
         panel = panel_of(miniatures.HangsOnMask, miniatures.CrashesOnMask)
         panel.compile(json.dumps({"const": 12, "x-crash": 1}))
-        ways = walk(panel, [0, 1], b"12")
-        assert ways[0].failure == TimedOut("over the limit of 0.4 s")
-        assert ways[1].failure == Crashed("died of SIGSEGV", signal="SIGSEGV")
-        assert [len(one) for one in ways.values()] == [1, 1], "both came to the start"
+        walked = walk(panel, [0, 1], b"12")
+        assert walked[0].failure == TimedOut("over the limit of 0.4 s")
+        assert walked[1].failure == Crashed("died of SIGSEGV", signal="SIGSEGV")
+        assert [len(one) for one in walked.values()] == [1, 1], "both came to the start"
         assert panel.recover_start(0) is None
         assert list(walk(panel, [0], [])) == [0]
         assert allowed(panel, 0, vocabulary) == {b"1", b"12"}
@@ -270,8 +266,8 @@ class TestRecovering:
     def test_the_limit_is_for_each_mask_of_a_batch(self, panel_of):
         panel = panel_of(miniatures.SlowMasks, miniatures.Enumerator)
         panel.compile(json.dumps({"const": 12345678}))
-        ways = walk(panel, [0, 1], b"12345678")
-        assert [(len(one), one.failure) for one in ways.values()] == [(9, None)] * 2
+        walked = walk(panel, [0, 1], b"12345678")
+        assert [(len(one), one.failure) for one in walked.values()] == [(9, None)] * 2
 
     def test_an_engine_that_fails_at_every_start_is_not_brought_back(self, vocabulary):
         class DiesTheSecondTime(miniatures.Enumerator):
@@ -300,7 +296,7 @@ class TestRecovering:
         panel = InProcessPanel([Fickle], vocabulary)
         panel.compile(SCHEMA)
         walk(panel, [0], b"1")
-        assert panel.recover(0, tuple(b"1")) == MaskLies(
+        assert panel.recover(0, tuple(b"1")) == MaskViolation(
             "refused a token on a second way through the same text"
         )
 
@@ -351,4 +347,4 @@ def test_the_engines_are_asked_which_bytes_they_hold(panel_of, vocabulary):
     panel.open()
     ordinary = int((~vocabulary.special).sum())
     for answer in panel.check().values():
-        assert answer.head == {"asked": ordinary, "of": ordinary, "wrong": [], "on_purpose": False}
+        assert answer == Checked(ordinary, ordinary, [], on_purpose=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import ENDINGS
-from harness.engines.service import LIES, NO_CONTINUATION, EngineService
+from harness.engines.requests import (
+    NO_CONTINUATION,
+    TOKEN_REFUSED,
+    Astray,
+    Check,
+    Checked,
+    Compile,
+    CompileEnded,
+    Confirm,
+    Done,
+    Goto,
+    Lengthen,
+    Open,
+    PositionRequest,
+    Probe,
+    Prove,
+    RollOut,
+    Walk,
+    WalkEnded,
+)
+from harness.engines.service import EngineService
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import allows, follow_by_mask, token_ids
 from harness.workers import wire
@@ -39,23 +60,26 @@ def opened(kind):
     return service
 
 
-def ask(service, do, arrays=None, **head):
-    """The answer to a question about the end of the walk."""
-    if do in ("prove", "roll_out", "confirm", "exhaust", "lengthen"):
-        head.setdefault("at", len(service._walked))
-    return travelled(service.handle(travelled(wire.Message({"do": do, **head}, arrays or {}))))
+def ask(service, request):
+    """The answer to a request; without a position it is about the end of the walk."""
+    if isinstance(request, PositionRequest) and request.at is None:
+        request = replace(request, at=len(service._walked))
+    return request.answer(travelled(service.handle(travelled(request.message()))))
+
+
+def array(tokens):
+    return np.array(tokens, dtype=np.int32)
 
 
 def step(service, *tokens):
     """Walk on by some tokens; with none, have the mask written of where the walk stands."""
-    arrays = {"tokens": np.array(tokens or [-1], dtype=np.int32)}
     service.shared_masks.progress[0] = 0
-    return ask(service, "walk", arrays, **{"from": len(service._walked), "bank": 0})
+    return ask(service, Walk(array(tokens or [-1]), len(service._walked), 0))
 
 
 def mask(service):
     """The mask of where the walk stands."""
-    assert step(service).head == {}
+    assert step(service) == WalkEnded()
     return service.shared_masks.masks[0, 0]
 
 
@@ -67,28 +91,24 @@ def allowed(service):
 def standing(kind, schema, text=""):
     """A service whose engine stands behind `text`."""
     service = opened(kind)
-    ask(service, "compile", schema=json.dumps(schema))
+    ask(service, Compile(json.dumps(schema)))
     for byte in text.encode():
-        assert step(service, byte).head == {}
+        assert step(service, byte) == WalkEnded()
     return service
 
 
-def prove(service, questions, continuations, members, **head):
+def prove(service, questions, continuations, members, at=None):
     """The choices for `questions`, triples of a token, its list and the rank to begin at."""
-    columns = np.array(questions, dtype=np.int32).reshape(-1, 3).T
-    arrays = {
-        **dict(zip(("tokens", "lists", "starts"), columns, strict=True)),
-        **wire.Ragged.of_ints(continuations).arrays("continuations"),
-        **wire.Ragged.of_ints(members).arrays("members"),
-    }
-    return ask(service, "prove", arrays, **head).arrays["choice"].tolist()
+    columns = array(questions).reshape(-1, 3).T
+    lists = wire.Ragged.of_ints(continuations), wire.Ragged.of_ints(members)
+    return ask(service, Prove(*columns, *lists, at=at)).choice.tolist()
 
 
 def obvious(service, token, continuations, members, start):
     """`prove` for one token, by looking at every mask."""
     here = service._ahead.clone()
     if not here.consume(token):
-        return LIES
+        return TOKEN_REFUSED
     for rank in range(start, len(members)):
         tokens = continuations[members[rank]]
         if follow_by_mask(here, tokens, VOCABULARY.words) == len(tokens):
@@ -97,9 +117,8 @@ def obvious(service, token, continuations, members, start):
 
 
 def confirm(service, tokens, continuations):
-    arrays = {"tokens": np.array(tokens, dtype=np.int32)}
-    arrays |= wire.Ragged.of_ints(continuations).arrays("continuations")
-    reached = ask(service, "confirm", arrays).arrays["reached"].tolist()
+    request = Confirm(array(tokens), wire.Ragged.of_ints(continuations))
+    reached = ask(service, request).reached.tolist()
     return [count > len(one) for count, one in zip(reached, continuations, strict=True)]
 
 
@@ -109,15 +128,13 @@ class TestOpening:
         memory = os.memfd_create("masks")
         os.ftruncate(memory, size_of(VOCABULARY.words))
         service = EngineService()
-        head = {"engine": "tests.miniatures:Enumerator", "options": {"compact": False}}
-        answer = ask(
-            service, "open", **head, vocabulary=str(tmp_path / "vocabulary"), buffer=memory
-        )
-        assert answer.head["name"] == "Enumerator"
-        assert answer.head["options"] == {"compact": False}
-        assert answer.head["sha256"] == VOCABULARY.sha256
-        assert answer.head["words"] == VOCABULARY.words
-        ask(service, "compile", schema='{"const": 5}')
+        path, options = str(tmp_path / "vocabulary"), {"compact": False}
+        answer = ask(service, Open("tests.miniatures:Enumerator", options, path, memory))
+        assert answer.name == "Enumerator"
+        assert answer.options == {"compact": False}
+        assert answer.sha256 == VOCABULARY.sha256
+        assert answer.words == VOCABULARY.words
+        ask(service, Compile('{"const": 5}'))
         step(service)
         shared = MaskBuffer(mmap.mmap(memory, size_of(VOCABULARY.words)), VOCABULARY.words)
         assert shared.progress[0] == 1
@@ -125,9 +142,9 @@ class TestOpening:
         os.close(memory)
 
     def test_an_engine_that_holds_the_vocabulary(self):
-        answer = ask(opened(miniatures.Enumerator), "check").head
+        answer = ask(opened(miniatures.Enumerator), Check())
         ordinary = int((~VOCABULARY.special).sum())
-        assert answer == {"asked": ordinary, "of": ordinary, "wrong": [], "on_purpose": False}
+        assert answer == Checked(ordinary, ordinary, [], on_purpose=False)
 
     def test_an_engine_that_holds_other_bytes_or_cannot_be_asked(self):
         class Odd(miniatures.Enumerator):
@@ -137,39 +154,40 @@ class TestOpening:
                 other = {0: None, 5: b"other", 257: b'"a '}
                 return [other.get(one, VOCABULARY.tokens[one]) for one in ids]
 
-        answer = ask(opened(Odd), "check").head
-        assert answer["wrong"] == [5, 257]
-        assert answer["on_purpose"] is True
-        assert answer["asked"] == answer["of"] - 1
+        answer = ask(opened(Odd), Check())
+        assert answer.wrong == [5, 257]
+        assert answer.on_purpose is True
+        assert answer.asked == answer.of - 1
 
 
 class TestCompiling:
     def test_a_refusal_is_an_answer(self):
-        answer = ask(opened(miniatures.RefusesAll), "compile", schema="{}")
-        assert answer.head == {"refused": "this engine refuses every schema"}
+        answer = ask(opened(miniatures.RefusesAll), Compile("{}"))
+        assert answer == CompileEnded("this engine refuses every schema")
 
     def test_the_first_mask_belongs_to_compilation(self):
         service = opened(miniatures.RaisesOnMask)
         with pytest.raises(RuntimeError, match="on purpose"):
-            ask(service, "compile", schema='{"const": 1, "x-crash": 0}')
+            ask(service, Compile('{"const": 1, "x-crash": 0}'))
 
     def test_after_one_that_fails_the_old_schema_is_gone(self):
         service = standing(miniatures.Enumerator, SCHEMA)
-        ask(service, "compile", schema='{"type": "string"}')
+        ask(service, Compile('{"type": "string"}'))
         with pytest.raises(AssertionError):
             step(service)
 
     def test_times_are_told(self):
-        head = ask(opened(miniatures.Enumerator), "compile", schema='{"const": 1}').head
-        assert head["compile"] >= 0
-        assert head["first_mask"] >= 0
+        answer = ask(opened(miniatures.Enumerator), Compile('{"const": 1}'))
+        assert answer.refused is None
+        assert answer.compile > 0
+        assert answer.first_mask > 0
 
 
 class TestWalking:
     def test_a_step_writes_the_next_mask(self):
         service = standing(miniatures.Enumerator, SCHEMA)
         assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
-        assert step(service, *ids("12")).head == {}
+        assert step(service, *ids("12")) == WalkEnded()
         assert service.shared_masks.progress[0] == 1
         assert set(token_ids(service.shared_masks.masks[0, 0], VOCABULARY.size)) == set(
             ids("3", "<eos>")
@@ -177,7 +195,7 @@ class TestWalking:
 
     def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
         service = standing(miniatures.Enumerator, SCHEMA)
-        assert step(service, -1, *ids("1", "2")).head == {}
+        assert step(service, -1, *ids("1", "2")) == WalkEnded()
         assert service.shared_masks.progress[0] == 3
         expected = [ids('"', '"a', "[", "1", "12"), ids("2", "23"), ids("3", "<eos>")]
         for written, tokens in zip(service.shared_masks.masks[0], expected, strict=False):
@@ -187,16 +205,14 @@ class TestWalking:
     def test_a_token_that_is_refused_is_told_and_changes_nothing(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         before = mask(service).copy()
-        assert step(service, *ids("2", "9")).head == {"lies": True}
+        assert step(service, *ids("2", "9")) == WalkEnded(refused=True)
         assert service.shared_masks.progress[0] == 1, "the buffer tells how far it came"
-        head = {"from": 1, "bank": 0}
-        ask(service, "walk", {"tokens": np.array([-1], dtype=np.int32)}, **head)
+        ask(service, Walk(array([-1]), 1, 0))
         assert np.array_equal(service.shared_masks.masks[0, 0], before)
 
     def test_turning_back_to_take_another_way(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')
-        tokens = {"tokens": np.array(ids("1", "2"), dtype=np.int32)}
-        assert ask(service, "walk", tokens, **{"from": 0, "bank": 0}).head == {}
+        assert ask(service, Walk(array(ids("1", "2")), 0, 0)) == WalkEnded()
         assert set(token_ids(service.shared_masks.masks[0, 1], VOCABULARY.size)) == set(
             ids("3", "<eos>")
         )
@@ -204,26 +220,24 @@ class TestWalking:
     def test_what_is_asked_about_a_position_behind_the_walk(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["ab')
         rest = [ids("b", '"', ", ", "12", "]", "<eos>")]
-        for at, answer in ((3, LIES), (2, 0), (3, LIES), (1, LIES)):
+        for at, answer in ((3, TOKEN_REFUSED), (2, 0), (3, TOKEN_REFUSED), (1, TOKEN_REFUSED)):
             assert prove(service, [(*ids("a"), 0, 0)], rest, [[0]], at=at) == [answer]
         assert allowed(service) == set(ids('"'))
 
     def test_going_to_a_position_from_anywhere(self):
         service = standing(miniatures.Enumerator, SCHEMA, '["')
-        assert ask(service, "goto", {"tokens": np.array(ids("1"), dtype=np.int32)}).head == {}
+        assert ask(service, Goto(array(ids("1")))) == Done()
         assert allowed(service) == set(ids("2", "23"))
 
     def test_going_where_the_engine_does_not_go(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
-        there = np.array(ids("1", "2", "9", "9"), dtype=np.int32)
-        assert ask(service, "goto", {"tokens": there}).head == {"refused_at": 2}
+        assert ask(service, Goto(array(ids("1", "2", "9", "9")))) == Astray(2)
         assert allowed(service) == set(ids("2", "23"))
 
     def test_an_engine_that_goes_another_way_the_second_time(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         service._walked[0] = ord("9")
-        answer = ask(service, "lengthen", {"tokens": np.array(ids("2"), dtype=np.int32)}, limit=1)
-        assert answer.head == {"refused_at": 0}
+        assert ask(service, Lengthen(array(ids("2")), 1)) == Astray(0)
 
 
 class TestProving:
@@ -271,7 +285,7 @@ class TestProving:
         assert allows(mask(service), ids("12")[0])
         rest = ids(", ", "1", "]", "<eos>"), ids("2", ", ", "1", "]", "<eos>")
         questions = [(ids("12")[0], 0, 0), (ord("1"), 0, 0)]
-        assert prove(service, questions, rest, [[0, 1]]) == [LIES, 1]
+        assert prove(service, questions, rest, [[0, 1]]) == [TOKEN_REFUSED, 1]
 
     @given(st.data())
     def test_as_the_obvious_way(self, data):
@@ -282,7 +296,7 @@ class TestProving:
         service = standing(kind, schema)
         place = text.encode()[: data.draw(st.integers(0, len(text)))]
         for byte in place:
-            if step(service, byte).head.get("lies"):
+            if step(service, byte).refused:
                 break
         pieces = st.sampled_from(sorted({*token_ids_of(texts), EOS}))
         tails = st.lists(pieces, max_size=5) | st.sampled_from(tails_of(texts))
@@ -354,11 +368,11 @@ class TestConfirming:
 
     def test_an_engine_that_is_not_trusted_is_held_to_its_masks(self):
         service = standing(Hasty, SCHEMA)
-        ask(service, "compile", schema=json.dumps(SCHEMA), strict=True)
+        ask(service, Compile(json.dumps(SCHEMA), strict=True))
         asked = Hasty.Matcher.asked
         assert prove(service, [(ord("1"), 0, 0)], [self.BAD, self.GOOD], [[0, 1]]) == [1]
         assert Hasty.Matcher.asked == asked
-        ask(service, "compile", schema=json.dumps(SCHEMA))
+        ask(service, Compile(json.dumps(SCHEMA)))
         assert prove(service, [(ord("1"), 0, 0)], [self.BAD], [[0]]) == [0], (
             "a matter of each schema"
         )
@@ -367,10 +381,9 @@ class TestConfirming:
 class TestRollingOut:
     def roll(self, kind, schema, text, tokens, limit=20, key="key"):
         service = standing(kind, schema, text)
-        arrays = {"tokens": np.array(tokens, dtype=np.int32)}
-        answer = ask(service, "roll_out", arrays, key=key, limit=limit).arrays
-        taken = wire.Ragged.from_arrays(answer, "taken").ints()
-        return [(ENDINGS[one], tail) for one, tail in zip(answer["endings"], taken, strict=True)]
+        answer = ask(service, RollOut(array(tokens), key, limit))
+        pairs = zip(answer.endings, answer.taken.ints(), strict=True)
+        return [(ENDINGS[one], tail) for one, tail in pairs]
 
     def test_to_the_end(self):
         rolled = self.roll(miniatures.Enumerator, {"enum": [12, 123]}, "1", ids("2", "23"))
@@ -416,13 +429,11 @@ class TestRollingOut:
     def test_every_token_taken_was_allowed(self):
         service = standing(miniatures.Enumerator, SCHEMA)
         tokens = token_ids(mask(service), VOCABULARY.size)
-        answer = ask(service, "roll_out", {"tokens": tokens}, key="k", limit=20).arrays
-        taken = wire.Ragged.from_arrays(answer, "taken").ints()
+        taken = ask(service, RollOut(tokens, "k", 20)).taken.ints()
         assert confirm(service, tokens.tolist(), taken) == [True] * len(tokens)
 
 
 def test_probing_whole_texts():
     service = standing(miniatures.Enumerator, SCHEMA, "1")
     texts = [ids("1", "23", "<eos>"), ids("1", "9", "<eos>"), ids("1", "2"), []]
-    answer = ask(service, "probe", wire.Ragged.of_ints(texts).arrays("texts"))
-    assert answer.arrays["allowed"].tolist() == [3, 1, 2, 0]
+    assert ask(service, Probe(wire.Ragged.of_ints(texts))).allowed.tolist() == [3, 1, 2, 0]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.engines.panel import Limits, Panel
 from harness.engines.slow_schemas import Recalled, SlowSchemas
 from harness.engines.specs import EngineSpec
+from harness.protocol import EngineInfo
 from harness.workers.outcomes import Compiled, TimedOut
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 
-ENGINE = {"name": "toy", "version": "1", "options": {}, "packages": {"toy": "1"}}
+ENGINE = EngineInfo("toy", "1", {}, {"toy": "1"})
 
 
 def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
@@ -54,8 +57,8 @@ def test_what_compiled_before_is_given_more_time():
 @pytest.mark.parametrize(
     "other",
     [
-        {"engine": {**ENGINE, "version": "2"}},
-        {"engine": {**ENGINE, "options": {"fast": True}}},
+        {"engine": replace(ENGINE, version="2")},
+        {"engine": replace(ENGINE, options={"fast": True})},
         {"schema": "true"},
         {"limit": 11.0},
         {"vocabulary": "w"},

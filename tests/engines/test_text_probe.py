@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.engines.text_probe import Probed, arrays_of, from_arrays, probe
+from harness.engines.text_probe import Probed, ProbedTexts, probe
 from tests.inprocess import default_options
 from tests.miniatures import ConsumeLies, Enumerator, ForbidsOne, LanguageMatcher, MaskLies
 from tests.replaying import EOS, VOCABULARY
@@ -59,4 +59,4 @@ def test_nothing_is_asked_behind_the_end_and_the_matcher_stays_where_it_is():
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_what_is_found_travels_as_arrays(count):
     found = [Probed(number, True, False, True, False) for number in range(count)]
-    assert from_arrays(arrays_of(found)) == found
+    assert ProbedTexts.of(found).each() == found

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import Begin
-from harness.execution.lanes import MAX_DEATHS, CaseDone, failed_rows
+from harness.execution.lanes import MAX_DEATHS, Begin, CaseDone, failed_rows
 from harness.execution.progress import RunProgress
 from harness.execution.sweep.case_pack import PackedCases, pack_cases
 from harness.execution.sweep.cluster import Cluster, LaneNeeds
@@ -204,7 +203,7 @@ class Dispatch:
     def _begin(self, opened: Opened) -> None:
         """Begin the run, and make its cases available to all nodes."""
         assert list(opened.engines) == [spec.name for spec in self.order.settings.specs]
-        self._run, jobs = self.begin(opened.infos)
+        self._run, jobs = self.begin(opened.engines)
         self._cases = pack_cases(jobs, self.order.settings.rules.walks)
         self._pieces = [self.ray.put(piece) for piece in self._cases.pieces]
         self._index = self.ray.put(self._cases.index)

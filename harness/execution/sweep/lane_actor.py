@@ -21,13 +21,11 @@ from typing import Any
 
 from harness.directories import compiled_directory, slow_schemas_directory
 from harness.engines.environments import provide_all
-from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import engines_of, installed
-from harness.execution.lanes import CaseDone, Lane, LaneSettings, serve
+from harness.execution.bench import installed
+from harness.execution.lanes import CaseDone, Engines, Job, Lane, LaneSettings, serve
 from harness.execution.sweep.case_pack import CaseFiles, Entry, write_pieces
 from harness.execution.sweep.target import RunTarget
-from harness.inputs.cases import Case
 from harness.runs.directory import RunDirectory
 from harness.workers.host_process import die_with_parent
 from harness.workers.temporary_directories import SharedDirectory
@@ -56,8 +54,7 @@ class Opened:
 
     node: str
     pid: int
-    infos: list[Mapping[str, Any]]
-    engines: Mapping[str, Any]
+    engines: Engines
 
 
 @dataclass(frozen=True)
@@ -249,9 +246,7 @@ class LaneActor:
         )
 
     def _open(self, lane: Lane) -> None:
-        infos = lane.open()
-        specs: Sequence[EngineSpec] = self._order.settings.specs
-        opened = Opened(_node(), os.getpid(), infos, engines_of(specs, infos))
+        opened = Opened(_node(), os.getpid(), lane.open())
         with self._changed:
             self._opened = opened
             self._changed.notify_all()
@@ -268,7 +263,7 @@ class LaneActor:
             self._ask(idle=True)
             return not self._closed
 
-    def _take(self) -> tuple[int, Case] | None:
+    def _take(self) -> Job | None:
         """The next case of a round; None when the round is over."""
         assert self._work is not None
         with self._changed:

@@ -13,8 +13,8 @@ from pathlib import Path
 from harness.directories import COMPILED, SLOW_SCHEMAS
 from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
-from harness.execution.bench import Begin, BenchRequest, installed, run_with
-from harness.execution.lanes import LaneSettings
+from harness.execution.bench import BenchRequest, installed, run_with
+from harness.execution.lanes import Begin, LaneSettings
 from harness.execution.progress import RunProgress
 from harness.execution.sweep.cluster import (
     Cluster,
