@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.validators import judge as rulings
-from harness.verdict_kinds import INSTANCE
+from harness.verdict_kinds import INSTANCE, REJECTIONS
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,13 @@ class Witness:
     def claim(self) -> KindClaim:
         """What the verdict says."""
         return _NO_END if self.reason == NO_END else CLAIMS[self.kind]
+
+    @property
+    def side(self) -> tuple[list[str], list[str]]:
+        """The engine as one that allows the token, or as one that forbids it."""
+        if self.kind == "mask_lies":  # its mask and its consumption do not say the same
+            return [], []
+        return ([], [self.engine]) if self.kind in REJECTIONS else ([self.engine], [])
 
     @property
     def way(self) -> tuple[int, ...]:

@@ -13,9 +13,9 @@ from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RunReader, TableCursor
-from harness.runs.tables import VERDICT_TABLES
+from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.opinions import opinions
-from harness.verdict_kinds import REJECTIONS, WALK
+from harness.verdict_kinds import WALK
 
 _WHY = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
 
@@ -111,14 +111,9 @@ def _sides(
         for dispute in _at(TableCursor(reader, "disputes", columns), one):
             if dispute["dispute"] == row["dispute"]:
                 sets = (dispute["accepters"], dispute["rejecters"])
-                allowed, forbidden = (
-                    [name for bit, name in enumerate(names) if engines >> bit & 1]
-                    for engines in sets
-                )
+                allowed, forbidden = (named_engines(bits, names) for bits in sets)
                 return allowed, forbidden
-    if one.kind == "mask_lies":  # its mask and its consumption do not say the same
-        return [], []
-    return ([], [one.engine]) if one.kind in REJECTIONS else ([one.engine], [])
+    return one.side
 
 
 def _place(reader: RunReader, one: Witness) -> str:

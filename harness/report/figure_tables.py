@@ -19,6 +19,7 @@ from harness.report.tally import summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RunReader
+from harness.runs.tables import named_engines
 from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, KINDS, MAIN_KINDS, WALK
 from harness.workers.outcomes import COMPILE_WORDS
 
@@ -193,8 +194,8 @@ def _agreement(run: RunDirectory) -> FigureTable:
             cases.setdefault(key, set()).update(case.dictionary[one].as_py() for one in there)
     rows = [
         {
-            "accept": _named(key[0], engines),
-            "reject": _named(key[1], engines),
+            "accept": SEPARATOR.join(named_engines(key[0], engines)),
+            "reject": SEPARATOR.join(named_engines(key[1], engines)),
             "tokens": tokens[key],
             "disputes": disputes[key],
             "cases": len(cases[key]),
@@ -207,10 +208,6 @@ def _agreement(run: RunDirectory) -> FigureTable:
 
 SEPARATOR = " + "
 """Between the engines of a set."""
-
-
-def _named(some: int, engines: Sequence[str]) -> str:
-    return SEPARATOR.join(name for number, name in enumerate(engines) if some >> number & 1)
 
 
 def _cases(run: RunDirectory) -> FigureTable:

@@ -31,7 +31,7 @@ from harness.optional import require
 from harness.report.counts import Classify, StoredRun, by_catalogue
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import ROW, RunReader
-from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES
+from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES, named_engines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +100,7 @@ class Run:
 
     def engine_set(self, bits: int) -> tuple[str, ...]:
         """The engines of a set that is stored as bits."""
-        return tuple(name for at, name in enumerate(self.engine_names) if bits >> at & 1)
+        return tuple(named_engines(bits, self.engine_names))
 
     @cached_property
     def cases(self) -> pd.DataFrame:

@@ -14,7 +14,7 @@ whether the error lies at the token itself (`harness.localization.error_location
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,6 +151,11 @@ VERDICT_TABLES: Mapping[str, str] = {WALK: "verdicts", INSTANCE: "instance_verdi
 """The table of verdicts of each kind of evidence."""
 EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.items()}
 """The kind of evidence of each table of verdicts."""
+
+
+def named_engines(bits: int, engines: Iterable[str]) -> list[str]:
+    """The engines of a stored set, in the order of the run."""
+    return [name for bit, name in enumerate(engines) if bits >> bit & 1]
 
 
 @dataclass(frozen=True)

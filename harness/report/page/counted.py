@@ -13,6 +13,7 @@ import numpy as np
 from harness.report.counts import Counts, StoredRun
 from harness.report.estimates import Disputes
 from harness.runs.columns import Coded, Ints, grouped, numbers, ranged, words
+from harness.runs.tables import named_engines
 from harness.verdict_kinds import ACCEPTANCES, BUG, ERRORS, INSTANCE, REJECTIONS, WALK
 
 _MESSAGES = 8
@@ -152,8 +153,8 @@ def _sets(stored: StoredRun, walk: Counts, disputes: Ints) -> list[dict[str, Any
         mine = group == at
         rows.append(
             {
-                "accepters": _named(stored.engines, int(number["accepters"][row])),
-                "rejecters": _named(stored.engines, int(number["rejecters"][row])),
+                "accepters": named_engines(int(number["accepters"][row]), stored.engines),
+                "rejecters": named_engines(int(number["rejecters"][row]), stored.engines),
                 **{name: int(column[mine].sum()) for name, column in sums.items()},
                 "positions": len(np.unique(spot[mine])),
                 "cases": len(np.unique(case[mine])),
@@ -194,10 +195,6 @@ def _most(
         counted = np.bincount(rows[mine], tokens[mine], many).astype(np.int64)
         best = np.maximum(best, counted)
     return best
-
-
-def _named(engines: Sequence[str], bits: int) -> list[str]:
-    return [name for bit, name in enumerate(engines) if bits >> bit & 1]
 
 
 def _first_line(message: str) -> str:

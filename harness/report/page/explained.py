@@ -14,8 +14,8 @@ from harness.report.page.sampling import Sample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, RunReader, TableCursor
-from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import REJECTIONS, WALK
+from harness.runs.tables import VERDICT_TABLES, named_engines
+from harness.verdict_kinds import WALK
 
 SCHEMA_LIMIT = 12_000
 """Characters beyond which a schema is abridged."""
@@ -127,14 +127,9 @@ class _Surroundings:
         """Which engines allow the token and which forbid it, as far as the run says so."""
         sides = self.sides.get((one.place, len(one.before), row.get("dispute", -1)))
         if one.evidence == WALK and sides is not None:
-            allowed, forbidden = (
-                [name for bit, name in enumerate(self.engines) if engines >> bit & 1]
-                for engines in sides
-            )
+            allowed, forbidden = (named_engines(bits, self.engines) for bits in sides)
             return allowed, forbidden
-        if one.kind == "mask_lies":  # its mask and its consumption do not say the same
-            return [], []
-        return ([], [one.engine]) if one.kind in REJECTIONS else ([one.engine], [])
+        return one.side
 
 
 def _of_case(
