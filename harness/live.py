@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self
 
 import click
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,6 +23,19 @@ PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
 
 
+class _Bar(Progress):
+    """A live line, and beneath it whatever else there is to show."""
+
+    beneath: Callable[[], RenderableType | None] | None = None
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """The parts of the display, from above."""
+        yield from super().get_renderables()
+        shown = None if self.beneath is None else self.beneath()
+        if shown is not None:
+            yield shown
+
+
 class LiveLine:
     """How far long work has come, with a note; a context manager.
 
@@ -30,13 +44,21 @@ class LiveLine:
         total: How much there is to do.
         note: What the live line says until there is anything to say.
         more: Further columns behind the elapsed time.
+        beneath: Gives what a terminal shows beneath the live line, or None.
     """
 
-    def __init__(self, name: str, total: int, note: str, *more: ProgressColumn) -> None:
+    def __init__(
+        self,
+        name: str,
+        total: int,
+        note: str,
+        *more: ProgressColumn,
+        beneath: Callable[[], RenderableType | None] | None = None,
+    ) -> None:
         self._printed = time.monotonic()
-        self._bar: Progress | None = None
+        self._bar: _Bar | None = None
         if sys.stderr.isatty():
-            self._bar = Progress(
+            self._bar = _Bar(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 MofNCompleteColumn(),
@@ -47,6 +69,7 @@ class LiveLine:
                 transient=True,
                 redirect_stdout=False,  # results belong to standard output even then
             )
+            self._bar.beneath = beneath
             self._task = self._bar.add_task(name, total=total, note=note)
 
     def __enter__(self) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,16 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
 PATIENCE = 120
 """Seconds after which something that should have happened is taken to never happen."""
+
+
+def is_progress(line: str) -> bool:
+    """Whether a line of standard error says how a run begins, up to its first proven error."""
+    starts = ("engine ", "vocabulary ", "first proven error, after ", "  ")
+    ends = ("starting the engines", "are there already")
+    return line.startswith(starts) or line.endswith(ends) or bool(_CASES.match(line))
+
+
+_CASES = re.compile(r"[0-9]+ cases?: |[0-9]+/[0-9]+ cases, ")
 
 
 def maskcourt(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -24,7 +24,7 @@ from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.columns import Coded, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import RowNumbers, RunReader
+from harness.runs.reader import RowNumbers, reader_of
 from harness.runs.tables import SCHEMAS, VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
 
@@ -53,7 +53,7 @@ class VerdictRows:
         self.run = run
         self.evidence = evidence
         self._given = vocabulary
-        self._reader = RunReader(run)
+        self._reader = reader_of(run)
         names = ["case", *_SPOT[evidence], "token", *_WORDS]
         self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
         self.size = len(self._columns["case"])

@@ -230,6 +230,7 @@ class _Bench:
             return run, iter(())
         done = run.done()
         _note_session(run, self.executor.lanes(len(self.selected)))
+        self.progress.compares(run.manifest["identity"], self.selected.families)
         self.progress.skip(len(done))
         todo = {
             ordinal: id_ for ordinal, id_ in enumerate(self.selected.ids) if ordinal not in done

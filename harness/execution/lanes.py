@@ -21,7 +21,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -36,6 +36,7 @@ from harness.engines.requests import Checked
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
+from harness.execution.case_news import CaseNews, case_news
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
@@ -93,6 +94,7 @@ class CaseDone:
     status: str
     positions: int
     disputed_tokens: int
+    news: CaseNews = field(default_factory=CaseNews)
 
 
 class Lane:
@@ -120,6 +122,8 @@ class Lane:
             )
         self._begun: list[CaseRun] = []
         self._looked = 0.0
+        self._told = False
+        self._engines: Engines = {}
 
     @property
     def panel(self) -> Panel:
@@ -160,10 +164,18 @@ class Lane:
                 f"engine {self.panel.specs[index].name!r} does not start: {failure.message}",
                 output[-1] if output else "is it installed in this environment?",
             )
-        return {
+        self._engines = {
             self.panel.specs[index].name: self._checked(index, answer)
             for index, answer in self.panel.check().items()
         }
+        return self._engines
+
+    def news(self, rows: Rows) -> CaseNews:
+        """What the rows of a case add to the standing; a bug is put in words once per lane."""
+        engines = {name: asdict(one) for name, one in self._engines.items()}
+        news = case_news(rows, engines, self.vocabulary, with_example=not self._told)
+        self._told = self._told or news.example is not None
+        return news
 
     def close(self) -> None:
         """End all hosts."""
@@ -221,11 +233,11 @@ def serve(
                 begun[runner] = job
         if begun:
             runner = lane.next()
-            done(_finished(runner, run, *begun.pop(runner)))
+            done(_finished(lane, runner, run, *begun.pop(runner)))
             free.append(runner)
 
 
-def _finished(runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
+def _finished(lane: Lane, runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> CaseDone:
     """Run a case that was begun and store it; an error of the harness itself is stored as such."""
     try:
         rows = runner.finish()
@@ -235,9 +247,8 @@ def _finished(runner: CaseRun, run: RunDirectory, ordinal: int, case: Case) -> C
         rows = failed_rows(case, "harness_error", traceback.format_exc())
     run.write_case(ordinal, rows)
     cases = rows.lists("cases")
-    return CaseDone(
-        ordinal, case.id, cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-    )
+    figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
+    return CaseDone(ordinal, case.id, *figures, lane.news(rows))
 
 
 def run_lanes(

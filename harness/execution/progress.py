@@ -1,39 +1,99 @@
-"""Progress of a run: cases, failures and disputed tokens, with an estimate of what is left."""
+"""Progress of a run: what is compared, the first proven error in words, and a growing standing."""
 
 from __future__ import annotations
 
+import json
+import textwrap
 import time
-from typing import Self
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
 
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from harness.execution.case_news import CaseNews, Example
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
 
+STANDING_EVERY = 30.0
+"""Seconds between two standings in plain lines."""
+
+_WIDTH = 80
+_ACCEPTS, _REJECTS = FALSE_ACCEPTANCE.name, FALSE_REJECTION.name
+
+
+@dataclass
+class _Standing:
+    """What is known of one engine so far.
+
+    Attributes:
+        outcomes: What became of the schemas, by outcome.
+        judged: The cases in which it was judged.
+        bugs: Proven bugs by kind.
+        cases: Cases with a proven bug, by kind.
+    """
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    judged: int = 0
+    bugs: Counter[str] = field(default_factory=Counter)
+    cases: Counter[str] = field(default_factory=Counter)
+
+    def cells(self) -> Iterator[str]:
+        """Its numbers: compiled, judged, false acceptances, false rejections, others."""
+        compiled = self.outcomes["compiled"]
+        yield f"{compiled:,} of {self.outcomes.total():,}"
+        yield f"{self.judged:,}"
+        for kind in (_ACCEPTS, _REJECTS):
+            yield f"{self.bugs[kind]:,} in {self.cases[kind]:,}" if self.bugs[kind] else "0"
+        yield f"{self.bugs.total() - self.bugs[_ACCEPTS] - self.bugs[_REJECTS]:,}"
+
 
 class RunProgress(LiveLine):
-    """Counts cases, failures and disputed tokens while a run goes on.
+    """Says what is compared and the first proven error, and counts while a run goes on.
 
     The estimate of what is left is the mean time per case of this session times the cases left;
     before three cases are done there is none, and no throughput either.
     """
 
     def __init__(self, total: int) -> None:
-        super().__init__("cases", total, "starting the engines")
+        super().__init__("cases", total, "starting the engines", beneath=self._table)
         self.total = total
         self.done = 0
         self._here = 0
         self._disputed = 0
         self._failed = 0
         self._slowest = ""
-        self._began = time.monotonic()
+        self._began = self._stood = time.monotonic()
+        self._standings: dict[str, _Standing] = {}
+        self._versions: dict[str, str] = {}
+        self._shown = False
 
     def __enter__(self) -> Self:
         super().__enter__()
         plural = "" if self.total == 1 else "s"
         self.plain(f"{self.total} case{plural}; starting the engines")
         return self
+
+    def compares(self, identity: Mapping[str, Any], families: Mapping[str, int]) -> None:
+        """The run has begun: its identity, and how many cases of each family it is about."""
+        for name, engine in identity["engines"].items():
+            options = ", ".join(f"{key}={_said(one)}" for key, one in engine["options"].items())
+            self._versions[name] = engine["version"]
+            self._standings[name] = _Standing()
+            self._wrapped(
+                f"engine {name} {engine['version']}" + (f" ({options})" if options else "")
+            )
+        counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
+        self._wrapped(f"{self.total:,} case{'' if self.total == 1 else 's'}: {counts}")
+        vocabulary = identity["vocabulary"]
+        self._wrapped(f"vocabulary {vocabulary['name']}, {vocabulary['size']:,} tokens")
 
     def skip(self, already: int) -> None:
         """So many cases are there from before."""
@@ -49,6 +109,11 @@ class RunProgress(LiveLine):
         self._disputed += case.disputed_tokens
         self._failed += case.status in FAILED
         self._slowest = ""
+        self._count(case.news)
+        if case.news.example is not None and not self._shown:
+            self._shown = True
+            for line in self._told(case.news.example):
+                self.say(line)
         self._show(at_once=self.done == self.total)
 
     def running(self, case: str, seconds: float) -> None:
@@ -56,12 +121,57 @@ class RunProgress(LiveLine):
         self._slowest = f", slowest running: {case} ({seconds:.0f} s)" if case else ""
         self._show()
 
+    def _count(self, news: CaseNews) -> None:
+        for name, standing in self._standings.items():
+            if name in news.compiled:
+                standing.outcomes[news.compiled[name]] += 1
+            standing.judged += name in news.judged
+            standing.bugs.update(news.bugs.get(name, {}))
+            standing.cases.update(news.bugs.get(name, {}).keys())
+
+    def _told(self, example: Example) -> Iterator[str]:
+        """A proven error in words."""
+        name = f"{example.engine} {self._versions.get(example.engine, '')}".strip()
+        invalid = example.kind == _ACCEPTS
+        what = "lets invalid output through" if invalid else "forbids valid output"
+        yield f"first proven error, after {time.monotonic() - self._began:.0f} s: {name} {what}"
+        rule = _printable(f'"{example.keyword}": {example.value}' if example.value else "")
+        yield f"  case {_printable(example.case)}" + (f", schema: {rule}" if rule else "")
+        text = _printable(f"{example.before}»{example.token}«{example.behind}")
+        for start in range(0, len(text), _WIDTH - 4):
+            yield f"    {text[start : start + _WIDTH - 4]}"
+        if invalid:
+            yield "  The engine allows this text to its end; »the token« opened the dispute."
+            yield f"  jsonschema and jsonschema-rs both call it invalid ({example.keyword})."
+        else:
+            yield f"  The engine forbids »the token«; {example.accepter} allows all of this text."
+            yield "  jsonschema and jsonschema-rs both call it valid."
+
+    def _table(self) -> Table | None:
+        """The standing on a terminal; nothing before there is any case."""
+        if not self._here:
+            return None
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left", title="Proven so far")
+        for column in ("engine", "compiled", "judged", "lets invalid", "forbids valid", "other"):
+            table.add_column(column, justify="left" if column == "engine" else "right")
+        for name, standing in self._standings.items():
+            table.add_row(Text(name), *standing.cells())
+        return table
+
     def _show(self, *, at_once: bool = False) -> None:
         note = f"{self._disputed:,} disputed tokens{self._rate()}{self._slowest}{self._left()}"
-        self.update(self.done, note)
+        self.update(self.done, f"{self._slowest}{self._left()}".removeprefix(", "))
         if self.is_due() or at_once:
-            seconds = time.monotonic() - self._began
-            self.plain(f"{self.done}/{self.total} cases, {seconds:.0f} s, {note}")
+            now = time.monotonic()
+            self.plain(f"{self.done}/{self.total} cases, {now - self._began:.0f} s, {note}")
+            if now - self._stood >= STANDING_EVERY and not at_once:
+                self._stood = now
+                for name, standing in self._standings.items():
+                    self.plain(f"  {name}: {_line(standing)}")
+
+    def _wrapped(self, line: str) -> None:
+        for one in textwrap.wrap(line, _WIDTH, subsequent_indent="    "):
+            self.say(one)
 
     def _rate(self) -> str:
         failed = f", {self._failed} failed" if self._failed else ""
@@ -80,3 +190,22 @@ class RunProgress(LiveLine):
             if seconds >= 90
             else f", about {seconds:.0f} s left"
         )
+
+
+def _line(standing: _Standing) -> str:
+    compiled, judged, accepts, rejects, others = standing.cells()
+    return (
+        f"{compiled} compiled, {judged} judged; lets invalid output through: {accepts};"
+        f" forbids valid output: {rejects}" + (f"; other errors: {others}" if others != "0" else "")
+    )
+
+
+def _said(option: object) -> str:
+    return json.dumps(option) if isinstance(option, bool) or option == "" else str(option)
+
+
+def _printable(text: str) -> str:
+    """Nothing in it that a terminal would obey."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )

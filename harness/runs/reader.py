@@ -7,10 +7,11 @@ side: one case of each is in memory at a time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
 from harness.runs.directory import RunDirectory, sha256_of
+from harness.runs.tables import Rows
 
 ROW = "row"
 """The column that `RunReader.batches` puts before the others: the number of a row in its table."""
@@ -85,6 +87,37 @@ class RunReader:
                 message = f"{file} was cut or altered: its checksum differs"
                 raise RunDirectoryError(message, _AGAIN)
             yield file
+
+
+class HeldCase(RunDirectory):
+    """The rows of one case, read as a run of this case alone before they are in any file."""
+
+    def __init__(self, rows: Rows, manifest: Mapping[str, Any]) -> None:
+        super().__init__(Path(), manifest)
+        self._rows = rows
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """See `RunDirectory.table`."""
+        table = self._rows.table(name)
+        return table if columns is None else table.select(list(columns))
+
+
+class HeldReader(RunReader):
+    """The tables of a case that is held."""
+
+    def batches(
+        self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """See `RunReader.batches`; all rows are held, so all that are wanted come at once."""
+        whole = self.run.table(table)
+        names = [name for name in columns if name in whole.column_names]
+        for batch in whole.select(names).combine_chunks().to_batches():
+            yield from _chosen(batch, wanted, 0)
+
+
+def reader_of(run: RunDirectory) -> RunReader:
+    """What reads a run, be it on disk or held."""
+    return HeldReader(run) if isinstance(run, HeldCase) else RunReader(run)
 
 
 @dataclass(frozen=True)

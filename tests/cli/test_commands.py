@@ -18,7 +18,7 @@ from harness.comparison.case_run import Rules
 from harness.engines.specs import BUILT_IN
 from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.command import maskcourt
+from tests.command import is_progress, maskcourt
 
 
 @pytest.fixture
@@ -61,8 +61,10 @@ class TestBench:
 
     def test_standard_error_holds_progress_and_nothing_of_the_engines(self, chatty):
         _, done = chatty
-        first, last = done.stderr.splitlines()
+        first, *compared, last = done.stderr.splitlines()
         assert first.endswith("; starting the engines")
+        assert all(map(is_progress, compared))
+        assert sum(line.startswith("first proven error, after ") for line in compared) == 1
         assert last.startswith("1/1 cases, ")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from harness.cli.main import main
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.command import maskcourt
+from tests.command import is_progress, maskcourt
 
 ENGINES = "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"
 CASES = 3
@@ -74,7 +74,7 @@ def one_line(printed: str) -> str:
     """The message, which is one line that names the program, behind none but progress."""
     *before, last = printed.splitlines()
     assert last.startswith("maskcourt: ")
-    assert all(line.endswith(("starting the engines", "are there already")) for line in before)
+    assert all(map(is_progress, before))
     return last.removeprefix("maskcourt: ")
 
 
