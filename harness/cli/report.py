@@ -65,10 +65,10 @@ def report(
     catalogue = load_catalogue(departures)
     if kind == "html":
         from harness.report.page.assemble import write
-        from harness.report.page.collect import Request
+        from harness.report.page.collect import ReportRequest
 
         file = out or run / "report.html"
-        size = write(stored, file, Request(str(run), sample, seed, catalogue))
+        size = write(stored, file, ReportRequest(str(run), sample, seed, catalogue))
         files = {str(file): size}
     else:
         files = {str(file): file.stat().st_size for file in _written(run, out, kind, catalogue)}

@@ -70,7 +70,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     walk = stored.fold(WALK, _WALK_COLUMNS)
     instance = stored.fold(INSTANCE, ("engine", "kind", "class"))
     disputes = Disputes(stored)
-    engines = _Engines(stored, walk, instance, disputes)
+    engines = _EngineSummaries(stored, walk, instance, disputes)
     cases = run.table("cases", ["case", "status", "reason"])
     status = cases.group_by(["status", "reason"]).aggregate([("case", "count")]).to_pylist()
     return {
@@ -89,7 +89,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     }
 
 
-class _Engines:
+class _EngineSummaries:
     """The part of a summary that is about single engines."""
 
     def __init__(

@@ -110,7 +110,7 @@ def distributions(run: RunDirectory) -> dict[str, dict[str, Distribution]]:
     """
     engines = list(run.manifest["identity"]["engines"])
     reader = RunReader(run)
-    folds = {engine: {measure: _Fold() for measure in MEASURES} for engine in engines}
+    folds = {engine: {measure: _TimesFold() for measure in MEASURES} for engine in engines}
     for engine, measure, seconds in _costs(reader, engines):
         folds[engine][measure].add(np.array([seconds * 1e6]))
     for engine, nanoseconds in _between(reader, engines):
@@ -133,7 +133,7 @@ def clock_cost(clock: Callable[[], int] = time.perf_counter_ns, repeats: int = 2
     return float(np.median(found)) / 1e3
 
 
-class _Fold:
+class _TimesFold:
     """Gathers times, and folds them whenever many are held."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from harness.errors import MaskcourtError
 from harness.report.counts import StoredRun
 from harness.report.page import collect as collecting
 from harness.report.page.assemble import assembled, embedded
-from harness.report.page.collect import Request, collect
+from harness.report.page.collect import ReportRequest, collect
 from harness.report.page.counted import PageCounts
 from harness.report.page.explained import pieces
 from harness.report.page.sampling import allocated, draw, spread
@@ -39,7 +39,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def data(run):
-    return collect(run, Request("runs/it is", catalogue=Catalogue(())))
+    return collect(run, ReportRequest("runs/it is", catalogue=Catalogue(())))
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +272,7 @@ class TestData:
         for token in b"ba":
             book.instance_verdict("false_rejection", "two:B", number, 2, token)
         run = stored(tmp_path, [book], reporting.ENGINES)
-        found = collect(run, Request("r", catalogue=Catalogue(())))
+        found = collect(run, ReportRequest("r", catalogue=Catalogue(())))
         groups = [found["groups"][one["group"]] for one in found["verdicts"]]
         ids = [one["id"] for one in found["verdicts"]]
         severity = {id_: group["severity"] for id_, group in zip(ids, groups, strict=True)}
@@ -282,12 +282,12 @@ class TestData:
 
     @pytest.mark.processes
     def test_of_an_unfinished_run(self, tmp_path):
-        found = collect(reporting.begun(tmp_path), Request("r", catalogue=Catalogue(())))
+        found = collect(reporting.begun(tmp_path), ReportRequest("r", catalogue=Catalogue(())))
         assert found["summary"]["finished"] is False
         assert len(found["verdicts"]) == found["about"]["shown"] > 20
 
     def test_without_verdicts_still_counts_them(self, run):
-        found = collect(run, Request("r", verdicts=0, catalogue=Catalogue(())))
+        found = collect(run, ReportRequest("r", verdicts=0, catalogue=Catalogue(())))
         assert found["verdicts"] == []
         assert sum(one["verdicts"] for one in found["groups"]) == 25
 
@@ -295,7 +295,7 @@ class TestData:
 class TestFile:
     @pytest.mark.processes
     def test_is_the_same_every_time(self, run, page):
-        again = collect(run, Request("runs/it is", catalogue=Catalogue(())))
+        again = collect(run, ReportRequest("runs/it is", catalogue=Catalogue(())))
         assert assembled(again) == page
 
     @pytest.mark.processes
@@ -317,7 +317,7 @@ class TestFile:
 
     @pytest.mark.processes
     def test_data_cannot_end_their_block(self, tmp_path):
-        found = collect(reporting.attacking(tmp_path), Request("r", catalogue=Catalogue(())))
+        found = collect(reporting.attacking(tmp_path), ReportRequest("r", catalogue=Catalogue(())))
         page = assembled(found)
         assert page.count("<script") == page.count("</script>") == 2
         assert "<img" not in page

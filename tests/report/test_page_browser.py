@@ -12,7 +12,7 @@ import pytest
 
 from harness.classification.departures import Catalogue
 from harness.report.page.assemble import assembled
-from harness.report.page.collect import Request, collect
+from harness.report.page.collect import ReportRequest, collect
 from tests import reporting
 
 BROWSER = (
@@ -41,7 +41,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         ("attacking", reporting.attacking),
     ):
         directory = tmp_path_factory.mktemp(name)
-        found = collect(make(directory), Request("runs/small", catalogue=Catalogue(())))
+        found = collect(make(directory), ReportRequest("runs/small", catalogue=Catalogue(())))
         made[name] = directory / "report.html"
         made[name].write_text(assembled(found), "utf-8")
         if name == "small":

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import UsageError
-from harness.report.page.collect import Request, collect
+from harness.report.page.collect import ReportRequest, collect
 from harness.runs.directory import RunDirectory
 
 _SCRIPTS: Final = ("base.js", "charts.js", "figures.js", "explorer.js", "page.js")
 _ESCAPES: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&"})
 
 
-def write(run: RunDirectory, out: Path, request: Request) -> int:
+def write(run: RunDirectory, out: Path, request: ReportRequest) -> int:
     """Write the report of a run to the file `out`, whole or not at all.
 
     Returns:

@@ -27,7 +27,7 @@ _VALIDATORS = ("jsonschema", "jsonschema-rs")
 
 
 @dataclass(frozen=True)
-class Request:
+class ReportRequest:
     """What a report is to show.
 
     Attributes:
@@ -43,7 +43,7 @@ class Request:
     catalogue: Catalogue | None = None
 
 
-def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
+def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     """All data of a report. The same run, request and validators always give the same.
 
     Args:
@@ -87,7 +87,9 @@ def collect(run: RunDirectory, request: Request) -> dict[str, Any]:
     }
 
 
-def _about(run: RunDirectory, request: Request, verdicts: list[dict[str, Any]]) -> dict[str, Any]:
+def _about(
+    run: RunDirectory, request: ReportRequest, verdicts: list[dict[str, Any]]
+) -> dict[str, Any]:
     return {
         "run": request.shown_as,
         "quoted": shlex.quote(request.shown_as),

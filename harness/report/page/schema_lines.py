@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.jsontext.pointers import MISSING, child, follow, steps
 
-Steps = tuple[str, ...]
+SchemaPath = tuple[str, ...]
 
 _JUMPS = 32
 """References that are followed on the way to one pointer."""
@@ -67,9 +67,9 @@ def laid_out(schema: str, pointers: Iterable[str], limit: int) -> Laid:
 class _Writer:
     """Writes lines; `wanted` are the places to keep, None keeps all."""
 
-    def __init__(self, wanted: set[Steps] | None) -> None:
+    def __init__(self, wanted: set[SchemaPath] | None) -> None:
         self.laid = Laid()
-        self.places: dict[Steps, tuple[int, int]] = {}
+        self.places: dict[SchemaPath, tuple[int, int]] = {}
         self._ways = (
             None
             if wanted is None
@@ -77,7 +77,7 @@ class _Writer:
         )
         self._ends = wanted or set()
 
-    def write(self, value: Any, path: Steps, head: str, tail: str) -> None:
+    def write(self, value: Any, path: SchemaPath, head: str, tail: str) -> None:
         """Write one value; `head` stands before it on its first line, `tail` behind it."""
         begin = len(self.laid.lines)
         margin = head[: len(head) - len(head.lstrip())]
@@ -95,7 +95,7 @@ class _Writer:
             self.laid.lines.append(margin + closing + tail)
         self.places[path] = (begin, len(self.laid.lines) - 1)
 
-    def _is_left_out(self, value: Any, path: Steps) -> bool:
+    def _is_left_out(self, value: Any, path: SchemaPath) -> bool:
         if self._ways is None or path in self._ways:
             return False
         near = path[:-1] in self._ends
@@ -134,7 +134,7 @@ def _printable(text: str) -> str:
     )
 
 
-def _path(schema: Any, pointer: str) -> Steps:
+def _path(schema: Any, pointer: str) -> SchemaPath:
     """Where a pointer leads; through references of the document itself to what they name."""
     walked = steps(pointer)
     here, path, jumps = schema, list[str](), 0
