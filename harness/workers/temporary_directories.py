@@ -80,30 +80,21 @@ def held(name: str, base: Path | None = None) -> Iterator[Path]:
 @contextlib.contextmanager
 def saved_vocabulary(vocabulary: Vocabulary) -> Iterator[Path]:
     """A file that hosts can read the vocabulary from, for the time being."""
-    with held(secrets.token_hex(8), _own(Path(tempfile.gettempdir()))) as directory:
+    with held(secrets.token_hex(8), _base(Path(tempfile.gettempdir()))) as directory:
         file = directory / "vocabulary"
         vocabulary.save(file)
         yield file
 
 
 def short_base() -> Path:
-    """The user's own directory for what is held, made if it is not there, with a short path.
-
-    Raises:
-        MaskcourtError: Somebody else has one of that name.
-    """
+    """The user's own directory for what is held, with a short path; there while it holds any."""
     place = Path(tempfile.gettempdir())
     # What is below /tmp is the user's own all the same.
-    return _own(place if len(str(place)) <= LONGEST_BASE else Path("/tmp"))  # noqa: S108
+    return _base(place if len(str(place)) <= LONGEST_BASE else Path("/tmp"))  # noqa: S108
 
 
-def _own(place: Path) -> Path:
-    base = place / f"maskcourt-{os.geteuid()}"
-    base.mkdir(mode=0o700, exist_ok=True)
-    found = base.lstat()
-    if found.st_uid != os.geteuid() or base.is_symlink():
-        raise MaskcourtError(f"{base} belongs to somebody else", "set TMPDIR to another directory")
-    return base
+def _base(place: Path) -> Path:
+    return place / f"maskcourt-{os.geteuid()}"
 
 
 def sweep_up(base: Path) -> None:
@@ -116,16 +107,27 @@ def sweep_up(base: Path) -> None:
 def _locked(file: Path) -> IO[str]:
     """The lock file, locked together with others; not one that was removed meanwhile."""
     while True:
-        lock = file.open("a+")
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), contextlib.ExitStack() as opened:
+            _make_own(file.parent)
+            lock = opened.enter_context(file.open("a+"))
+            fcntl.flock(lock, fcntl.LOCK_SH)
             if os.path.samestat(file.stat(), os.fstat(lock.fileno())):
+                opened.pop_all()
                 return lock
-        lock.close()
+
+
+def _make_own(base: Path) -> None:
+    base.mkdir(mode=0o700, exist_ok=True)
+    found = base.lstat()
+    if found.st_uid != os.geteuid() or base.is_symlink():
+        raise MaskcourtError(f"{base} belongs to somebody else", "set TMPDIR to another directory")
 
 
 def _remove_unheld(file: Path, lock: IO[str]) -> None:
-    """Remove a directory and its lock file if only `lock`, opened from it, can hold it."""
+    """Remove a directory and its lock file if only `lock`, opened from it, can hold it.
+
+    The base directory goes with the last.
+    """
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -134,3 +136,5 @@ def _remove_unheld(file: Path, lock: IO[str]) -> None:
         if os.path.samestat(file.stat(), os.fstat(lock.fileno())):
             shutil.rmtree(str(file).removesuffix(_LOCK), ignore_errors=True)
             file.unlink()
+    with contextlib.suppress(OSError):
+        file.parent.rmdir()

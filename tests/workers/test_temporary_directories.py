@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -48,7 +49,7 @@ def other(tmp_path):
 
 
 def names(path):
-    return sorted(one.name for one in path.iterdir())
+    return sorted(one.name for one in path.glob("*"))
 
 
 def test_it_is_filled_by_the_first_and_removed_by_the_last(tmp_path):
@@ -125,8 +126,7 @@ def test_a_vocabulary_is_saved_for_the_time_being(tmp_path, monkeypatch):
         assert one != other
         assert tmp_path in one.parents
         assert Vocabulary.load(one).sha256 == Vocabulary.load(other).sha256 == vocabulary.sha256
-    (base,) = tmp_path.iterdir()
-    assert names(base) == []
+    assert names(tmp_path) == []
 
 
 def test_another_name_is_another_directory(tmp_path, monkeypatch):
@@ -137,11 +137,16 @@ def test_another_name_is_another_directory(tmp_path, monkeypatch):
 
 
 class TestBase:
-    def test_it_is_short_and_only_for_its_user(self, tmp_path, monkeypatch):
+    def test_it_is_short_only_for_its_user_and_gone_with_the_last(self, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-        base = short_base()
-        assert base.stat().st_mode & 0o777 == 0o700
-        assert len(str(base)) <= module.LONGEST_BASE + 20
+        monkeypatch.setattr(module, "LONGEST_BASE", 1000)
+        with held("one") as directory:
+            base = directory.parent
+            assert base == short_base()
+            assert base.stat().st_mode & 0o777 == 0o700
+        assert names(tmp_path) == []
+        monkeypatch.setattr(module, "LONGEST_BASE", 5)
+        assert len(str(short_base())) <= 25
 
     def test_somebody_else_s_is_not_used(self, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
@@ -149,4 +154,14 @@ class TestBase:
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / f"maskcourt-{module.os.geteuid()}").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(MaskcourtError, match="belongs to somebody else"):
-            short_base()
+            SharedDirectory("one")
+
+    def test_many_who_come_and_go_do_each_other_no_harm(self, tmp_path):
+        def come_and_go(number):
+            for turn in range(50):
+                with held(f"{number % 2}", tmp_path / "base") as directory:
+                    (directory / f"{number}-{turn}").touch()
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(come_and_go, range(4)))
+        assert names(tmp_path) == []
