@@ -1,4 +1,4 @@
-"""The march: masks of the positions ahead, asked for in batches along the likely tokens.
+"""The look-ahead walk: masks of the positions ahead, asked for in batches along the likely tokens.
 
 Which token is taken depends on all masks of a position, but where every engine allows all tokens on
 the reference's path it depends on nothing but the position's key. So the tokens are predicted as if

@@ -1,6 +1,6 @@
-"""The driver of a sweep: starts lanes, answers their wishes, hears of cases, replaces the dead.
+"""The driver of a sweep: starts lanes, answers their requests, is told of cases, replaces the dead.
 
-One call of `LaneActor.news` is under way for every lane. Whatever happens to a lane is the end of
+One call of `LaneActor.report` is under way for every lane. Whatever happens to a lane is the end of
 that call: an answer, or an error when the lane or its node is no more.
 """
 
@@ -18,20 +18,20 @@ from harness.execution.progress import RunProgress
 from harness.execution.sweep.case_pack import PackedCases, pack_cases
 from harness.execution.sweep.cluster import Cluster, LaneNeeds
 from harness.execution.sweep.lane_actor import (
+    CaseBegun,
+    CaseStored,
     LaneActor,
     LaneOrder,
-    News,
+    LaneReport,
     Opened,
-    Stored,
-    Took,
-    Wish,
+    WorkRequest,
 )
 from harness.execution.sweep.ledger import Ledger
 from harness.execution.sweep.node_work import NodeWork
 from harness.execution.sweep.target import RunTarget
 from harness.runs.directory import RunDirectory
 
-NEWS_SECONDS = 5.0
+REPORT_SECONDS = 5.0
 """A lane that has nothing to tell says so after this time."""
 
 PATIENCE = 300.0
@@ -51,7 +51,7 @@ class _Lane:
     serving: bool = False
     known: int = 0
     seen: int = 0
-    wish: Wish | None = None
+    request: WorkRequest | None = None
     running: dict[int, tuple[str, float]] = field(default_factory=dict)
     """Ids and starts of cases, by ordinal."""
 
@@ -108,7 +108,7 @@ class Dispatch:
                     lane, method = self._calls.pop(call)
                     if lane in self._lanes:
                         self._hear(self._lanes[lane], method, call)
-                self._answer_wishes()
+                self._answer_requests()
                 self._show()
         finally:
             self._close()
@@ -169,19 +169,19 @@ class Dispatch:
                 raise answer
             case Opened():
                 self._opened(lane, answer)
-            case News():
-                self._news(lane, answer)
+            case LaneReport():
+                self._reported(lane, answer)
             case None if method == "begin":
-                self._call(lane, "news", lane.known, lane.seen, NEWS_SECONDS)
+                self._call(lane, "report", lane.known, lane.seen, REPORT_SECONDS)
 
     def _ask_again(self, lane: _Lane, method: str) -> None:
         if method == "open":
             self._died(lane, "it cannot be reached")
         elif method == "begin":
             self._begin_lane(lane)
-        elif method == "news":
-            self._call(lane, "news", lane.known, lane.seen, NEWS_SECONDS)
-        # an answer to a wish that was lost: the wish is in the next news
+        elif method == "report":
+            self._call(lane, "report", lane.known, lane.seen, REPORT_SECONDS)
+        # an answer to a request that was lost: the request is in the next report
         lane.seen = 0 if method == "give" else lane.seen
 
     def _opened(self, lane: _Lane, opened: Opened) -> None:
@@ -216,39 +216,39 @@ class Dispatch:
             target = RunTarget.of(self._run)
             self._call(lane, "begin", target, self._cases.key, self._pieces, self._index)
 
-    def _news(self, lane: _Lane, news: News) -> None:
+    def _reported(self, lane: _Lane, report: LaneReport) -> None:
         assert self._ledger is not None
         assert lane.opened is not None
-        if news.error is not None:
-            raise news.error
-        for event in news.events:
+        if report.error is not None:
+            raise report.error
+        for event in report.events:
             match event:
-                case Took(ordinal, case, ago):
+                case CaseBegun(ordinal, case, ago):
                     lane.running[ordinal] = (case, time.monotonic() - ago)
-                case Stored(done, seconds):
+                case CaseStored(done, seconds):
                     lane.running.pop(done.ordinal, None)
                     if self._ledger.stored(lane.name, done.ordinal, seconds):
                         self.work.case(lane.opened.node, seconds)
                         self.progress.case_stored(done)
-        lane.known = news.last
-        if news.wish is not None and news.wish.number > lane.seen:
-            lane.wish, lane.seen = news.wish, news.wish.number
-        self._call(lane, "news", lane.known, lane.seen, NEWS_SECONDS)
+        lane.known = report.last
+        if report.request is not None and report.request.number > lane.seen:
+            lane.request, lane.seen = report.request, report.request.number
+        self._call(lane, "report", lane.known, lane.seen, REPORT_SECONDS)
 
-    def _answer_wishes(self) -> None:
-        for lane in [one for one in self._lanes.values() if one.wish is not None]:
+    def _answer_requests(self) -> None:
+        for lane in [one for one in self._lanes.values() if one.request is not None]:
             assert self._ledger is not None
-            assert lane.wish is not None
+            assert lane.request is not None
             claim = self._ledger.claim(lane.name)
             if claim is not None:
                 self._give(lane, claim.ordinals, last=claim.alone)
-            elif not lane.wish.idle:
+            elif not lane.request.idle:
                 self._give(lane, (), last=True)
 
     def _give(self, lane: _Lane, ordinals: tuple[int, ...], *, last: bool) -> None:
-        assert lane.wish is not None
-        self._call(lane, "give", lane.wish.number, ordinals, last=last)
-        lane.wish = None
+        assert lane.request is not None
+        self._call(lane, "give", lane.request.number, ordinals, last=last)
+        lane.request = None
 
     def _died(self, lane: _Lane, reason: str) -> None:
         """A lane is no more: give its cases back, and record those that took it down too often."""

@@ -1,8 +1,8 @@
 """A lane inside a Ray actor: it keeps its hosts, pulls cases, and stores what comes out itself.
 
 The lane runs in a thread of its own that serves cases as a local lane does. When it has room for
-a case and none is at hand it makes a wish; the driver answers with `give`. All that the driver
-hears comes through `news`, which can be asked again: nothing is lost with a message.
+a case and none is at hand it makes a request; the driver answers with `give`. All that the driver
+is told comes through `report`, which can be asked again: nothing is lost with a message.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class Took:
+class CaseBegun:
     """A case is being run; its id, and for how many seconds already."""
 
     ordinal: int
@@ -67,7 +67,7 @@ class Took:
 
 
 @dataclass(frozen=True)
-class Stored:
+class CaseStored:
     """A case is stored, after it kept the lane busy for so many seconds."""
 
     done: CaseDone
@@ -75,11 +75,11 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Wish:
+class WorkRequest:
     """The lane has room for cases.
 
     Attributes:
-        number: Says which wish is answered.
+        number: Says which request is answered.
         idle: Nothing is in hand either: the lane can wait, and be given a case alone.
     """
 
@@ -88,19 +88,19 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class News:
+class LaneReport:
     """What happened since the driver last asked.
 
     Attributes:
         events: Those behind the last one that the driver knew, in their order.
         last: The number of the last of them.
-        wish: What the lane waits for, if it does.
+        request: What the lane waits for, if it does.
         error: What ended the lane.
     """
 
-    events: tuple[Took | Stored, ...]
+    events: tuple[CaseBegun | CaseStored, ...]
     last: int
-    wish: Wish | None
+    request: WorkRequest | None
     error: MaskcourtError | None
 
 
@@ -112,10 +112,10 @@ class LaneActor:
         sys.path[:] = [one for one in sys.path if one not in order.away]
         self._order = order
         self._changed = threading.Condition()
-        self._events: deque[tuple[int, Took | Stored, float]] = deque()
+        self._events: deque[tuple[int, CaseBegun | CaseStored, float]] = deque()
         self._last = 0
-        self._wish: Wish | None = None
-        self._wishes = 0
+        self._request: WorkRequest | None = None
+        self._requests = 0
         self._queue: deque[int] = deque()
         self._ending = self._over = self._closed = False
         self._error: MaskcourtError | None = None
@@ -141,7 +141,7 @@ class LaneActor:
     def begin(
         self, target: RunTarget, key: str, pieces: Sequence[Any], index: Mapping[int, Entry]
     ) -> MaskcourtError | None:
-        """Have the run and the cases at hand; from then on the lane wishes for cases.
+        """Have the run and the cases at hand; from then on the lane asks for cases.
 
         Args:
             target: Where cases are stored.
@@ -159,30 +159,30 @@ class LaneActor:
             self._changed.notify_all()
         return None
 
-    def give(self, wish: int, ordinals: Sequence[int], *, last: bool) -> None:
-        """Answer a wish with cases; with `last`, nothing comes until these are stored."""
+    def give(self, request: int, ordinals: Sequence[int], *, last: bool) -> None:
+        """Answer a request with cases; with `last`, nothing comes until these are stored."""
         with self._changed:
-            if self._wish is not None and self._wish.number == wish:
-                self._wish = None
+            if self._request is not None and self._request.number == request:
+                self._request = None
                 self._queue.extend(ordinals)
                 self._ending = last
                 self._changed.notify_all()
 
-    def news(self, known: int, wish: int, seconds: float) -> News:
-        """What happened behind the event `known` and the wish `wish`.
+    def report(self, known: int, request: int, seconds: float) -> LaneReport:
+        """What happened behind the event `known` and the request `request`.
 
         Waits up to `seconds` for anything to happen.
         """
         with self._changed:
             while self._events and self._events[0][0] <= known:
                 self._events.popleft()
-            self._changed.wait_for(lambda: self._is_news(wish), seconds)
+            self._changed.wait_for(lambda: self._has_report(request), seconds)
             now = time.monotonic()
             events = tuple(
-                replace(event, ago=now - at) if isinstance(event, Took) else event
+                replace(event, ago=now - at) if isinstance(event, CaseBegun) else event
                 for _, event, at in self._events
             )
-            return News(events, self._last, self._wish, self._error)
+            return LaneReport(events, self._last, self._request, self._error)
 
     def close(self) -> None:
         """End the hosts and let go of files."""
@@ -194,9 +194,9 @@ class LaneActor:
         for one in self._held:
             one.release()
 
-    def _is_news(self, known: int) -> bool:
-        wishes = self._wish is not None and self._wish.number > known
-        return bool(self._events or wishes or self._error or self._closed)
+    def _has_report(self, known: int) -> bool:
+        requests = self._request is not None and self._request.number > known
+        return bool(self._events or requests or self._error or self._closed)
 
     def _main(self, vocabulary: Sequence[Any]) -> None:
         """The lane's thread: its hosts are the children of this one."""
@@ -275,7 +275,7 @@ class LaneActor:
             ordinal = self._queue.popleft()
             case = self._work[1][ordinal]
             self._taken[ordinal] = time.monotonic()
-            self._tell(Took(ordinal, case.id, 0.0))
+            self._tell(CaseBegun(ordinal, case.id, 0.0))
         return ordinal, case
 
     def _done(self, done: CaseDone) -> None:
@@ -283,15 +283,15 @@ class LaneActor:
             now = time.monotonic()
             since = max(self._taken.pop(done.ordinal, now), self._free_since)
             self._free_since = now
-            self._tell(Stored(done, now - since))
+            self._tell(CaseStored(done, now - since))
 
     def _ask(self, *, idle: bool) -> None:
-        self._wishes += 1
-        self._wish = Wish(self._wishes, idle)
+        self._requests += 1
+        self._request = WorkRequest(self._requests, idle)
         self._changed.notify_all()
-        self._changed.wait_for(lambda: self._wish is None or self._closed)
+        self._changed.wait_for(lambda: self._request is None or self._closed)
 
-    def _tell(self, event: Took | Stored) -> None:
+    def _tell(self, event: CaseBegun | CaseStored) -> None:
         self._last += 1
         self._events.append((self._last, event, time.monotonic()))
         self._changed.notify_all()
