@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.meter import Expenses, TellExpenses, TimeCalls, peak_bytes
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.findings import Findings, Status
-from harness.comparison.position_resolution import Scene
+from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import RESOLVERS, Effort, Resolver
 from harness.comparison.walk import Position
 from harness.completion.continuations import Context
@@ -214,16 +214,16 @@ class Observed:
         self._inner = inner
         self._way = way
 
-    def resolve(self, scene: Scene, context: Context) -> None:
-        """Fill `scene.findings`, or leave them as they are."""
-        disputed = _disputed(scene.position)
-        if not self._chosen(scene.position.number, disputed):
+    def resolve(self, resolution: PositionResolution, context: Context) -> None:
+        """Fill `resolution.findings`, or leave them as they are."""
+        disputed = _disputed(resolution.position)
+        if not self._chosen(resolution.position.number, disputed):
             return
         wall, cpu = time.perf_counter(), time.process_time()
-        self._inner.resolve(scene, context)
+        self._inner.resolve(resolution, context)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        tokens, proven = len(scene.findings.tokens), _proven(scene.findings)
-        one = Resolved(scene.position.number, disputed, tokens, proven, wall, cpu)
+        tokens, proven = len(resolution.findings.tokens), _proven(resolution.findings)
+        one = Resolved(resolution.position.number, disputed, tokens, proven, wall, cpu)
         self.resolved.append(one)
 
     def _chosen(self, number: int, disputed: int) -> bool:

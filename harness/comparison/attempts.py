@@ -1,4 +1,4 @@
-"""What engines were found to allow at a position, and what rulings on it leave open."""
+"""What engines were found to allow at a position, and the lists of what is attempted."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.findings import Evidence, Status
-from harness.comparison.ruling_cache import Columns
-from harness.validators import judge as rulings
 from harness.workers import wire
+
+Columns = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Attempts:
 
     row: int
     columns: Columns
-    numbers: npt.NDArray[np.int32]
+    numbers: Numbers
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ViolationWitness:
 
 @dataclass(frozen=True)
 class AttemptLists:
-    """The completions that are tried, and how far each entry has come.
+    """The completions that are attempted, and how far each entry has come.
 
     Attributes:
         list_of: Which list belongs to a column, shape ``(n,)``.
@@ -75,28 +75,3 @@ def by_row(found: Sequence[Attempts]) -> list[Attempts]:
         numbers = np.concatenate([part.numbers for part in parts])
         out.append(Attempts(row, columns[order], numbers[order]))
     return out
-
-
-WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
-
-
-def question_left(ruling: rulings.Ruling) -> tuple[Status, Evidence]:
-    """What an entry is left with where no completion was valid."""
-    reason = ruling.reason
-    match ruling.verdict:
-        case rulings.INVALID:
-            status = Status.INVALID
-        case rulings.UNDECIDED:
-            status = Status.UNDECIDED
-        case _:
-            # valid in the end where the fast validator said invalid: the two differ
-            status, reason = Status.CONTESTED, reason or "validators_differ"
-    evidence = Evidence(
-        reason,
-        ruling.keyword,
-        ruling.schema_pointer,
-        ruling.instance_pointer,
-        ruling.jsonschema,
-        ruling.jsonschema_rs,
-    )
-    return status, evidence

@@ -15,8 +15,9 @@ from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Status, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.instances import prepare
+from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
-from harness.comparison.position_resolution import Scene
+from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
@@ -319,19 +320,20 @@ class _Run:
             return {}
         lookahead.stand_by(position.engines, position.consumed)
         drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
-        scene = Scene(position, drawn, tools.panel, tools.judge, tools.vocabulary, self.schema)
+        resolution = PositionResolution(position, drawn, tools.panel, tools.judge, tools.vocabulary)
         if disputes:
             with self.notes.cost("resolve"):
-                self._resolve(walk, scene, tools.resolver)
+                self._resolve(walk, resolution, tools.resolver)
         with self.notes.cost("probe"):
             if probe:
-                self.probes.unfinishable(scene, state, probe)
-            self.probes.dead_ends(scene)
-        scene.findings.flaws += flaws
-        self.proofs.verdicts(walk, position, disputes, scene.findings)
-        for engine, failure in scene.failures.items():
+                self.probes.unfinishable(resolution, state, probe)
+            self.probes.dead_ends(resolution)
+        resolution.findings.flaws += flaws
+        self.proofs.verdicts(walk, position, disputes, resolution.findings)
+        failures = resolution.engines.failures
+        for engine, failure in failures.items():
             self._failed(engine, failure, "resolve", walk, position.number)
-        return scene.failures
+        return failures
 
     def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
@@ -352,8 +354,8 @@ class _Run:
             assert self.proofs is not None, "a case that cannot be judged is not walked"
             self.proofs.verdicts(walk, position, (), findings)
 
-    def _resolve(self, walk: int, scene: Scene, resolver: Resolver) -> None:
-        """Fill the scene's findings.
+    def _resolve(self, walk: int, resolution: PositionResolution, resolver: Resolver) -> None:
+        """Fill the findings.
 
         Engines have faster ways to consume a text than one mask after the other. Each distinct
         completion that a verdict of the case rests on is looked at again, mask by mask.
@@ -361,18 +363,20 @@ class _Run:
         Raises:
             _Distrusted: An engine's faster way allowed what its masks do not.
         """
-        position = scene.position
-        resolver.resolve(scene, self._continuations(position.reference).at(position.offset))
-        rests_on = witnessed(scene.findings, one_clears_all=resolver.one_clears_all)
+        position = resolution.position
+        resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
+        rests_on = witnessed(resolution.findings, one_clears_all=resolver.one_clears_all)
         number = position.number
-        for violation in scene.unconfirmed(rests_on, self.confirmed):
-            engine = scene.findings.engines[violation.row]
+        for violation in resolution.violations(rests_on, self.confirmed):
+            engine = resolution.findings.engines[violation.row]
             if engine not in self.distrusted:
                 raise _Distrusted(engine, walk, number, violation)
-            scene.disown(violation.row, Status.MASK_LIES)
+            resolution.store.disown(violation.row, Status.MASK_LIES)
         for found in self.distrusted.values():
             if (found.walk, found.position) == (walk, number) and found.violation.consumes:
-                scene.note_violation(found.violation)
+                one = found.violation
+                resolution.store.note_flaw(one.row, one.token, "mask_lies", one.tokens)
+        locate(resolution.store, self.schema)
 
     def _continuations(self, reference: bytes) -> Continuations:
         """The known continuations along a reference; those of the last one are kept."""

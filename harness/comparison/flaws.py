@@ -9,25 +9,26 @@
 - ``unfinishable``: the same white space or digit may follow itself up to the limit. RFC 8259 lets
   both be as long as one likes, but a model that falls into it never ends.
 
-Roll-outs find dead ends and lies by the way (`harness.comparison.position_resolution`). The
-searches here are bounded: a few probes per case and engine, all chosen by the walk alone.
+Roll-outs find dead ends and broken masks on their way. The searches here are bounded: a few probes
+per case and engine, all chosen by the walk alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from harness.comparison.attempts import Columns
 from harness.comparison.findings import Flaw, Status, flawed
-from harness.comparison.position_resolution import Scene
+from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.walk import Position
 from harness.completion.rollout import LIMIT
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import allows
 
-HUNTS = 4
+MAX_SEARCHED = 4
 """Tokens per case and engine whose completions are looked for though another engine has one."""
 
 BUDGET = 3 * LIMIT
@@ -84,7 +85,7 @@ class Probes:
         }
         self._asked: set[tuple[int, Mode]] = set()
         self._found: set[tuple[int, str]] = set()
-        self._hunted: dict[int, int] = {}
+        self._searched: dict[int, int] = {}
 
     def due(self, state: State, engines: Sequence[int]) -> list[int]:
         """The engines to probe behind a text in `state`."""
@@ -97,37 +98,65 @@ class Probes:
             if (engine, state.mode) not in self._asked and (engine, sort) not in self._found
         ]
 
-    def unfinishable(self, scene: Scene, state: State, engines: Collection[int]) -> None:
+    def unfinishable(
+        self, resolution: PositionResolution, state: State, engines: Collection[int]
+    ) -> None:
         """Look for engines that let one token follow itself for ever.
 
         Once per case, engine and kind of place, until one of the sort is found.
         """
         sort = _sort_of(state)
-        rows = [row for row, engine in enumerate(scene.findings.engines) if engine in engines]
+        rows = [row for row, engine in enumerate(resolution.findings.engines) if engine in engines]
         self._asked |= {(engine, state.mode) for engine in engines}
-        for row, times in scene.lengthen(rows, self._tokens[sort], LIMIT).items():
+        for row, times in resolution.engines.lengthen(rows, self._tokens[sort], LIMIT).items():
             for token, count in zip(self._tokens[sort], times, strict=True):
                 if count >= LIMIT:
-                    number = scene.repeated(token, LIMIT - 1)
-                    scene.findings.flaws.append(Flaw(row, token, "unfinishable", number, sort))
-                    self._found.add((scene.findings.engines[row], sort))
+                    number = resolution.store.repeated(token, LIMIT - 1)
+                    resolution.findings.flaws.append(Flaw(row, token, "unfinishable", number, sort))
+                    self._found.add((resolution.findings.engines[row], sort))
                     break
 
-    def dead_ends(self, scene: Scene) -> None:
+    def dead_ends(self, resolution: PositionResolution) -> None:
         """Look at a few tokens that one engine completes validly and another never did."""
-        findings = scene.findings
+        findings = resolution.findings
         never = findings.accepts & (findings.status == Status.NOT_ASKED)
-        never &= scene.cleared[None, :] & ~findings.ends[None, :] & scene.alive[:, None]
+        never &= (
+            resolution.store.cleared[None, :]
+            & ~findings.ends[None, :]
+            & resolution.engines.alive[:, None]
+        )
         never &= ~flawed(findings)
         columns = {}
         for row, engine in enumerate(findings.engines):
-            left = HUNTS - self._hunted.get(engine, 0)
-            chosen = np.flatnonzero(never[row] & (scene.tries[row] == 0))[: min(left, 1)]
+            left = MAX_SEARCHED - self._searched.get(engine, 0)
+            chosen = np.flatnonzero(never[row] & (resolution.store.tries[row] == 0))[: min(left, 1)]
             if len(chosen):
-                self._hunted[engine] = self._hunted.get(engine, 0) + len(chosen)
+                self._searched[engine] = self._searched.get(engine, 0) + len(chosen)
                 columns[row] = chosen
         if columns:
-            scene.hunt(columns, LIMIT, BUDGET)
+            _search(resolution, columns)
+
+
+def _search(resolution: PositionResolution, columns: Mapping[int, Columns]) -> None:
+    """Look for dead ends behind tokens that another engine completes validly.
+
+    Roll-outs find empty masks; where one merely takes too long, everything that the masks allow
+    is looked through, if it is little.
+    """
+    _, ended = resolution.roll_out(columns, LIMIT)
+    open_: dict[int, list[int]] = {}
+    for (row, column), status in ended.items():
+        if status == Status.TOO_LONG:
+            open_.setdefault(row, []).append(column)
+    findings = resolution.findings
+    for row, closed in resolution.engines.exhaust(open_, LIMIT, BUDGET).items():
+        for column in closed:
+            accepter = int(np.flatnonzero(findings.status[:, column] == Status.VALID)[0])
+            number = int(findings.completion[accepter, column])
+            token = int(findings.tokens[column])
+            findings.flaws.append(
+                Flaw(row, token, "dead_end", number, "no_end_within_limit", accepter)
+            )
 
 
 def _sort_of(state: State) -> str:

@@ -17,10 +17,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import Attempts
+from harness.comparison.attempts import Attempts, Columns
 from harness.comparison.findings import Status
-from harness.comparison.position_resolution import Scene
-from harness.comparison.ruling_cache import Columns
+from harness.comparison.position_resolution import PositionResolution
 from harness.completion.continuations import Context
 from harness.completion.rollout import LIMIT
 
@@ -51,8 +50,8 @@ class Resolver(Protocol):
     name: str
     one_clears_all: bool
 
-    def resolve(self, scene: Scene, context: Context) -> None:
-        """Fill `scene.findings`."""
+    def resolve(self, resolution: PositionResolution, context: Context) -> None:
+        """Fill `resolution.findings`."""
 
 
 class RolloutResolver:
@@ -64,13 +63,13 @@ class RolloutResolver:
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
 
-    def resolve(self, scene: Scene, context: Context) -> None:  # noqa: ARG002 - same interface
-        """Fill `scene.findings`."""
-        columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.undecided())}
-        found, ended = scene.roll_out(columns, self.effort.limit)
-        scene.screen(found)
-        scene.cleared[:] = False  # each engine answers for its own completion
-        scene.conclude(ended)
+    def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
+        """Fill `resolution.findings`."""
+        columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
+        found, ended = resolution.roll_out(columns, self.effort.limit)
+        resolution.screen(found)
+        resolution.store.cleared[:] = False  # each engine answers for its own completion
+        resolution.conclude(ended)
 
 
 class SharedResolver:
@@ -82,54 +81,58 @@ class SharedResolver:
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
 
-    def resolve(self, scene: Scene, context: Context) -> None:
-        """Fill `scene.findings`."""
-        situation, lists = _known(scene, context)
-        self._try(scene, situation, lists, self.effort.attempts)
-        self._try_aimed(scene, context, situation)
-        ended = self._roll(scene, situation)
-        scene.conclude(ended)
+    def resolve(self, resolution: PositionResolution, context: Context) -> None:
+        """Fill `resolution.findings`."""
+        situation, lists = _known(resolution, context)
+        self._try(resolution, situation, lists, self.effort.attempts)
+        self._try_aimed(resolution, context, situation)
+        ended = self._roll(resolution, situation)
+        resolution.conclude(ended)
 
     def _try(
         self,
-        scene: Scene,
+        resolution: PositionResolution,
         list_of: npt.NDArray[np.int32],
         lists: Sequence[Sequence[int]],
         attempts: int,
     ) -> None:
         """Try each column's list in order, until valid, exhausted, or `attempts` were invalid."""
-        rank = np.zeros(scene.tries.shape, dtype=np.int32)
+        rank = np.zeros(resolution.store.tries.shape, dtype=np.int32)
         lengths = np.array([len(one) for one in lists] + [0], dtype=np.int32)
-        before = scene.tries.copy()
+        before = resolution.store.tries.copy()
         while True:
-            promising = scene.undecided() & (rank < lengths[list_of][None, :])
-            promising &= scene.tries - before < attempts
+            promising = resolution.undecided() & (rank < lengths[list_of][None, :])
+            promising &= resolution.store.tries - before < attempts
             columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
             if not columns:
                 return
-            for found in scene.prove(columns, list_of, lists, rank):
-                scene.screen(found)
+            for found in resolution.prove(columns, list_of, lists, rank):
+                resolution.screen(found)
 
-    def _try_aimed(self, scene: Scene, context: Context, situation: npt.NDArray[np.int32]) -> None:
+    def _try_aimed(
+        self, resolution: PositionResolution, context: Context, situation: npt.NDArray[np.int32]
+    ) -> None:
         """Where all was invalid so far: continuations that avoid the error of the first one."""
         alike: dict[tuple[int, int], list[int]] = {}
-        open_ = scene.undecided() & (scene.first_invalid >= 0)
+        open_ = resolution.undecided() & (resolution.store.first_invalid >= 0)
         for row, column in np.argwhere(open_).tolist():
-            key = (int(situation[column]), int(scene.first_invalid[row, column]))
+            key = (int(situation[column]), int(resolution.store.first_invalid[row, column]))
             alike.setdefault(key, []).append(column)
         list_of = np.full(len(situation), -1, dtype=np.int32)
         lists: list[list[int]] = []
         for (_, number), columns in list(alike.items())[: self.effort.aimed]:
             column = columns[0]
-            attempts = scene.findings.completions[number].text
-            texts = context.aimed(scene.bytes[column], attempts, scene.errors(column, number))
+            attempts = resolution.findings.completions[number].text
+            texts = context.aimed(
+                resolution.store.token_bytes[column], attempts, resolution.errors(column, number)
+            )
             if texts:
                 list_of[columns] = len(lists)
-                lists.append([scene.number(text, "aimed") for text in texts])
-        self._try(scene, list_of, lists, self.effort.attempts)
+                lists.append([resolution.store.number(text, "aimed") for text in texts])
+        self._try(resolution, list_of, lists, self.effort.attempts)
 
     def _roll(
-        self, scene: Scene, situation: npt.NDArray[np.int32]
+        self, resolution: PositionResolution, situation: npt.NDArray[np.int32]
     ) -> dict[tuple[int, int], Status]:
         """Roll out what is left, and try each new completion on the tokens around it.
 
@@ -137,40 +140,42 @@ class SharedResolver:
         `Effort.rollouts` times; tokens with only invalid ones, that many per situation.
         """
         ended: dict[tuple[int, int], Status] = {}
-        tally = _Rolls(scene, situation, self.effort)
+        tally = _RollBudgets(resolution, situation, self.effort)
         while columns := tally.next():
-            found, endings = scene.roll_out(columns, self.effort.limit)
+            found, endings = resolution.roll_out(columns, self.effort.limit)
             ended |= endings
-            scene.screen(found)
+            resolution.screen(found)
             tally.note(found)
             # The empty completion of an end of generation would end another token without its end.
-            completions = scene.findings.completions
+            completions = resolution.findings.completions
             numbers = [number for one in found for number in one.numbers.tolist()]
             fresh = [number for number in dict.fromkeys(numbers) if completions[number].tokens]
             if fresh:
                 list_of = np.zeros(len(situation), dtype=np.int32)
-                self._try(scene, list_of, [fresh], len(fresh))
+                self._try(resolution, list_of, [fresh], len(fresh))
         return ended
 
 
-class _Rolls:
+class _RollBudgets:
     """Which tokens to roll out next: a growing number per engine and situation.
 
     Tokens without any completion and tokens with only invalid ones have budgets of their own.
     """
 
-    def __init__(self, scene: Scene, situation: npt.NDArray[np.int32], effort: Effort) -> None:
-        self._scene = scene
+    def __init__(
+        self, resolution: PositionResolution, situation: npt.NDArray[np.int32], effort: Effort
+    ) -> None:
+        self._resolution = resolution
         self._situation = situation
         self._effort = effort
-        self._rolled = np.zeros(scene.tries.shape, dtype=np.bool_)
+        self._rolled = np.zeros(resolution.store.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
-        self._doubts = [effort.doubts] * len(scene.tries)
+        self._doubts = [effort.doubts] * len(resolution.store.tries)
         self._width = 1
 
     def next(self) -> dict[int, Columns]:
         """Columns by row; empty when there is nothing left to roll out."""
-        undecided, bare = self._scene.undecided(), self._scene.bare()
+        undecided, bare = self._resolution.undecided(), self._resolution.bare()
         out: dict[int, Columns] = {}
         for row in range(len(undecided)):
             fresh = undecided[row] & ~self._rolled[row]
@@ -186,7 +191,7 @@ class _Rolls:
 
     def note(self, found: Sequence[Attempts]) -> None:
         """Renew the budgets of situations in which a roll-out came to an end, or was valid."""
-        status = self._scene.findings.status
+        status = self._resolution.findings.status
         for one in found:
             for column in one.columns.tolist():
                 key = int(self._situation[column])
@@ -208,20 +213,24 @@ class _Rolls:
         return chosen
 
 
-def _known(scene: Scene, context: Context) -> tuple[npt.NDArray[np.int32], list[list[int]]]:
+def _known(
+    resolution: PositionResolution, context: Context
+) -> tuple[npt.NDArray[np.int32], list[list[int]]]:
     """The situation of every column, and the completions to try in each."""
-    eos = scene.vocabulary.eos_ids
-    tokens = scene.findings.tokens.tolist()
+    eos = resolution.vocabulary.eos_ids
+    tokens = resolution.findings.tokens.tolist()
     ordinary = [column for column, token in enumerate(tokens) if token not in eos]
-    first = scene.vocabulary.plain_first[scene.findings.tokens[ordinary]]
-    groups, texts = context.group([scene.bytes[column] for column in ordinary], first)
+    first = resolution.vocabulary.plain_first[resolution.findings.tokens[ordinary]]
+    groups, texts = context.group(
+        [resolution.store.token_bytes[column] for column in ordinary], first
+    )
     situation = np.zeros(len(tokens), dtype=np.int32)
     situation[ordinary] = groups
-    lists = [[scene.number(text, "reference") for text in one] for one in texts]
+    lists = [[resolution.store.number(text, "reference") for text in one] for one in texts]
     ends = [column for column, token in enumerate(tokens) if token in eos]
     if ends:
         situation[ends] = len(lists)
-        lists.append([scene.number(b"", "reference", ())])
+        lists.append([resolution.store.number(b"", "reference", ())])
     return situation, lists
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.flaws import BUDGET, HUNTS
+from harness.comparison.flaws import BUDGET, MAX_SEARCHED
 from harness.completion.rollout import LIMIT, exhausted
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import set_bits
@@ -152,14 +152,14 @@ class TestTheHunt:
     def test_ends(self):
         rows = run_case(self.ENGINES, case(self.SCHEMA, self.WORD))
         found = [one[0:2] for one in listed(rows)]
-        assert found == [("ForbidsAndAccepts", "dead_end")] * HUNTS
-        assert rows.count("positions") > HUNTS + 3, "there was more to find"
+        assert found == [("ForbidsAndAccepts", "dead_end")] * MAX_SEARCHED
+        assert rows.count("positions") > MAX_SEARCHED + 3, "there was more to find"
 
     def test_begins_anew_with_each_case(self):
         run = make_run(self.ENGINES)
         for name in ("one", "two"):
             rows = run.run(case(self.SCHEMA, self.WORD, name=name))
-            assert len(listed(rows)) == HUNTS
+            assert len(listed(rows)) == MAX_SEARCHED
 
     def test_goes_after_each_engine_for_itself(self):
         class AlsoStuck(ForbidsAndAccepts):
@@ -167,7 +167,7 @@ class TestTheHunt:
 
         rows = run_case([*self.ENGINES, AlsoStuck], case(self.SCHEMA, self.WORD))
         found = Counter(one[0] for one in listed(rows))
-        assert found == {"ForbidsAndAccepts": HUNTS, "AlsoStuck": HUNTS}
+        assert found == {"ForbidsAndAccepts": MAX_SEARCHED, "AlsoStuck": MAX_SEARCHED}
 
 
 class Tree:

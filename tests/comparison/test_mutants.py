@@ -18,6 +18,7 @@ from harness.comparison import (
     case_run,
     disputes,
     findings,
+    findings_store,
     flaws,
     position_resolution,
     verdict_record,
@@ -196,14 +197,14 @@ def clearing_nobody(monkeypatch):
     def without_clearing(screen):
         def screened(self, tried):
             screen(self, tried)
-            self.cleared[:] = False
+            self.store.cleared[:] = False
 
         return screened
 
     def each_for_itself(found, **_):
         return findings.verdicts(found, one_clears_all=False)
 
-    instead(position_resolution.Scene, "screen", without_clearing)(monkeypatch)
+    instead(position_resolution.PositionResolution, "screen", without_clearing)(monkeypatch)
     monkeypatch.setattr(verdict_record, "proven", each_for_itself)
 
 
@@ -231,8 +232,8 @@ MUTANTS = (
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant(
-        "acceptances and rejections are swapped in the scene",
-        instead(position_resolution.Scene, "__init__", with_swapped_acceptances),
+        "acceptances and rejections are swapped in the findings",
+        instead(findings_store.FindingsStore, "__init__", with_swapped_acceptances),
         checks.check_all_is_found_and_nothing_else,
     ),
     Mutant(
@@ -300,7 +301,7 @@ MUTANTS = (
     ),
     Mutant(
         "every false acceptance is located",
-        instead(position_resolution.Scene, "_locate", lambda _: lambda self, one, ruling: None),
+        instead(case_run, "locate", lambda _: lambda store, schema: None),
         checks.check_errors_are_located,
     ),
     Mutant(
@@ -353,15 +354,19 @@ MUTANTS = (
     ),
     Mutant(
         "no completion is looked at again, mask by mask",
-        instead(position_resolution.Scene, "unconfirmed", lambda _: lambda self, needed, known: []),
+        instead(
+            position_resolution.PositionResolution,
+            "violations",
+            lambda _: lambda self, needed, known: [],
+        ),
         checks.check_masks_are_looked_at,
     ),
     Mutant(
-        "the witness of a lie ends before the lie",
+        "the witness of a mask violation ends before it",
         instead(
-            position_resolution.Scene,
-            "_rolled",
-            lambda rolled: lambda self, taken: rolled(self, taken[:-1]),
+            findings_store.FindingsStore,
+            "rolled_out",
+            lambda rolled_out: lambda self, taken: rolled_out(self, taken[:-1]),
         ),
         checks.check_lies_have_a_witness,
     ),
@@ -400,8 +405,8 @@ MUTANTS = (
         checks.check_what_never_ends_stays_open,
     ),
     Mutant(
-        "nobody hunts for dead ends",
-        instead(flaws.Probes, "dead_ends", lambda _: lambda self, scene: None),
+        "nobody looks for dead ends",
+        instead(flaws.Probes, "dead_ends", lambda _: lambda self, resolution: None),
         checks.check_dead_ends_are_dead,
     ),
     Mutant(
@@ -416,7 +421,7 @@ MUTANTS = (
     ),
     Mutant(
         "the last token of a dispute is not resolved",
-        instead(position_resolution.Scene, "undecided", but_the_last),
+        instead(position_resolution.PositionResolution, "undecided", but_the_last),
         checks.check_every_disputed_token_is_resolved,
     ),
 )

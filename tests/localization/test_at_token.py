@@ -116,14 +116,16 @@ class Tries:
     def __init__(self, *texts: bytes) -> None:
         self.texts = texts
 
-    def resolve(self, scene, context):
+    def resolve(self, resolution, context):
         for text in self.texts:
-            columns = {row: np.flatnonzero(one) for row, one in enumerate(scene.undecided())}
-            rank = np.zeros_like(scene.tries)
-            list_of = np.zeros(scene.tries.shape[1], dtype=np.int32)
-            for found in scene.prove(columns, list_of, [[scene.number(text, "pool")]], rank):
-                scene.screen(found)
-        scene.conclude({})
+            columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
+            rank = np.zeros_like(resolution.store.tries)
+            list_of = np.zeros(resolution.store.tries.shape[1], dtype=np.int32)
+            for found in resolution.prove(
+                columns, list_of, [[resolution.store.number(text, "pool")]], rank
+            ):
+                resolution.screen(found)
+        resolution.conclude({})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,210 @@
+"""What is found out about the disputed tokens of one position, while it is being resolved.
+
+The store asks nobody: it is told which completions engines allow and how validators rule on them,
+and draws the conclusions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.comparison.attempts import AttemptLists, Attempts, Columns
+from harness.comparison.findings import ENDED, Completion, Evidence, Findings, Flaw, Status
+from harness.comparison.validator_queries import Ruled
+from harness.comparison.walk import Position
+from harness.completion.rollout import ENDINGS
+from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED
+from harness.inputs.vocabulary import Vocabulary
+from harness.validators.judge import INVALID, SUSPECT, UNDECIDED, VALID, Ruling
+
+_WITNESSED = (Status.VALID, Status.INVALID, Status.CONTESTED)
+
+
+class FindingsStore:
+    """The findings of one position; an entry is an engine (row) at a token (column).
+
+    Attributes:
+        position: Where.
+        findings: What will be concluded from; rows are the position's engines.
+        token_bytes: The bytes of every token; none at the end of generation.
+        first_invalid: Number of the first invalid completion per entry, -1 for none, ``(e, n)``.
+        tries: Completions per entry that were not valid, shape ``(e, n)``.
+        cleared: Tokens with a valid completion by any engine, shape ``(n,)`` bool.
+        invalid: Invalid completions and the rulings on them, in the order in which they came.
+    """
+
+    def __init__(
+        self, position: Position, tokens: npt.NDArray[np.int32], vocabulary: Vocabulary
+    ) -> None:
+        self.position = position
+        self._vocabulary = vocabulary
+        accepts = (position.masks[:, tokens >> 5] >> (tokens & 31).astype(np.uint32)) & 1
+        can_end = np.any(position.masks & vocabulary.eos_mask, axis=1, keepdims=True)[:, 0]
+        self.findings = Findings.empty(
+            position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
+        )
+        shape = accepts.shape
+        self.first_invalid = np.full(shape, -1, dtype=np.int32)
+        self.tries = np.zeros(shape, dtype=np.int32)
+        self.cleared = np.zeros(shape[1], dtype=np.bool_)
+        self.invalid: list[tuple[Attempts, Ruled]] = []
+        self.token_bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
+        for column in np.flatnonzero(self.findings.ends).tolist():
+            self.token_bytes[column] = b""
+        self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
+        self._open_question: dict[tuple[int, int], tuple[Ruling, int]] = {}
+        self._contest_reserved()
+
+    def unsettled(self) -> npt.NDArray[np.bool_]:
+        """Entries of accepted tokens about which nothing is settled, shape ``(e, n)``."""
+        untouched = self.findings.status == Status.NOT_ASKED
+        judged = self.findings.accepts & ~self.cleared[None, :]
+        return cast("npt.NDArray[np.bool_]", judged & untouched)
+
+    def number(self, text: bytes, origin: str, tokens: tuple[int, ...] | None = None) -> int:
+        """The number of a completion; without `tokens`, cut greedily, end-of-sequence behind."""
+        if tokens is None:
+            tokens = (*self._vocabulary.encode_greedy(text), self._vocabulary.eos)
+        key = (text, tokens)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.findings.completions)
+            self.findings.completions.append(Completion(text, tokens, origin))
+        return self._numbers[key]
+
+    def rolled_out(self, taken: Sequence[int]) -> int:
+        """The number of what an engine wrote in a roll-out."""
+        ends = self._vocabulary.eos_ids
+        text = b"".join(self._vocabulary.tokens[token] for token in taken if token not in ends)
+        return self.number(text, "rollout", tuple(taken))
+
+    def repeated(self, token: int, times: int) -> int:
+        """The number of a completion that is one token again and again, without an end."""
+        return self.number(self._vocabulary.tokens[token] * times, "probe", (token,) * times)
+
+    def text(self, column: int, number: int) -> bytes:
+        """The whole text of a completed token."""
+        completion = self.findings.completions[number]
+        return self.position.text + self.token_bytes[column] + completion.text
+
+    def note_proved(
+        self, row: int, asked: Columns, choice: npt.NDArray[np.int32], lists: AttemptLists
+    ) -> Attempts:
+        """Note what an engine answered to `Prove`; the completions that it allows."""
+        refused = asked[choice == TOKEN_REFUSED]
+        self.findings.status[row, refused] = Status.MASK_LIES
+        tokens = self.findings.tokens[refused].tolist()
+        self.findings.flaws += [Flaw(row, token, "mask_lies") for token in tokens]
+        first = lists.members.offsets[lists.list_of[asked]]
+        length = lists.members.offsets[1:][lists.list_of[asked]] - first
+        lists.rank[row, asked] = np.where(choice == NO_CONTINUATION, length, choice + 1)
+        hits = choice >= 0
+        return Attempts(row, asked[hits], lists.members.values[first[hits] + choice[hits]])
+
+    def note_rolled_out(
+        self,
+        row: int,
+        asked: Columns,
+        endings: npt.NDArray[np.int8],
+        taken: Sequence[Sequence[int]],
+    ) -> tuple[Attempts, dict[tuple[int, int], Status]]:
+        """Note what roll-outs came to; the completions, and how the others ended."""
+        ended: dict[tuple[int, int], Status] = {}
+        numbers: dict[int, int] = {}
+        for column, ending, one in zip(asked.tolist(), endings.tolist(), taken, strict=True):
+            status = ENDED.get(ENDINGS[ending])
+            if status is None:
+                numbers[column] = self.rolled_out(one)
+                continue
+            ended[row, column] = status
+            if status in (Status.DEAD_END, Status.MASK_LIES):
+                self.note_flaw(row, int(self.findings.tokens[column]), status.name.lower(), one)
+        columns = np.array(list(numbers), dtype=np.int64)
+        return Attempts(row, columns, np.array(list(numbers.values()), dtype=np.int32)), ended
+
+    def note_flaw(self, row: int, token: int, kind: str, taken: Sequence[int]) -> None:
+        """Note an error of another kind, shown by the tokens taken behind a token."""
+        number = self.rolled_out(taken) if taken else -1
+        self.findings.flaws.append(Flaw(row, token, kind, number))
+
+    def note_rulings(self, one: Attempts, ruled: Ruled) -> None:
+        """Note what screening says of one engine's completions."""
+        verdict = ruled.verdicts[ruled.which]
+        valid = verdict == VALID
+        right = one.columns[valid]
+        self.findings.status[one.row, right] = Status.VALID
+        self.findings.completion[one.row, right] = one.numbers[valid]
+        self.cleared[right] = True
+        self.tries[one.row, one.columns[~valid]] += 1
+        wrong = (verdict == INVALID) | (verdict == SUSPECT)
+        columns, numbers = one.columns[wrong], one.numbers[wrong]
+        first = self.first_invalid[one.row, columns] < 0
+        self.first_invalid[one.row, columns[first]] = numbers[first]
+        if len(columns):
+            self.invalid.append((Attempts(one.row, columns, numbers), ruled.only(wrong)))
+        for at in np.flatnonzero(~valid & ~wrong).tolist():
+            question = (ruled.rulings[ruled.which[at]], int(one.numbers[at]))
+            self._open_question.setdefault((one.row, int(one.columns[at])), question)
+
+    def settle(self, one: Attempts, ruled: Ruled) -> None:
+        """Leave entries with invalid completions, as both validators rule on them."""
+        for which in np.unique(ruled.which).tolist():
+            some = ruled.which == which
+            self._settle(one.row, one.columns[some], one.numbers[some], ruled.rulings[which])
+
+    def leave(self, row: int, column: int, status: Status) -> None:
+        """Leave an entry without an invalid completion: as it was ruled, else with `status`."""
+        question = self._open_question.get((row, column))
+        if question is None:
+            self.findings.status[row, column] = status
+        else:
+            self._settle(row, np.array([column]), np.array([question[1]]), question[0])
+
+    def disown(self, row: int, status: Status) -> None:
+        """Withdraw everything that rests on completions of one engine."""
+        proven = np.isin(self.findings.status[row], _WITNESSED)
+        self.findings.status[row, proven] = status
+        self.findings.completion[row, proven] = -1
+
+    def _settle(self, row: int, columns: Columns, numbers: npt.NDArray[Any], of: Ruling) -> None:
+        status, evidence = _question_left(of)
+        self.findings.status[row, columns] = status
+        self.findings.completion[row, columns] = numbers
+        self.findings.explain(row, columns, evidence)
+
+    def _contest_reserved(self) -> None:
+        """Reserved tokens other than the end have no bytes in the output that all agree on.
+
+        Whether one may come as the text it is spelled as is for the specification of no engine
+        and no schema to say: nobody is convicted over it.
+        """
+        reserved = self._vocabulary.special[self.findings.tokens]
+        reserved &= ~np.isin(self.findings.tokens, self._vocabulary.eos_ids)
+        for row, one in enumerate(self.findings.accepts & reserved[None, :]):
+            columns = np.flatnonzero(one)
+            self.findings.status[row, columns] = Status.CONTESTED
+            self.findings.explain(row, columns, Evidence("reserved_token"))
+
+
+def _question_left(ruling: Ruling) -> tuple[Status, Evidence]:
+    """What an entry is left with where no completion was valid."""
+    reason = ruling.reason
+    if ruling.verdict == INVALID:
+        status = Status.INVALID
+    elif ruling.verdict == UNDECIDED:
+        status = Status.UNDECIDED
+    else:
+        # valid in the end where the fast validator said invalid: the two differ
+        status, reason = Status.CONTESTED, reason or "validators_differ"
+    evidence = Evidence(
+        reason,
+        ruling.keyword,
+        ruling.schema_pointer,
+        ruling.instance_pointer,
+        ruling.jsonschema,
+        ruling.jsonschema_rs,
+    )
+    return status, evidence
