@@ -158,11 +158,6 @@ class Vocabulary:
         return digest.hexdigest()
 
     @cached_property
-    def all_mask(self) -> Mask:
-        """Read-only, shape ``(words,)``: the bits of all ids below `size`."""
-        return _mask(np.ones(self.size, dtype=np.bool_))
-
-    @cached_property
     def ordinary_mask(self) -> Mask:
         """Read-only, shape ``(words,)``: the bits of all ids that are not special."""
         return _mask(~self.special)

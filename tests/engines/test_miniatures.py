@@ -183,7 +183,13 @@ class TestTheContractFinds:
             ("follow", lambda self, tokens: len(tokens), "by its masks"),
             ("mask", lambda self, out: None, "not every word was written"),
             ("mask", lambda self, out: out.fill(0xFFFFFFFF), "beyond the vocabulary"),
-            ("mask", lambda self, out: out.__setitem__(..., VOCABULARY.all_mask), "special tokens"),
+            (
+                "mask",
+                lambda self, out: out.__setitem__(
+                    ..., VOCABULARY.ordinary_mask | VOCABULARY.special_mask
+                ),
+                "special tokens",
+            ),
         ],
     )
     def test_a_broken_method(self, monkeypatch, method, replacement, message):

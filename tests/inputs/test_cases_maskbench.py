@@ -18,7 +18,7 @@ from harness.inputs import case_archives
 from harness.inputs.case_archives import content_sha256
 from harness.inputs.case_maskbench import data_sha256, family_of
 from harness.inputs.case_selection import open_cases, select
-from harness.inputs.download import MASKBENCH
+from harness.inputs.download import DATA_SHA256
 
 ROOT = "jsonschemabench-0123abc/maskbench/data/"
 KINDS = ["tar.gz", "tgz", "tar.xz", "zip", "directory", "flat directory"]
@@ -328,4 +328,4 @@ def test_the_published_archive_is_read_as_a_whole(request):
     assert sum(valid for valid, _ in read) == 13_964
     assert sum(invalid for _, invalid in read) == 23_047
     assert sum(valid > 0 for valid, _ in read) == 8_486 + 1_309
-    assert data_sha256(Path(named)) == MASKBENCH.data_sha256
+    assert data_sha256(Path(named)) == DATA_SHA256

@@ -96,7 +96,6 @@ class TestRules:
 
 class TestMasks:
     def test_each_mask_has_the_bits_of_its_ids(self):
-        assert ids(SMALL.all_mask) == [0, 1, 2, 3, 4, 5, 6]
         assert ids(SMALL.ordinary_mask) == [0, 1, 3, 4]
         assert ids(SMALL.special_mask) == [2, 5, 6]
         assert ids(SMALL.eos_mask) == [6]
@@ -104,7 +103,7 @@ class TestMasks:
     @pytest.mark.parametrize("extra", [0, 30, 31, 32, 100])
     def test_a_mask_is_laid_out_as_the_protocol_says(self, extra):
         vocabulary = byte_vocabulary([b"x"] * extra, [b"<a>", b"<b>"])
-        for mask in (vocabulary.all_mask, vocabulary.special_mask, vocabulary.eos_mask):
+        for mask in (vocabulary.special_mask, vocabulary.eos_mask):
             assert mask.dtype == np.uint32
             assert mask.shape == (vocabulary.words,)
         assert ids(vocabulary.special_mask) == [256, 257 + extra, 258 + extra]
