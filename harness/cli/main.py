@@ -79,7 +79,7 @@ def bench(**options: Any) -> None:
             "maskcourt sweep writes to URLs",
         )
     run = run_bench(request_of(options))
-    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
+    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"], in_short=True)
 
 
 for _command in (sweep, tally, report, query, replay, resolvers, engines, cases):

@@ -127,14 +127,21 @@ def show_summary(
     as_json: bool,
     fail_on: Sequence[str],
     rule: Classify | None = None,
+    in_short: bool = False,
 ) -> None:
-    """Print the summary of a run; leave with 1 where any engine has a verdict of `fail_on`."""
+    """Print the tables of a run, or what it found `in_short`.
+
+    Leaves with 1 where any engine has a verdict of `fail_on`.
+    """
+    from harness.report.digest import print_digest
     from harness.report.render import print_summary
     from harness.report.tally import summary
 
     counts = summary(run) if rule is None else summary(run, rule)
     if as_json:
         print_json({**counts, "run": str(run.path)})
+    elif in_short:
+        print_digest(run, counts, table_console())
     else:
         print_summary(counts, str(run.path), table_console())
     if any(engine[kind]["tokens"] for engine in counts["engines"].values() for kind in fail_on):

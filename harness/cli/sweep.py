@@ -65,7 +65,7 @@ def sweep(**options: Any) -> None:
         from harness.execution.sweep.start import start
 
         run = start(sweep_request(options))
-    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"])
+    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"], in_short=True)
 
 
 def sweep_request(options: Mapping[str, Any]) -> SweepRequest:

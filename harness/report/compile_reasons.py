@@ -1,0 +1,94 @@
+"""Why engines refused schemas, and what they warned of, grouped by what their messages share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.runs.directory import RunDirectory
+
+_SOURCE = re.compile(r"^\S+\.(?:cc|cpp|h|py|rs):\d+: ")
+"""The place in an engine's source that a message begins with."""
+_PREFIX = re.compile(r"^(?:at \d+\(\d+\): )?(?:failed to compile JSON schema: )?(?:Warning: )?")
+_DETAIL = re.compile(
+    r"""\[.*\]|\{.*\}|/.*/|'.*'|"[^"]*"|(?<=format:\s)\S+|(?<=[Ff]ormat\s)\S+(?=\sis\snot)"""
+    r"""|(?<=path:\s)\S+|(?<=\sgot\s)\S+|\b(?:true|false)\b(?=\s*$)|\d+"""
+)
+"""What of a message is about the one schema."""
+_MOST = 60
+_NAMES = re.compile(r"[$\w.-]{1,30}")
+
+
+def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Why schemas were not compiled, and what was warned of where they were.
+
+    Returns:
+        By engine and outcome of compilation (``warned`` stands for schemas that were compiled, with
+        a warning): rows with ``reason`` (a message, three dots for what differs), ``schemas``, and
+        ``about`` (of the names that stand at the dots, in how many schemas), most schemas first.
+    """
+    columns = ["case", "engine", "stage", "outcome", "message", "output"]
+    found: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    about: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for row in run.table("engines", columns).to_pylist():
+        if row["stage"] != "compile":
+            continue
+        engine, outcome = row["engine"], row["outcome"]
+        compiled = outcome == "compiled"
+        outcome = "warned" if compiled else outcome
+        for line in _warnings(row["output"]) if compiled else [_first_line(row["message"])]:
+            reason, names = _shape(line) if outcome in ("refused", "warned") else (line, [])
+            if row["case"] not in found[engine, outcome][reason]:
+                about[engine, outcome, reason].update(names)
+            found[engine, outcome][reason].add(row["case"])
+    out: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for (engine, outcome), reasons in found.items():
+        rows = [
+            {
+                "reason": one,
+                "schemas": len(cases),
+                "about": dict(_sorted(about[engine, outcome, one])),
+            }
+            for one, cases in reasons.items()
+        ]
+        out.setdefault(engine, {})[outcome] = sorted(
+            rows, key=lambda row: (-row["schemas"], row["reason"])
+        )
+    return out
+
+
+def _sorted(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _warnings(output: str) -> Iterator[str]:
+    for line in output.splitlines():
+        if "warn" in line.lower():
+            yield line.strip()
+
+
+def _first_line(message: str) -> str:
+    return next(iter(message.strip().splitlines()), "")
+
+
+def _shape(line: str) -> tuple[str, list[str]]:
+    """A message without what is about one schema, and the names that were left out."""
+    text = _PREFIX.sub("", _SOURCE.sub("", line))
+    names: dict[str, None] = {}
+    for found in _DETAIL.finditer(text):
+        names.update(dict.fromkeys(_named(found[0])))
+    shape = re.sub(r"…(?:\s*…)+", "…", _DETAIL.sub("…", text)).strip(" .")
+    return (shape if len(shape) <= _MOST else shape[: _MOST - 1] + "…"), list(names)
+
+
+def _named(detail: str) -> Iterator[str]:
+    try:
+        value = json.loads(detail)
+    except ValueError:
+        value = detail.strip("'/")
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str) and _NAMES.fullmatch(one) and not one.isdigit():
+            yield one
