@@ -386,7 +386,6 @@ def check_everywhere(schema, text):
                 assert follow(schema, steps(force.schema_pointer)) is not MISSING
 
 
-@settings(max_examples=60, deadline=None)
 @given(ODD | USUAL, VALUES, st.booleans())
 def test_pointers_always_lead_to_the_keyword(schema, value, plain):
     check_everywhere(schema, json.dumps(value, ensure_ascii=plain).encode())
@@ -452,7 +451,7 @@ def written_of(cursor):
     return Here("object" if frame.is_object else "array", frame, frame.slot if slot else None)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(usual().filter(lambda schema: isinstance(schema, dict)), VALUES)
 def test_what_becomes_valid_is_never_refuted(schema, value):
     formats = jsonschema.Draft202012Validator.FORMAT_CHECKER

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from harness.comparison.case_run import MAX_FAILURES, Rules
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
@@ -48,7 +48,6 @@ def kinds(rows: Rows) -> set[tuple[str, str]]:
 
 
 class TestHonestEngines:
-    @settings(max_examples=60)
     @given(trial=trials())
     def test_are_never_accused_where_the_liars_lie_with_invalid_texts(self, trial):
         extra = [one for one in trial.schema["x-extra"] if not is_valid(trial.schema, one.encode())]
@@ -356,7 +355,6 @@ class TestTheSameEveryTime:
             run = make_run(self.ENGINES, rules=self.SURVIVORS)
             assert {one.id: outcome(run.run(one)) for one in order} == expected
 
-    @settings(max_examples=40)
     @given(trial=trials())
     def test_whatever_is_resolved_the_same_text_is_walked(self, trial):
         def walked(resolver: str, cap: int | None, panel: str = "common") -> list[int]:
@@ -367,7 +365,6 @@ class TestTheSameEveryTime:
         assert walked("rollout", None) == walked("rollout", 1) == walked("shared", 1) == expected
         assert walked("shared", 1, "survivors")[: len(expected)] == expected
 
-    @settings(max_examples=40)
     @given(trial=trials())
     def test_a_cap_takes_verdicts_away_and_changes_none(self, trial):
         def found(cap: int | None) -> set[tuple[Any, ...]]:

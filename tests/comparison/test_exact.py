@@ -122,7 +122,6 @@ def endings(trial: Trial, split: Split, engine: int) -> set[bytes]:
 
 class TestAgainstTheOracle:
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=trials())
     def test_no_verdict_is_false(self, resolver, trial):
         names = [kind.__name__ for kind in trial.engines]
@@ -145,7 +144,6 @@ class TestAgainstTheOracle:
                     assert verdict["kind"] == "unresolved"
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=trials())
     def test_what_can_be_found_is_found(self, resolver, trial):
         names = [kind.__name__ for kind in trial.engines]
@@ -175,7 +173,6 @@ class TestAgainstTheOracle:
         assert_witnesses_replay(trial, trial.run(resolver))
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=trials())
     def test_a_false_acceptance_is_attributed_to_what_its_text_breaks(self, resolver, trial):
         rows = trial.run(resolver)
@@ -193,7 +190,6 @@ class TestAgainstTheOracle:
                     assert said == ({"invalid"} if is_json(whole) else {""})
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=trials())
     def test_errors_of_other_kinds_are_found_and_never_false(self, resolver, trial):
         rows = trial.run(resolver)
@@ -451,7 +447,6 @@ def told_engines(draw: st.DrawFn) -> Trial:
 
 class TestAnyDeviation:
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=told_engines())
     def test_beside_an_honest_engine_all_of_it_is_found_and_nothing_else(self, resolver, trial):
         rows = trial.run(resolver)

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.inputs.cases import Case, Instance, styled
@@ -54,7 +54,6 @@ def expected(trial, engine, text):
     return [] if right else [("false_acceptance", len(text) + 1)]
 
 
-@settings(max_examples=80)
 @given(trials(), st.lists(st.sampled_from(VALUES), max_size=6))
 def test_all_is_proven_that_instances_can_prove_and_nothing_else(trial, values):
     trial = replace(trial, longer=())

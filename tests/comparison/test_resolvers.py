@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.engines.panel import Limits
@@ -67,7 +67,6 @@ def assert_sharing_resolves_more(rollout: Rows, shared: Rows) -> None:
     assert not left & flawed(rollout)
 
 
-@settings(max_examples=100)
 @given(trial=trials())
 def test_on_miniatures(trial):
     rollout, shared = trial.run("rollout"), trial.run("shared")

@@ -161,7 +161,6 @@ def test_a_group_is_the_candidates_of_each_token():
     assert len({id(group) for group in groups}) == len(groups)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(REACHABLE)), st.data())
 def test_every_candidate_makes_a_whole_document(name, data):
     reference = REACHABLE[name][1].encode()
@@ -175,7 +174,7 @@ def test_every_candidate_makes_a_whole_document(name, data):
         json.loads((reference[:k] + token + end).decode(), object_pairs_hook=unique)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.sampled_from(sorted(REACHABLE)), st.data())
 def test_candidates_do_not_depend_on_what_was_asked_before(name, data):
     schema, reference, _, _ = REACHABLE[name]
@@ -188,7 +187,6 @@ def test_candidates_do_not_depend_on_what_was_asked_before(name, data):
     ]
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.sampled_from(sorted(REACHABLE)), st.data())
 def test_a_group_has_what_each_of_its_tokens_has(name, data):
     """Also where only a few are looked at, because of what their bytes are."""
@@ -264,7 +262,6 @@ def test_nothing_is_aimed_at_what_is_already_written():
     assert Continuations({}, b"[1]").at(1).aimed(b"}", b"]", [("type", (), ("type",))]) == ()
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(REACHABLE)), st.sampled_from(TOKENS), st.data())
 def test_aimed_continuations_make_whole_documents(name, token, data):
     consumed = REACHABLE[name][2]

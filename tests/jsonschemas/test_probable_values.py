@@ -2,7 +2,7 @@
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.jsonschemas.approximate_validator import ApproximateValidator
@@ -183,7 +183,6 @@ ANYTHING = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(ANYTHING, ANYTHING)
 def test_no_schema_raises(schema, value):
     hints = ProbableValues(schema)

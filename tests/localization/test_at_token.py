@@ -34,14 +34,12 @@ class TestWhatIsLocated:
     """No valid text begins with what is written and a token that is said to be at fault."""
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=told_engines())
     def test_in_a_world_of_which_all_is_known(self, resolver, trial):
         for written, verdict in acceptances(trial, trial.run(resolver)):
             assert hopeless(trial, written, verdict) or not verdict["located"]
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=60)
     @given(trial=trials())
     def test_among_all_that_any_engine_allows(self, resolver, trial):
         texts = set().union(*(language.texts for language in trial.languages))

@@ -6,7 +6,7 @@ import json
 from functools import lru_cache
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from harness.jsontext.lexer import START, advance
@@ -433,7 +433,6 @@ class TestSoundness:
     """No valid text goes on behind the byte that is said to have lost it."""
 
     @pytest.mark.parametrize("number", range(len(SOUND)))
-    @settings(max_examples=60, deadline=None)
     @given(data=st.data())
     def test_against_valid_texts_with_the_same_beginning(self, number, data):
         schema, values = SOUND[number]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.report.estimates import Drawn, Estimate, estimate
@@ -40,7 +40,6 @@ class TestEstimates:
     def test_are_exact_where_nothing_was_capped(self):
         assert estimated([(5, 5, 5), (9, 9, 9)], [(3, 0), (9, 0)]) == Estimate(12, 12, 12)
 
-    @settings(max_examples=60)
     @given(resolved())
     def test_lie_between_what_is_proven_and_what_is_possible(self, situation):
         disputes, hits = situation

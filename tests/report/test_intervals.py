@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.report.intervals import ratios, shares
@@ -91,7 +91,6 @@ class TestRatios:
         parts, wholes = random.integers(0, 9, 500), random.integers(10, 90, 500)
         assert ratio(parts, wholes) == ratio(parts, wholes)
 
-    @settings(max_examples=40)
     @given(st.lists(st.tuples(st.integers(0, 20), st.integers(20, 60)), min_size=1, max_size=40))
     def test_of_parts_lie_between_the_least_and_the_most(self, cases):
         parts, wholes = zip(*cases, strict=True)

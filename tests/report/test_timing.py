@@ -118,18 +118,16 @@ class TestTimings:
         assert timings(stored(book))["fast"]["compile"]["n"] == 0
 
 
-@given(
-    st.lists(st.integers(1, 10**11), min_size=1, max_size=300),
-    st.sampled_from(PERCENTILES),
-)
-def test_folding_changes_percentiles_by_less_than_a_thousandth(tmp_path_factory, spent, percent):
+@given(st.lists(st.integers(1, 10**11), min_size=1, max_size=300))
+def test_folding_changes_percentiles_by_less_than_a_thousandth(tmp_path_factory, spent):
     steps = [("fast", 1, one, 0) for one in spent]
     run = books.store(
         tmp_path_factory.mktemp("runs") / "run", timed("a", steps=steps), engines=ENGINES
     )
     found = distributions(run)["fast"]["time_between_masks"]
-    exact = np.percentile(np.array(spent) / 1e3, percent, method="inverted_cdf")
-    assert found.percentile(percent) == pytest.approx(exact, rel=1e-3)
+    for percent in PERCENTILES:
+        exact = np.percentile(np.array(spent) / 1e3, percent, method="inverted_cdf")
+        assert found.percentile(percent) == pytest.approx(exact, rel=1e-3)
     assert found.n == len(spent)
     assert found.total == pytest.approx(sum(spent) / 1e3)
 

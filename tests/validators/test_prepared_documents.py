@@ -193,7 +193,7 @@ class Stubborn(ValidatorService):
 
 
 @pytest.mark.parametrize("kind", [ValidatorService, Gullible, Stubborn])
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(suppress_health_check=list(HealthCheck))
 @given(schema=judged(), several=st.lists(cut_texts(), min_size=1, max_size=6))
 def test_the_rulings_are_those_of_the_whole_texts(kind, schema, several):
     service, plain = ready(schema, kind), ready(schema, kind)
