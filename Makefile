@@ -57,7 +57,7 @@ $(VENV)/.benchmark: $(VENV)/.bench
 
 install: $(VENV)/.bench  ## make .venv with the engines in it
 
-bench: $(VENV)/.bench  ## compare the engines on 54 embedded cases, within two minutes (BENCH="options")
+bench: $(VENV)/.bench  ## compare the engines on 68 embedded cases, within two minutes (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)
 
 bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BENCH="options")

@@ -146,7 +146,7 @@ def _what() -> list[Callable[..., Any]]:
             "--cases",
             "-c",
             metavar="SPEC",
-            help="quick (54 of the embedded cases), embedded (all 324), maskbench[:PATH],"
+            help="quick (68 of the embedded cases), embedded (all 324), maskbench[:PATH],"
             " jsonschemabench[:SPLIT] or FILE.jsonl."
             "  [default: quick; embedded where other options choose from them]",
         ),
