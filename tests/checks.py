@@ -175,7 +175,7 @@ def check_masks_are_looked_at() -> None:
     assert ("Follows", "mask_lies") in kinds(rows)
 
 
-def check_lies_have_a_witness() -> None:
+def check_mask_violations_have_a_witness() -> None:
     schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
     rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1))
     assert kinds(rows) == {("LiesAndAccepts", "mask_lies")}

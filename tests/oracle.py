@@ -75,7 +75,7 @@ Complaint = tuple[str, str, str]
 
 
 class ForbidsAndAccepts(miniatures.ForbidsOne, miniatures.AcceptsExtra):
-    """Lies both ways, and can get stuck behind a token of its own mask."""
+    """Its mask and its consuming differ, and it can get stuck behind a token of its own mask."""
 
 
 LIARS = [
@@ -157,7 +157,7 @@ class Trial:
     """One case on a panel of miniatures.
 
     Attributes:
-        schema: With the annotations that tell the liars where to lie.
+        schema: With the annotations that tell where masks and consuming differ.
         value: The reference.
         longer: Ordinary tokens beside the single bytes.
         engines: The panel.
@@ -208,7 +208,7 @@ class Trial:
             if one.startswith(begun) and self._leads(language, begun, one)
         }
 
-    def lies(self, engine: int, written: bytes, token: int) -> bool:
+    def violates(self, engine: int, written: bytes, token: int) -> bool:
         """Whether mask and consuming differ about a token."""
         if self.engines[engine] not in (miniatures.MaskLies, miniatures.ConsumeLies):
             return False

@@ -85,9 +85,9 @@ class Forgets(Speller):
 
     def language(self, schema: Schema) -> Language:
         weaker = deepcopy(schema)
-        *way, keyword = schema["x-forgets"].split("/")[1:]
+        *parents, keyword = schema["x-forgets"].split("/")[1:]
         holder = weaker
-        for name in way:
+        for name in parents:
             holder = holder[name]
         del holder[keyword]
         return super().language(weaker)

@@ -127,7 +127,7 @@ class Findings:
         elsewhere: Whether an invalid completion fails at another place than the token, ``(e, n)``.
         completions: What the entries refer to.
         evidence: What the validators said: distinct pieces, of which the first says nothing.
-        said: Index into `evidence`, shape ``(e, n)`` int32.
+        evidence_number: Index into `evidence`, shape ``(e, n)`` int32.
         flaws: Errors of other kinds.
     """
 
@@ -139,7 +139,7 @@ class Findings:
     status: npt.NDArray[np.int8]
     completion: npt.NDArray[np.int32]
     elsewhere: npt.NDArray[np.bool_]
-    said: npt.NDArray[np.int32]
+    evidence_number: npt.NDArray[np.int32]
     completions: list[Completion] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=lambda: [Evidence()])
     flaws: list[Flaw] = field(default_factory=list)
@@ -172,11 +172,11 @@ class Findings:
         """Note what the validators said of entries."""
         if evidence not in self.evidence:
             self.evidence.append(evidence)
-        self.said[row, columns] = self.evidence.index(evidence)
+        self.evidence_number[row, columns] = self.evidence.index(evidence)
 
     def evidence_of(self, row: int, column: int) -> Evidence:
         """What the validators said of one entry."""
-        return self.evidence[int(self.said[row, column])]
+        return self.evidence[int(self.evidence_number[row, column])]
 
 
 CODES: Final = ("", *dict.fromkeys((*MAIN_KINDS.values(), *OPEN, *WRONG_BITS)))
@@ -255,7 +255,7 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
 
 
 def flawed(findings: Findings) -> npt.NDArray[np.bool_]:
-    """Entries that led to a dead end or a lie by `Findings.flaws`, shape ``(e, n)``."""
+    """Entries that led to a dead end or a mask violation by `Findings.flaws`, shape ``(e, n)``."""
     flawed = np.zeros(findings.status.shape, dtype=np.bool_)
     for flaw in findings.flaws:
         if flaw.kind in ("dead_end", "mask_lies"):

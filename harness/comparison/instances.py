@@ -58,50 +58,50 @@ def prepare(
     """The case's instances, valid ones first, with what the validators say of them."""
     labelled = [("valid", styled(one, style)) for one in case.valid]
     labelled += [("invalid", styled(one, style)) for one in case.invalid]
-    said = judge.judge([text for _, text in labelled])
+    ruled = judge.judge([text for _, text in labelled])
     fed = []
-    for (label, text), ruling in zip(labelled, said, strict=True):
+    for (label, text), ruling in zip(labelled, ruled, strict=True):
         tokens = canonical.tokens(text) if canonical is not None else None
         cut = vocabulary.encode_greedy(text) if tokens is None else tokens
         fed.append(Fed(label, text, (*cut, vocabulary.eos), tokens is not None, ruling))
     return fed
 
 
-def conclude(one: Fed, way: Probed) -> list[InstanceVerdict]:
+def conclude(one: Fed, probed: Probed) -> list[InstanceVerdict]:
     """What an instance proves about the engine that let it come so far."""
-    whole = way.allowed == len(one.tokens)
-    token = -1 if whole else one.tokens[way.allowed]
-    violation = InstanceVerdict("mask_lies", "", way.allowed, token)
-    if not whole and not way.forbidden:
+    whole = probed.allowed == len(one.tokens)
+    token = -1 if whole else one.tokens[probed.allowed]
+    violation = InstanceVerdict("mask_lies", "", probed.allowed, token)
+    if not whole and not probed.forbidden:
         return [violation]
-    found = _of_text(one, way, token)
+    found = _of_text(one, probed, token)
     verdicts = [] if found is None else [found]
-    return [*verdicts, violation] if not whole and way.taken else verdicts
+    return [*verdicts, violation] if not whole and probed.taken else verdicts
 
 
-def _of_text(one: Fed, way: Probed, token: int) -> InstanceVerdict | None:
+def _of_text(one: Fed, probed: Probed, token: int) -> InstanceVerdict | None:
     """What follows from the mask having led so far and no farther."""
     whole = token < 0
     match one.ruling.verdict:
         case rulings.CONTESTED:
-            return InstanceVerdict("contested", one.ruling.reason, way.allowed, token)
+            return InstanceVerdict("contested", one.ruling.reason, probed.allowed, token)
         case rulings.UNDECIDED:
-            return InstanceVerdict("unresolved", "undecided", way.allowed, token)
+            return InstanceVerdict("unresolved", "undecided", probed.allowed, token)
         case rulings.INVALID:
-            return _of_invalid(one, way) if whole else None
-    return None if whole else _of_valid(one, way, token)
+            return _of_invalid(one, probed) if whole else None
+    return None if whole else _of_valid(one, probed, token)
 
 
-def _of_valid(one: Fed, way: Probed, token: int) -> InstanceVerdict:
-    if way.allowed == len(one.tokens) - 1:
-        return InstanceVerdict("never_stops", "", way.allowed, token)
+def _of_valid(one: Fed, probed: Probed, token: int) -> InstanceVerdict:
+    if probed.allowed == len(one.tokens) - 1:
+        return InstanceVerdict("never_stops", "", probed.allowed, token)
     if not one.canonical:
-        return InstanceVerdict("unresolved", "unusual_tokenisation", way.allowed, token)
-    return InstanceVerdict("false_rejection", "", way.allowed, token)
+        return InstanceVerdict("unresolved", "unusual_tokenisation", probed.allowed, token)
+    return InstanceVerdict("false_rejection", "", probed.allowed, token)
 
 
-def _of_invalid(one: Fed, way: Probed) -> InstanceVerdict:
+def _of_invalid(one: Fed, probed: Probed) -> InstanceVerdict:
     state = advance(START, one.text)
     unfinished = state is not None and not state.can_end
     kind = "stops_too_early" if unfinished else "false_acceptance"
-    return InstanceVerdict(kind, "", way.allowed)
+    return InstanceVerdict(kind, "", probed.allowed)

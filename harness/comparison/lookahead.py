@@ -94,7 +94,7 @@ class _Batch:
         """What engines answered; `lost` are those that could not be asked."""
         engines = tuple(sorted([*walked, *lost]))
         reached = [len(walked[engine]) if engine in walked else 0 for engine in engines]
-        failed = {one: way.failure for one, way in walked.items() if way.failure is not None}
+        failed = {index: one.failure for index, one in walked.items() if one.failure is not None}
         wide = [walked[engine].wide if engine in walked else _NONE for engine in engines]
         differ = _differ(wide)
         times = np.zeros((len(tokens), len(engines), 2), dtype=np.int64)
@@ -116,7 +116,7 @@ class _Batch:
         rows = [self.engines.index(one) for one in engines if one in self.engines]
         return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
 
-    def way(self, engine: int) -> list[int]:
+    def walked(self, engine: int) -> list[int]:
         """The tokens of the positions that an engine reached."""
         tokens = self.tokens[: self.reached[self.engines.index(engine)]]
         return [token for token in tokens if token != NOTHING]
@@ -228,15 +228,15 @@ class LookaheadWalk:
     def stand_by(self, engines: Sequence[int], consumed: Sequence[int]) -> None:
         """Bring engines back that failed beyond the present position: it may be asked about.
 
-        They are told of the way as far as it is known, and not asked for a mask on it.
+        They are told the tokens as far as these are known, and not asked for their masks.
         """
         batches = [batch for batch in (self._batch, self._collected()) if batch is not None]
         for engine in engines:
             if not self.panel.up(engine):
-                way = list(consumed)
+                tokens = list(consumed)
                 for batch in batches:
-                    way[max(batch.first - 1, 0) :] = batch.way(engine)
-                self.panel.recover(engine, way)
+                    tokens[max(batch.first - 1, 0) :] = batch.walked(engine)
+                self.panel.recover(engine, tokens)
 
     def forget(self) -> None:
         """An engine was brought back to the present position: ask anew from there."""

@@ -32,7 +32,7 @@ _FORCED = REJECTIONS
 class _Lines:
     """The verdicts at a position; engines are rows, completions the findings' own; shapes ``(v,)``.
 
-    `kind` refers to `CODES`, `reason` to `reasons`, `said` to the findings' evidence; `located` is
+    `kind` refers to `CODES`, `reason` to `reasons`, `evidence` to the findings'; `located` is
     -1 where there is nothing to say.
     """
 
@@ -42,7 +42,7 @@ class _Lines:
     reason: Words
     accepter: npt.NDArray[np.int64]
     completion: npt.NDArray[np.int32]
-    said: npt.NDArray[np.int32]
+    evidence: npt.NDArray[np.int32]
     dispute: npt.NDArray[np.int64]
     by_right: npt.NDArray[np.bool_]
     located: npt.NDArray[np.int8]
@@ -94,7 +94,7 @@ class VerdictNotes:
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[Force | Evidence] = [*forces, *evidence]
-        why = np.where(forced, force[of_token], len(forces) + lines.said)
+        why = np.where(forced, force[of_token], len(forces) + lines.evidence)
         self.rows.extend(
             "verdicts",
             count,
@@ -115,8 +115,8 @@ class VerdictNotes:
             category=Words(categories.codes[of_token], categories.words),
             detail=Words(force[of_token], [one.detail for one in forces]),
             located=lines.located,
-            jsonschema=Words(lines.said, [one.jsonschema for one in evidence]),
-            jsonschema_rs=Words(lines.said, [one.jsonschema_rs for one in evidence]),
+            jsonschema=Words(lines.evidence, [one.jsonschema for one in evidence]),
+            jsonschema_rs=Words(lines.evidence, [one.jsonschema_rs for one in evidence]),
         )
 
     def _lines(self, position: Position, disputes: Sequence[Dispute], findings: Findings) -> _Lines:
@@ -143,7 +143,7 @@ class VerdictNotes:
             Words(_joined(reason, [words.index(one.reason) for one in flaws]), words),
             _joined(found.accepter, [_accepter(one) for one in flaws]),
             _joined(found.completion, [one.completion for one in flaws]),
-            _joined(findings.said[row, column], [0] * len(flaws)),
+            _joined(findings.evidence_number[row, column], [0] * len(flaws)),
             _joined(dispute[column], np.append(dispute, -1)[at]),
             _joined(by_right[column], np.append(by_right, True)[at]),
             _joined(located, [-1] * len(flaws)),
@@ -191,8 +191,8 @@ class VerdictNotes:
 
     def instance_verdicts(self, engine: int, fed: Sequence[Fed], probes: Sequence[Probed]) -> None:
         """What the instances prove about one engine."""
-        for number, (one, way) in enumerate(zip(fed, probes, strict=True)):
-            for verdict in conclude(one, way):
+        for number, (one, probed) in enumerate(zip(fed, probes, strict=True)):
+            for verdict in conclude(one, probed):
                 self._instance_verdict(engine, number, one, verdict)
 
     def _instance_verdict(
@@ -208,7 +208,7 @@ class VerdictNotes:
             token, end = vocabulary.tokens[verdict.token], verdict.token in vocabulary.eos_ids
             categories, forces = self.attribution.at(prefix).many([token], ends=[end])
             category, force = categories[0], forces[0]
-        said = verdict.kind in _FORCED
+        forced = verdict.kind in _FORCED
         self.rows.add(
             "instance_verdicts",
             case=self._case.id,
@@ -219,9 +219,9 @@ class VerdictNotes:
             consumed=verdict.consumed,
             token=verdict.token,
             place=place,
-            keyword=force.keyword if said else ruling.keyword,
-            schema_pointer=force.schema_pointer if said else ruling.schema_pointer,
-            instance_pointer=force.instance_pointer if said else ruling.instance_pointer,
+            keyword=force.keyword if forced else ruling.keyword,
+            schema_pointer=force.schema_pointer if forced else ruling.schema_pointer,
+            instance_pointer=force.instance_pointer if forced else ruling.instance_pointer,
             category=category,
             detail=force.detail,
             located=None,

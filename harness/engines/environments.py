@@ -320,13 +320,15 @@ def _version_inside(environment: Path, distribution: str) -> str:
     return done.stdout.strip()
 
 
-def _failure(wanted: _Wanted, said: str, log: str) -> UsageError:
+def _failure(wanted: _Wanted, printed: str, log: str) -> UsageError:
     """What pip's messages and its log come to, in one line."""
     name, version = wanted.distribution, wanted.version
     python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     instead = f"leave out @{version} for the installed version"
-    other = re.search(rf"[ ,]{re.escape(str(version))} Requires-Python ([^;\n]+)", said)
-    found = re.search(rf"requirement {re.escape(wanted.requirement)} \(from versions: (.*)\)", said)
+    other = re.search(rf"[ ,]{re.escape(str(version))} Requires-Python ([^;\n]+)", printed)
+    found = re.search(
+        rf"requirement {re.escape(wanted.requirement)} \(from versions: (.*)\)", printed
+    )
     if found and other:
         return UsageError(
             f"{wanted.engine}: {name} {version} is not for {python}: it requires Python "
@@ -351,7 +353,7 @@ def _failure(wanted: _Wanted, said: str, log: str) -> UsageError:
             f"{name!r} in any package index",
             instead,
         )
-    return UsageError(f"{wanted.engine}: {name} {version} cannot be installed: {_last(said)}")
+    return UsageError(f"{wanted.engine}: {name} {version} cannot be installed: {_last(printed)}")
 
 
 def _nearest(version: Version, existing: Sequence[str], each_side: int = 2) -> list[str]:
@@ -361,9 +363,9 @@ def _nearest(version: Version, existing: Sequence[str], each_side: int = 2) -> l
     return [str(one) for one in known[max(at - each_side, 0) : at + each_side]]
 
 
-def _last(said: str) -> str:
+def _last(printed: str) -> str:
     """The line that says why: the last error, but for one that only refers to documentation."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
     errors = [
         line.partition(": ")[2]
         for line in lines

@@ -117,27 +117,29 @@ class Locator:
     def _parts(self, text: bytes, fault: Fault, known: int) -> list[Part]:
         """The parts at fault; what decides conditions must be named before byte `known`."""
         keyword, path, where = fault
-        way = _way(root_of(text), path)
-        if way is None:
+        chain = _chain(root_of(text), path)
+        if chain is None:
             return []
         site = self._pointers.site(where, past_references=keyword == "false")
         if site is None:
             return []
         found = (
-            _names(way[-1], site, self._rules) if site.of_names else self._at(way, site, keyword)
+            _names(chain[-1], site, self._rules)
+            if site.of_names
+            else self._at(chain, site, keyword)
         )
-        return [part for part in found if _certain(part, site.conditions, way, known)]
+        return [part for part in found if _certain(part, site.conditions, chain, known)]
 
-    def _at(self, way: Sequence[ValueSpan], site: Site, keyword: str) -> list[Part]:
-        node = way[-1]
+    def _at(self, chain: Sequence[ValueSpan], site: Site, keyword: str) -> list[Part]:
+        node = chain[-1]
         if site.keyword is None:
             whole = site.value is not False or any(not one.steps for one in site.conditions)
-            return [node.last] if whole else [_forbidden(way)]
+            return [node.last] if whole else [_forbidden(chain)]
         if keyword == "false":
             return _false_below(node, site)
         match site.keyword:
             case "items" | "additionalItems" if site.value is False:
-                return _surplus_items(way, site, self._draft)
+                return _surplus_items(chain, site, self._draft)
             case "additionalProperties" | "unevaluatedProperties":
                 return self._unknown(node, site)
             case "uniqueItems":
@@ -175,27 +177,27 @@ def _locator(schema: Any) -> Locator:
     return _made(_Same(schema))
 
 
-def _way(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None:
+def _chain(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None:
     """The values from the root to that at `path`; None where the path may not be the whole one."""
-    way = [root]
+    chain = [root]
     for key in path:
-        below = way[-1].child(key)
+        below = chain[-1].child(key)
         if below is None:
             return None
-        way.append(below)
-    if b'""' in root.text and "" not in path and any("" in node.names for node in way):
+        chain.append(below)
+    if b'""' in root.text and "" not in path and any("" in node.names for node in chain):
         return None
-    return way
+    return chain
 
 
 def _certain(
-    part: Part, conditions: Sequence[Condition], way: Sequence[ValueSpan], known: int
+    part: Part, conditions: Sequence[Condition], chain: Sequence[ValueSpan], known: int
 ) -> bool:
     """Whether nothing behind the first byte of `part` can undo the conditions of the error."""
     for condition in conditions:
-        if condition.steps >= len(way):
+        if condition.steps >= len(chain):
             return False
-        node = way[-1 - condition.steps]
+        node = chain[-1 - condition.steps]
         if part[0] >= node.last[0]:
             continue
         names = condition.names
@@ -240,10 +242,10 @@ def _false_below(node: ValueSpan, site: Site) -> list[Part]:
     return [node.last]
 
 
-def _forbidden(way: Sequence[ValueSpan]) -> Part:
-    """What makes the last value of `way` exist at all."""
-    node = way[-1]
-    around = way[-2] if len(way) > 1 else None
+def _forbidden(chain: Sequence[ValueSpan]) -> Part:
+    """What makes the last value of `chain` exist at all."""
+    node = chain[-1]
+    around = chain[-2] if len(chain) > 1 else None
     if around is None:
         return node.first
     if around.kind == "object":
@@ -251,12 +253,12 @@ def _forbidden(way: Sequence[ValueSpan]) -> Part:
     return next(one.begin for one in around.items if one.value.start == node.start)
 
 
-def _surplus_items(way: Sequence[ValueSpan], site: Site, draft: str) -> list[Part]:
+def _surplus_items(chain: Sequence[ValueSpan], site: Site, draft: str) -> list[Part]:
     """Items that must not be there: jsonschema names the array, jsonschema-rs often the item."""
-    node = way[-1]
-    in_array = len(way) > 1 and way[-2].kind == "array"
+    node = chain[-1]
+    in_array = len(chain) > 1 and chain[-2].kind == "array"
     if site.keyword == "items" and in_array:
-        return [] if node.kind == "array" else [_forbidden(way)]
+        return [] if node.kind == "array" else [_forbidden(chain)]
     if node.kind != "array":
         return []
     if site.keyword == "additionalItems":

@@ -1,7 +1,7 @@
 """Hold a verdict against what engines and validators say when they are asked again.
 
-What each kind claims is in one function here; which engine has to be led along which tokens
-to hear it, in another. Nothing in this module starts or asks anything.
+What each kind claims is in one function here; which engine has to follow which tokens
+to show it, in another. Nothing in this module starts or asks anything.
 """
 
 from __future__ import annotations
@@ -16,79 +16,79 @@ from harness.replay.witness import NO_END, Witness
 from harness.validators import judge as rulings
 from harness.verdict_kinds import REJECTIONS
 
-Lead = tuple[str, tuple[int, ...]]
-"""An engine and the tokens that it is to be led along from the start."""
+Trace = tuple[str, tuple[int, ...]]
+"""An engine and the tokens that it follows from the start."""
 
 _SPACE = frozenset(b" \t\n\r")
 _DIGITS = frozenset(b"0123456789")
 
 
 @dataclass(frozen=True)
-class Heard:
-    """What was said when verdicts were repeated.
+class Repetition:
+    """What engines and validators did when verdicts were repeated.
 
     Attributes:
-        probed: What each lead came to; a word where the engine failed.
+        probed: What each trace came to; a word where the engine failed.
         closed: For dead ends without an empty mask, whether no way from there leads to an end.
         rulings: What both validators say of each text.
     """
 
-    probed: Mapping[Lead, Probed | str]
-    closed: Mapping[Lead, bool | str]
+    probed: Mapping[Trace, Probed | str]
+    closed: Mapping[Trace, bool | str]
     rulings: Mapping[bytes, rulings.Ruling]
 
 
-def leads(one: Witness) -> list[Lead]:
-    """Which engine must be led along which tokens to repeat a verdict."""
-    along: list[Lead] = [(one.accepter or one.engine, one.way)]
+def traces(one: Witness) -> list[Trace]:
+    """Which engine must follow which tokens to repeat a verdict."""
+    along: list[Trace] = [(one.accepter or one.engine, one.tokens)]
     if one.kind in REJECTIONS:
         along = along if one.accepter else []
         along.append((one.engine, (*one.before, one.token)))
     return along
 
 
-def searches(one: Witness) -> list[Lead]:
+def searches(one: Witness) -> list[Trace]:
     """Behind which tokens an engine must be searched for any way to an end."""
     return [(one.engine, (*one.before, one.token))] if one.reason == NO_END else []
 
 
-def difference(one: Witness, heard: Heard, vocabulary: Vocabulary) -> str:
+def difference(one: Witness, repetition: Repetition, vocabulary: Vocabulary) -> str:
     """What is not as the verdict says; empty when all is."""
-    for lead in leads(one):
-        if isinstance(word := heard.probed[lead], str):
-            return f"{lead[0]} {word}"
+    for trace in traces(one):
+        if isinstance(word := repetition.probed[trace], str):
+            return f"{trace[0]} {word}"
     if one.kind in REJECTIONS:
-        wrong = _not_rejected(one, heard)
+        wrong = _not_rejected(one, repetition)
     elif one.reason == NO_END:
-        wrong = _not_closed(one, heard)
+        wrong = _not_closed(one, repetition)
     elif one.kind == "dead_end":
-        wrong = _not_dead(one, heard)
+        wrong = _not_dead(one, repetition)
     elif one.kind == "mask_lies":
-        wrong = _not_lying(one, heard)
+        wrong = _not_violated(one, repetition)
     elif one.kind == "unfinishable":
-        wrong = _not_whole(one, heard) or _not_endless(one, vocabulary)
+        wrong = _not_whole(one, repetition) or _not_endless(one, vocabulary)
     else:
-        wrong = _not_whole(one, heard)
-    return wrong or _other_ruling(one, heard)
+        wrong = _not_whole(one, repetition)
+    return wrong or _other_ruling(one, repetition)
 
 
-def _probed(one: Witness, heard: Heard, which: int = 0) -> Probed:
-    probed = heard.probed[leads(one)[which]]
+def _probed(one: Witness, repetition: Repetition, which: int = 0) -> Probed:
+    probed = repetition.probed[traces(one)[which]]
     assert isinstance(probed, Probed)
     return probed
 
 
-def _not_whole(one: Witness, heard: Heard) -> str:
+def _not_whole(one: Witness, repetition: Repetition) -> str:
     """Whether the engine that is to allow all does."""
-    engine, way = leads(one)[0]
-    allowed = _probed(one, heard).allowed
-    return "" if allowed == len(way) else f"{engine} allows {allowed} of {len(way)} tokens"
+    engine, tokens = traces(one)[0]
+    allowed = _probed(one, repetition).allowed
+    return "" if allowed == len(tokens) else f"{engine} allows {allowed} of {len(tokens)} tokens"
 
 
-def _not_rejected(one: Witness, heard: Heard) -> str:
-    if one.accepter and (wrong := _not_whole(one, heard)):
+def _not_rejected(one: Witness, repetition: Repetition) -> str:
+    if one.accepter and (wrong := _not_whole(one, repetition)):
         return wrong
-    reached, count = _probed(one, heard, -1), len(one.before)
+    reached, count = _probed(one, repetition, -1), len(one.before)
     if reached.allowed != count:
         return f"{one.engine} allows {reached.allowed} tokens, not exactly {count}"
     if not reached.forbidden:
@@ -98,23 +98,23 @@ def _not_rejected(one: Witness, heard: Heard) -> str:
     return ""
 
 
-def _not_dead(one: Witness, heard: Heard) -> str:
-    if wrong := _not_whole(one, heard):
+def _not_dead(one: Witness, repetition: Repetition) -> str:
+    if wrong := _not_whole(one, repetition):
         return wrong
-    return "" if _probed(one, heard).empty else f"the mask of {one.engine} is not empty there"
+    return "" if _probed(one, repetition).empty else f"the mask of {one.engine} is not empty there"
 
 
-def _not_closed(one: Witness, heard: Heard) -> str:
-    if wrong := _not_whole(one, heard):
+def _not_closed(one: Witness, repetition: Repetition) -> str:
+    if wrong := _not_whole(one, repetition):
         return wrong
-    closed = heard.closed[searches(one)[0]]
+    closed = repetition.closed[searches(one)[0]]
     if isinstance(closed, str):
         return f"{one.engine} {closed}"
     return "" if closed else f"it is not so that no way of {one.engine} there leads to an end"
 
 
-def _not_lying(one: Witness, heard: Heard) -> str:
-    probed, count = _probed(one, heard), len(one.way) - 1
+def _not_violated(one: Witness, repetition: Repetition) -> str:
+    probed, count = _probed(one, repetition), len(one.tokens) - 1
     if probed.allowed != count:
         return f"{one.engine} allows {probed.allowed} tokens, not exactly {count}"
     if probed.forbidden and not probed.taken:
@@ -133,11 +133,11 @@ def _not_endless(one: Witness, vocabulary: Vocabulary) -> str:
     return ""
 
 
-def _other_ruling(one: Witness, heard: Heard) -> str:
+def _other_ruling(one: Witness, repetition: Repetition) -> str:
     claim = one.claim
     if claim.ruling is None:
         return ""
-    ruling = heard.rulings[one.text]
+    ruling = repetition.rulings[one.text]
     if ruling.verdict != claim.ruling:
         return f"the validators say {rulings.VERDICTS[ruling.verdict]}"
     if claim.reason and ruling.reason != claim.reason:

@@ -28,7 +28,7 @@ from harness.errors import RunDirectoryError, UsageError
 from harness.execution.lanes import Lane, LaneSettings
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.replay.claims import Heard, Lead, difference, leads, searches
+from harness.replay.claims import Repetition, Trace, difference, searches, traces
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
 from harness.runs.directory import RunDirectory
@@ -44,7 +44,7 @@ _BATCH = 2048
 """Verdicts that are repeated at a time."""
 
 _TOKENS = 8192
-"""Tokens that an engine is led along in one request, which has a limit of time."""
+"""Tokens that an engine follows in one request, which has a limit of time."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Replayed:
         return not self.difference
 
     def __str__(self) -> str:
-        said = "agrees" if self.agrees else f"DIFFERS: {self.difference}"
-        return f"{self.witness}: {said}"
+        outcome = "agrees" if self.agrees else f"DIFFERS: {self.difference}"
+        return f"{self.witness}: {outcome}"
 
     def row(self) -> dict[str, Any]:
         """What is printed of it as JSON."""
@@ -143,23 +143,23 @@ class _Again:
         if isinstance(problem, Unjudgeable):
             self._refusal = f"the validators refuse the schema: {problem.message}"
         while batch := list(itertools.islice(self._case.witnesses, _BATCH)):
-            heard = self._heard(batch)
+            repetition = self._repeated(batch)
             for one in batch:
                 asks_validators = one.claim.ruling is not None
                 refusal = self._refusal if asks_validators else None
-                yield Replayed(one, refusal or difference(one, heard, self._lane.vocabulary))
+                yield Replayed(one, refusal or difference(one, repetition, self._lane.vocabulary))
 
-    def _heard(self, batch: Sequence[Witness]) -> Heard:
+    def _repeated(self, batch: Sequence[Witness]) -> Repetition:
         """Ask engines and validators all that must be known about some verdicts."""
-        wanted = dict.fromkeys(lead for one in batch for lead in leads(one))
-        self._compile({engine for one in batch for engine, _ in (*leads(one), *searches(one))})
-        probed: dict[Lead, Probed | str] = {}
-        for engine, of_engine in itertools.groupby(sorted(wanted), key=lambda lead: lead[0]):
+        wanted = dict.fromkeys(trace for one in batch for trace in traces(one))
+        self._compile({engine for one in batch for engine, _ in (*traces(one), *searches(one))})
+        probed: dict[Trace, Probed | str] = {}
+        for engine, of_engine in itertools.groupby(sorted(wanted), key=lambda trace: trace[0]):
             probed |= self._probed(engine, list(of_engine))
-        closed = {lead: self._closed(*lead) for one in batch for lead in searches(one)}
+        closed = {trace: self._closed(*trace) for one in batch for trace in searches(one)}
         texts = list(dict.fromkeys(one.text for one in batch if one.claim.ruling is not None))
-        said = self._lane.judge.judge(texts) if self._refusal is None else []
-        return Heard(probed, closed, dict(zip(texts, said, strict=False)))
+        rulings = self._lane.judge.judge(texts) if self._refusal is None else []
+        return Repetition(probed, closed, dict(zip(texts, rulings, strict=False)))
 
     def _compile(self, engines: Iterable[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""
@@ -174,9 +174,9 @@ class _Again:
             broken = f"does not compile the schema again: {outcome.word}"
             self._compiled[name] = "" if isinstance(outcome, Compiled) else broken
 
-    def _probed(self, engine: str, along: Sequence[Lead]) -> dict[Lead, Probed | str]:
-        """What an engine does with the tokens of its leads, or what ended it."""
-        answers: dict[Lead, Probed | str] = {}
+    def _probed(self, engine: str, along: Sequence[Trace]) -> dict[Trace, Probed | str]:
+        """What an engine does with the tokens of its traces, or what ended it."""
+        answers: dict[Trace, Probed | str] = {}
         for some in _portions(along):
             if self._compiled[engine]:
                 answers |= dict.fromkeys(some, self._compiled[engine])
@@ -211,16 +211,16 @@ class _Again:
         return answer.word.replace("_", " ")
 
 
-def _portions(along: Sequence[Lead]) -> Iterator[list[Lead]]:
-    """Leads in lists of not too many tokens together."""
-    some: list[Lead] = []
+def _portions(along: Sequence[Trace]) -> Iterator[list[Trace]]:
+    """Traces in lists of not too many tokens together."""
+    some: list[Trace] = []
     size = 0
-    for lead in along:
-        if some and size + len(lead[1]) > _TOKENS:
+    for trace in along:
+        if some and size + len(trace[1]) > _TOKENS:
             yield some
             some, size = [], 0
-        some.append(lead)
-        size += len(lead[1])
+        some.append(trace)
+        size += len(trace[1])
     if some:
         yield some
 

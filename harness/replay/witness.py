@@ -96,7 +96,7 @@ class Witness:
         return ([], [self.engine]) if self.kind in REJECTIONS else ([self.engine], [])
 
     @property
-    def way(self) -> tuple[int, ...]:
+    def tokens(self) -> tuple[int, ...]:
         """The consumed tokens, the token and the completion."""
         token = (self.token,) if self.token >= 0 else ()
         return (*self.before, *token, *self.completion)

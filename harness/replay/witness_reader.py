@@ -209,7 +209,7 @@ class _Walks:
         self, row: Mapping[str, Any], before: tuple[int, ...], completion: tuple[int, ...]
     ) -> Witness:
         token = row["token"]
-        way = (*before, *((token,) if token >= 0 else ()), *completion)
+        tokens = (*before, *((token,) if token >= 0 else ()), *completion)
         return Witness(
             WALK,
             row[ROW],
@@ -222,7 +222,7 @@ class _Walks:
             before,
             token,
             completion,
-            spelled(self._vocabulary, way),
+            spelled(self._vocabulary, tokens),
         )
 
     def _consumed(

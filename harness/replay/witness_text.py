@@ -169,12 +169,12 @@ def _why(why: Mapping[str, Any]) -> Iterator[str]:
         yield f"kind of token: {why['category']}{detail}"
 
 
-def _opinions(said: Mapping[str, Any]) -> Iterator[str]:
-    reason = said["reason"].replace("_", " ")
-    detail = ": ".join(filter(None, (reason, _printable(said["detail"]))))
-    yield f"validators: {said['verdict']}" + (f" ({detail})" if detail else "")
+def _opinions(found: Mapping[str, Any]) -> Iterator[str]:
+    reason = found["reason"].replace("_", " ")
+    detail = ": ".join(filter(None, (reason, _printable(found["detail"]))))
+    yield f"validators: {found['verdict']}" + (f" ({detail})" if detail else "")
     for name in ("jsonschema", "jsonschema-rs"):
-        one = said.get(name, {"valid": None, "failure": "", "errors": []})
+        one = found.get(name, {"valid": None, "failure": "", "errors": []})
         word = {True: "valid", False: "invalid", None: one["failure"] or "not asked"}[one["valid"]]
         yield f"  {name}: {word}"
         for error in one["errors"]:

@@ -45,12 +45,12 @@ def expected(trial, engine, text):
     right = is_valid(trial.schema, text)
     for at in range(len(text) + 1):
         token = text[at] if at < len(text) else trial.vocabulary.eos
-        lie = [("mask_lies", at)] if trial.lies(engine, text[:at], token) else []
-        if lie and trial.shows(engine, text[:at], token):
-            return lie
+        wrong = [("mask_lies", at)] if trial.violates(engine, text[:at], token) else []
+        if wrong and trial.shows(engine, text[:at], token):
+            return wrong
         if not trial.shows(engine, text[:at], token):
             missing = "never_stops" if at == len(text) else "false_rejection"
-            return [(missing, at), *lie] if right else lie
+            return [(missing, at), *wrong] if right else wrong
     return [] if right else [("false_acceptance", len(text) + 1)]
 
 

@@ -368,7 +368,7 @@ MUTANTS = (
             "rolled_out",
             lambda rolled_out: lambda self, taken: rolled_out(self, taken[:-1]),
         ),
-        checks.check_lies_have_a_witness,
+        checks.check_mask_violations_have_a_witness,
     ),
     Mutant(
         "the walk takes a token that not all accept",

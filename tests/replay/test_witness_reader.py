@@ -122,7 +122,7 @@ class TestReading:
         assert one.before == (ord("2"),)
         assert (one.token, one.completion) == (ord("1"), (ord("1"), ord("3"), EOS))
         assert one.text == b"2113"
-        assert one.way == (*b"2113", EOS)
+        assert one.tokens == (*b"2113", EOS)
 
     def test_an_instance_s_witness_ends_with_the_end(self, run):
         ((one,),) = (
