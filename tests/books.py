@@ -131,22 +131,21 @@ class Book:
         first=0,
         **more,
     ):
-        for token in range(first, first + count):
-            row = {**NOTHING_SAID, "reason": "", "keyword": "", **more}
-            self.rows.add(
-                "verdicts",
-                case=self.name,
-                walk=walk,
-                position=position,
-                dispute=number,
-                token=token,
-                by_right=by_right,
-                engine=engine,
-                kind=kind,
-                accepter="",
-                completion=-1,
-                **row,
-            )
+        self.rows.extend(
+            "verdicts",
+            count,
+            case=self.name,
+            walk=walk,
+            position=position,
+            dispute=number,
+            token=list(range(first, first + count)),
+            by_right=by_right,
+            engine=engine,
+            kind=kind,
+            accepter="",
+            completion=-1,
+            **{**NOTHING_SAID, "reason": "", "keyword": "", **more},
+        )
         return self
 
 

@@ -6,8 +6,11 @@ import itertools
 
 import pytest
 
+from harness.comparison.case_run import Rules
+from harness.engines.panel import Limits
 from harness.errors import RunDirectoryError
-from harness.execution.lanes import Lane, serve
+from harness.execution.lanes import Lane, LaneSettings, serve
+from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.directory import create_or_resume
 from harness.runs.tables import SCHEMAS
 from tests.inprocess import case, make_run
@@ -47,10 +50,17 @@ class Runner:
         return []
 
 
-def lane_of(*runners):
-    lane = object.__new__(Lane)
-    lane.runners, lane._begun, lane._looked = list(runners), [], 0.0
-    return lane
+@pytest.fixture
+def lane_of(tmp_path):
+    """A lane with these runners in the place of those that start processes."""
+
+    def make(*runners):
+        byte_vocabulary().save(tmp_path / "vocabulary")
+        lane = Lane(LaneSettings((), str(tmp_path / "vocabulary"), Limits(), Rules()))
+        lane.runners = list(runners)
+        return lane
+
+    return make
 
 
 @pytest.fixture
@@ -69,7 +79,7 @@ def named(*names):
     return [case(SCHEMA, 12, name=name) for name in names]
 
 
-def test_a_slow_schema_holds_up_nothing_but_itself(run):
+def test_a_slow_schema_holds_up_nothing_but_itself(run, lane_of):
     log = []
     lane = lane_of(Runner(log), Runner(log))
     order = served(lane, run, named("a-0", "slow-9", "b-0", "c-0", "d-0"))
@@ -78,18 +88,18 @@ def test_a_slow_schema_holds_up_nothing_but_itself(run):
     assert run.done() == set(range(5))
 
 
-def test_one_runner_takes_one_case_at_a_time(run):
+def test_one_runner_takes_one_case_at_a_time(run, lane_of):
     log = []
     assert served(lane_of(Runner(log)), run, named("a-2", "b-0")) == ["a-2", "b-0"]
     assert log == ["begin a-2", "finish a-2", "begin b-0", "finish b-0"]
 
 
-def test_no_case_at_all(run):
+def test_no_case_at_all(run, lane_of):
     assert served(lane_of(Runner([]), Runner([])), run, []) == []
 
 
 @pytest.mark.parametrize("runners", [1, 2, 3])
-def test_the_rows_are_those_of_cases_run_alone(run, runners):
+def test_the_rows_are_those_of_cases_run_alone(run, lane_of, runners):
     cases = [
         case({**SCHEMA, "x-crash": number == 2}, 12, name=f"case-{looks}{number}")
         for number, looks in enumerate((1, 0, 3, 0))
@@ -103,7 +113,7 @@ def test_the_rows_are_those_of_cases_run_alone(run, runners):
         assert stored == list(itertools.chain(*(one.table(table).to_pylist() for one in alone)))
 
 
-def test_an_error_of_the_harness_is_stored_and_the_others_go_on(run):
+def test_an_error_of_the_harness_is_stored_and_the_others_go_on(run, lane_of):
     class Broken(Runner):
         def finish(self):
             if self.name == "b-0":
@@ -115,7 +125,7 @@ def test_an_error_of_the_harness_is_stored_and_the_others_go_on(run):
     assert stored == {"a-0": "walked", "b-0": "harness_error", "c-0": "walked"}
 
 
-def test_a_run_that_cannot_be_written_ends_the_lane(run):
+def test_a_run_that_cannot_be_written_ends_the_lane(run, lane_of):
     run.write_case = lambda *_: (_ for _ in ()).throw(RunDirectoryError("no space left"))
     with pytest.raises(RunDirectoryError):
         served(lane_of(Runner([])), run, named("a-0", "b-0"))
