@@ -151,7 +151,8 @@ class RunProgress(LiveLine):
         """The standing on a terminal; nothing before there is any case."""
         if not self._here:
             return None
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left", title="Proven so far")
+        title = "Proven so far" if self.done == self._here else "Proven in this session"
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, title_justify="left", title=title)
         for column in ("engine", "compiled", "judged", "lets invalid", "forbids valid", "other"):
             table.add_column(column, justify="left" if column == "engine" else "right")
         for name, standing in self._standings.items():

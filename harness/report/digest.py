@@ -112,7 +112,7 @@ def _answer(name: str, engine: Mapping[str, Any]) -> Iterator[str]:
         count = f"{round(share * of):,} of {of:,} walked ({share:.0%})"
         yield f"  {_PHRASES[kind]}: {count}" + (f"; most: {places}" if share and places else "")
     if on_path := engine["severity"]["false_rejection"]["on_path"]:
-        yield f"  forbids the very token that a text is usually written with: {on_path:,} times"
+        yield f"  forbids tokens that a text is usually written with: {on_path:,}"
     if shares["any"]["value"] is None:
         yield "  was judged on none of them along a walk"
     if other := shares["other"]["value"]:
@@ -145,7 +145,8 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     """One row for each case, one column for each engine."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    caption = "proven errors: so many tokens along walks, and instances"
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("case", overflow="fold", max_width=30)
     for name, engine in tally["engines"].items():
         table.add_column(Text(f"{name} {engine['version']}"), overflow="fold")
@@ -180,10 +181,8 @@ def _cell(bugs: Mapping[str, int]) -> str:
 def _bugs(stored: StoredRun) -> dict[tuple[str, str], dict[str, int]]:
     """Proven bugs by case and engine, then by kind."""
     out: dict[tuple[str, str], dict[str, int]] = {}
-    wanted: dict[str, object] = {
-        "kind": [kind for kind in ERRORS if kind not in LEGAL],
-        "class": BUG,
-    }
+    kinds = tuple(kind for kind in ERRORS if kind not in LEGAL)
+    wanted: dict[str, object] = {"kind": kinds, "class": BUG}
     for evidence in (WALK, INSTANCE):
         counts = stored.fold(evidence, ("engine", "kind", "class")).where(**wanted)
         engines, words = counts.column("engine"), counts.column("kind")
