@@ -42,10 +42,7 @@ pytestmark = pytest.mark.engines
 
 ROOT = Path(__file__).parents[2]
 ENGINES = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
-OLDER = [
-    ("xgrammar", "0.1.32", "MASKCOURT_TEST_XGRAMMAR_0_1_32", "XGrammarEngine"),
-    ("llguidance", "1.6.1", "MASKCOURT_TEST_LLGUIDANCE_1_6_1", "LLGuidanceEngine"),
-]
+OLDER = [("xgrammar@0.1.32", "XGrammarEngine"), ("llguidance@1.6.1", "LLGuidanceEngine")]
 
 OBJECT = json.dumps(
     {
@@ -197,15 +194,11 @@ class TestContract:
         check_token_bytes(engine, vocabulary(), unknown)
 
 
-@pytest.mark.parametrize(("distribution", "version", "variable", "kind"), OLDER)
-def test_an_older_version_keeps_the_contract(distribution, version, variable, kind):
-    directory = os.environ.get(variable)
-    if directory is None:
-        pytest.skip(
-            f"{variable} is not set to a directory made with "
-            f"pip install --no-deps --target DIRECTORY {distribution}=={version}"
-        )
-    environment = {**os.environ, "PYTHONPATH": directory}
+@pytest.mark.network
+@pytest.mark.parametrize(("spec", "kind"), OLDER)
+def test_an_older_version_keeps_the_contract(in_version, spec, kind):
+    environment = {**os.environ, "PYTHONPATH": in_version(spec).paths[0]}
+    distribution, _, version = spec.partition("@")
     found = run(
         "-c",
         f"import importlib.metadata as m; print(m.version('{distribution}'))",

@@ -453,12 +453,8 @@ def test_a_cache_that_cannot_be_written(toy, tmp_path, monkeypatch):
 
 @pytest.mark.network
 @pytest.mark.engines
-@pytest.mark.skipif(
-    os.environ.get("MASKCOURT_TEST_NETWORK") != "1",
-    reason="installs xgrammar 0.1.32 from the package index: set MASKCOURT_TEST_NETWORK=1",
-)
-def test_an_older_xgrammar_beside_the_installed_one(cache, vocabulary, vocabulary_file):
-    specs = provide_all([parse_spec("xgrammar@0.1.32"), parse_spec("xgrammar")])
+def test_an_older_xgrammar_beside_the_installed_one(in_version, vocabulary, vocabulary_file):
+    specs = [in_version("xgrammar@0.1.32"), parse_spec("xgrammar")]
     panel = Panel(specs, str(vocabulary_file), vocabulary.words, Limits())
     try:
         failed = panel.open()
