@@ -13,20 +13,20 @@ in both readings proves nothing. Both libraries read some of it otherwise:
   ``\d``, ``\w`` and ``\s`` in the engine for patterns that look around; ``\<`` is the start of a
   word; what Annex B alone allows is mostly refused, and so is ``\0``.
 
-For `re` every construct is spelt out, sets of characters as ranges; of ``\p{…}`` the general
-categories are known, by Python's own tables of Unicode. For jsonschema-rs only what it reads
-otherwise is respelt, so that its reading of the rest stays a second opinion.
+For `re` every construct is spelt out, sets of characters and properties as ranges. For
+jsonschema-rs only what it reads otherwise is respelt, so that its reading of the rest stays a
+second opinion.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from harness.jsonschemas.patterns import HIGHEST, Ranges, complement
+from harness.jsonschemas.patterns import Ranges, complement
 from harness.validators.ecma_syntax import ClassMember, PatternError, Token, tokens
+from harness.validators.unicode_properties import property_ranges
 
 __all__ = ["PatternError", "has_properties", "is_pattern", "python_spelling", "rust_spelling"]
 
@@ -176,27 +176,10 @@ def _python_set(token: Token) -> str:
 def _ranges(member: ClassMember) -> Ranges:
     if member.ranges is not None:
         return member.ranges
-    found = _CATEGORY.fullmatch(member.source)
-    if found is None or not (ranges := _category(found[2])):
-        raise PatternError(f"{member.source} is no general category by its short name")
-    return ranges if found[1] == "p" else complement(ranges)
-
-
-_CATEGORY = re.compile(r"\\([pP])\{(?:(?:General_Category|gc)=)?([A-Z][a-zC]?)\}")
-
-
-@cache
-def _category(name: str) -> Ranges:
-    """The characters of a general category, or of all that begin with a letter; none if unknown."""
-    names = {"LC": ("Lu", "Ll", "Lt")}.get(name, name)
-    out: list[tuple[int, int]] = []
-    for point in range(HIGHEST + 1):
-        if unicodedata.category(chr(point)).startswith(names):
-            if out and out[-1][1] == point - 1:
-                out[-1] = (out[-1][0], point)
-            else:
-                out.append((point, point))
-    return tuple(out)
+    kind, name = member.source[1], member.source[3:-1]
+    if not (ranges := property_ranges(name)):
+        raise PatternError(f"{member.source} is no property of Unicode that is known here")
+    return ranges if kind == "p" else complement(ranges)
 
 
 def _hex(point: int) -> str:

@@ -74,6 +74,19 @@ READINGS = [
     (r"^[^\p{gc=L}]$", "é", False),
     (r"^(?=.)[\p{Zs}\w]$", "\u2003", True),
     (r"^(?=.)[\p{Zs}\w]$", "é", False),
+    # Properties by every name of section 22.2.2.9.
+    (r"^\p{Letter}\p{Lowercase_Letter}\P{General_Category=Uppercase_Letter}$", "Éé1", True),
+    (r"^\p{Cased_Letter}\p{Lt}\p{digit}$", "aǅ٣", True),
+    (r"^\p{punct}$", "$", False),
+    (r"^\p{Decimal_Number}$", "½", False),
+    (r"^\p{Script=Greek}\p{sc=Latn}\p{Script=Old_Italic}$", "βa\U00010300", True),
+    (r"^[^\p{Script=Cyrillic}]$", "ж", False),
+    (r"^\p{Script=Latin}$", "\u3001", False),
+    (r"^\p{Script_Extensions=Han}\P{Script=Han}$", "\u3001\u3001", True),
+    (r"^\p{scx=Linear_A}\p{Script=SignWriting}$", "\U00010600\U0001d800", True),
+    (r"^\p{Alphabetic}\p{White_Space}\p{ASCII}\p{Any}$", "é\u2003a\n", True),
+    (r"^\p{Uppercase}\P{Lower}\p{Emoji_Presentation}$", "ÉÉ😀", True),
+    (r"^(?!x)[\p{Hex_Digit}_]$", "g", False),
     # Annex B.
     (r"^\<$", "<", True),
     (r"^\_\:\@$", "_:@", True),
@@ -156,11 +169,16 @@ class TestRefusals:
         with pytest.raises(PatternError, match="refers to a group"):
             ecma_patterns.python_spelling(pattern)
 
-    @pytest.mark.parametrize("pattern", [r"^\p{Script=Greek}$", r"[\p{Alphabetic}]", r"\p{Xx}"])
-    def test_of_properties_but_general_categories_by_python(self, pattern):
-        assert ecma_patterns.has_properties(pattern)
-        with pytest.raises(PatternError, match="category"):
-            ecma_patterns.python_spelling(pattern)
+    @pytest.mark.parametrize(
+        "name", ["Xx", "Greek", "letter", "lowercase_letter", "alphabetic", "Script=greek",
+                 "script=Greek", "Script=Xyz", "IsGreek", "gc=Greek", "Script=L", "Alphabetic=Yes"]
+    )  # fmt: skip
+    def test_of_properties_by_names_that_are_none(self, name):
+        """Section 22.2.1.9: names are matched as they are, unlike in either library."""
+        for pattern in (rf"^\p{{{name}}}$", rf"[\P{{{name}}}]"):
+            assert ecma_patterns.has_properties(pattern)
+            with pytest.raises(PatternError, match="property"):
+                ecma_patterns.python_spelling(pattern)
 
 
 class TestSpellings:
