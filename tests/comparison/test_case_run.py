@@ -215,7 +215,7 @@ class TestTheEndOfGeneration:
 class TestWhatProvesNothing:
     @pytest.mark.parametrize("resolver", RESOLVERS)
     def test_what_never_ends_is_unresolved(self, resolver):
-        endless = case({"const": "ab", "x-open": ['"a']}, "ab")
+        endless = case({"const": "ab", "x-open": ['"a'], "x-letters": "bcd"}, "ab")
         rows = run_case([Enumerator, NeverEnds], endless, resolver=RESOLVERS[resolver])
         verdicts = records(rows, "verdicts")
         assert kinds(rows) == {("NeverEnds", "unresolved")}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -85,7 +83,7 @@ class TestBatches:
                     {**forbidding("12"), "x-crash": at},
                     id=f"{kind.__name__} behind {at}",
                 )
-                for kind, at in itertools.product((CrashesOnMask, RaisesOnMask), (1, 3, 9))
+                for kind, at in ((CrashesOnMask, 1), (CrashesOnMask, 9), (RaisesOnMask, 3))
             ),
         ],
     )
