@@ -14,7 +14,7 @@ from harness.comparison.case_record import CaseNotes
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Status, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
-from harness.comparison.instances import prepare
+from harness.comparison.instances import label_problem, prepare, reference_problem
 from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
@@ -37,7 +37,7 @@ from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of
 from harness.runs.tables import Rows
-from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling, Unjudgeable
+from harness.validators.judge import VALID, Judge, Unjudgeable
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Failure, MaskViolation
 
@@ -56,7 +56,8 @@ class Rules:
         cap: Disputed tokens resolved per dispute; None resolves all.
         panel: ``common`` stops a walk for all as soon as one engine can no longer be judged,
             ``survivors`` goes on with the others.
-        walks: Walks per case; walk ``i`` takes valid instance ``i`` modulo their number.
+        walks: Walks per case; walk ``i`` takes instance ``i`` of those that are labelled valid and
+            are it by both validators, modulo their number.
         style: How references are written.
     """
 
@@ -182,7 +183,7 @@ class _Run:
                 self._walk(walk, reference, judged)
         if self.proofs is not None:
             with self.notes.cost("instances"):
-                self._instances(compiled, self.proofs)
+                message = self._instances(compiled, self.proofs) or message
         self.notes.finish(status, reason, message, references, judged)
         return self.notes.rows
 
@@ -196,14 +197,12 @@ class _Run:
         if not self.case.valid:
             return [], ("no_reference", "the case has no valid instance")
         rules = self.tools.rules
-        texts = [
-            styled(self.case.valid[walk % len(self.case.valid)], rules.style)
-            for walk in range(rules.walks)
-        ]
-        for text, ruling in zip(texts, self.tools.judge.judge(texts), strict=True):
-            if ruling.verdict != VALID:
-                return [], reference_problem(text, ruling)
-        return texts, None
+        texts = [styled(one, rules.style) for one in self.case.valid]
+        ruled = list(zip(texts, self.tools.judge.judge(texts), strict=True))
+        fit = [text for text, ruling in ruled if ruling.verdict == VALID]
+        if not fit:
+            return [], reference_problem(*ruled[0])
+        return [fit[walk % len(fit)] for walk in range(rules.walks)], None
 
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
@@ -395,12 +394,16 @@ class _Run:
             Attribution(self.schema),
         )
 
-    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> None:
-        """Feed the case's instances to every engine that compiled its schema."""
+    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> str:
+        """Feed the case's instances to every engine that compiled its schema.
+
+        Returns:
+            What is wrong with the label of one of them; empty where all are right.
+        """
         tools = self.tools
         fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
         if not fed:
-            return
+            return ""
         proofs.instances(fed)
         up = []
         for engine in compiled:
@@ -415,6 +418,7 @@ class _Run:
                 self._failed(engine, answer, "instances", -1, -1)
             else:
                 proofs.instance_verdicts(engine, fed, answer.each())
+        return next(filter(None, map(label_problem, fed)), "")
 
     def _recovered(
         self,
@@ -447,15 +451,3 @@ class _Run:
     def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
         self.failures[engine] = self.failures.get(engine, 0) + 1
         self.notes.failure(engine, failure, stage, walk, number)
-
-
-def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
-    """Why a reference cannot be walked: a reason code, and a sentence."""
-    shown = text[:80].decode("utf-8", "replace")
-    if ruling.verdict == INVALID:
-        what = f"{ruling.keyword or ruling.reason} at {ruling.instance_pointer or 'its root'}"
-        message = f"the reference {shown} is not valid under its schema: {what}"
-        return "reference_invalid", message
-    if ruling.verdict == UNDECIDED:
-        return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
-    return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"

@@ -67,6 +67,31 @@ def prepare(
     return fed
 
 
+def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
+    """Why a reference cannot be walked: a reason code, and a sentence."""
+    shown = _shown(text)
+    if ruling.verdict == rulings.INVALID:
+        what = f"{ruling.keyword or ruling.reason} at {ruling.instance_pointer or 'its root'}"
+        message = f"the reference {shown} is not valid under its schema: {what}"
+        return "reference_invalid", message
+    if ruling.verdict == rulings.UNDECIDED:
+        return "reference_undecided", f"the validators cannot judge {shown}: {ruling.reason}"
+    return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"
+
+
+def label_problem(one: Fed) -> str:
+    """What is wrong with the label of an instance: a sentence; empty where nothing is."""
+    if one.label == "valid" and one.ruling.verdict == rulings.INVALID:
+        return reference_problem(one.text, one.ruling)[1]
+    if one.label == "invalid" and one.ruling.verdict == rulings.VALID:
+        return f"{_shown(one.text)} is labelled invalid, and is valid under its schema"
+    return ""
+
+
+def _shown(text: bytes) -> str:
+    return text[:80].decode("utf-8", "replace")
+
+
 def conclude(one: Fed, probed: Probed) -> list[InstanceVerdict]:
     """What an instance proves about the engine that let it come so far."""
     whole = probed.allowed == len(one.tokens)

@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from harness import __version__
-from harness.comparison.case_run import Rules, reference_problem
+from harness.comparison.case_run import Rules
 from harness.comparison.resolvers import Effort
 from harness.directories import compiled_directory, slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec, parse_specs
-from harness.errors import InputError
 from harness.execution.lanes import (
     Begin,
     Engines,
@@ -39,12 +38,11 @@ from harness.execution.lanes import (
 )
 from harness.execution.progress import RunProgress
 from harness.inputs.case_selection import Selected, open_cases, select
-from harness.inputs.cases import CaseSource, styled
+from harness.inputs.cases import CaseSource
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import SESSIONS, RunDirectory
 from harness.runs.run_places import LocalPlace, Place
-from harness.validators.judge import INVALID, Judge
 from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
@@ -298,8 +296,7 @@ def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]
 
 
 def _selected(source: CaseSource, request: BenchRequest) -> Selected:
-    """The cases of the run; those of the user's own are checked."""
-    selected = select(
+    return select(
         source,
         families=request.families,
         pattern=request.pattern,
@@ -308,32 +305,6 @@ def _selected(source: CaseSource, request: BenchRequest) -> Selected:
         seed=request.rules.seed,
         with_valid=request.sample is not None,
     )
-    if source.own:
-        _check_references(selected, request.rules)
-    return selected
-
-
-def _check_references(selected: Selected, rules: Rules) -> None:
-    """Refuse data of one's own in which a reference is not valid under its schema.
-
-    Raises:
-        InputError: Naming the first such case.
-    """
-    judge = Judge(4 << 30)
-    try:
-        for case in selected:
-            if judge.open(case.schema) is not None:
-                continue
-            texts = [styled(one, rules.style) for one in case.valid]
-            for text, ruling in zip(texts, judge.judge(texts), strict=True):
-                if ruling.verdict == INVALID:
-                    _, message = reference_problem(text, ruling)
-                    raise InputError(
-                        f"{case.source}: case {case.id!r}: {message}",
-                        'mend the case, or move the instance to "invalid"',
-                    )
-    finally:
-        judge.close()
 
 
 def _jobs(selected: Selected, todo: Mapping[int, str]) -> Iterator[Job]:

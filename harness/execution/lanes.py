@@ -40,7 +40,7 @@ from harness.execution.case_news import CaseNews, case_news
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import Rows
+from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge
 from harness.workers.host_process import die_with_parent
 from harness.workers.hosts import wait
@@ -95,6 +95,8 @@ class CaseDone:
     positions: int
     disputed_tokens: int
     news: CaseNews = field(default_factory=CaseNews)
+    remark: str = ""
+    """What is wrong with the case itself, and where it stands; empty where nothing is."""
 
 
 class Lane:
@@ -248,7 +250,19 @@ def _finished(lane: Lane, runner: CaseRun, run: RunDirectory, ordinal: int, case
     run.write_case(ordinal, rows)
     cases = rows.lists("cases")
     figures = cases["status"][0], cases["positions"][0], cases["disputed_tokens"][0]
-    return CaseDone(ordinal, case.id, *figures, lane.news(rows))
+    return CaseDone(ordinal, case.id, *figures, lane.news(rows), _remark(case, rows))
+
+
+def _remark(case: Case, rows: Rows) -> str:
+    """Of instances that bear a wrong label: how many, and what is wrong with one."""
+    labels = rows.lists("instances")
+    wrong = sum(map(is_mislabelled, labels["label"], labels["verdict"]))
+    if not wrong:
+        return ""
+    many = (
+        f"{wrong} instances bear wrong labels" if wrong > 1 else "an instance bears a wrong label"
+    )
+    return f"{case.source}: case {case.id!r}: {many}: {rows.lists('cases')['message'][0]}"
 
 
 def run_lanes(

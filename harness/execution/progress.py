@@ -110,6 +110,8 @@ class RunProgress(LiveLine):
         self._failed += case.status in FAILED
         self._slowest = ""
         self._count(case.news)
+        if case.remark:
+            self.say(_printable(case.remark))
         if case.news.example is not None and not self._shown:
             self._shown = True
             for line in self._told(case.news.example):

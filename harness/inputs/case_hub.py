@@ -50,7 +50,7 @@ def open_hub(split: str | None = None) -> CaseSource:
             _add(cases, _rows(load, family, part), family, f"{DATASET}:{family}/{part}")
     digest = content_sha256({id_: case.schema.encode() for id_, case in cases.items()})
     name = "jsonschemabench" if split is None else f"jsonschemabench:{split}"
-    return ListedCases(name, list(cases.values()), digest, own=False)
+    return ListedCases(name, list(cases.values()), digest)
 
 
 def _library() -> Any:

@@ -35,7 +35,7 @@ def embedded() -> CaseSource:
         InputError: There are none, or one is not in the format.
     """
     cases, texts = _embedded()
-    return ListedCases("embedded", cases, content_sha256(texts), own=True)
+    return ListedCases("embedded", cases, content_sha256(texts))
 
 
 def quick() -> CaseSource:
@@ -52,7 +52,7 @@ def quick() -> CaseSource:
     except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"embedded/{QUICK} lists no embedded cases: {error}") from None
     digest = content_sha256({**texts, QUICK: text})
-    return ListedCases("quick", chosen, digest, own=True, as_listed=True)
+    return ListedCases("quick", chosen, digest, as_listed=True)
 
 
 def _embedded() -> tuple[list[Case], dict[str, bytes]]:
@@ -71,7 +71,7 @@ def open_jsonl(path: Path) -> CaseSource:
     """
     text = _content(path)
     cases = list(_read(text, str(path), path))
-    return ListedCases(path.name, cases, hashlib.sha256(text).hexdigest(), own=True)
+    return ListedCases(path.name, cases, hashlib.sha256(text).hexdigest())
 
 
 def _content(path: Path) -> bytes:

@@ -72,8 +72,6 @@ class MaskBench(CaseSource):
     of those only the ones that the archive holds too early are kept meanwhile.
     """
 
-    own = False
-
     def __init__(self, path: Path) -> None:
         self.name = f"maskbench:{path.name}"
         self._path = path

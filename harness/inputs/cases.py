@@ -84,13 +84,9 @@ class CaseSource(ABC):
 
     Attributes:
         name: What the data is called in reports.
-        own: The data is the user's own, or the project's: a reference that is not valid under
-            its schema is an error of the input. In a published collection it is set aside and
-            counted.
     """
 
     name: str
-    own: bool
 
     @property
     @abstractmethod
@@ -125,12 +121,11 @@ class ListedCases(CaseSource):
     """
 
     def __init__(
-        self, name: str, cases: Collection[Case], sha256: str, own: bool, *, as_listed: bool = False
+        self, name: str, cases: Collection[Case], sha256: str, *, as_listed: bool = False
     ) -> None:
         if not cases:
             raise InputError(f"{name} holds no case")
         self.name = name
-        self.own = own
         self._sha256 = sha256
         self._cases: dict[str, Case] = {}
         self._index: dict[str, str] = {}

@@ -213,6 +213,11 @@ def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
         why = _not_walked(tally)
         more = f" (others: {why})" if why else ""
         yield f"{_schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
+    if (wrong := tally["mislabelled"])["instances"]:
+        yield (
+            f"{wrong['instances']:,} instances in {_schemas(wrong['cases'])} bear a wrong label:"
+            " what both validators say counts"
+        )
     if tally["harness_errors"]:
         yield f"ERRORS OF THE HARNESS ITSELF: {tally['harness_errors']} cases; see cases.parquet"
     if not tally["finished"]:

@@ -9,8 +9,20 @@ import numpy.typing as npt
 
 from harness.report.counts import Counts, StoredRun
 from harness.runs.columns import matching, numbers, words
-from harness.runs.tables import VERDICT_TABLES
+from harness.runs.directory import RunDirectory
+from harness.runs.tables import VERDICT_TABLES, is_mislabelled
 from harness.verdict_kinds import CLASSES, INSTANCE, MAIN_KINDS, OTHER_KINDS
+
+
+def mislabelled(run: RunDirectory) -> dict[str, int]:
+    """How many instances both validators judge otherwise than their labels, in how many cases."""
+    rows = run.table("instances", ["case", "label", "verdict"])
+    wrong = [
+        case
+        for case, label, verdict in zip(*(one.to_pylist() for one in rows.columns), strict=True)
+        if is_mislabelled(label, verdict)
+    ]
+    return {"instances": len(wrong), "cases": len(set(wrong))}
 
 
 class InstanceCounts:

@@ -310,6 +310,11 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
         )
     if summary["set_aside"]:
         lines.append(f"set aside: {_listed(summary['set_aside'])}")
+    if (wrong := summary["mislabelled"])["instances"]:
+        lines.append(
+            f"wrong labels: {_plural(wrong['instances'], 'instance')} in"
+            f" {_plural(wrong['cases'], 'case')}; what both validators say counts"
+        )
     if summary["harness_errors"]:
         lines.append(
             f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"

@@ -16,7 +16,7 @@ import pyarrow as pa
 from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
-from harness.report.instance_counts import InstanceCounts
+from harness.report.instance_counts import InstanceCounts, mislabelled
 from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
 from harness.report.widespread import Widespread
@@ -49,10 +49,11 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         classify: Gives verdicts their classes; the catalogue of departures does.
 
     Returns:
-        For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``harness_errors``,
-        ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped`` (whether some were left
-        out: counts are then of those that were resolved), ``seconds``, ``finished``; and
-        ``engines``, per engine:
+        For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``mislabelled``
+        (instances that both validators judge otherwise than their labels, and their cases),
+        ``harness_errors``, ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped``
+        (whether some were left out: counts are then of those that were resolved), ``seconds``,
+        ``finished``; and ``engines``, per engine:
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
@@ -79,6 +80,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "walked": _with_status(status, "walked"),
         "set_aside": _by_reason(status, "set_aside"),
         "not_compared": _by_reason(status, "not_compared"),
+        "mislabelled": mislabelled(run),
         "harness_errors": _with_status(status, "harness_error", "lane_died"),
         "positions": len(stored.positions.case),
         "disputed_tokens": disputes.tokens,

@@ -153,6 +153,11 @@ EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.it
 """The kind of evidence of each table of verdicts."""
 
 
+def is_mislabelled(label: str, verdict: str) -> bool:
+    """Whether both validators say the opposite of the label of an instance."""
+    return {label, verdict} == {"valid", "invalid"}
+
+
 def named_engines(bits: int, engines: Iterable[str]) -> list[str]:
     """The engines of a stored set, in the order of the run."""
     return [name for bit, name in enumerate(engines) if bits >> bit & 1]

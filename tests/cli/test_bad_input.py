@@ -161,22 +161,6 @@ class TestCases:
         path = write_cases(tmp_path / "own.jsonl", plain_case(0), line)
         assert message in refusal(*request(own, "--cases", path))
 
-    @pytest.mark.processes
-    @pytest.mark.parametrize(
-        ("schema", "valid", "complaint"),
-        [
-            ({"type": "array", "maxItems": 1}, [[1, 2]], "maxItems at its root"),
-            ({"properties": {"a": {"enum": [1]}}}, [{}, {"a": 2}], "enum at /a"),
-            ({"type": "object"}, [{"text": "{"}], "json at its root"),
-        ],
-    )
-    def test_an_instance_that_is_not_valid(self, refusal, own, tmp_path, schema, valid, complaint):
-        wrong = {"id": "wrong", "schema": schema, "valid": valid}
-        path = write_cases(tmp_path / "own.jsonl", plain_case(0), "", wrong)
-        message = refusal(*request(own, "--cases", path))
-        assert message.startswith(f"{path}:3: case 'wrong': ")
-        assert f"is not valid under its schema: {complaint}" in message
-
     def test_an_archive_that_is_cut(self, refusal, own, tmp_path):
         whole = archive(tmp_path / "whole.tar.gz", "maskbench/data/a.json")
         cut = tmp_path / "cut.tar.gz"

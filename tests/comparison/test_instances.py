@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.comparison.case_run import Rules
 from harness.inputs.cases import Case, Instance, styled
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.comparison.test_case_run import ForbidsEnd
@@ -137,6 +138,35 @@ def test_what_the_validators_leave_open_convicts_nobody():
     rows = run_case([AcceptsExtra, Enumerator], one, BYTES)
     found = [(row["kind"], row["reason"]) for row in records(rows, "instance_verdicts")]
     assert found == [("contested", "duplicate_keys")] * 2
+
+
+def test_the_walk_takes_the_first_instance_that_both_validators_call_valid():
+    engines = [Enumerator, AcceptsExtra]
+    twice = b'{"a": 1, "a": 1}'
+    one = case({"enum": [1, 2, {"a": 1}]}, 3, 2, 1, invalid=[1, 4])
+    one = replace(one, valid=(Instance(twice, verbatim=True), *one.valid))
+    rows = run_case(engines, one, BYTES, Rules(cap=None, walks=3))
+    (found,) = records(rows, "cases")
+    assert (found["status"], found["reason"]) == ("walked", "")
+    assert found["references"] == [b"2", b"1", b"2"]
+    assert found["message"] == "the reference 3 is not valid under its schema: enum at its root"
+    labels = [(row["label"], row["verdict"]) for row in records(rows, "instances")]
+    assert labels.count(("valid", "invalid")) == labels.count(("invalid", "valid")) == 1
+
+
+def test_an_instance_that_is_valid_and_labelled_invalid_is_remarked_on():
+    (found,) = records(
+        run_case([Enumerator, AcceptsExtra], case({"enum": [1, 2]}, 1, invalid=[2]), BYTES), "cases"
+    )
+    assert found["status"] == "walked"
+    assert found["message"] == "2 is labelled invalid, and is valid under its schema"
+
+
+def test_a_case_without_any_instance_that_is_valid_is_set_aside():
+    rows = run_case([Enumerator, AcceptsExtra], case({"type": "null"}, 1, 2), BYTES)
+    (found,) = records(rows, "cases")
+    assert (found["status"], found["reason"]) == ("set_aside", "reference_invalid")
+    assert found["message"] == "the reference 1 is not valid under its schema: type at its root"
 
 
 def test_every_engine_that_compiled_is_fed_though_there_is_nothing_to_compare():

@@ -287,3 +287,27 @@ class TestFinished:
         assert maskcourt("bench", *honest, *data, *only).returncode == 0
         only = (*only[:-1], "false_rejections")
         assert maskcourt("bench", *honest, *data, *only).returncode == 1
+
+
+def test_wrong_labels_are_reported_and_the_run_goes_on(undisturbed, tmp_path):
+    cases = [
+        {"id": "array", "schema": {"enum": [[1]]}, "valid": [[1, 2]]},
+        {"id": "half", "schema": {"enum": ["ab"]}, "valid": ["cab", "ab"], "invalid": ["ab"]},
+        {"id": "right", "schema": {"enum": ["ab", "cab"]}, "valid": ["ab"], "invalid": [1]},
+    ]
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in cases))
+    asked = ("--vocabulary", undisturbed.root / "vocabulary", "--out", tmp_path / "run")
+    done = maskcourt("bench", "-e", ENGINES, "--cases", path, *asked, "--lanes", 1, "--json")
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stderr.splitlines() if "wrong label" in line]
+    invalid = "is not valid under its schema: enum at its root"
+    assert sorted(told) == [
+        f"{path}:1: case 'array': an instance bears a wrong label: the reference [1, 2] {invalid}",
+        f"{path}:2: case 'half': 2 instances bear wrong labels: the reference \"cab\" {invalid}",
+    ]
+    tally = json.loads(done.stdout)
+    assert tally["mislabelled"] == {"instances": 3, "cases": 2}
+    assert (tally["walked"], tally["set_aside"]) == (2, {"reference_invalid": 1})
+    table = maskcourt("tally", tmp_path / "run").stdout
+    assert "wrong labels: 3 instances in 2 cases; what both validators say counts" in table

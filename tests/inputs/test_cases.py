@@ -18,7 +18,7 @@ def case(id_, family="f", valid=True):
 
 
 def source(*cases):
-    return ListedCases("test", cases, "0" * 64, own=True)
+    return ListedCases("test", cases, "0" * 64)
 
 
 families = {"large": 60, "middle": 30, "small": 9, "tiny": 1}
@@ -114,7 +114,7 @@ def test_with_a_limit_cases_are_read_only_until_there_are_enough():
                 self.count += 1
                 yield one
 
-    cases = Counting("test", [case(f"{n:03}") for n in range(100)], "", own=True)
+    cases = Counting("test", [case(f"{n:03}") for n in range(100)], "")
     assert len(select(cases, with_valid=True, limit=5)) == 5
     assert cases.count <= 6
 
@@ -179,7 +179,7 @@ def test_a_path_of_no_known_kind_is_answered_with_the_specs_for_it(tmp_path):
         open_cases(str(tmp_path))
 
 
-def test_the_embedded_cases_are_the_projects_own(tmp_path, monkeypatch):
+def test_the_embedded_cases_are_those_of_all_files(tmp_path, monkeypatch):
     folder = tmp_path / "embedded"
     folder.mkdir()
     for stem, ids in {"b": ["b/1"], "a": ["a/2", "a/1"]}.items():
@@ -187,7 +187,6 @@ def test_the_embedded_cases_are_the_projects_own(tmp_path, monkeypatch):
         (folder / f"{stem}.jsonl").write_text("\n".join(lines))
     monkeypatch.setenv("MASKCOURT_DATASETS", str(tmp_path))
     cases = open_cases("embedded")
-    assert cases.own
     assert cases.name == "embedded"
     assert Counter(cases.index.values()) == {"a": 2, "b": 1}
     assert next(iter(cases)).source == "embedded/a.jsonl:2"

@@ -40,7 +40,6 @@ def test_all_splits_make_one_collection_of_schemas(hub):
     assert select(cases).families == {"Github_easy": 2, "Snowplow": 1}
     first = next(iter(cases))
     assert (first.id, first.schema, first.valid) == ("Github_easy---o1", '{"type": "object"}', ())
-    assert not cases.own
 
 
 def test_ids_are_those_of_maskbench(hub):

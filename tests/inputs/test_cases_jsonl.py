@@ -134,5 +134,4 @@ def test_the_spec_may_name_the_kind_and_the_source_knows_its_file(tmp_path):
     path.write_text(good)
     cases = open_cases(f"jsonl:{path}")
     assert cases.sha256 == hashlib.sha256(good.encode()).hexdigest()
-    assert cases.own
     assert select(cases).ids == ("fine",)

@@ -83,7 +83,6 @@ def test_every_kind_of_package_gives_the_same_cases(tmp_path, kind):
         "JME_0",
     ]
     assert select(cases).families == {"Github_easy": 3, "JME": 1}
-    assert not cases.own
     jme = read[-1]
     assert jme.schema == '{ "x": 1.0e2 }'
     assert [one.text for one in jme.valid] == [b"1"]
