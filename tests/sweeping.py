@@ -70,15 +70,19 @@ class Cases:
 
     def host_at(self, gate: int, times: int = 1) -> int:
         """The engine's process that waits at a gate; of those that came there, the last."""
-        until(lambda: len(self._waiters(gate)) >= times)
+        until(lambda: self.waiting(gate) >= times)
         newest = max(self._waiters(gate), key=lambda file: file.stat().st_mtime_ns)
         return int(newest.suffix[1:])
+
+    def waiting(self, gate: int) -> int:
+        """How many engines have come to a gate so far."""
+        return len(self._waiters(gate))
 
     def _waiters(self, gate: int) -> list[Path]:
         return list(self.root.glob(f"gate-{gate}.*"))
 
-    def open_gates(self) -> None:
-        for number in GATES:
+    def open_gates(self, *numbers: int) -> None:
+        for number in numbers or GATES:
             (self.root / f"gate-{number}").touch()
 
     def close_gates(self) -> None:

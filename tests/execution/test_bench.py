@@ -7,12 +7,10 @@ import os
 import re
 import shutil
 import signal
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from harness.inputs.vocabulary import byte_vocabulary
 from harness.report.tally import summary
 from tests.command import (
     begun,
@@ -25,83 +23,38 @@ from tests.command import (
     until,
     until_quiet,
 )
+from tests.sweeping import CASES, GATES, Cases, tables
 
 pytestmark = pytest.mark.processes
-
-ENGINES = "tests.miniatures:Enumerator,tests.planted:Gated,tests.miniatures:ForbidsOne"
-CASES = 7
-GATES = (2, 5)
-"""The cases at which `Gated` waits."""
 
 UNHELD = [f"{number:06d}" for number in range(max(GATES)) if number not in GATES]
 """The parts that one lane stores, which has two schemas in hand: it walks on while one waits."""
 
-SAME = ("cases", "engines", "positions", "disputes", "completions", "verdicts")
-"""The tables that do not depend on how long something took."""
 
+class Bench(Cases):
+    """The cases and a run of them that nothing disturbed, on one lane."""
 
-@dataclass(frozen=True)
-class Bench:
-    """What the runs of these tests have in common.
+    @property
+    def finished(self) -> Path:
+        return self.root / "finished"
 
-    Attributes:
-        root: A directory of their own; `cases`, `vocabulary` and the gates are in it.
-        finished: A run that nothing disturbed, on one lane.
-        printed: The JSON object that it printed.
-    """
+    @property
+    def printed(self) -> str:
+        """The JSON object that the run printed."""
+        return (self.root / "printed.json").read_text()
 
-    root: Path
-    finished: Path
-    printed: str
-
-    def arguments(self, out: Path, lanes: int = 1) -> list[object]:
-        return arguments(self.root, out, lanes)
-
-    def gate(self, number: int) -> Path:
-        return self.root / f"gate-{number}"
-
-    def waiting(self, number: int) -> int:
-        """How many engines have come to a gate so far."""
-        return len(list(self.root.glob(f"gate-{number}.*")))
-
-    def open_gates(self) -> None:
-        for number in GATES:
-            self.gate(number).touch()
-
-    def close_gates(self) -> None:
-        for file in self.root.glob("gate-*"):
-            file.unlink()
-
-
-def arguments(root: Path, out: Path, count: int) -> list[object]:
-    data = ("--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary")
-    return ["bench", "-e", ENGINES, *data, "--cap", "none", "--out", out, "--lanes", count]
-
-
-def write_cases(root: Path) -> None:
-    with (root / "own.jsonl").open("w") as stream:
-        for number in range(CASES):
-            schema = {
-                "enum": ["ab", "cab", number],
-                "x-extra": ['"ax"', f'"{number}"'],
-                "x-forbidden": [['"', "a"], ['"a', 'b"']],
-            }
-            if number in GATES:
-                schema["x-gate"] = str(root / f"gate-{number}")
-            line = {"id": f"case-{number}", "schema": schema, "valid": ["ab"]}
-            stream.write(json.dumps(line) + "\n")
+    def command(self, out: Path, lanes: int = 1) -> list[object]:
+        return self.arguments("bench", out, "--lanes", lanes)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    root = tmp_path_factory.mktemp("bench")
-    byte_vocabulary([b'"a', b"ab", b'b"']).save(root / "vocabulary")
-    write_cases(root)
-    for number in GATES:
-        (root / f"gate-{number}").touch()
-    done = maskcourt(*arguments(root, root / "finished", 1), "--json")
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    bench.open_gates()
+    done = maskcourt(*bench.command(bench.finished), "--json")
     assert done.returncode == 0, done.stderr
-    return Bench(root, root / "finished", done.stdout)
+    (bench.root / "printed.json").write_text(done.stdout)
+    return bench
 
 
 @pytest.fixture
@@ -109,10 +62,6 @@ def bench(undisturbed):
     """The same, its gates closed."""
     undisturbed.close_gates()
     return undisturbed
-
-
-def contents(run: Path) -> dict[str, bytes]:
-    return {table: (run / f"{table}.parquet").read_bytes() for table in SAME}
 
 
 def parts(run: Path) -> list[str]:
@@ -137,26 +86,26 @@ class TestKilled:
             lambda: parts(out) == UNHELD,
         ]
         for moment in moments:
-            with begun(bench.arguments(out), log) as process:
+            with begun(bench.command(out), log) as process:
                 until(moment, process)
                 kill(process)
-        bench.gate(2).touch()
-        with begun(bench.arguments(out, lanes=2), log) as process:
+        bench.open_gates(2)
+        with begun(bench.command(out, lanes=2), log) as process:
             until(lambda: parts(out) == [f"{n:06d}" for n in range(CASES) if n != 5], process)
             kill(process)
-        bench.gate(5).touch()
-        done = maskcourt(*bench.arguments(out))
+        bench.open_gates(5)
+        done = maskcourt(*bench.command(out))
         assert done.returncode == 0, done.stderr
         assert "6 of 7 cases are there already" in done.stderr
-        assert contents(out) == contents(bench.finished)
+        assert tables(out) == tables(bench.finished)
         assert not list(out.glob("parts")) + list(out.glob("*.tmp"))
 
     def test_an_unfinished_run_can_be_read_and_not_written_by_another(self, bench, tmp_path):
         out = tmp_path / "run"
-        with begun(bench.arguments(out), tmp_path / "log") as process:
+        with begun(bench.command(out), tmp_path / "log") as process:
             until(lambda: bench.waiting(2) and parts(out) == UNHELD, process)
             tally = maskcourt("tally", out, "--json")
-            second = maskcourt(*bench.arguments(out))
+            second = maskcourt(*bench.command(out))
         counts = json.loads(tally.stdout)
         assert (counts["finished"], counts["cases"], counts["seconds"]) == (
             False,
@@ -171,13 +120,13 @@ class TestKilled:
 class TestLanes:
     def test_two_give_what_one_gives(self, bench, tmp_path):
         bench.open_gates()
-        done = maskcourt(*bench.arguments(tmp_path / "run", lanes=2))
+        done = maskcourt(*bench.command(tmp_path / "run", lanes=2))
         assert done.returncode == 0, done.stderr
-        assert contents(tmp_path / "run") == contents(bench.finished)
+        assert tables(tmp_path / "run") == tables(bench.finished)
 
     def test_one_that_dies_is_replaced_and_nothing_is_lost(self, bench, tmp_path):
         out = tmp_path / "run"
-        with begun(bench.arguments(out), tmp_path / "log") as process:
+        with begun(bench.command(out), tmp_path / "log") as process:
             until(lambda: bench.waiting(2), process)
             (lane,) = lanes(process.pid)
             below = descendants(lane)
@@ -185,13 +134,13 @@ class TestLanes:
             until(lambda: all(map(is_gone, below)), process)
             bench.open_gates()
             assert process.wait() == 0, (tmp_path / "log").read_text()
-        assert contents(out) == contents(bench.finished)
+        assert tables(out) == tables(bench.finished)
 
     @pytest.mark.parametrize("wait", [lambda lane: None, until_quiet])
     def test_one_that_dies_behind_a_case_is_replaced(self, bench, tmp_path, wait):
         """The main process stands still meanwhile: it hears of the case, or not, and the death."""
         out = tmp_path / "run"
-        with begun(bench.arguments(out), tmp_path / "log") as process:
+        with begun(bench.command(out), tmp_path / "log") as process:
             until(lambda: bench.waiting(2) and bench.waiting(5), process)
             (lane,) = lanes(process.pid)
             process.send_signal(signal.SIGSTOP)
@@ -202,12 +151,12 @@ class TestLanes:
             until(lambda: is_gone(lane))
             process.send_signal(signal.SIGCONT)
             assert process.wait() == 0, (tmp_path / "log").read_text()
-        assert contents(out) == contents(bench.finished)
+        assert tables(out) == tables(bench.finished)
 
     def test_a_case_that_takes_down_three_is_stored_as_that(self, bench, tmp_path):
         out, log = tmp_path / "run", tmp_path / "log"
-        bench.gate(5).touch()
-        with begun([*bench.arguments(out), "--json"], log) as process:
+        bench.open_gates(5)
+        with begun([*bench.command(out), "--json"], log) as process:
             for times in (1, 2, 3):
                 until(lambda times=times: bench.waiting(2) == times, process)
                 (lane,) = lanes(process.pid)
@@ -227,7 +176,7 @@ class TestInterrupted:
         out, log, scratch = tmp_path / "run", tmp_path / "log", tmp_path / "scratch"
         scratch.mkdir()
         stored = [] if moment == "starting" else [*UNHELD, "000006"]
-        with begun(bench.arguments(out, lanes=2), log, {"TMPDIR": str(scratch)}) as process:
+        with begun(bench.command(out, lanes=2), log, {"TMPDIR": str(scratch)}) as process:
             if moment == "starting":
                 until(lambda: len(lanes(process.pid)) == 2, process)
                 assert all(map(ignores_interrupts, lanes(process.pid)))
@@ -242,22 +191,22 @@ class TestInterrupted:
         assert not list(scratch.iterdir())
         assert parts(out) == stored
         bench.open_gates()
-        again = maskcourt(*bench.arguments(out))
+        again = maskcourt(*bench.command(out))
         assert again.returncode == 0, again.stderr
-        assert contents(out) == contents(bench.finished)
+        assert tables(out) == tables(bench.finished)
 
 
 class TestFinished:
     def test_started_again_prints_the_same_and_changes_nothing(self, bench):
         before = {file: file.read_bytes() for file in bench.finished.iterdir()}
-        again = maskcourt(*bench.arguments(bench.finished), "--json")
+        again = maskcourt(*bench.command(bench.finished), "--json")
         assert again.returncode == 0, again.stderr
         assert again.stdout == bench.printed
         assert {file: file.read_bytes() for file in bench.finished.iterdir()} == before
 
     def test_the_same_request_without_a_directory_finds_its_run(self, bench, tmp_path):
         bench.open_gates()
-        data = bench.arguments(Path("unused"))
+        data = bench.command(Path("unused"))
         data[data.index("--out") : data.index("--out") + 2] = []
         shutil.copytree("tests", tmp_path / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         runs = [maskcourt(*data, "--json", cwd=tmp_path) for _ in range(2)]
