@@ -23,7 +23,7 @@ from tests.command import (
     until,
     until_quiet,
 )
-from tests.sweeping import CASES, GATES, Cases, tables
+from tests.sweeping import CASES, ENGINES, GATES, Cases, tables
 
 pytestmark = pytest.mark.processes
 
