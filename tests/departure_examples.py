@@ -26,6 +26,8 @@ class Verdict:
     pointer: str = ""
     allowed: int = 2
     output: str = ""
+    at: int = 0
+    """How many bytes of the token go before the one that is refused."""
 
     @property
     def written(self):
@@ -89,8 +91,8 @@ LENIENT = "llguidance: warning: "
 ORDER = [
     rejected('{"a": 1, "b": 2, "', b"c", {"properties": {"c": {}, "b": {}}}),
     rejected('{"', b"b", A_B),
-    rejected("{", b'"b"', A_B),
-    rejected('{"b": 1', b',"a', {"properties": {"a": {}, "b": {}}}),
+    rejected("{", b'"b"', A_B, at=1),
+    rejected('{"b": 1', b',"a', {"properties": {"a": {}, "b": {}}}, at=2),
 ]
 ORDER_MISSES = [
     rejected('{"', b"a", A_B),
@@ -98,25 +100,27 @@ ORDER_MISSES = [
     rejected('{"a": 1, "', b"zz", A_B),
     replace(rejected('{"', b"b", A_B), kind="dead_end"),
 ]
-EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B)]
+EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B, at=2)]
 CLOSED = [
     rejected('{"a": 1, "', b"zz", A_B),
     rejected('{"a": 1, "', b"\\/", A_B),
-    rejected('{"a": 1', b',"zz', A_B),
-    rejected('{"a": ', b'"",', {"properties": {"a": {}}}),
-    rejected('{"a": "x', b'\\"","', {"properties": {"a": {}}}),
+    rejected('{"a": 1', b',"zz', A_B, at=2),
+    rejected('{"a": ', b'"",', {"properties": {"a": {}}}, at=2),
+    rejected('{"a": "x', b'\\"","', {"properties": {"a": {}}}, at=3),
+    rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}, at=2),
 ]
 CLOSED_MISSES = [
     rejected('{"a": 1, "', b"zz", {**A_B, "additionalProperties": True}),
     rejected('{"a": 1, "', b"b", A_B),
     rejected('["', b"zz", {"items": A_B}),
-    rejected('{"a": "x', b'y"}', {"properties": {"a": {}}}),
-    rejected('["x', b'",', {"items": {"properties": {"a": {}}}}),
-    rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}),
+    rejected('{"a": "x', b'y"}', {"properties": {"a": {}}}, at=2),
+    rejected('["x', b'",', {"items": {"properties": {"a": {}}}}, at=1),
+    rejected('{"b": {"a": "x', b'"},', {"properties": {"b": {"properties": {"a": {}}}}}, at=1),
 ]
 LEAP = [
     Verdict('"2023-02-2', b"9", DATE, '8"', "false_acceptance", "format", "/format"),
     Verdict('"', b"2023-02-29", DATE, "", "false_acceptance", "format", "/format"),
+    Verdict('"2023-02-29', b'"', DATE, "", "false_acceptance", "format", "/format"),
 ]
 LEAP_MISSES = [
     Verdict('"2023-04-3', b"1", DATE, '0"', "false_acceptance", "format", "/format"),
@@ -156,10 +160,10 @@ EXAMPLES = {
     "xgrammar-fixed-layout": Examples(
         [
             rejected("[1,", b"\n"),
-            rejected("[1", b",2"),
+            rejected("[1", b",2", at=1),
             rejected("[", b" 1"),
             rejected("[1", b" ]"),
-            rejected('["a', b'"\n'),
+            rejected('["a', b'"\n', at=1),
             rejected("[1, ", b" 2"),
             rejected("1", b"\n"),
         ],
@@ -301,47 +305,47 @@ EXAMPLES = {
             rejected("", b"\n"),
             rejected("", b" {"),
             rejected("{}", b"\n"),
-            rejected('{"a": [1', b"]}\n"),
+            rejected('{"a": [1', b"]}\n", at=2),
             rejected("1", b" "),
         ],
-        [rejected("{", b" "), rejected('{"a": [1', b"]\n"), rejected('["', b" \n")],
+        [rejected("{", b" "), rejected('{"a": [1', b"]\n", at=1), rejected('["', b" \n")],
         LLGUIDANCE,
     ),
     "llguidance-solidus-escape": Examples(
-        [rejected('"', b"a\\/"), rejected('"\\', b"/b")],
-        [rejected('"', b"\\n"), rejected('"\\', b"\\/"), rejected('"', b"\\\\/")],
+        [rejected('"', b"a\\/", at=2), rejected('"\\', b"/b")],
+        [rejected('"', b"\\n", at=1), rejected('"\\', b"\\/"), rejected('"', b"\\\\/", at=2)],
         LLGUIDANCE,
     ),
     "llguidance-unicode-escapes": Examples(
         [
-            rejected('"', b"\\u00e9"),
-            rejected('"\\', b"u2"),
+            rejected('"', b"\\u00e9", at=4),
+            rejected('"\\u007', b"e"),
+            rejected('"\\', b"u2", at=1),
             rejected('"\\u', b"2"),
-            rejected('"\\u0', b"0e"),
+            rejected('"\\u0', b"1"),
+            rejected('"\\u0', b"0e", at=1),
             rejected('"\\u00', b"41"),
         ],
         [
-            rejected('"', b"\\u001f"),
-            rejected('"', b"\\u"),
+            rejected('"', b"\\u001f", at=4),
+            rejected('"', b"\\u", at=1),
             rejected('"\\u00', b"7f"),
             rejected('"\\\\', b"u2"),
         ],
         {**LLGUIDANCE, "config": "shipped"},
         LLGUIDANCE,
     ),
-    "llguidance-email": Examples(
+    "llguidance-control-characters": Examples(
+        [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")],
+        [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)],
+        LLGUIDANCE,
+    ),
+    "llguidance-unicode-escapes-in-patterns": Examples(
         [
-            rejected('"', b'\\"', EMAIL),
-            rejected("", b'"\\"', EMAIL),
-            rejected('"a@[', b"IPv6", EMAIL),
-            rejected('"', b"a@[I", EMAIL),
+            rejected('"\\', b"u", {"pattern": "^a"}),
+            rejected('"', b"\\u0061", {"pattern": "^a"}, at=2),
         ],
-        [
-            rejected('"', b"a@", EMAIL),
-            rejected('"a@[', b"12", EMAIL),
-            rejected('"', b'\\"', {"type": "string"}),
-            rejected('"a', b'\\"', EMAIL),
-        ],
+        [rejected('"\\', b"u", {"type": "string"}), rejected('"', b"\\n", {"pattern": "^a"}, at=1)],
         LLGUIDANCE,
     ),
     "llguidance-uri-ipv6": Examples(
@@ -365,7 +369,8 @@ EXAMPLES = {
     "llguidance-integer-spelling": Examples(
         [
             rejected("1", b".0", {"type": "integer"}),
-            rejected("", b"1.", {"type": ["integer", "null"], "minimum": 0}),
+            rejected("", b"1.", {"type": ["integer", "null"], "minimum": 0}, at=1),
+            rejected("1", b"e", {"allOf": [{"minimum": 0}, {"type": "integer"}]}),
             rejected("1", b"e", {"type": "integer"}),
         ],
         [rejected("1", b".0", {"type": "number"}), rejected("1", b"0", {"type": "integer"})],
@@ -412,11 +417,11 @@ EXAMPLES = {
     "outlines-whitespace": Examples(
         [
             rejected("[1,", b"\n"),
-            rejected("[1", b",  2"),
+            rejected("[1", b",  2", at=2),
             rejected("[ ", b" 1"),
-            rejected('["a', b'",\t'),
-            rejected("[", b'"",\n'),
-            rejected('["a', b'\\"","",\n'),
+            rejected('["a', b'",\t', at=2),
+            rejected("[", b'"",\n', at=3),
+            rejected('["a', b'\\"","",\n', at=7),
         ],
         [
             *(rejected("[1,", b" 2"), rejected("[1", b" ]"), rejected('["a', b"  b")),
@@ -426,17 +431,17 @@ EXAMPLES = {
         {**OUTLINES, "whitespace": r"[\n ]*"},
     ),
     "outlines-unicode-escapes": Examples(
-        [rejected('"', b"\\u"), rejected('"a', b"b\\u00"), rejected('"\\', b"u0")],
-        [rejected('"', b"\\n"), rejected('"\\\\', b"u0"), rejected('"', b"\\\\u0")],
+        [rejected('"', b"\\u", at=1), rejected('"a', b"b\\u00", at=2), rejected('"\\', b"u0")],
+        [rejected('"', b"\\n", at=1), rejected('"\\\\', b"u0"), rejected('"', b"\\\\u0", at=2)],
         OUTLINES,
     ),
     "outlines-control-characters": Examples(
-        [rejected('"', b"a\x7f"), rejected('"\udcc2', b"\x85b")],
+        [rejected('"', b"a\x7f", at=1), rejected('"\udcc2', b"\x85b")],
         [rejected('"', "é".encode()), rejected('"', b"\xc2")],
         OUTLINES,
     ),
     "outlines-exponent-sign": Examples(
-        [rejected("1", b"e5"), rejected("1.5E", b"3"), rejected("", b"1e9")],
+        [rejected("1", b"e5", at=1), rejected("1.5E", b"3"), rejected("", b"1e9", at=2)],
         [rejected("1", b"e+5"), rejected("1", b"e"), rejected("1e+", b"5")],
         OUTLINES,
     ),

@@ -13,7 +13,8 @@ governs the delimiter if anything does.
 
 `Force.detail` looks further: it is the word of `harness.attribution.key_rules` for the first key
 that the token writes, begins, or must be followed by (behind a comma in an object), wherever in the
-token that is. For the keyword ``format`` it is the format's name otherwise; else it is empty.
+token that is. For the keyword ``format`` it is the format's name otherwise, inside a number
+that must be an integer ``integer``; else it is empty.
 
 Layout is governed by no keyword: a token of whitespace has an empty keyword, as have reserved
 tokens and every place about which no subschema says anything.
@@ -52,8 +53,10 @@ from harness.attribution.token_category import (
     category,
     visible,
 )
+from harness.jsonschemas.approximate_validator import types
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
+from harness.jsontext.places import place_of
 from harness.jsontext.pointers import pointer
 
 _MAX_HELD = 512
@@ -82,7 +85,8 @@ class Force:
         schema_pointer: Where it stands in the schema, behind all references (RFC 6901).
         instance_pointer: The value that it governs: the value being written; for keys, commas,
             colons, closing brackets and whitespace the open container; for the end the whole.
-        detail: A word for keys, or the name of a format; else empty.
+        detail: A word for keys, the name of a format, or ``integer`` inside a number that must be
+            one; else empty.
     """
 
     keyword: str
@@ -156,6 +160,11 @@ class Spot:
         self._in_object = bool(frames) and frames[-1].is_object
         self._plain = cursor.mode.in_string and not cursor.state.part
         self._begun = _bytes(cursor.written) if cursor.mode is Mode.KEY_STRING else b""
+
+    @property
+    def place(self) -> str:
+        """Its word; see `harness.jsontext.places`."""
+        return place_of(self._cursor.state, at_end=False)
 
     def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
         """The category of a token here; see `harness.attribution.token_category`."""
@@ -255,7 +264,9 @@ class Spot:
         if mode is Mode.STRING:
             return self._of_value(TEXT_END if first == QUOTE and self._plain else TEXT)
         if mode.in_number or mode is Mode.LITERAL:
-            return self._of_value(NUMBER if mode.in_number else PLAIN)
+            force = self._of_value(NUMBER if mode.in_number else PLAIN)
+            whole = mode.in_number and _whole(self._levels[-1])
+            return replace(force, detail="integer") if whole else force
         kind = _KIND.get(first, "")
         return self._of_value(_ORDER.get(kind, PLAIN), kind)
 
@@ -346,6 +357,17 @@ class Spot:
 _NOTHING: Final = GoverningRule(NOT_RANK, "", "")
 _Key = tuple[Frames, bytes, bool]
 """The containers around a key, what is written of it, and whether that is all."""
+
+
+def _whole(sources: Sources) -> bool:
+    """Whether of numbers only integers are allowed: by what applies, or in all that may apply."""
+    told = [
+        (source.undecided, "number" in types(source.schema))
+        for source in sources
+        if {"integer", "number"} & set(types(source.schema))
+    ]
+    settled_ = [fraction for undecided, fraction in told if not undecided]
+    return not all(settled_) or (bool(told) and not any(fraction for _, fraction in told))
 
 
 def _is_content(token: bytes) -> bool:

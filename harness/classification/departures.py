@@ -11,13 +11,15 @@ A rule (a table ``when``; of several one must fit) is a set of conditions that m
 holds where one of its members does. The conditions:
 
 - ``evidence``, ``kind``, ``category``, ``detail``, ``place``, ``keyword``: words of the tables.
-- ``token``: regular expressions for the token's bytes, each read as one character (Latin-1); the
-  whole token must match, as with ``before`` and ``schema_pointer``.
+- ``token``: regular expressions for the token's bytes from the one on that the engine refuses (or
+  with which an accepted instance became invalid; the whole token where it is not known), each read
+  as one character (Latin-1); all of it must match, as with ``before`` and ``schema_pointer``. Of
+  this byte are place, category, detail and keyword, too.
 - ``before``: the same for the last 32 bytes that were written before it.
 - ``special``: whether the token is a reserved one.
 - ``forced``: whether the engine's mask held exactly one token where the verdict's token begins the
   text of the reference, which the engine went on to accept. Never true of instances.
-- ``trailing_space``: whether the token writes whitespace behind the whole value.
+- ``trailing_space``: whether the byte is whitespace behind the whole value.
 - ``object``: what is true of the object that a key or a comma comes in: see
   `harness.classification.written_text.OBJECTS`.
 - ``schema_pointer``: regular expressions for the pointer.

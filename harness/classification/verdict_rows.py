@@ -34,7 +34,7 @@ BEFORE: Final = 32
 RowMask = npt.NDArray[np.bool_]
 
 _WORDS = ("engine", "kind", "category", "detail", "keyword", "schema_pointer", "instance_pointer")
-_SPOT = {WALK: ("walk", "position"), INSTANCE: ("instance", "consumed")}
+_SPOT = {WALK: ("walk", "position", "refused_at"), INSTANCE: ("instance", "consumed", "offset")}
 _NAMED = re.compile(r"\{(keyword|format|pattern)\}")
 
 
@@ -63,10 +63,9 @@ class VerdictRows:
         self._outputs: dict[str, dict[int, str]] = {}
 
     def words(self, name: str) -> Coded:
-        """A column of words; ``place`` too, wherever it is stored."""
+        """A column of words."""
         if name not in self._known:
-            at_position = name == "place" and self.evidence == WALK
-            self._known[name] = self._places() if at_position else words(self._columns[name])
+            self._known[name] = words(self._columns[name])
         return self._known[name]
 
     def holds(self, condition: str, wanted: Any, rows: RowNumbers, engine: str) -> RowMask:
@@ -144,29 +143,81 @@ class VerdictRows:
 
     @cached_property
     def _spots(self) -> Spots:
-        first, second = (numbers(self._columns[name], -1) for name in _SPOT[self.evidence])
+        first, second = (numbers(self._columns[name], -1) for name in _SPOT[self.evidence][:2])
+        codes, pieces = self._pieces
         if self.evidence == WALK:
             table = self._read("positions", ["case", "walk", "position", "offset"])
             texts = self._cases["references"]
         else:
-            table = self._read("instances", ["case", "instance", "text", "tokens"])
+            table, second = self._instances, self._offsets
             texts = table["text"]
         return Spots.of(
             self.evidence,
             (self._case, first, second),
+            (codes, [begun for begun, _ in pieces]),
             {"case": self._case_of(table["case"]), **{k: table[k] for k in table if k != "case"}},
             texts,
-            self._token_lengths,
         )
+
+    @cached_property
+    def _pieces(self) -> tuple[npt.NDArray[np.int64], list[tuple[bytes, str | None]]]:
+        """What each verdict's token writes before the byte at fault, and from it on.
+
+        Which of some pairs each verdict has, and these: the bytes before, and those from there on,
+        each as one character; None without a token. Of an instance nothing stands before: its
+        place is that of the byte.
+        """
+        if self.evidence == INSTANCE:
+            return self._pieces_of_instances()
+        at = numbers(self._columns["refused_at"], -1).astype(np.int64)
+        pairs, which = np.unique(self._token << 32 | (at + 1), return_inverse=True)
+        pieces: list[tuple[bytes, str | None]] = []
+        for pair in pairs.tolist():
+            token, at_ = pair >> 32, (pair & 0xFFFFFFFF) - 1
+            text = self.vocabulary.tokens[token] if token >= 0 else b""
+            cut = at_ if 0 <= at_ < len(text) else 0
+            pieces.append((text[:cut], text[cut:].decode("latin-1") if token >= 0 else None))
+        return which, pieces
+
+    def _pieces_of_instances(
+        self,
+    ) -> tuple[npt.NDArray[np.int64], list[tuple[bytes, str | None]]]:
+        offset = numbers(self._columns["offset"], -1)
+        rows, texts = self._instance_rows, self._instances["text"]
+        words_: dict[str | None, int] = {}
+        which = np.zeros(self.size, dtype=np.int64)
+        for row in range(self.size):
+            token, at = int(self._token[row]), int(offset[row])
+            rest: bytes | None = self.vocabulary.tokens[token] if token >= 0 else None
+            if at >= 0 and rows[row] >= 0:
+                rest = texts[int(rows[row])].as_py()[at : at + BEFORE]
+            shown = None if rest is None else rest.decode("latin-1")
+            which[row] = words_.setdefault(shown, len(words_))
+        return which, [(b"", rest) for rest in words_]
+
+    @cached_property
+    def _instances(self) -> Mapping[str, pa.ChunkedArray]:
+        return self._read("instances", ["case", "instance", "text", "tokens"])
+
+    @cached_property
+    def _instance_rows(self) -> npt.NDArray[np.int64]:
+        """The row of each verdict's instance; -1 without one."""
+        table = self._instances
+        keys = [self._case_of(table["case"]), numbers(table["instance"], -1)]
+        return matching([self._case, numbers(self._columns["instance"], -1)], keys)
+
+    @cached_property
+    def _offsets(self) -> npt.NDArray[np.int64]:
+        """Which byte of its text each instance's verdict is about, if need be by its tokens."""
+        known = numbers(self._columns["offset"], -1).astype(np.int64)
+        consumed, tokens = numbers(self._columns["consumed"], 0), self._instances["tokens"]
+        for row in np.flatnonzero((known < 0) & (self._instance_rows >= 0)).tolist():
+            taken = tokens[int(self._instance_rows[row])].as_py()[: int(consumed[row])]
+            known[row] = self._token_lengths()[taken].sum()
+        return known
 
     def _token_lengths(self) -> npt.NDArray[np.int64]:
         return np.diff(self.vocabulary.offsets)
-
-    def _places(self) -> Coded:
-        places = words(self._read("positions", ["place"])["place"])
-        values = places.values if "" in places.values else (*places.values, "")
-        codes = np.append(places.codes, values.index(""))  # row -1: no such position
-        return Coded(codes[self._spots.row[self._spots.of_row]], values)
 
     def _pointer_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
         column = self.words("schema_pointer")
@@ -174,21 +225,11 @@ class VerdictRows:
         return np.asarray(np.array([*fits, False])[column.codes[rows]])
 
     def _token_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
-        fits = np.zeros(self.vocabulary.size + 1, dtype=np.bool_)  # the last one is for no token
-        there = np.zeros_like(fits)
-        there[self._token[rows]] = True
-        texts = self._texts
-        for expression in wanted:
-            match = expression.fullmatch
-            for token in np.flatnonzero(there[:-1] & ~fits[:-1]).tolist():
-                if match(texts[token]):
-                    fits[token] = True
-        return np.asarray(fits[self._token[rows]])
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        """The bytes of every token, each as one character."""
-        return [token.decode("latin-1") for token in self.vocabulary.tokens]
+        codes, pieces = self._pieces
+        some, which = np.unique(codes[rows], return_inverse=True)
+        rests = [pieces[code][1] for code in some.tolist()]
+        fits = [rest is not None and any(one.fullmatch(rest) for one in wanted) for rest in rests]
+        return np.array(fits, dtype=np.bool_)[which]
 
     def _is_special(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
         special = np.append(self.vocabulary.special, False)
@@ -247,18 +288,15 @@ class VerdictRows:
         return ends[group.ravel()]
 
     def _trails(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
-        """Whether the token writes whitespace behind the whole value."""
-        tokens = self.vocabulary.tokens
-        size = self.vocabulary.size + 1
+        """Whether the byte is whitespace behind the whole value."""
+        codes, pieces = self._pieces
         keys, which = np.unique(
-            self._spots.of_row[rows] * size + self._token[rows] % size, return_inverse=True
+            self._spots.of_row[rows] * len(pieces) + codes[rows], return_inverse=True
         )
         found = []
         for key in keys.tolist():
-            spot, token = divmod(key, size)
-            text = tokens[token] if token < size - 1 else b""
-            ends = text[-1:] in (b" ", b"\t", b"\r", b"\n")
-            found.append(ends and self._spots.trails(spot, text))
+            spot, code = divmod(key, len(pieces))
+            found.append(self._spots.trails(spot, (pieces[code][1] or "")[:1].encode("latin-1")))
         return np.asarray(np.array(found, dtype=np.bool_)[which] == wanted)
 
     def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:

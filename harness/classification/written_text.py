@@ -1,6 +1,7 @@
-"""What was written before each verdict's token, and how the text stood there.
+"""What was written before the byte that each verdict is about, and how the text stood there.
 
-A *spot* is a place that verdicts are about: a position of a walk, or a place in an instance.
+A *spot* is such a place: a position of a walk and what a token writes there before the byte, or a
+place in an instance.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ OTHERS_UNSAID = "others_unsaid"
 OBJECTS = (LACKS_REQUIRED, OTHERS_UNSAID)
 
 _SAYS_OF_OTHERS = ("additionalProperties", "unevaluatedProperties", "patternProperties")
-_SPACE = frozenset(b" \t\r\n")
+_SPACE = frozenset((b" ", b"\t", b"\r", b"\n"))
 
 
 @dataclass
@@ -47,6 +48,7 @@ class Spots:
     keys: Sequence[npt.NDArray[Any]]
     positions: int
     _text: Callable[[int], tuple[bytes, int] | None]
+    _begun: Sequence[bytes]
     _states: dict[int, State | None] = field(default_factory=dict)
     _objects: dict[int, frozenset[str]] = field(default_factory=dict)
 
@@ -55,23 +57,24 @@ class Spots:
         cls,
         evidence: str,
         columns: Sequence[npt.NDArray[Any]],
+        begun: tuple[npt.NDArray[Any], Sequence[bytes]],
         table: Mapping[str, Any],
         texts: pa.ChunkedArray,
-        lengths: Callable[[], Ints],
     ) -> Spots:
         """The spots of verdicts.
 
         Args:
             evidence: ``walk`` or ``instance``.
-            columns: Of the verdicts: case, walk and position, or case, instance and consumed.
+            columns: Of the verdicts: case, walk and position, or case, instance and offset.
+            begun: What each verdict's token writes before the byte: which of some, and these.
             table: The columns of positions, or of instances; ``case`` as rows of the cases.
             texts: The references by case, or the texts by instance.
-            lengths: Gives the length of each token in bytes.
         """
         changed = np.ones(len(columns[0]), dtype=np.bool_)
         changed[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
-        first = np.flatnonzero(changed)
-        of_row = np.cumsum(changed) - 1
+        codes, written = begun
+        keys_ = (np.cumsum(changed) - 1) * max(1, len(written)) + codes
+        _, first, of_row = np.unique(keys_, return_index=True, return_inverse=True)
         case, one, two = (column[first].astype(np.int64) for column in columns)
         names = ("walk", "position") if evidence == WALK else ("instance",)
         keys = [table["case"], *(numbers(table[name], -1) for name in names)]
@@ -79,33 +82,33 @@ class Spots:
         text = (
             _of_references(table, texts, case, one, row)
             if evidence == WALK
-            else _of_instances(table, texts, two, row, lengths)
+            else _of_instances(texts, two, row)
         )
-        return cls(of_row, row, case, keys, len(keys[0]), text)
+        before = [written[code] for code in codes[first].tolist()]
+        return cls(of_row, row, case, keys, len(keys[0]), text, before)
 
     def before(self, spot: int, most: int) -> bytes | None:
         """At most so many bytes before a spot; None where that is not stored."""
+        found = self.written(spot)
+        return None if found is None else found[max(0, len(found) - most) :]
+
+    def written(self, spot: int) -> bytes | None:
+        """All that is written before a spot; None where that is not stored."""
         found = self._text(spot)
-        return None if found is None else found[0][max(0, found[1] - most) : found[1]]
+        return None if found is None else found[0][: found[1]] + self._begun[spot]
 
     def onward(self, spot: int, end: int) -> bytes:
-        """The text from a spot on, up to an offset."""
+        """The text from a spot's position on, up to an offset."""
         found = self._text(spot)
         return b"" if found is None else found[0][found[1] : end]
 
-    def trails(self, spot: int, token: bytes) -> bool:
-        """Whether a token writes whitespace behind the whole value."""
+    def trails(self, spot: int, byte: bytes) -> bool:
+        """Whether a byte is whitespace behind the whole value."""
         if spot not in self._states:
-            found = self._text(spot)
-            self._states[spot] = None if found is None else advance(START, found[0][: found[1]])
+            found = self.written(spot)
+            self._states[spot] = None if found is None else advance(START, found)
         state = self._states[spot]
-        for byte in token:
-            if state is None:
-                return False
-            if state.can_end and byte in _SPACE:
-                return True
-            state = advance(state, bytes([byte]))
-        return False
+        return state is not None and state.can_end and byte in _SPACE
 
     def objects(
         self, spots: Sequence[int], schema_of: Callable[[int], Any]
@@ -121,9 +124,9 @@ class Spots:
         for spot in spots:
             if spot in self._objects:
                 continue
-            found = self._text(spot)
+            found = self.written(spot)
             case = int(self.case[spot])
-            text = b"" if found is None else found[0][: found[1]]
+            text = found or b""
             if case != known[0]:
                 applicable = Applicable(schema_of(case))
             if case != known[0] or not text.startswith(known[1]):
@@ -175,18 +178,12 @@ def _of_references(
 
 
 def _of_instances(
-    table: Mapping[str, Any],
-    texts: pa.ChunkedArray,
-    consumed: Ints,
-    row: Ints,
-    lengths: Callable[[], Ints],
+    texts: pa.ChunkedArray, offset: Ints, row: Ints
 ) -> Callable[[int], tuple[bytes, int] | None]:
     def text(spot: int) -> tuple[bytes, int] | None:
         if row[spot] < 0:
             return None
-        at = int(row[spot])
-        taken = table["tokens"][at].as_py()[: int(consumed[spot])]
-        whole = texts[at].as_py()
-        return whole, min(len(whole), int(lengths()[taken].sum()))
+        whole = texts[int(row[spot])].as_py()
+        return whole, min(len(whole), int(offset[spot]))
 
     return text

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from harness.attribution.attribute import Attribution
 from harness.comparison.attempts import ViolationWitness
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
-from harness.comparison.findings import Findings, Status, witnessed
+from harness.comparison.findings import Findings, Status, rejections, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
-from harness.comparison.instances import label_problem, prepare, reference_problem
+from harness.comparison.instances import (
+    label_problem,
+    prepare,
+    reference_problem,
+    spelled_out,
+)
 from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
@@ -30,6 +34,7 @@ from harness.comparison.walk import (
 from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
 from harness.engines.requests import Probe
+from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import Case, styled
 from harness.inputs.vocabulary import Vocabulary
@@ -365,6 +370,9 @@ class _Run:
         position = resolution.position
         resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
         rests_on = witnessed(resolution.findings, one_clears_all=resolver.one_clears_all)
+        resolution.find_refused_bytes(
+            rejections(resolution.findings, one_clears_all=resolver.one_clears_all)
+        )
         number = position.number
         for violation in resolution.violations(rests_on, self.confirmed):
             engine = resolution.findings.engines[violation.row]
@@ -391,7 +399,7 @@ class _Run:
             [spec.name for spec in tools.panel.specs],
             tools.vocabulary,
             tools.resolver is None or tools.resolver.one_clears_all,
-            Attribution(self.schema),
+            self.schema,
         )
 
     def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> str:
@@ -413,12 +421,31 @@ class _Run:
             else:
                 self._failed(engine, failure, "instances", -1, -1)
         probe = Probe(wire.Ragged.of_ints([one.tokens for one in fed]))
-        for engine, answer in tools.panel.ask(dict.fromkeys(up, probe)).items():
+        found = self._answered(dict.fromkeys(up, probe))
+        asks = {
+            engine: spelled_out(fed, probes, tools.vocabulary) for engine, probes in found.items()
+        }
+        again = self._answered(
+            {engine: Probe(wire.Ragged.of_ints(texts)) for engine, texts in asks.items()}
+        )
+        for engine, probes in found.items():
+            texts, bytewise = asks[engine], again.get(engine, probes)
+            refused_at = [
+                byte.allowed - one.allowed if len(text) > one.allowed and engine in again else -1
+                for text, one, byte in zip(texts, probes, bytewise, strict=True)
+            ]
+            proofs.instance_verdicts(engine, fed, probes, refused_at)
+        return next(filter(None, map(label_problem, fed)), "")
+
+    def _answered(self, asks: Mapping[int, Probe]) -> dict[int, list[Probed]]:
+        """What engines did with texts; those that failed are noted."""
+        found = {}
+        for engine, answer in self.tools.panel.ask(asks).items():
             if isinstance(answer, Failure):
                 self._failed(engine, answer, "instances", -1, -1)
             else:
-                proofs.instance_verdicts(engine, fed, answer.each())
-        return next(filter(None, map(label_problem, fed)), "")
+                found[engine] = answer.each()
+        return found
 
     def _recovered(
         self,

@@ -21,6 +21,8 @@ from harness.engines.requests import (
     Confirm,
     Confirmed,
     Exhaust,
+    Follow,
+    Followed,
     Lengthen,
     PositionRequest,
     Prove,
@@ -101,6 +103,16 @@ class EngineQueries:
                 for row, columns in completed.items()
             }
         )
+
+    def follow(
+        self, columns: Mapping[int, Columns], spelled: Callable[[int], Sequence[int]]
+    ) -> Iterator[dict[int, tuple[Columns, Followed]]]:
+        """How far the tokens that `spelled` gives for each column are allowed, by row."""
+
+        def request(_: int, some: Columns) -> Follow:
+            return Follow(wire.Ragged.of_ints(map(spelled, some.tolist())), at=self._at)
+
+        return self._in_chunks(columns, PROVE_CHUNK, request)
 
     def exhaust(
         self, columns: Mapping[int, Sequence[int]], limit: int, budget: int

@@ -128,6 +128,8 @@ class Findings:
         completions: What the entries refer to.
         evidence: What the validators said: distinct pieces, of which the first says nothing.
         evidence_number: Index into `evidence`, shape ``(e, n)`` int32.
+        refused_at: How many bytes of a token an engine that rejects it takes one by one, the whole
+            length where it refuses only the token; -1 where nobody asked; shape ``(e, n)`` int32.
         flaws: Errors of other kinds.
     """
 
@@ -140,6 +142,7 @@ class Findings:
     completion: npt.NDArray[np.int32]
     elsewhere: npt.NDArray[np.bool_]
     evidence_number: npt.NDArray[np.int32]
+    refused_at: npt.NDArray[np.int32]
     completions: list[Completion] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=lambda: [Evidence()])
     flaws: list[Flaw] = field(default_factory=list)
@@ -166,6 +169,7 @@ class Findings:
             np.full(shape, -1, dtype=np.int32),
             np.zeros(shape, dtype=np.bool_),
             np.zeros(shape, dtype=np.int32),
+            np.full(shape, -1, dtype=np.int32),
         )
 
     def explain(self, row: int, columns: npt.NDArray[Any], evidence: Evidence) -> None:
@@ -244,6 +248,14 @@ def witnessed(findings: Findings, *, one_clears_all: bool) -> list[tuple[int, in
     keys = found.accepter[proven] * len(findings.completions) + found.completion[proven]
     first = proven[np.sort(np.unique(keys, return_index=True)[1])]
     return list(zip(found.accepter[first].tolist(), found.column[first].tolist(), strict=True))
+
+
+def rejections(findings: Findings, *, one_clears_all: bool) -> dict[int, npt.NDArray[np.int64]]:
+    """The columns of ordinary tokens that are proven to be rejected falsely, by row."""
+    found = verdicts(findings, one_clears_all=one_clears_all)
+    rejected = found.kind == _REJECTED
+    rows = np.unique(found.row[rejected]).tolist()
+    return {row: found.column[rejected & (found.row == row)] for row in rows}
 
 
 def reason_of(findings: Findings, row: int, column: int) -> str:

@@ -8,7 +8,8 @@ them, a refusal proves nothing, since another way to cut the text might have bee
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
@@ -40,12 +41,21 @@ class Fed:
 
 @dataclass(frozen=True)
 class InstanceVerdict:
-    """What one instance proves about one engine; `token` is the one that was refused, or -1."""
+    """What one instance proves about one engine.
+
+    Attributes:
+        kind: What kind of verdict.
+        reason: Why it is open, else empty.
+        consumed: How many tokens the engine took.
+        token: The one that was refused, or -1.
+        refused_at: How many of its bytes the engine takes one by one; -1 where nobody asked.
+    """
 
     kind: str
     reason: str = ""
     consumed: int = -1
     token: int = -1
+    refused_at: int = -1
 
 
 def prepare(
@@ -92,14 +102,40 @@ def _shown(text: bytes) -> str:
     return text[:80].decode("utf-8", "replace")
 
 
-def conclude(one: Fed, probed: Probed) -> list[InstanceVerdict]:
-    """What an instance proves about the engine that let it come so far."""
+def spelled_out(
+    fed: Sequence[Fed], probes: Sequence[Probed], vocabulary: Vocabulary
+) -> list[list[int]]:
+    """What to probe in order to learn the byte at which each text was refused.
+
+    Behind the tokens that were taken, the refused one byte by byte. Nothing follows them where
+    nothing was refused, at the end of sequence, and where a byte before the last has no token.
+    """
+    texts = []
+    for one, way in zip(fed, probes, strict=True):
+        token = one.tokens[way.allowed] if way.allowed < len(one.tokens) else vocabulary.eos
+        spelled = [] if vocabulary.special[token] else vocabulary.spelled(token)
+        whole = len(spelled) == len(vocabulary.tokens[token])
+        texts.append([*one.tokens[: way.allowed], *(spelled if whole else ())])
+    return texts
+
+
+def conclude(one: Fed, probed: Probed, refused_at: int) -> list[InstanceVerdict]:
+    """What an instance proves about the engine that let it come so far.
+
+    Args:
+        one: The instance.
+        probed: How far it came.
+        refused_at: How many bytes of the refused token the engine takes one by one, -1 where
+            that was not asked.
+    """
     whole = probed.allowed == len(one.tokens)
     token = -1 if whole else one.tokens[probed.allowed]
     violation = InstanceVerdict("mask_lies", "", probed.allowed, token)
     if not whole and not probed.forbidden:
         return [violation]
     found = _of_text(one, probed, token)
+    if found is not None and found.kind == "false_rejection":
+        found = replace(found, refused_at=refused_at)
     verdicts = [] if found is None else [found]
     return [*verdicts, violation] if not whole and probed.taken else verdicts
 

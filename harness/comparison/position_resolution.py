@@ -131,6 +131,21 @@ class PositionResolution:
             for column in np.flatnonzero(left & (invalid[row] < 0)).tolist():
                 self.store.leave(row, column, self._reason(row, column, ended))
 
+    def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
+        """Note which byte of tokens the engines refuse that reject them.
+
+        Where all bytes are taken one by one, the engine refuses the token as a whole. Where the
+        vocabulary has no token for a byte before the refused one, it is not known.
+        """
+        tokens, vocabulary = self.findings.tokens.tolist(), self.vocabulary
+        for answers in self.engines.follow(rejections, lambda at: vocabulary.spelled(tokens[at])):
+            for row, (columns, answer) in answers.items():
+                some = [tokens[column] for column in columns.tolist()]
+                known = np.array([len(vocabulary.spelled(token)) for token in some])
+                whole = np.array([len(vocabulary.tokens[token]) for token in some])
+                unknown = (answer.allowed == known) & (known < whole)
+                self.findings.refused_at[row, columns] = np.where(unknown, -1, answer.allowed)
+
     def violations(
         self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
     ) -> list[ViolationWitness]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.places import place_of
+from harness.jsontext.pointers import typed_steps
+from harness.localization.error_location import failing_parts
 from harness.runs.tables import Rows, Words
 from harness.validators.judge import VERDICTS
 from harness.verdict_kinds import OPEN, REJECTIONS
@@ -32,12 +35,13 @@ _FORCED = REJECTIONS
 class _Lines:
     """The verdicts at a position; engines are rows, completions the findings' own; shapes ``(v,)``.
 
-    `kind` refers to `CODES`, `reason` to `reasons`, `evidence` to the findings'; `located` is
-    -1 where there is nothing to say.
+    `kind` refers to `CODES`, `reason` to `reasons`, `evidence` to the findings'; `located`
+    and `refused_at` are -1 where there is nothing to say.
     """
 
     row: npt.NDArray[np.int64]
     token: npt.NDArray[np.int32]
+    refused_at: npt.NDArray[np.int32]
     kind: Words
     reason: Words
     accepter: npt.NDArray[np.int64]
@@ -57,7 +61,7 @@ class VerdictNotes:
         names: The engines' names, in the order of the run.
         vocabulary: The shared one.
         one_clears_all: The resolver's rule; see `harness.comparison.findings.verdicts`.
-        attribution: Of the case's schema.
+        schema: The case's, parsed.
     """
 
     def __init__(
@@ -67,10 +71,11 @@ class VerdictNotes:
         names: Sequence[str],
         vocabulary: Vocabulary,
         one_clears_all: bool,
-        attribution: Attribution,
+        schema: Any,
     ) -> None:
         self.rows = rows
-        self.attribution = attribution
+        self.attribution = Attribution(schema)
+        self._parsed = schema
         self._case = case
         self._names = names
         self._vocabulary = vocabulary
@@ -86,15 +91,15 @@ class VerdictNotes:
         count = len(lines.row)
         if not count:
             return
-        tokens, of_token = np.unique(lines.token, return_inverse=True)
-        categories, forces, force = self._why(position, tokens)
+        pieces, of_piece = _pieces(lines)
+        categories, places, forces, force = self._why(position, pieces)
         stored = self._stored(findings, lines.completion)
         names = ("", *(self._names[engine] for engine in findings.engines))
         forced = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _FORCED])
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[Force | Evidence] = [*forces, *evidence]
-        why = np.where(forced, force[of_token], len(forces) + lines.evidence)
+        why = np.where(forced, force[of_piece], len(forces) + lines.evidence)
         self.rows.extend(
             "verdicts",
             count,
@@ -103,6 +108,8 @@ class VerdictNotes:
             position=position.number,
             dispute=lines.dispute,
             token=lines.token,
+            refused_at=lines.refused_at,
+            place=Words(places.codes[of_piece], places.words),
             by_right=lines.by_right,
             engine=Words(lines.row + 1, names),
             kind=lines.kind,
@@ -112,8 +119,8 @@ class VerdictNotes:
             keyword=Words(why, [one.keyword for one in reasons]),
             schema_pointer=Words(why, [one.schema_pointer for one in reasons]),
             instance_pointer=Words(why, [one.instance_pointer for one in reasons]),
-            category=Words(categories.codes[of_token], categories.words),
-            detail=Words(force[of_token], [one.detail for one in forces]),
+            category=Words(categories.codes[of_piece], categories.words),
+            detail=Words(force[of_piece], [one.detail for one in forces]),
             located=lines.located,
             jsonschema=Words(lines.evidence, [one.jsonschema for one in evidence]),
             jsonschema_rs=Words(lines.evidence, [one.jsonschema_rs for one in evidence]),
@@ -139,6 +146,7 @@ class VerdictNotes:
         return _Lines(
             _joined(row, [one.row for one in flaws]),
             _joined(findings.tokens[column], tokens),
+            _joined(findings.refused_at[row, column], [-1] * len(flaws)),
             Words(_joined(found.kind, [kinds.index(one.kind) for one in flaws]), kinds),
             Words(_joined(reason, [words.index(one.reason) for one in flaws]), words),
             _joined(found.accepter, [_accepter(one) for one in flaws]),
@@ -150,29 +158,37 @@ class VerdictNotes:
         )
 
     def _why(
-        self, position: Position, tokens: npt.NDArray[np.int32]
-    ) -> tuple[Words, list[Force], npt.NDArray[np.int32]]:
-        """What there is to say of each token behind a position's text.
+        self, position: Position, pieces: Sequence[tuple[int, int]]
+    ) -> tuple[Words, Words, list[Force], npt.NDArray[np.int32]]:
+        """What there is to say of tokens behind a position's text, at the byte that is refused.
+
+        Args:
+            position: Where they are disputed.
+            pieces: Each a token, and how many of its bytes go before the byte; -1 where that is
+                not known: then its first piece decides (`harness.attribution.attribute`).
 
         Returns:
-            The categories, the distinct forces, and which of them each token has.
+            The categories, the places, the distinct forces, and which of them each piece has.
         """
-        vocabulary = self._vocabulary
-        ends = np.isin(tokens, np.array(vocabulary.eos_ids, dtype=np.int32))
-        reserved = vocabulary.special[tokens] & ~ends
-        texts = [vocabulary.tokens[token] for token in tokens.tolist()]
-        categories, forces = self.attribution.at(position.text).many(
-            texts, ends=ends.tolist(), reserved=reserved.tolist()
-        )
-        words: dict[str, int] = {}
-        codes = [words.setdefault(one, len(words)) for one in categories]
+        eos_ids, special = set(self._eos_ids), self._vocabulary.special
+        by_begun: dict[bytes, list[tuple[int, bytes, bool, bool]]] = {}
+        for number, (token, at) in enumerate(pieces):
+            text, end = self._vocabulary.tokens[token], token in eos_ids
+            begun, byte = (text[:at], piece_at(text, at)) if 0 <= at < len(text) else (b"", text)
+            piece = (number, byte, end, bool(special[token]) and not end)
+            by_begun.setdefault(begun, []).append(piece)
+        categories, places = [""] * len(pieces), [""] * len(pieces)
         distinct: dict[Force, int] = {}
-        which = [distinct.setdefault(one, len(distinct)) for one in forces]
-        return (
-            Words(np.array(codes, dtype=np.int32), list(words)),
-            list(distinct),
-            np.array(which, dtype=np.int32),
-        )
+        which = np.zeros(len(pieces), dtype=np.int32)
+        for begun, members in sorted(by_begun.items()):
+            spot = self.attribution.at(position.text + begun)
+            place = "end" if position.at_end and not begun else spot.place
+            numbers, texts, ends, reserved = zip(*members, strict=True)
+            found, forces = spot.many(texts, ends=ends, reserved=reserved)
+            for number, category, force in zip(numbers, found, forces, strict=True):
+                categories[number], places[number] = category, place
+                which[number] = distinct.setdefault(force, len(distinct))
+        return _coded(categories), _coded(places), list(distinct), which
 
     def instances(self, fed: Sequence[Fed]) -> None:
         """The case's own instances, as they are fed to the engines."""
@@ -189,26 +205,25 @@ class VerdictNotes:
                 reason=one.ruling.reason,
             )
 
-    def instance_verdicts(self, engine: int, fed: Sequence[Fed], probes: Sequence[Probed]) -> None:
-        """What the instances prove about one engine."""
-        for number, (one, probed) in enumerate(zip(fed, probes, strict=True)):
-            for verdict in conclude(one, probed):
+    def instance_verdicts(
+        self,
+        engine: int,
+        fed: Sequence[Fed],
+        probes: Sequence[Probed],
+        refused_at: Sequence[int],
+    ) -> None:
+        """What the instances prove about one engine; see `instances.conclude`."""
+        for number, (one, way, at) in enumerate(zip(fed, probes, refused_at, strict=True)):
+            for verdict in conclude(one, way, at):
                 self._instance_verdict(engine, number, one, verdict)
 
     def _instance_verdict(
         self, engine: int, number: int, one: Fed, verdict: InstanceVerdict
     ) -> None:
-        vocabulary, ruling = self._vocabulary, one.ruling
-        consumed = one.tokens[: verdict.consumed]
-        prefix = b"".join(vocabulary.tokens[t] for t in consumed if t != vocabulary.eos)
-        state = advance(START, prefix)
-        place = "" if state is None else place_of(state, at_end=len(prefix) == len(one.text))
-        category, force = "", Force("", "", "", "")
-        if verdict.token >= 0 and state is not None:
-            token, end = vocabulary.tokens[verdict.token], verdict.token in vocabulary.eos_ids
-            categories, forces = self.attribution.at(prefix).many([token], ends=[end])
-            category, force = categories[0], forces[0]
+        ruling = one.ruling
         forced = verdict.kind in _FORCED
+        offset = self._offset(one, verdict)
+        place, category, force = self._why_of_instance(one, verdict, offset)
         self.rows.add(
             "instance_verdicts",
             case=self._case.id,
@@ -218,6 +233,7 @@ class VerdictNotes:
             reason=verdict.reason,
             consumed=verdict.consumed,
             token=verdict.token,
+            offset=offset,
             place=place,
             keyword=force.keyword if forced else ruling.keyword,
             schema_pointer=force.schema_pointer if forced else ruling.schema_pointer,
@@ -228,6 +244,43 @@ class VerdictNotes:
             jsonschema=ruling.jsonschema,
             jsonschema_rs=ruling.jsonschema_rs,
         )
+
+    def _offset(self, one: Fed, verdict: InstanceVerdict) -> int:
+        """How many bytes of an instance go before the byte at fault; -1 where that is not known."""
+        if verdict.refused_at >= 0:
+            return len(self._prefix(one, verdict)) + verdict.refused_at
+        if verdict.kind != "false_acceptance" or not one.ruling.keyword:
+            return -1
+        fault = (
+            one.ruling.keyword,
+            tuple(typed_steps(one.ruling.instance_pointer)),
+            tuple(typed_steps(one.ruling.schema_pointer)),
+        )
+        parts = failing_parts(one.text, fault, self._parsed)
+        return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
+
+    def _prefix(self, one: Fed, verdict: InstanceVerdict) -> bytes:
+        """What an engine consumed of an instance."""
+        tokens = one.tokens[: verdict.consumed]
+        eos = self._vocabulary.eos
+        return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
+
+    def _why_of_instance(
+        self, one: Fed, verdict: InstanceVerdict, offset: int
+    ) -> tuple[str, str, Force]:
+        """Place, category and force of the byte at fault, or of the token where it is not known."""
+        prefix = one.text[:offset] if offset >= 0 else self._prefix(one, verdict)
+        state = advance(START, prefix)
+        if state is None:
+            return "", "", Force("", "", "", "")
+        place = place_of(state, at_end=len(prefix) == len(one.text))
+        if offset < 0 and verdict.token < 0:
+            return place, "", Force("", "", "", "")
+        end = verdict.token in self._eos_ids
+        byte = piece_at(one.text, offset)
+        token = byte if offset >= 0 and byte else self._vocabulary.tokens[verdict.token]
+        categories, forces = self.attribution.at(prefix).many([token], ends=[end])
+        return place, categories[0], forces[0]
 
     def _stored(self, findings: Findings, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """The case-wide numbers of completions, which are stored in the order of their use."""
@@ -247,6 +300,28 @@ class VerdictNotes:
                 tokens=list(completion.tokens),
             )
         return stored[numbers]
+
+
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{0,4}|.)?", re.DOTALL)
+
+
+def piece_at(text: bytes, at: int) -> bytes:
+    """The byte at a place of a text, or the escape that begins there: half says too little."""
+    escape = _ESCAPE.match(text, at)
+    return escape[0] if escape else text[at : at + 1]
+
+
+def _pieces(lines: _Lines) -> tuple[list[tuple[int, int]], npt.NDArray[np.int64]]:
+    """The distinct tokens with the byte that is refused, and which of them each verdict has."""
+    keys = lines.token.astype(np.int64) << 32 | (lines.refused_at.astype(np.int64) + 1)
+    distinct, which = np.unique(keys, return_inverse=True)
+    return [(key >> 32, (key & 0xFFFFFFFF) - 1) for key in distinct.tolist()], which
+
+
+def _coded(values: Sequence[str]) -> Words:
+    words: dict[str, int] = {}
+    codes = [words.setdefault(one, len(words)) for one in values]
+    return Words(np.array(codes, dtype=np.int32), list(words))
 
 
 def _joined(array: npt.NDArray[Any], more: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -361,6 +361,20 @@ class Lengthen(PositionRequest[Lengthened]):
 
 
 @dataclass(frozen=True)
+class Followed:
+    """How many leading tokens of each list are allowed one after another, ``(n,)`` int32."""
+
+    allowed: Ints
+
+
+@dataclass(frozen=True)
+class Follow(PositionRequest[Followed]):
+    """How far each of `lists` (token ids) is allowed here."""
+
+    lists: wire.Ragged
+
+
+@dataclass(frozen=True)
 class Probe(Request[ProbedTexts]):
     """From the start, how far each of `texts` (token ids) gets, and what holds there."""
 

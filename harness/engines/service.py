@@ -267,6 +267,16 @@ class EngineService:
         ]
         return requests.Lengthened(np.array(times, dtype=np.int32))
 
+    def follow(self, asked: requests.Follow) -> requests.Followed:
+        """Follow every list from here, in the engine's fastest way unless it is distrusted."""
+        assert self.here is not None
+        here, words = self.here, self.vocabulary.words
+        if isinstance(here, FollowingMatcher) and not self._strict:
+            allowed = [here.follow(tokens) for tokens in asked.lists.ints()]
+        else:
+            allowed = [follow_by_mask(here, tokens, words) for tokens in asked.lists.ints()]
+        return requests.Followed(np.array(allowed, dtype=np.int32))
+
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         """Lead a clone of the start along every text."""
         assert self.start is not None

@@ -138,6 +138,20 @@ class Vocabulary:
         return [self.blob[a:b] for a, b in pairwise(ends)]
 
     @cached_property
+    def byte_ids(self) -> tuple[int, ...]:
+        """The lowest ordinary id of every single byte, 256 of them; -1 for a byte without one."""
+        ids = [-1] * 256
+        single = np.flatnonzero((np.diff(self.offsets) == 1) & ~self.special)
+        for token in single[::-1].tolist():
+            ids[self.tokens[token][0]] = token
+        return tuple(ids)
+
+    def spelled(self, token: int) -> list[int]:
+        """A token byte by byte, as ids of single bytes, up to a byte that has none."""
+        ids = [self.byte_ids[byte] for byte in self.tokens[token]]
+        return ids[: ids.index(-1)] if -1 in ids else ids
+
+    @cached_property
     def sha256(self) -> str:
         """Identity in hexadecimal: equal exactly where all but the name is equal.
 

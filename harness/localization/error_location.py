@@ -44,6 +44,8 @@ from harness.localization.assertions import unknown_keys
 from harness.localization.earliest_failure import EarliestFailure
 from harness.validators.drafts import LATEST, draft_of
 
+_CHUNK = 64
+
 
 def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bool:
     """Whether the token at ``start:end`` of `text` is at fault for an error of the validators.
@@ -57,6 +59,14 @@ def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
         schema: The parsed schema, the same object for each call where speed matters.
     """
     return _locator(schema).fails_at(text, start, end, fault)
+
+
+def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
+    """The spans of bytes that are at fault, in their order; the arguments are those of `fails_at`.
+
+    The end of the text is the empty span there.
+    """
+    return _locator(schema).failing_parts(text, fault)
 
 
 _MEMOISABLE: Final = frozenset(
@@ -113,6 +123,12 @@ class Locator:
         if start >= end:
             return any(begin >= len(text) for begin, _ in parts)
         return any(begin < end and stop > start for begin, stop in parts)
+
+    def failing_parts(self, text: bytes, fault: Fault) -> list[Part]:
+        """As the function of this name."""
+        if fault[0] == "json":
+            return _broken_off(text)
+        return sorted(set(self._parts(text, fault, len(text))))
 
     def _parts(self, text: bytes, fault: Fault, known: int) -> list[Part]:
         """The parts at fault; what decides conditions must be named before byte `known`."""
@@ -304,3 +320,16 @@ def _breaks_off(text: bytes, start: int, end: int) -> bool:
 def _state_behind(text: bytes) -> State | None:
     """The state of the lexer behind a text; many tokens stand behind the same."""
     return advance(START, text)
+
+
+def _broken_off(text: bytes) -> list[Part]:
+    """The byte behind which no JSON text goes on, or the end that comes too early."""
+    state = START
+    for at in range(0, len(text), _CHUNK):
+        behind = advance(state, text[at : at + _CHUNK])
+        if behind is None:
+            while (behind := advance(state, text[at : at + 1])) is not None:
+                state, at = behind, at + 1  # noqa: PLW2901 - the loop ends here
+            return [(at, at + 1)]
+        state = behind
+    return [] if state.can_end else [(len(text), len(text))]

@@ -10,6 +10,12 @@ force at the place; `category` is the kind of token, `detail` what else a rule o
 departures may ask for (`harness.attribution.attribute`); `located` says of a false acceptance
 whether the error lies at the token itself (`harness.localization.error_location`); `jsonschema` and
 `jsonschema_rs` are ``valid``, ``invalid`` or empty.
+
+Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
+this byte: `refused_at` is how many bytes of the token go before it (the token's length where the
+engine refuses only the token as a whole, -1 where it was not asked). `offset` is the same for
+instances: how many bytes of the text go before the one that is refused, or with which what is
+accepted became invalid (-1 where that is not known).
 """
 
 from __future__ import annotations
@@ -104,6 +110,8 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             *_PLACE,
             ("dispute", pa.int32()),
             ("token", pa.int32()),
+            ("refused_at", pa.int32()),
+            ("place", _NAME),
             ("by_right", pa.bool_()),
             ("engine", _NAME),
             ("kind", _NAME),
@@ -134,6 +142,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("reason", _NAME),
             ("consumed", pa.int32()),
             ("token", pa.int32()),
+            ("offset", pa.int32()),
             ("place", _NAME),
             *_WHY,
         ]

@@ -11,6 +11,7 @@ import pytest
 
 from harness.attribution.attribute import Attribution
 from harness.classification.departures import ANY, PLACES, classify, load_catalogue
+from harness.comparison.verdict_record import piece_at
 from harness.errors import InputError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
@@ -33,11 +34,13 @@ CATALOGUE = load_catalogue()
 def why(one):
     """The columns that say why, as a run would hold them."""
     reserved = one.token == RESERVED
-    spot = Attribution(one.schema).at(one.written)
-    said = spot.force(one.token, reserved=reserved)
+    spot = Attribution(one.schema).at(one.written + one.token[: one.at])
+    piece = piece_at(one.token, one.at) if one.kind == "false_rejection" else one.token
+    piece = one.token if reserved else piece
+    said = spot.force(piece, reserved=reserved)
     named = one.kind == "false_acceptance"
     return {
-        "category": spot.category(one.token, reserved=reserved),
+        "category": spot.category(piece, reserved=reserved),
         "detail": said.detail,
         "keyword": one.keyword if named else said.keyword,
         "schema_pointer": one.pointer if named else said.schema_pointer,
@@ -58,8 +61,8 @@ def id_of(vocabulary, token):
 
 
 def place(one):
-    state = advance(START, one.written)
-    return place_of(state, at_end=state.can_end and not one.rest)
+    state = advance(START, one.written + one.token[: one.at])
+    return place_of(state, at_end=state.can_end and not one.rest and not one.at)
 
 
 def case_row(rows, name, one, references):
@@ -118,6 +121,8 @@ def walk_rows(rows, name, one, vocabulary):
         position=0,
         dispute=0,
         token=id_of(vocabulary, one.token),
+        refused_at=one.at if one.kind == "false_rejection" else -1,
+        place=place(one),
         by_right=True,
         engine="engine",
         kind=one.kind,
@@ -130,7 +135,7 @@ def walk_rows(rows, name, one, vocabulary):
 
 def instance_rows(rows, name, one, vocabulary):
     """The same verdict, proven by an instance."""
-    whole = one.written + one.rest.encode()
+    whole = one.written + one.token + one.rest.encode()
     case_row(rows, name, one, [])
     shared = {"case": name, "instance": 0, "reason": ""}
     rows.add(
@@ -149,6 +154,7 @@ def instance_rows(rows, name, one, vocabulary):
         kind=one.kind,
         consumed=len(one.written),
         token=id_of(vocabulary, one.token),
+        offset=len(one.written) + one.at if one.kind == "false_rejection" else -1,
         place=place(one),
         **why(one),
     )

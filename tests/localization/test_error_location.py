@@ -9,36 +9,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from harness.jsontext.lexer import START, advance
 from harness.jsontext.pointers import typed_steps
 from harness.jsontext.spans import root_of
-from harness.localization.error_location import (
-    _locator,
-    fails_at,
-    memoisable,
-    skeleton,
-)
+from harness.localization.error_location import failing_parts, fails_at, memoisable, skeleton
 from harness.validators.validate import Validators
 
 D4 = "http://json-schema.org/draft-04/schema#"
 D7 = "http://json-schema.org/draft-07/schema#"
 D19 = "https://json-schema.org/draft/2019-09/schema"
-
-
-def broken_off(text):
-    """The byte behind which no JSON text goes on, or the end that comes too early."""
-    state = START
-    for at in range(len(text)):
-        if (state := advance(state, text[at : at + 1])) is None:
-            return [(at, at + 1)]
-    return [] if state.can_end else [(len(text), len(text))]
-
-
-def failing_parts(text, fault, schema):
-    """The spans of bytes that are at fault; the end of the text is the empty span there."""
-    if fault[0] == "json":
-        return broken_off(text)
-    return sorted(set(_locator(schema)._parts(text, fault, len(text))))
 
 
 @lru_cache(maxsize=512)
