@@ -169,7 +169,7 @@ class Applicable:
         """What the references of a source lead to, at the place where that stands."""
         for keyword in REFERENCES:
             if keyword in source.schema:
-                target = self._likely.resolve(source.schema[keyword])
+                target = self._likely.resolve(source.schema[keyword], source.schema)
                 if target is False or isinstance(target, dict):
                     yield source.inner(target, self._place(target))
 

@@ -23,7 +23,7 @@ one of them counts.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from harness.attribution.applicable import Source, Way
@@ -37,11 +37,17 @@ _NONE: Final = frozenset[str]()
 _NAMING: Final = ("propertyNames", "additionalProperties", "unevaluatedProperties")
 
 
-class _Order(NamedTuple):
+class DeclaredOrder(NamedTuple):
     """The names that one branch declares, with their places, and those it requires."""
 
     places: dict[str, int]
     required: frozenset[str]
+    branch: bool
+    """Whether it is one of several branches of which none is chosen yet."""
+
+    def lacks(self, written: Collection[str]) -> bool:
+        """Whether a declared name that is required is not written."""
+        return any(name in self.places and name not in written for name in self.required)
 
 
 class KeyRules:
@@ -55,7 +61,7 @@ class KeyRules:
     def __init__(self, sources: Sequence[Source], frame: Frame) -> None:
         self._sources = sources
         self._written = frame.names
-        self._orders = list(_orders(sources))
+        self._orders = list(orders(sources))
         names = sorted((_bytes(n), n) for n in {n for one in self._orders for n in one.places})
         self._spelled = [spelled for spelled, _ in names]
         self._names = [name for _, name in names]
@@ -138,7 +144,7 @@ class KeyRules:
         found = {self._place_in(order, name) for order in self._orders if name in order.places}
         return next((word for word in _WORDS if word in found), "")
 
-    def _place_in(self, order: _Order, name: str) -> str:
+    def _place_in(self, order: DeclaredOrder, name: str) -> str:
         here = order.places[name]
         written = (order.places.get(one, len(order.places)) for one in self._written)
         if max(written, default=-1) > here:
@@ -148,18 +154,36 @@ class KeyRules:
         return "declared_later" if before else "declared_next"
 
 
-def _orders(sources: Sequence[Source]) -> Iterator[_Order]:
+def _declared(schema: dict[str, Any]) -> Iterator[str]:
+    """The names that a schema declares, in its order; objects in ``const`` and ``enum`` do, too."""
+    yield from _mapping(schema, "properties")
+    for value in (schema.get("const"), *listed(schema.get("enum"))):
+        if isinstance(value, dict):
+            yield from value
+
+
+def _required(schema: dict[str, Any]) -> list[Any]:
+    """The names that a schema requires; of ``enum`` those that all its objects have."""
+    values = [schema["const"]] if "const" in schema else listed(schema.get("enum"))
+    objects = [value for value in values if isinstance(value, dict)]
+    common = [name for name in objects[0] if all(name in one for one in objects)] if objects else []
+    return [*listed(schema.get("required")), *common]
+
+
+def orders(sources: Sequence[Source]) -> Iterator[DeclaredOrder]:
     """The declared order along each choice of undecided branches."""
     ways: dict[Way, list[dict[str, Any]]] = {(): []}
     for source in sources:
-        ways.setdefault(source.undecided, []).append(source.schema)
+        if not source.inherited:  # what an outer value may be says nothing of names in this one
+            ways.setdefault(source.undecided, []).append(source.schema)
     for way in ways:
         along = [schema for at in range(len(way) + 1) for schema in ways.get(way[:at], ())]
-        names = dict.fromkeys(n for schema in along for n in _mapping(schema, "properties"))
-        required = (n for schema in along for n in listed(schema.get("required")))
-        yield _Order(
+        names = dict.fromkeys(n for schema in along for n in _declared(schema))
+        required = (n for schema in along for n in _required(schema))
+        yield DeclaredOrder(
             {name: place for place, name in enumerate(names)},
             frozenset(name for name in required if isinstance(name, str)),
+            bool(way),
         )
 
 

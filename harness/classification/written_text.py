@@ -15,13 +15,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from harness.attribution.applicable import Applicable
+from harness.attribution.key_rules import orders
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.partial import Cursor, feed
 from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import WALK
 
 LACKS_REQUIRED = "lacks_required"
-"""A declared name that the object requires is not written yet."""
+"""A declared name that the object requires is not written yet, in each branch that is open."""
 OTHERS_UNSAID = "others_unsaid"
 """No subschema of the object says anything of names that are not declared."""
 OBJECTS = (LACKS_REQUIRED, OTHERS_UNSAID)
@@ -143,18 +144,15 @@ def _object(applicable: Applicable, here: Cursor | None) -> frozenset[str]:
         return frozenset()
     frame = here.frames[-1]
     open_ = (*here.frames[:-1], frame._replace(key=None))
-    schemas = [
-        source.schema
-        for source in applicable.levels(open_, None, slot=False)[-1]
-        if source.applies and not source.undecided
-    ]
+    sources = [one for one in applicable.levels(open_, None, slot=False)[-1] if one.applies]
+    schemas = [source.schema for source in sources if not source.undecided]
     out = set()
-    for schema in schemas:
-        declared, required = schema.get("properties"), schema.get("required")
-        if isinstance(declared, dict) and isinstance(required, list):
-            written = {*frame.names, frame.key}
-            if any(isinstance(n, str) and n in declared and n not in written for n in required):
-                out.add(LACKS_REQUIRED)
+    written = {*frame.names, *([frame.key] if frame.key is not None else ())}
+    branches: dict[bool, list[bool]] = {True: [], False: []}
+    for order in orders(sources):
+        branches[order.branch].append(order.lacks(written))
+    if any(branches[False]) or (branches[True] and all(branches[True])):
+        out.add(LACKS_REQUIRED)
     if schemas and not any(keyword in schema for schema in schemas for keyword in _SAYS_OF_OTHERS):
         out.add(OTHERS_UNSAID)
     return frozenset(out)

@@ -85,20 +85,33 @@ class ApproximateValidator:
     def __init__(self, root: Any) -> None:
         self.root = root
         self._anchors: dict[str, Any] | None = None
-        self._found: dict[str, Any] = {}
+        self._found: dict[tuple[str, int], Any] = {}
+        self._resources: dict[int, Any] | None = None
         self._work = 0
 
-    def resolve(self, reference: Any) -> Any:
-        """What a reference inside the root points at; None when nothing known."""
+    def resolve(self, reference: Any, within: Any = None) -> Any:
+        """What a reference inside the root points at; None when nothing known.
+
+        Args:
+            reference: As it is written.
+            within: The schema object that holds it: a fragment alone is looked up in the
+                innermost embedded schema with an ``$id`` around it. None looks in the root.
+        """
         if not isinstance(reference, str):
             return None
-        if reference not in self._found:
+        home = self.root if within is None else self._resource(within)
+        key = (reference, id(home))
+        if key not in self._found:
             base, _, fragment = reference.partition("#")
-            known = self.root
-            if base:
-                known = self._named(base)
-            self._found[reference] = self._inside(known, unquote(fragment))
-        return self._found[reference]
+            known = self._named(base) if base else home
+            self._found[key] = self._inside(known, unquote(fragment))
+        return self._found[key]
+
+    def _resource(self, schema: Any) -> Any:
+        """The innermost schema with an identifier of its own around a part of the root."""
+        if self._resources is None:
+            self._resources = _resources(self.root)
+        return self._resources.get(id(schema), self.root)
 
     def _inside(self, schema: Any, fragment: str) -> Any:
         if fragment and not fragment.startswith("/"):
@@ -280,6 +293,24 @@ def _fits_number(schema: dict[str, Any], value: float) -> bool:
         return not step or abs(value / step - round(value / step)) < 1e-9
     except (OverflowError, ValueError):
         return False
+
+
+def _resources(root: Any) -> dict[int, Any]:
+    """By identity of each object below an embedded schema with an identifier, that schema."""
+    out: dict[int, Any] = {}
+    todo = [(root, root)]
+    for _ in range(_MAX_NODES):
+        if not todo:
+            break
+        here, home = todo.pop()
+        if isinstance(here, dict):
+            name = here.get("$id", here.get("id"))
+            if isinstance(name, str) and not name.startswith("#"):
+                home = here
+            out.setdefault(id(here), home)
+        values = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
+        todo.extend((value, home) for value in values)
+    return out
 
 
 def _names(root: Any) -> dict[str, Any]:
