@@ -23,6 +23,7 @@ from harness.engines.requests import (
     CompileEnded,
     Confirm,
     Done,
+    Follow,
     Goto,
     Lengthen,
     Open,
@@ -431,6 +432,15 @@ class TestRollingOut:
         tokens = token_ids(mask(service), VOCABULARY.size)
         taken = ask(service, RollOut(tokens, "k", 20)).taken.ints()
         assert confirm(service, tokens.tolist(), taken) == [True] * len(tokens)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_following_lists_from_where_it_stands(strict):
+    service = standing(miniatures.Enumerator, SCHEMA, "1")
+    service._strict = strict
+    lists = [ids("23", "<eos>"), ids("2", "9"), ids("9"), []]
+    for _ in range(2):  # nothing is moved by it
+        assert ask(service, Follow(wire.Ragged.of_ints(lists))).allowed.tolist() == [2, 1, 0, 0]
 
 
 def test_probing_whole_texts():

@@ -68,6 +68,15 @@ class TestTokens:
             SMALL.special[0] = True
 
 
+class TestBytes:
+    def test_a_token_is_spelled_in_the_lowest_ids_of_its_bytes(self):
+        vocabulary = byte_vocabulary([b'"a', b"a"], [b"<pad>"])
+        assert vocabulary.spelled(vocabulary.tokens.index(b'"a')) == [ord('"'), ord("a")]
+
+    def test_it_ends_before_a_byte_that_has_no_token(self):
+        assert SMALL.spelled(SMALL.tokens.index(b"abc")) == [0]
+
+
 class TestRules:
     def test_no_end(self):
         with pytest.raises(ValueError, match="no end-of-sequence id"):
