@@ -9,6 +9,7 @@ from harness.runs.tables import VERDICT_TABLES, Rows
 
 ENGINES = {"a": {"version": "1.0", "options": {"x": True}}, "b": {"version": "2"}, "c": {}}
 A, B, C = 1, 2, 4
+NO_BYTE = {"refused_at": -1, "place": ""}
 NOTHING_SAID = {
     "schema_pointer": "",
     "instance_pointer": "",
@@ -106,7 +107,7 @@ class Book:
         return self
 
     def on_instance(self, number, engine, kind, consumed=0, token=-1, **more):
-        row = {**NOTHING_SAID, "reason": "", "keyword": "", "place": "", **more}
+        row = {**NOTHING_SAID, "reason": "", "keyword": "", "place": "", "offset": -1, **more}
         self.rows.add(
             "instance_verdicts",
             case=self.name,
@@ -144,7 +145,7 @@ class Book:
             kind=kind,
             accepter="",
             completion=-1,
-            **{**NOTHING_SAID, "reason": "", "keyword": "", **more},
+            **{**NOTHING_SAID, "reason": "", "keyword": "", **NO_BYTE, **more},
         )
         return self
 
