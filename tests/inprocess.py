@@ -29,6 +29,7 @@ from harness.inputs.cases import Case, Instance
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import complete_options
 from harness.runs.tables import Rows
+from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import Judge
 from harness.validators.service import ValidatorService
 from harness.workers import wire
@@ -171,8 +172,11 @@ class InProcessPanel(Panel):
 class InProcessJudge(Judge):
     """The judge, its validators in this process."""
 
-    def __init__(self, make: Callable[[], Service] = ValidatorService) -> None:
+    def __init__(
+        self, make: Callable[[], Service] = ValidatorService, formats: str = ASSERTION
+    ) -> None:
         self.seconds = 30.0
+        self.formats = formats
         self._host = InProcessHost(make)  # type: ignore[assignment]
         self._schema = None
         self._deaths = 0
@@ -253,7 +257,8 @@ def make_run(
     vocabulary = vocabulary or byte_vocabulary()
     resolver = resolver or SharedResolver(Effort())
     panel = InProcessPanel(engines, vocabulary)
-    return CaseRun(panel, InProcessJudge(), vocabulary, resolver, rules)
+    judge = InProcessJudge(formats=rules.formats)
+    return CaseRun(panel, judge, vocabulary, resolver, rules)
 
 
 def run_case(

@@ -94,7 +94,12 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
         eos=options["eos"],
         resolver=options["resolver"],
         rules=Rules(
-            options["seed"], options["cap"], options["panel"], options["walks"], options["style"]
+            options["seed"],
+            options["cap"],
+            options["panel"],
+            options["walks"],
+            options["style"],
+            options["formats"],
         ),
         limits=Limits(
             options["compile_timeout"],
@@ -182,6 +187,7 @@ def _how() -> list[Callable[..., Any]]:
     from harness.comparison.case_run import Rules
     from harness.comparison.resolvers import RESOLVERS
     from harness.inputs.cases import STYLES
+    from harness.validators.format_rules import FORMAT_RULES
 
     rules = Rules()
     return [
@@ -219,6 +225,13 @@ def _how() -> list[Callable[..., Any]]:
             default="shared",
             show_default=True,
             help="rollout: the original study's procedure.",
+        ),
+        click.option(
+            "--formats",
+            type=click.Choice(FORMAT_RULES),
+            default=rules.formats,
+            show_default=True,
+            help="What 'format' is to the validators; annotation: it forbids no text.",
         ),
         click.option(
             "--vocabulary",

@@ -42,6 +42,7 @@ from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of
 from harness.runs.tables import Rows
+from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import VALID, Judge, Unjudgeable
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Failure, MaskViolation
@@ -64,6 +65,7 @@ class Rules:
         walks: Walks per case; walk ``i`` takes instance ``i`` of those that are labelled valid and
             are it by both validators, modulo their number.
         style: How references are written.
+        formats: What they are to the validators, by `harness.validators.format_rules`.
     """
 
     seed: int = 0
@@ -71,6 +73,7 @@ class Rules:
     panel: str = "common"
     walks: int = 1
     style: str = "default"
+    formats: str = ASSERTION
 
 
 class CaseRun:

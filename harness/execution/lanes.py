@@ -104,7 +104,7 @@ class Lane:
 
     def __init__(self, settings: LaneSettings) -> None:
         self.vocabulary = Vocabulary.load(settings.vocabulary_path)
-        self.judge = Judge(settings.limits.memory)
+        self.judge = Judge(settings.limits.memory, formats=settings.rules.formats)
         resolver = RESOLVERS[settings.resolver](settings.effort)
         slow = _remembered(settings, self.vocabulary)
         self.runners: list[CaseRun] = []

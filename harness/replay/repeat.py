@@ -32,6 +32,7 @@ from harness.replay.claims import Repetition, Trace, difference, searches, trace
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
 from harness.runs.directory import RunDirectory
+from harness.validators.format_rules import format_rule
 from harness.validators.judge import Unjudgeable
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Failure
@@ -112,7 +113,8 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
         limits = Limits(**identity["limits"])
         # how fast the machine is today is no part of a verdict
         limits = replace(limits, compile=limits.compile * _PATIENCE)
-        lane = Lane(LaneSettings(tuple(specs), str(file), limits, Rules()))
+        rules = Rules(formats=format_rule(identity))
+        lane = Lane(LaneSettings(tuple(specs), str(file), limits, rules))
         try:
             _same_engines(lane.open(), identity["engines"])
             yield from repeat(lane, witnesses(run, choice, vocabulary))

@@ -14,6 +14,7 @@ from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
+from harness.validators.format_rules import format_rule
 from harness.validators.opinions import opinions
 from harness.verdict_kinds import WALK
 
@@ -39,7 +40,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     (row,) = batch.to_pylist()
     allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
     asked = one.claim.ruling is not None
-    memory = identity["limits"]["memory"]
+    memory, rule = identity["limits"]["memory"], format_rule(identity)
     token = (one.token,) if one.token >= 0 else ()
     return {
         "verdict": one.name,
@@ -61,7 +62,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         "allowed_by": allowed,
         "forbidden_by": forbidden,
         "accepter": one.accepter,
-        "validators": opinions(case.schema, one.text, memory) if asked else None,
+        "validators": opinions(case.schema, one.text, memory, rule) if asked else None,
         "engines": identity["engines"],
         "vocabulary": identity["vocabulary"],
         "harness": identity.get("harness"),

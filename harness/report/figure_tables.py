@@ -20,7 +20,15 @@ from harness.report.timing import FIGURES, MEASURES, UNIT
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RunReader
 from harness.runs.tables import named_engines
-from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, KINDS, MAIN_KINDS, WALK
+from harness.verdict_kinds import (
+    CLASSES,
+    ERRORS,
+    FALSE_ACCEPTANCE,
+    INSTANCE,
+    KINDS,
+    MAIN_KINDS,
+    WALK,
+)
 from harness.workers.outcomes import COMPILE_WORDS
 
 Row = Mapping[str, Any]
@@ -107,15 +115,16 @@ def _errors(engines: Mapping[str, Any]) -> FigureTable:
         for kind in ERRORS:
             counts = one[KINDS[kind].plural] if kind in main else one["other_kinds"][kind]
             if kind in main or counts["tokens"]:
-                located = counts.get("located")
-                cells = {**one["by_class"][kind], "cases": counts["cases"], "located": located}
+                apart = {key: counts.get(key) for key in ("located", "by_format", "cases")}
+                cells = {**one["by_class"][kind], **apart}
                 rows.append({"engine": name, "evidence": WALK, "kind": kind, **cells})
         found = one["instances"]
         named = {kind: found[key] for key, kind in MAIN_KINDS.items()}
         for kind, counts in {**named, **found["other_kinds"]}.items():
+            by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.name else None
             row = {"engine": name, "evidence": INSTANCE, "kind": kind, "located": None}
-            rows.append({**row, **counts})
-    columns = ("engine", "evidence", "kind", *CLASSES, "located", "cases")
+            rows.append({**row, "by_format": by_format, **counts})
+    columns = ("engine", "evidence", "kind", *CLASSES, "by_format", "located", "cases")
     return _table("Proven errors: tokens of walks, and instances", columns, rows)
 
 

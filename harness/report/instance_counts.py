@@ -11,7 +11,14 @@ from harness.report.counts import Counts, StoredRun
 from harness.runs.columns import matching, numbers, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES, is_mislabelled
-from harness.verdict_kinds import CLASSES, INSTANCE, MAIN_KINDS, OTHER_KINDS
+from harness.verdict_kinds import (
+    CLASSES,
+    FALSE_ACCEPTANCE,
+    FORMAT,
+    INSTANCE,
+    MAIN_KINDS,
+    OTHER_KINDS,
+)
 
 
 def mislabelled(run: RunDirectory) -> dict[str, int]:
@@ -66,13 +73,16 @@ class InstanceCounts:
 
         Keys: ``false_acceptances``, ``false_rejections`` and ``other_kinds`` (by kind), each with
         ``instances``, ``cases`` and the instances by class (``bug``, ``warned``, ``departure``);
+        ``by_format``, the false acceptances of texts that break ``format``;
         and how many instances there were for the engine: ``tested_valid``, ``tested_invalid``,
         ``contested``.
         """
         tested = self._verdict[self.tested(engine)]
         others = {kind: _counted(mine.where(kind=kind)) for kind in OTHER_KINDS}
+        accepted = mine.where(kind=FALSE_ACCEPTANCE.name, keyword=FORMAT)
         return {
             **{key: _counted(mine.where(kind=kind)) for key, kind in MAIN_KINDS.items()},
+            "by_format": accepted.total()["tokens"],
             "other_kinds": {kind: one for kind, one in others.items() if one["instances"]},
             "tested_valid": int(tested.equal("valid").sum()),
             "tested_invalid": int(tested.equal("invalid").sum()),

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.report.figure_tables import Digest, Row
+from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import INSTANCE, KINDS, MAIN_KINDS, WALK
 
 ACCEPTANCE, REJECTION = MAIN_KINDS.values()
@@ -47,7 +48,7 @@ def engine_sentences(found: Digest, engine: str) -> list[str]:
         return [f"{engine} was not judged in any case."]
     walked = bool(of["judged"]["cases"])
     parts = [_bad(found, engine) if walked else f"{engine} was judged in no walk."]
-    parts += [*_by_kind(found, engine), _located(of), _severe(of)]
+    parts += [*_by_kind(found, engine), _located(of), _by_format(found, of), _severe(of)]
     parts += [_widespread(of, kind) for kind in MAIN_KINDS.values()]
     parts += [_departing(found, engine), _open(of)]
     return [one for one in parts if one]
@@ -193,6 +194,19 @@ def _located(of: Mapping[str, Any]) -> str:
     return (
         f"Of its false acceptances {located:,} of {tokens:,} ({located / tokens:.1%}) are located:"
         " the error lies at the token itself; of the others it is there or later."
+    )
+
+
+def _by_format(found: Digest, of: Mapping[str, Any]) -> str:
+    if found.summary["formats"] == ANNOTATION:
+        return "Formats are annotations in this run: no text is invalid for its format."
+    tokens, instances = of["false_acceptances"]["by_format"], of["instances"]["by_format"]
+    if not tokens + instances:
+        return ""
+    return (
+        f"Of its false acceptances {tokens:,} tokens of walks and {_count(instances, 'instance')}"
+        " break `format`, which is an annotation by default since draft 2019-09, and is asserted"
+        " here (`--formats`)."
     )
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
 
 _TOP = 6
@@ -268,6 +269,11 @@ def _print_why(name: str, engine: Mapping[str, Any], console: Console) -> None:
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
             " are located: the error lies at the token itself, not behind it"
         )
+    if by_format := accepted["by_format"] + engine["instances"]["by_format"]:
+        lines.append(
+            f"{name}: {by_format:,} false acceptances, tokens and instances, break `format`,"
+            " an annotation by default since draft 2019-09"
+        )
     if severity["on_path"]:
         lines.append(
             f"{name}: of {sum(severity.values()):,} false rejections that are bugs"
@@ -315,6 +321,8 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
             f"wrong labels: {_plural(wrong['instances'], 'instance')} in"
             f" {_plural(wrong['cases'], 'case')}; what both validators say counts"
         )
+    if summary["formats"] == ANNOTATION:
+        lines.append("formats are annotations in this run: a text is never invalid for its format")
     if summary["harness_errors"]:
         lines.append(
             f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"

@@ -21,12 +21,14 @@ from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
 from harness.report.widespread import Widespread
 from harness.runs.directory import RunDirectory
+from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import (
     BUG,
     CLASSES,
     ERRORS,
     FALSE_ACCEPTANCE,
     FALSE_REJECTION,
+    FORMAT,
     INSTANCE,
     MAIN_KINDS,
     OTHER_KINDS,
@@ -53,13 +55,14 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         (instances that both validators judge otherwise than their labels, and their cases),
         ``harness_errors``, ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped``
         (whether some were left out: counts are then of those that were resolved), ``seconds``,
-        ``finished``; and ``engines``, per engine:
+        ``formats`` (what they are to the validators), ``finished``; and ``engines``, per engine:
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
         - ``compile``, ``judged``, ``failures``;
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
-          ``cases``; ``located`` of the former: tokens at which the error itself lies;
+          ``cases``; ``located`` of the former: tokens at which the error itself lies, and
+          ``by_format``: those whose text breaks ``format``;
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
           ``widespread`` (by kind; see `harness.report.widespread`),
@@ -69,7 +72,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     """
     stored = StoredRun(run, classify)
     walk = stored.fold(WALK, _WALK_COLUMNS)
-    instance = stored.fold(INSTANCE, ("engine", "kind", "class"))
+    instance = stored.fold(INSTANCE, ("engine", "kind", "class", "keyword"))
     disputes = Disputes(stored)
     engines = _EngineSummaries(stored, walk, instance, disputes)
     cases = run.table("cases", ["case", "status", "reason"])
@@ -87,6 +90,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "resolved_tokens": disputes.resolved,
         "capped": disputes.capped,
         "seconds": run.manifest.get("seconds"),
+        "formats": format_rule(run.manifest["identity"]),
         "finished": run.finished,
     }
 
@@ -148,6 +152,7 @@ class _EngineSummaries:
         counts: dict[str, Any] = mine.total()
         if kind == FALSE_ACCEPTANCE.name:
             counts["located"] = int(mine.where(located=True).tokens.sum())
+            counts["by_format"] = int(mine.where(keyword=FORMAT).tokens.sum())
         if self.dispute_rows is not None:
             rows = self.dispute_rows[mine.rows]
             counts["estimate"] = self.disputes.estimate(mine, rows, index, kind)

@@ -24,6 +24,7 @@ import jsonschema_rs
 from jsonschema_specifications import REGISTRY as METASCHEMAS  # type: ignore[import-untyped]
 
 from harness.validators import ecma_patterns, formats
+from harness.validators.format_rules import ASSERTION
 from harness.validators.respelling import Respelt, respelt
 from harness.validators.unevaluated import unevaluated_items
 
@@ -61,8 +62,12 @@ class Draft:
     rust: Any
     """The class of jsonschema-rs."""
 
-    def build_jsonschema(self, schema: object) -> tuple[Any, Respelt]:
+    def build_jsonschema(self, schema: object, rule: str = ASSERTION) -> tuple[Any, Respelt]:
         """A validator of jsonschema, and the schema that it was made for.
+
+        Args:
+            schema: The schema.
+            rule: Of `harness.validators.format_rules.FORMAT_RULES`.
 
         Raises:
             jsonschema.SchemaError: The metaschema does not accept the schema.
@@ -75,15 +80,18 @@ class Draft:
             spelt.schema,
             # The published metaschemas; a registry that was given never retrieves anything else.
             registry=METASCHEMAS,
-            format_checker=formats.checker(self.name),
+            format_checker=formats.checker(self.name) if rule == ASSERTION else None,
         )
         return validator, spelt
 
-    def build_jsonschema_rs(self, schema: object, *, backtracking: bool) -> tuple[Any, Respelt]:
+    def build_jsonschema_rs(
+        self, schema: object, rule: str = ASSERTION, *, backtracking: bool
+    ) -> tuple[Any, Respelt]:
         """A validator of jsonschema-rs, and the schema that it was made for.
 
         Args:
             schema: The schema.
+            rule: Of `harness.validators.format_rules.FORMAT_RULES`.
             backtracking: Use its engine for patterns that need to go back, with a limit.
 
         Raises:
@@ -100,8 +108,8 @@ class Draft:
         )
         validator = self.rust(
             spelt.schema,
-            validate_formats=True,
-            formats=formats.narrowed(self.name, self.rust),
+            validate_formats=rule == ASSERTION,
+            formats=formats.narrowed(self.name, self.rust) if rule == ASSERTION else {},
             email_options=formats.EMAIL_OPTIONS,
             offline=True,
             registry=_rust_registry(),

@@ -1,5 +1,8 @@
 """Which formats each validator asserts and by which check, so that none proves by a weak one.
 
+Where formats are annotations (`harness.validators.format_rules`), neither validator looks at them.
+Where they are asserted, it is as follows.
+
 A format that the schema's draft defines is asserted by both validators. One that only a later
 draft defines is asserted by exactly one of them: an implementation may ignore it or check it
 (Validation draft-07, section 7.1), so that a text which turns on it is contested. A name that no

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.jsonschemas.paths import Fault
+from harness.validators.format_rules import ASSERTION
 from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec
 
@@ -65,10 +66,17 @@ class Unjudgeable:
 
 
 class Judge:
-    """The validators' host, opened for one schema at a time."""
+    """The validators' host, opened for one schema at a time.
 
-    def __init__(self, memory: int, seconds: float = 30.0) -> None:
+    Args:
+        memory: Resident bytes at which the host is ended.
+        seconds: Processor time of one request.
+        formats: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
+    """
+
+    def __init__(self, memory: int, seconds: float = 30.0, formats: str = ASSERTION) -> None:
         self.seconds = seconds
+        self.formats = formats
         self._host = Host(
             HostSpec("validators", "harness.validators.service:ValidatorService", memory=memory)
         )
@@ -171,7 +179,8 @@ class Judge:
     def _open(self) -> Unjudgeable | None:
         if not self._host.running and (ended := self._host.start()) is not None:
             return Unjudgeable("validators_do_not_start", ended.message)
-        answer = self._host.request({"do": "open", "schema": self._schema}, limit=self.seconds)
+        asked = {"do": "open", "schema": self._schema, "formats": self.formats}
+        answer = self._host.request(asked, limit=self.seconds)
         if not isinstance(answer, wire.Message):
             self._host.stop()
             return Unjudgeable("validators_" + answer.word, answer.message)

@@ -22,18 +22,19 @@ class OpinionService:
     """Answers one question: the opinions on a text under a schema."""
 
     def handle(self, message: wire.Message) -> wire.Message:
-        """``schema`` (header) and one text; answers ``opinions``, a JSON object."""
+        """``schema`` and ``formats`` (header), one text; answers ``opinions``, a JSON object."""
         (text,) = wire.Ragged.from_arrays(message.arrays, "texts").strings()
         try:
-            outcome = Validators(message.head["schema"]).judge(text, explain=True)
+            validators = Validators(message.head["schema"], message.head["formats"])
+            outcome = validators.judge(text, explain=True)
         except UnjudgeableError as problem:
             said = {"verdict": "undecided", "reason": problem.reason, "detail": problem.message}
             return wire.Message({"opinions": said})
         return wire.Message({"opinions": _in_words(outcome)})
 
 
-def opinions(schema: str, text: bytes, memory: int) -> dict[str, Any]:
-    """What both validators say of `text`.
+def opinions(schema: str, text: bytes, memory: int, formats: str) -> dict[str, Any]:
+    """What both validators say of `text`, formats being what `formats` says.
 
     Returns:
         ``verdict`` (see `harness.validators.validate.TextOutcome`), ``reason``, ``detail``, and for
@@ -46,7 +47,7 @@ def opinions(schema: str, text: bytes, memory: int) -> dict[str, Any]:
         if (ended := host.start()) is not None:
             return {"verdict": "undecided", "reason": ended.word, "detail": ended.message}
         arrays = wire.Ragged.of_bytes([text]).arrays("texts")
-        answer = host.request({"schema": schema}, arrays, limit=_SECONDS)
+        answer = host.request({"schema": schema, "formats": formats}, arrays, limit=_SECONDS)
     finally:
         host.close()
     if not isinstance(answer, wire.Message):

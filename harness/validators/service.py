@@ -37,10 +37,10 @@ class ValidatorService:
         return commands[message.head["do"]](message)
 
     def open(self, message: wire.Message) -> wire.Message:
-        """Build both validators."""
+        """Build both validators for ``schema``, by the rule ``formats``."""
         self._prepared = None
         try:
-            self.validators = Validators(message.head["schema"])
+            self.validators = Validators(message.head["schema"], message.head["formats"])
         except UnjudgeableError as problem:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})

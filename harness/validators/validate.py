@@ -1,7 +1,7 @@
 """What two independent validators say of a text: a proof only where both say the same.
 
-`Validators` holds jsonschema and jsonschema-rs for one schema, set up alike: the same draft,
-formats asserted, no network. A text that is no JSON (RFC 8259) is invalid under every schema.
+`Validators` holds jsonschema and jsonschema-rs for one schema, set up alike: the same draft, the
+same rule for formats, no network. A text that is no JSON (RFC 8259) is invalid under every schema.
 What RFC 8259 leaves open is contested: names that occur twice (section 4) and halves of
 surrogate pairs (section 8.2). Limits of this program leave a text undecided.
 """
@@ -22,6 +22,7 @@ from harness.jsontext import strict_json
 from harness.jsontext.pointers import pointer
 from harness.jsontext.precision import keeps_numbers
 from harness.validators.drafts import draft_of
+from harness.validators.format_rules import ASSERTION
 from harness.validators.validation_errors import (
     FastFailures,
     SlowFailures,
@@ -137,6 +138,7 @@ class Validators:
 
     Args:
         schema: The JSON text of the schema.
+        rule: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
 
     Attributes:
         draft: The name of the schema's draft.
@@ -149,7 +151,7 @@ class Validators:
             what is not in it (nothing is ever fetched), or a validator refuses it.
     """
 
-    def __init__(self, schema: str) -> None:
+    def __init__(self, schema: str, rule: str = ASSERTION) -> None:
         if sys.getrecursionlimit() < _FRAMES:
             sys.setrecursionlimit(_FRAMES)
         self._schema = _read_schema(schema)
@@ -163,7 +165,7 @@ class Validators:
         self.draft = draft.name
         refusals: dict[str, Exception] = {}
         try:
-            self._slow, spelt = draft.build_jsonschema(self._schema)
+            self._slow, spelt = draft.build_jsonschema(self._schema, rule)
             self.slow_failures = SlowFailures(spelt)
         except Exception as error:  # noqa: BLE001 - a schema must not end the run
             refusals["jsonschema"] = error
@@ -171,7 +173,7 @@ class Validators:
         for self.backtracks in (False, True):
             try:
                 self._fast, spelt = draft.build_jsonschema_rs(
-                    self._schema, backtracking=self.backtracks
+                    self._schema, rule, backtracking=self.backtracks
                 )
                 self.fast_failures = FastFailures(spelt)
             except Exception as error:  # noqa: BLE001

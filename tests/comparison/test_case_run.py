@@ -47,6 +47,17 @@ def kinds(rows: Rows) -> set[tuple[str, str]]:
     return {(verdict["engine"], verdict["kind"]) for verdict in records(rows, "verdicts")}
 
 
+class KnowsNoFormat(Enumerator):
+    """Takes every text of ``enum``, whatever its format."""
+
+    def language(self, schema):
+        return super().language({key: schema[key] for key in schema if key != "format"})
+
+
+class AssertsFormat(KnowsNoFormat, ForbidsOne):
+    """The same, but for the tokens of ``x-forbidden``."""
+
+
 class TestHonestEngines:
     @given(trial=trials())
     def test_are_never_accused_where_the_liars_lie_with_invalid_texts(self, trial):
@@ -56,6 +67,21 @@ class TestHonestEngines:
         for resolver in RESOLVERS:
             accused = {engine for engine, _ in kinds(trial.run(resolver))}
             assert "Enumerator" not in accused
+
+    @pytest.mark.parametrize(
+        ("rule", "found", "keyword"),
+        [
+            ("assertion", {("KnowsNoFormat", "false_acceptance")}, "format"),
+            ("annotation", {("AssertsFormat", "false_rejection")}, "enum"),
+        ],
+    )
+    def test_are_judged_by_the_rule_for_formats(self, rule, found, keyword):
+        """One engine allows what is no date, the other forbids it."""
+        schema = {"enum": ["ab", "2000-01-01"], "format": "date", "x-forbidden": [['"', "a"]]}
+        rules = Rules(cap=None, formats=rule)
+        rows = run_case([KnowsNoFormat, AssertsFormat], case(schema, "2000-01-01"), rules=rules)
+        assert kinds(rows) == found
+        assert {verdict["keyword"] for verdict in records(rows, "verdicts")} == {keyword}
 
     def test_have_no_disputes_with_each_other(self):
         rows = run_case([Enumerator, Enumerator], case({"enum": [1, 12, "é"]}, "é"))

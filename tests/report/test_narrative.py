@@ -139,6 +139,15 @@ class TestEngines:
         assert "2 of 6 (33.3%) are located" in said
         assert "It forbids no token wrongly" in said
 
+    def test_say_how_much_rests_on_format(self, stored):
+        written = book("one", xgrammar_fa=3)
+        written.verdicts(0, "xgrammar", "false_acceptance", 2, first=9, keyword="format")
+        said = self.sentences(stored(written), "xgrammar")
+        assert "2 tokens of walks and 0 instances break `format`, which is an annotation" in said
+
+    def test_say_nothing_of_format_where_nothing_rests_on_it(self, stored):
+        assert "format" not in self.sentences(stored(book("one", xgrammar_fa=3)), "xgrammar")
+
     def test_say_what_is_declared(self, stored):
         written = book(xgrammar_fr=1)
         written.verdicts(0, "xgrammar", "false_rejection", 4, first=20, detail="declared")

@@ -104,6 +104,7 @@ class TestSummary:
             "resolved_tokens": 14,
             "capped": False,
             "seconds": 2.5,
+            "formats": "assertion",
             "finished": True,
         }
 
@@ -113,7 +114,7 @@ class TestSummary:
             "options": {"x": True},
             "compile": compile_counts(4, 0, 1, 0, 0),
             "judged": {"cases": 2, "positions": 5},
-            "false_acceptances": {**counts(5, 3, 2), "located": 0},
+            "false_acceptances": {**counts(5, 3, 2), "located": 0, "by_format": 0},
             "false_rejections": counts(0, 0, 0),
             "unresolved": {"crashed": 1, "too_long": 1},
             "contested": 0,
@@ -133,7 +134,7 @@ class TestSummary:
             "version": "2",
             "compile": compile_counts(4, 0, 0, 0, 1),
             "judged": {"cases": 2, "positions": 5},
-            "false_acceptances": {**counts(1, 1, 1), "located": 0},
+            "false_acceptances": {**counts(1, 1, 1), "located": 0, "by_format": 0},
             "false_rejections": counts(3, 1, 1),
             "unresolved": {},
             "contested": 1,
@@ -155,17 +156,44 @@ class TestSummary:
             {"place": "inside string", "tokens": 3, "cases": 1},
         ]
 
+    def test_counts_apart_what_rests_on_format_and_wrong_labels(self, stored):
+        book = Book("case").compiled("compiled", "compiled", "compiled").position(0)
+        book.dispute(0, A, B, tokens=7).verdicts(0, "a", "false_acceptance", 2, keyword="format")
+        book.verdicts(0, "a", "false_acceptance", 1, first=2, keyword="enum")
+        book.verdicts(0, "b", "false_rejection", 3, first=3, keyword="format")
+        book.instance(0, "invalid").on_instance(0, "a", "false_acceptance", keyword="format")
+        book.instance(1, "invalid", label="valid").instance(2, "contested", label="valid")
+        found = summary(stored(book))
+        of = found["engines"]
+        assert (of["a"]["false_acceptances"]["by_format"], of["a"]["instances"]["by_format"]) == (
+            2,
+            1,
+        )
+        assert (of["b"]["false_acceptances"]["by_format"], of["b"]["instances"]["by_format"]) == (
+            0,
+            0,
+        )
+        assert found["mislabelled"] == {"instances": 1, "cases": 1}
+
     def test_of_an_unfinished_run_counts_what_is_there(self, stored):
         first, second, *_ = by_hand()
         found = summary(stored(first, second, finish=False))
         assert (found["cases"], found["finished"], found["seconds"]) == (2, False, None)
-        assert found["engines"]["a"]["false_acceptances"] == {**counts(5, 3, 2), "located": 0}
+        assert found["engines"]["a"]["false_acceptances"] == {
+            **counts(5, 3, 2),
+            "located": 0,
+            "by_format": 0,
+        }
 
     @pytest.mark.parametrize("finish", [True, False])
     def test_of_nothing(self, stored, finish):
         found = summary(stored(finish=finish))
         assert (found["cases"], found["positions"], found["disputed_tokens"]) == (0, 0, 0)
-        assert found["engines"]["a"]["false_acceptances"] == {**counts(0, 0, 0), "located": 0}
+        assert found["engines"]["a"]["false_acceptances"] == {
+            **counts(0, 0, 0),
+            "located": 0,
+            "by_format": 0,
+        }
         assert "estimate" not in found["engines"]["a"]["false_acceptances"]
 
     def test_is_json(self, stored):
@@ -339,7 +367,7 @@ class TestLocated:
         book.verdicts(0, "a", "false_acceptance", 3, first=2, located=False)
         book.verdicts(0, "a", "false_rejection", 1, first=5, located=None)
         found = summary(stored(book))["engines"]["a"]
-        assert found["false_acceptances"] == {**counts(5, 1, 1), "located": 2}
+        assert found["false_acceptances"] == {**counts(5, 1, 1), "located": 2, "by_format": 0}
         assert "located" not in found["false_rejections"]
 
 
@@ -540,5 +568,5 @@ class TestInstances:
 
     def test_do_not_change_the_counts_of_walks(self, stored):
         found = summary(stored(self.book()))["engines"]["a"]
-        assert found["false_acceptances"] == {**counts(0, 0, 0), "located": 0}
+        assert found["false_acceptances"] == {**counts(0, 0, 0), "located": 0, "by_format": 0}
         assert found["per_million"]["any"]["bugs"] == 0

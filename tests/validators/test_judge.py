@@ -8,6 +8,7 @@ import socket
 import numpy as np
 import pytest
 
+from harness.validators.format_rules import FORMAT_RULES
 from harness.validators.judge import (
     CHUNK,
     CONTESTED,
@@ -15,6 +16,7 @@ from harness.validators.judge import (
     SUSPECT,
     UNDECIDED,
     VALID,
+    VERDICTS,
     Judge,
     Ruling,
     Unjudgeable,
@@ -35,6 +37,12 @@ BOTH_VALID = Ruling(VALID, "", "", "", "", "valid", "valid")
 def screened(judge, texts):
     """What screening says of whole texts."""
     rulings, which = judge.screen_many(b"", texts, [b""], np.zeros(len(texts), dtype=np.int32))
+    return [rulings[number] for number in which]
+
+
+def judged_in_parts(judge, texts):
+    """What judging says of texts that differ in one place."""
+    rulings, which = judge.judge_many(b"", texts, [b""], np.zeros(len(texts), dtype=np.int32))
     return [rulings[number] for number in which]
 
 
@@ -90,6 +98,19 @@ class TestRulings:
             Ruling(CONTESTED, "validators_differ", *named[0], "valid", "invalid"),
             Ruling(CONTESTED, "validators_differ", *named[1], "invalid", "valid"),
         ]
+
+    @pytest.mark.parametrize("ask", [Judge.judge, screened, judged_in_parts])
+    def test_formats_are_asserted_or_forbid_nothing(self, ask):
+        texts = [b'"2020-01-01"', b'"2020-13-01"', b'"2"', b"1"]
+        verdicts = {}
+        for rule in FORMAT_RULES:
+            judge = InProcessJudge(formats=rule)
+            assert judge.open('{"type": "string", "format": "date", "minLength": 2}') is None
+            verdicts[rule] = [VERDICTS[one.verdict] != "valid" for one in ask(judge, texts)]
+        assert verdicts == {
+            "assertion": [False, True, True, True],
+            "annotation": [False, False, True, True],
+        }
 
     def test_screening_names_what_the_fast_validator_says(self, judge):
         """Of two errors it names another one first than jsonschema does."""

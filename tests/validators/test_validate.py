@@ -302,7 +302,7 @@ class TestUnjudgeable:
             ('{"not":' * 300 + "{}" + "}" * 300, "too_deep"),
             ('{"type": "text"}', "both_refuse"),
             ('{"pattern": "["}', "both_refuse"),
-            ('{"pattern": "\\\\p{Script=Greek}"}', "jsonschema_refuses"),
+            ('{"pattern": "\\\\p{Script=greek}"}', "jsonschema_refuses"),
             ('{"pattern": "\\\\Z"}', "both_refuse"),
             ('{"pattern": "(?i)a"}', "both_refuse"),
             ('{"pattern": "(?=a)*"}', "jsonschema_rs_refuses"),
@@ -417,6 +417,14 @@ class TestFormats:
     def test_are_proof_only_where_the_draft_defines_them(self, name, draft):
         expected = "invalid" if name in formats.DEFINED[draft] else "contested"
         assert verdict({"format": name}, json.dumps(BAD[name]), draft) == expected
+
+    @pytest.mark.parametrize("draft", DRAFTS)
+    def test_forbid_nothing_where_they_are_annotations(self, draft):
+        schema = {"$schema": DRAFTS[draft], "type": "string"}
+        for name, text in BAD.items():
+            validators = Validators(json.dumps({**schema, "format": name}), "annotation")
+            assert validators.judge(json.dumps(text).encode()).verdict == "valid"
+            assert validators.judge(b"1").verdict == "invalid"
 
     def test_every_defined_one_has_a_bad_example_here(self):
         assert set(BAD) == formats.DEFINED["2020-12"]

@@ -15,6 +15,7 @@ from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
+from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import WALK
 
 SCHEMA_LIMIT = 12_000
@@ -57,7 +58,8 @@ def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Expl
     found = Explained()
     rows = _rows(RunReader(run), sample)
     context = _Surroundings(run)
-    with OpinionHost(run.manifest["identity"]["limits"]["memory"]) as host:
+    identity = run.manifest["identity"]
+    with OpinionHost(identity["limits"]["memory"], format_rule(identity)) as host:
         for case in witnesses(run, sample.choice, vocabulary):
             verdicts = list(_of_case(case, sample, rows, context, vocabulary, host))
             pointers = {one["schema_pointer"] for one in verdicts}

@@ -276,6 +276,7 @@ function leftOut() {
     ], ENGINES, 'Estimates', 'cards'), el('p', { class: 'note' }, 'Scaled from the sample that the cap left in each dispute, with 95% intervals; bugs, warned of and departures together, where rates are of bugs alone. Estimated, not proven.'));
   }
   parts.push(el('h3', {}, 'False acceptances that are not located'), el('p', {}, ENGINES.map((name) => `${name}: ${count(engineOf(name).false_acceptances.located)} of ${count(engineOf(name).false_acceptances.tokens)} are located`).join('; ') + '. Located: the error lies at the token itself in every attempt. Of the others it is proven that the engine errs at this token or at a later one.'));
+  parts.push(el('h3', {}, 'False acceptances that rest on format'), el('p', {}, summary.formats === 'annotation' ? 'Formats are annotations in this run: no text is invalid for its format.' : ENGINES.map((name) => `${name}: ${plural(engineOf(name).false_acceptances.by_format, 'token')} of walks, ${plural(engineOf(name).instances.by_format, 'instance')}`).join('; ') + '. Their texts break the keyword format, which is an annotation by default since draft 2019-09; this run asserts it.'));
   const fates = DATA.fates.filter((row) => row.status !== 'walked');
   parts.push(el('h3', {}, 'Schemas that were not compared'));
   if (fates.length) {

@@ -17,9 +17,11 @@ class OpinionHost:
 
     Args:
         memory: Resident bytes at which the process is ended.
+        formats: What formats were in the run, of `harness.validators.format_rules.FORMAT_RULES`.
     """
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, formats: str) -> None:
+        self._formats = formats
         self._host = Host(HostSpec("validators", _SERVICE, memory=memory))
         self._known: dict[tuple[str, bytes], dict[str, Any]] = {}
 
@@ -45,7 +47,9 @@ class OpinionHost:
         if not self._host.running and (ended := self._host.start()) is not None:
             return {"verdict": "undecided", "reason": ended.word, "detail": ended.message}
         arrays = wire.Ragged.of_bytes([text]).arrays("texts")
-        answer = self._host.request({"schema": schema}, arrays, limit=_SECONDS)
+        answer = self._host.request(
+            {"schema": schema, "formats": self._formats}, arrays, limit=_SECONDS
+        )
         if not isinstance(answer, wire.Message):
             return {"verdict": "undecided", "reason": answer.word, "detail": answer.message}
         return dict(answer.head["opinions"])
