@@ -21,7 +21,7 @@ from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
 from harness.inputs.cases import Case
-from harness.workers.host_process import die_with_parent
+from harness.workers.lineage import die_with_parent
 
 _TICK = 0.5
 """Seconds between looks at lanes that say nothing."""

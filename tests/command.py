@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from harness.interrupts import SIGNALS
+
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
 PATIENCE = 120
@@ -55,7 +57,7 @@ def begun(
             start_new_session=True,
             env={**os.environ, "TMPDIR": str(log.parent), **(environment or {})},
             # a shell's background jobs ignore Ctrl-C, and hand that down to what they start
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+            preexec_fn=lambda: [signal.signal(one, signal.SIG_DFL) for one in SIGNALS],  # noqa: PLW1509
         )
     try:
         yield process
@@ -96,10 +98,10 @@ def is_gone(pid: int) -> bool:
 
 
 def ignores_interrupts(pid: int) -> bool:
-    """Whether Ctrl-C at the terminal does nothing to a process, not even while it starts."""
+    """Whether nothing that ends a run does anything to a process, not even while it starts."""
     status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
     (ignored,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:"))
-    return bool(int(ignored, 16) >> (signal.SIGINT - 1) & 1)
+    return all(int(ignored, 16) >> (number - 1) & 1 for number in SIGNALS)
 
 
 def until_quiet(pid: int) -> None:

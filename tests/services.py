@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import shlex
 import signal
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 from harness.workers import wire
 
@@ -91,6 +95,32 @@ class Obedient:
         self.child = child
         os.write(1, b"%d" % child)
         os.kill(os.getpid(), signal.SIGSEGV)
+
+    def write_everywhere(self, message):
+        """Write some bytes to every descriptor that a process has by habit."""
+        for descriptor in range(3, 1024):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b"a warning\n")
+
+    def write_into_the_channel(self, message):
+        """Find the channel and write into it."""
+        for entry in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if int(entry.name) > 2 and str(entry.readlink()).startswith("pipe:"):
+                    os.write(int(entry.name), message.head["text"].encode())
+        if message.head["hang"]:
+            time.sleep(3600)
+
+    def leave_one_behind(self, message):
+        """Start a process in a session of its own, whose parent is gone."""
+        program = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(3600)"
+        clean = {} if message.head["clean"] else None
+        command = f"{sys.executable} -c {shlex.quote(program)}"
+        # the shell in between ends at once
+        subprocess.run(["/bin/sh", "-c", f"setsid {command} & "], env=clean, check=True, timeout=10)
+
+    def stop_itself(self, message):
+        os.kill(os.getpid(), signal.SIGSTOP)
 
     def answer_with_an_object(self, message):
         return wire.Message({"what": object()})

@@ -2,18 +2,87 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from harness.verdict_kinds import MAIN_KINDS
+from harness.errors import UsageError, nearest
+from harness.verdict_kinds import BUG, MAIN_KINDS
 
-fail_on_option = click.option(
+_fail_on = click.option(
     "--fail-on",
     multiple=True,
     type=click.Choice(list(MAIN_KINDS)),
-    help="Exit with 1 when any engine has such a verdict; repeatable.",
+    help="Exit with 1 when an engine has such a bug, proven by a walk or an instance; repeatable.",
 )
+_fail_engine = click.option(
+    "--fail-engine",
+    multiple=True,
+    metavar="NAME",
+    help="With --fail-on: only for bugs of this engine; repeatable.  [default: all]",
+)
+
+
+@dataclass(frozen=True)
+class FailOn:
+    """What a command is to fail on: bugs of these kinds, of these engines or of all."""
+
+    kinds: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> FailOn:
+        """What the options of `fail_options` ask for, and of a run's, where they are among them.
+
+        Raises:
+            UsageError: Engines are named that are not in the run, or nothing to fail on.
+        """
+        if options["fail_engine"] and not options["fail_on"]:
+            raise UsageError("--fail-engine goes with --fail-on", "say on what to fail")
+        asked = cls(options["fail_on"], options["fail_engine"])
+        if asked.engines and "engines" in options:
+            from harness.engines.specs import parse_specs
+
+            asked.check([spec.name for spec in parse_specs(options["engines"])])
+        return asked
+
+    def check(self, engines: Collection[str]) -> None:
+        """Refuse names that no engine of a run has.
+
+        Raises:
+            UsageError: There is one.
+        """
+        for name in self.engines:
+            if name not in engines:
+                raise UsageError(f"--fail-engine {name}: no such engine", nearest(name, engines))
+
+    def reasons(self, engines: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Why to fail, by the engines of a tally; nothing where all is well.
+
+        Departures, and what an engine warned of, are no bugs.
+        """
+        return [
+            f"{name}: {_many(walks, 'token')} and {_many(instances, 'instance')}"
+            f" with {kind.replace('_', ' ')}"
+            for kind in self.kinds
+            for name in self.engines or engines
+            if (walks := engines[name]["by_class"][MAIN_KINDS[kind]][BUG])
+            + (instances := engines[name]["instances"][kind][BUG])
+        ]
+
+
+def fail_options(command: Callable[..., None]) -> Callable[..., None]:
+    """``--fail-on`` and ``--fail-engine``."""
+    return _fail_on(_fail_engine(command))
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 departures_option = click.option(
     "--departures",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

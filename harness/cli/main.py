@@ -2,7 +2,8 @@
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
-the caller asked to fail on, 130 when interrupted, 0 else.
+the caller asked to fail on, 128 and the signal's number when interrupted (130 by Ctrl-C, 143 by
+SIGTERM, 129 by SIGHUP), 0 else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any, NoReturn
 
 import click
 
-from harness import __version__
+from harness import __version__, interrupts
+from harness.cli.common import FailOn
 from harness.cli.lists import cases, engines
 from harness.cli.query import query
 from harness.cli.report import report
@@ -78,8 +80,9 @@ def bench(**options: Any) -> None:
             f"bench writes to directories of this machine, not to {options['out']}",
             "maskcourt sweep writes to URLs",
         )
+    fail_on = FailOn.of(options)
     run = run_bench(request_of(options))
-    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"], in_short=True)
+    show_summary(run, as_json=options["as_json"], fail_on=fail_on, in_short=True)
 
 
 for _command in (sweep, tally, report, query, replay, resolvers, engines, cases):
@@ -91,7 +94,8 @@ def main() -> NoReturn:
     debug = "--debug" in sys.argv or os.environ.get("MASKCOURT_DEBUG") == "1"
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"] or ["--help"]
     try:
-        cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
+        with interrupts.heeded():
+            cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
     except click.exceptions.Abort:
         _interrupted()
     except KeyboardInterrupt:
@@ -124,10 +128,11 @@ def _nobody_reads() -> NoReturn:
 
 
 def _interrupted() -> NoReturn:
-    click.echo(
-        "maskcourt: interrupted; finished cases are kept, the same command goes on", err=True
-    )
-    sys.exit(130)
+    with contextlib.suppress(OSError):  # the terminal is gone: that is what SIGHUP tells
+        click.echo(
+            "maskcourt: interrupted; finished cases are kept, the same command goes on", err=True
+        )
+    sys.exit(128 + interrupts.received())
 
 
 if __name__ == "__main__":

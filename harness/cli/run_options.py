@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.common import fail_on_option
+from harness.cli.common import fail_options
 
 if TYPE_CHECKING:
     from harness.execution.bench import BenchRequest
@@ -289,6 +289,6 @@ def _seconds(name: str, default: float, what: str) -> Callable[..., Any]:
 def _printing() -> list[Callable[..., Any]]:
     """What becomes of the summary."""
     return [
-        fail_on_option,
+        fail_options,
         click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
     ]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import departures_option, fail_on_option, json_option, seed_option
+from harness.cli.common import FailOn, departures_option, fail_options, json_option, seed_option
 from harness.cli.printing import print_json, table_console
 from harness.errors import UsageError
 
@@ -26,7 +25,7 @@ GROUPINGS = (
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@fail_on_option
+@fail_options
 @click.option(
     "--by",
     type=click.Choice(GROUPINGS),
@@ -35,17 +34,18 @@ GROUPINGS = (
 @departures_option
 @json_option
 def tally(
-    run: Path, fail_on: tuple[str, ...], by: str | None, departures: Path | None, as_json: bool
+    run: Path, by: str | None, departures: Path | None, as_json: bool, **options: tuple[str, ...]
 ) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
     from harness.classification.departures import classify, load_catalogue
     from harness.runs.directory import open_run
 
     rule = functools.partial(classify, load_catalogue(departures))
+    fail_on = FailOn.of(options)
     if by is None:
         show_summary(open_run(run), as_json=as_json, fail_on=fail_on, rule=rule)
         return
-    if fail_on:
+    if fail_on.kinds:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
     from harness.report.breakdown import breakdown
     from harness.report.render import print_breakdown
@@ -125,18 +125,19 @@ def show_summary(
     run: RunDirectory,
     *,
     as_json: bool,
-    fail_on: Sequence[str],
+    fail_on: FailOn,
     rule: Classify | None = None,
     in_short: bool = False,
 ) -> None:
     """Print the tables of a run, or what it found `in_short`.
 
-    Leaves with 1 where any engine has a verdict of `fail_on`.
+    Leaves with 1, and says why, where an engine has a bug of `fail_on`.
     """
     from harness.report.digest import print_digest
     from harness.report.render import print_summary
     from harness.report.tally import summary
 
+    fail_on.check(run.manifest["identity"]["engines"])
     counts = summary(run) if rule is None else summary(run, rule)
     if as_json:
         print_json({**counts, "run": str(run.path)})
@@ -144,5 +145,6 @@ def show_summary(
         print_digest(run, counts, table_console())
     else:
         print_summary(counts, str(run.path), table_console())
-    if any(engine[kind]["tokens"] for engine in counts["engines"].values() for kind in fail_on):
+    if reasons := fail_on.reasons(counts["engines"]):
+        click.echo("maskcourt: failed on " + "; ".join(reasons), err=True)
         sys.exit(1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.common import FailOn
 from harness.cli.run_options import Count, Number, Size, is_url, request_of, run_options
 from harness.cli.runs import show_summary
 from harness.errors import UsageError
@@ -14,7 +15,7 @@ from harness.errors import UsageError
 if TYPE_CHECKING:
     from harness.execution.sweep.start import SweepRequest
 
-_NOT_OF_JOB = {"nodes", "address", "submit", "fail_on", "as_json"}
+_NOT_OF_JOB = {"nodes", "address", "submit", "fail_on", "fail_engine", "as_json"}
 """Which cluster, and what becomes of the summary here."""
 
 
@@ -57,6 +58,7 @@ def sweep(**options: Any) -> None:
     if len(chosen) > 1:
         given = " and ".join(f"--{name}" for name in chosen)
         raise UsageError(f"{given} do not go together", "choose one cluster")
+    fail_on = FailOn.of(options)
     if options["submit"] is not None:
         from harness.execution.sweep.submit import submit
 
@@ -65,7 +67,7 @@ def sweep(**options: Any) -> None:
         from harness.execution.sweep.start import start
 
         run = start(sweep_request(options))
-    show_summary(run, as_json=options["as_json"], fail_on=options["fail_on"], in_short=True)
+    show_summary(run, as_json=options["as_json"], fail_on=fail_on, in_short=True)
 
 
 def sweep_request(options: Mapping[str, Any]) -> SweepRequest:

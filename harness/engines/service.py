@@ -10,7 +10,6 @@ follows to where something is asked.
 
 from __future__ import annotations
 
-import mmap
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -39,7 +38,7 @@ from harness.protocol import (
 )
 from harness.workers import wire
 from harness.workers.host_process import load
-from harness.workers.mask_buffer import MaskBuffer, size_of
+from harness.workers.mask_buffer import MaskBuffer
 
 
 class EngineService:
@@ -74,8 +73,7 @@ class EngineService:
     def open(self, asked: requests.Open) -> requests.Opened:
         """See `harness.engines.requests.Open`; so for all that follow."""
         self.vocabulary = Vocabulary.load(asked.vocabulary)
-        memory = mmap.mmap(asked.buffer, size_of(self.vocabulary.words))
-        self.shared_masks = MaskBuffer(memory, self.vocabulary.words)
+        self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = load(asked.engine)(self.vocabulary, asked.options)
         sha256 = self.vocabulary.sha256

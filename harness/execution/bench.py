@@ -91,12 +91,13 @@ class Executor(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass
 class LocalLanes:
     """Lanes in processes of this machine; by default as many as it carries."""
 
     wanted: int | None = None
     ahead: int | None = None
+    engines: int = field(default=1, init=False)
 
     def prepared(self) -> AbstractContextManager[object]:
         """Nothing: a lane starts its engines when it is needed."""
@@ -104,12 +105,13 @@ class LocalLanes:
 
     def lanes(self, cases: int) -> int:
         """As many as are wanted, one per case at most."""
-        return max(1, min(self.wanted or default_lanes(), cases))
+        return max(1, min(self.wanted or default_lanes(self.engines), cases))
 
     def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
         """See `Executor.run`."""
+        self.engines = len(settings.specs)
         lanes = self.lanes(cases)
-        ahead = default_ahead(lanes) if self.ahead is None else self.ahead
+        ahead = default_ahead(lanes, self.engines) if self.ahead is None else self.ahead
         settings = replace(settings, ahead=ahead if cases > lanes else 0)
         run_lanes(settings, lanes, begin, progress.case_stored)
 

@@ -16,8 +16,7 @@ import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
-import signal
-import threading
+import secrets
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +27,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from harness import interrupts
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import RESOLVERS, Effort
 from harness.engines.metadata import EngineMetadata
@@ -42,16 +42,17 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge
-from harness.workers.host_process import die_with_parent
 from harness.workers.hosts import wait
+from harness.workers.lineage import MARK, die_with_parent, end_all, marked
 from harness.workers.outcomes import Failure
 
 MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
 
-PANEL_BYTES = 4 << 30
-"""What a panel's hosts and their share of a lane need at most, as a rule: three engines on
-MaskBench reached 3.7 GiB."""
+GIB = 1 << 30
+
+_ENGINES_PER_PROCESSOR = 3
+"""A panel of so many keeps a processor busy: one walks while others wait for it, or compile."""
 
 _LOOK = 0.05
 """Seconds between two looks after compilations."""
@@ -322,6 +323,7 @@ class _Dispatch:
         self.again: list[Job] = []
         self.deaths: dict[int, int] = {}
         self.idle_deaths = 0
+        self.mark = secrets.token_hex(8)
 
     def run(self) -> None:
         """Until every case is stored."""
@@ -335,13 +337,16 @@ class _Dispatch:
             for worker in self.workers:
                 worker.process.kill()
                 worker.process.join()
+            end_all(self.mark)
 
     def _start(self, *, careful: bool = False) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         settings = replace(self.settings, ahead=0) if careful else self.settings
-        process = context.Process(target=_lane_main, args=(theirs, settings), daemon=False)
-        with _deaf_to_interrupts():
+        process = context.Process(
+            target=_lane_main, args=(theirs, settings, self.mark), daemon=False
+        )
+        with interrupts.deaf():
             process.start()
         theirs.close()
         return _Worker(process, ours, careful)
@@ -402,26 +407,12 @@ class _Dispatch:
         self.workers.append(self._start(careful=True))
 
 
-@contextlib.contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Have processes that are started meanwhile ignore Ctrl-C from their first moment on.
-
-    A terminal sends it to all of them; one that is still importing would die with a traceback.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread can, and only it is interrupted
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _lane_main(connection: Connection, settings: LaneSettings) -> None:
+def _lane_main(connection: Connection, settings: LaneSettings, mark: str) -> None:
     """A lane process: serve cases until told to stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides what Ctrl-C means
-    die_with_parent()
+    interrupts.ignore()
+    parent = multiprocessing.parent_process()
+    die_with_parent(None if parent is None else parent.pid)
+    os.environ[MARK] = marked(os.environ, mark)[MARK]
     lane = Lane(settings)
 
     def take() -> Job | None:
@@ -468,14 +459,24 @@ def failed_rows(case: Case, status: str, message: str) -> Rows:
     return rows
 
 
-def default_lanes() -> int:
-    """As many lanes as processors, two at most per 8 GiB of memory."""
-    return max(1, min(len(os.sched_getaffinity(0)), _memory() // PANEL_BYTES))
+def panel_bytes(engines: int, panels: int = 1) -> int:
+    """Bytes that a lane needs at most, as a rule: 1 GiB, and 1 GiB for each host of an engine.
+
+    Three engines on MaskBench reached 3.7 GiB.
+    """
+    return (1 + engines * panels) * GIB
 
 
-def default_ahead(lanes: int) -> int:
+def default_lanes(engines: int) -> int:
+    """As many lanes as there is room for, with so many engines each: processors and memory."""
+    processors = len(os.sched_getaffinity(0)) * _ENGINES_PER_PROCESSOR
+    busy = max(engines, _ENGINES_PER_PROCESSOR)
+    return max(1, min(processors // busy, _memory() // panel_bytes(engines)))
+
+
+def default_ahead(lanes: int, engines: int) -> int:
     """How many cases a lane compiles ahead: one, where there is memory for its hosts."""
-    return 1 if _memory() >= 2 * lanes * PANEL_BYTES else 0
+    return 1 if _memory() >= 2 * lanes * panel_bytes(engines) else 0
 
 
 def _memory() -> int:

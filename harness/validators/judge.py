@@ -1,7 +1,8 @@
 """The judge: both validators in a host of their own, asked about many texts at a time.
 
 A pattern that explodes or a schema that overflows a native stack ends the validators' host and
-not the run: the texts of that request stay undecided, and nobody is blamed for them.
+not the run: the texts of that request stay undecided, and nobody is blamed for them. A host that
+somebody else killed (for want of memory, say) is started and asked again.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.errors import MaskcourtError
 from harness.jsonschemas.paths import Fault
 from harness.validators.format_rules import ASSERTION
 from harness.workers import wire
-from harness.workers.hosts import Host, HostSpec
+from harness.workers.hosts import Ended, Host, HostSpec
+from harness.workers.outcomes import Crashed
 
 VERDICTS = ("valid", "invalid", "contested", "undecided", "suspect")
 VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
@@ -27,6 +30,12 @@ CHUNK = 2048
 
 _PATIENCE = 3
 """After this many dead hosts in one case the rest of its texts stay undecided unasked."""
+
+_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
+"""What no validator dies of by itself."""
+
+MAX_KILLS = 5
+"""A host that is killed more often in one case ends the run, which can be gone on with."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +77,15 @@ class Unjudgeable:
 class Judge:
     """The validators' host, opened for one schema at a time.
 
+    Whatever asks it raises a `MaskcourtError` where somebody kills the host again and again.
+
     Args:
         memory: Resident bytes at which the host is ended.
         seconds: Processor time of one request.
         formats: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
     """
+
+    _kills = 0
 
     def __init__(self, memory: int, seconds: float = 30.0, formats: str = ASSERTION) -> None:
         self.seconds = seconds
@@ -85,7 +98,7 @@ class Judge:
 
     def open(self, schema: str) -> Unjudgeable | None:
         """Prepare for one schema, giving the host a fresh start if it is down."""
-        self._schema, self._deaths = schema, 0
+        self._schema, self._deaths, self._kills = schema, 0, 0
         return self._open()
 
     def screen_many(
@@ -177,13 +190,18 @@ class Judge:
         return list(kinds), numbers
 
     def _open(self) -> Unjudgeable | None:
-        if not self._host.running and (ended := self._host.start()) is not None:
-            return Unjudgeable("validators_do_not_start", ended.message)
-        asked = {"do": "open", "schema": self._schema, "formats": self.formats}
-        answer = self._host.request(asked, limit=self.seconds)
-        if not isinstance(answer, wire.Message):
+        while True:
+            if not self._host.running and (ended := self._host.start()) is not None:
+                if self._killed(ended):
+                    continue
+                return Unjudgeable("validators_do_not_start", ended.message)
+            asked = {"do": "open", "schema": self._schema, "formats": self.formats}
+            answer = self._host.request(asked, limit=self.seconds)
+            if isinstance(answer, wire.Message):
+                break
             self._host.stop()
-            return Unjudgeable("validators_" + answer.word, answer.message)
+            if not self._killed(answer):
+                return Unjudgeable("validators_" + answer.word, answer.message)
         if "unjudgeable" in answer.head:
             return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
         return None
@@ -191,15 +209,33 @@ class Judge:
     def _ask(self, what: str, arrays: Mapping[str, wire.Array]) -> wire.Message | None:
         if self._deaths >= _PATIENCE:
             return None
-        if not self._host.running and self._open() is not None:
-            self._deaths += 1
-            return None
-        answer = self._host.request({"do": what}, arrays, limit=self.seconds)
-        if isinstance(answer, wire.Message):
-            return answer
+        while True:
+            if not self._host.running and self._open() is not None:
+                break
+            answer = self._host.request({"do": what}, arrays, limit=self.seconds)
+            if isinstance(answer, wire.Message):
+                return answer
+            self._host.stop()
+            if not self._killed(answer):
+                break
         self._deaths += 1
-        self._host.stop()
         return None
+
+    def _killed(self, ended: Ended) -> bool:
+        """Whether somebody else killed the host, so that it can be asked again.
+
+        Raises:
+            MaskcourtError: It happens again and again; the case is not stored.
+        """
+        if not isinstance(ended, Crashed) or ended.signal not in _FROM_OUTSIDE:
+            return False
+        self._kills += 1
+        if self._kills > MAX_KILLS:
+            raise MaskcourtError(
+                f"the validators' process {ended.message} {self._kills} times over one case",
+                "too little memory? stored cases are kept, the same command goes on",
+            )
+        return True
 
 
 def _as_arrays(texts: Sequence[bytes]) -> dict[str, wire.Array]:

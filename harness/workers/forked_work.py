@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.workers.host_process import die_with_parent
+from harness.workers.lineage import die_with_parent
 
 _MORE_MEMORY = 4 << 30
 """Bytes that the copy may need, beside those that it begins with."""
@@ -34,6 +34,7 @@ def in_child(work: Callable[[], bool], seconds: float) -> bool:
     with warnings.catch_warnings():
         # Of other threads' locks: those of memory are safe, and the child does nothing else.
         warnings.simplefilter("ignore", DeprecationWarning)
+        parent = os.getpid()
         try:
             child = os.fork()
         except OSError:  # no memory for another process
@@ -41,7 +42,7 @@ def in_child(work: Callable[[], bool], seconds: float) -> bool:
     if child == 0:
         code = 1
         try:
-            _withdraw(seconds)
+            _withdraw(parent, seconds)
             code = 0 if work() else 1
         finally:
             os._exit(code)
@@ -57,9 +58,9 @@ def in_child(work: Callable[[], bool], seconds: float) -> bool:
     return ended[1] == 0
 
 
-def _withdraw(seconds: float) -> None:
+def _withdraw(parent: int, seconds: float) -> None:
     """Cut a child off: nobody's output, nobody's pipes, limits of its own."""
-    die_with_parent()
+    die_with_parent(parent)
     _take_memory_in_large_pieces()
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):

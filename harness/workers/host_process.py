@@ -1,24 +1,19 @@
 """The inside of a host: one process that serves one engine (or the validators) over two pipes.
 
-Started as ``python -m harness.workers.host_process IN OUT SERVICE``: two file descriptors, and the
-``module:Class`` whose instance answers every message. Needs nothing but numpy and what the
-service itself imports. Whatever is printed goes to the file that the coordinator put in place
-of descriptors 1 and 2.
+`harness.workers.start_host` begins it. Needs nothing but numpy and what the service itself
+imports. Whatever is printed goes to the file that the coordinator put in place of descriptors 1
+and 2.
 """
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
-import signal
 import sys
 import traceback
 from typing import Any, Protocol
 
 from harness.workers import wire
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Service(Protocol):
@@ -69,18 +64,14 @@ def _failure(error: BaseException) -> wire.Message:
     )
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to end this process when its coordinator dies, even in native code."""
-    try:
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    except (OSError, AttributeError):
-        return  # not Linux: the closed pipe ends the process once the engine returns
+def run(inward: int, outward: int, reference: str) -> None:
+    """Be a host until the coordinator closes its end.
 
-
-def main() -> None:
-    """Entry point of the process."""
-    die_with_parent()
-    inward, outward, reference = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    Args:
+        inward: The descriptor that requests come from.
+        outward: The one that answers go to.
+        reference: ``module:Class`` of the service.
+    """
     try:
         service = load(reference)()
     except BaseException as error:  # noqa: BLE001 - told to the coordinator, which reports it
@@ -91,7 +82,3 @@ def main() -> None:
         serve(inward, outward, service)
     except wire.Closed:
         return
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ import fcntl
 import mmap
 import os
 import re
-import select
+import secrets
 import signal
 import subprocess
 import sys
@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import IO
 
 from harness.workers import wire
+from harness.workers.channel import Channel, ready
+from harness.workers.lineage import end_all, marked
 from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 
@@ -44,11 +46,19 @@ OUTPUT_LIMIT = 16_384
 _CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
 """The time of day that an engine prints before its warnings: two runs would differ in it."""
 
-_PIPE = 1 << 20
-"""Bytes that a pipe holds where the system lets it, so that nobody waits to write a message."""
+STOPPED_SECONDS = 600.0
+"""So long a host that somebody stopped is waited for; that it stands still is not the engine's."""
 
 _TICK = 0.02
 _SLOW_TICK = 0.1
+
+_GLANCE = 1.0
+"""Seconds that count between two looks at a host: the coordinator itself may have been stopped."""
+
+_REAP_SECONDS = 30.0
+"""A killed process ends within this time, unless the kernel keeps it."""
+
+_WROTE = Crashed("wrote into the channel of its answers")
 
 Ended = Crashed | TimedOut | OutOfMemory
 
@@ -83,7 +93,9 @@ class Host:
         self._process: subprocess.Popen[bytes] | None = None
         self._output: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives with the host
         self._mark = 0
-        self._began = 0.0
+        self._token = ""
+        self._channel: Channel | None = None
+        self._waited = self._stopped = 0.0
         self._cpu_began = 0.0
         self._limit = 0.0
         self._looked = 0.0
@@ -96,6 +108,12 @@ class Host:
     def buffer_descriptor(self) -> int:
         """The descriptor of the buffer's memory, the same number inside the host."""
         return self._memory_file.fileno()
+
+    @property
+    def answers(self) -> int:
+        """The descriptor of which something can be read when there is an answer."""
+        assert self._channel is not None
+        return self._channel.answers
 
     @property
     def running(self) -> bool:
@@ -112,32 +130,28 @@ class Host:
         """Start the process; `gather` tells when its service is there."""
         self.stop()
         self.ended = None
-        inward, to_host = os.pipe()
-        from_host, outward = os.pipe()
+        channel = self._channel = Channel()
+        self._token = secrets.token_hex(8)
         # -P keeps the working directory off the path: a folder `datasets/` there is not the library
         # and -u writes at once what an engine prints, so that it survives a crash
-        command = [self.spec.interpreter, "-P", "-u", "-m", "harness.workers.host_process"]
-        self._to_host, self._from_host = to_host, from_host
-        with contextlib.suppress(OSError):  # more than the system allows without privileges
-            fcntl.fcntl(to_host, fcntl.F_SETPIPE_SZ, _PIPE)
-            fcntl.fcntl(from_host, fcntl.F_SETPIPE_SZ, _PIPE)
+        command = [self.spec.interpreter, "-P", "-u", "-m", "harness.workers.start_host"]
+        numbers = [os.getpid(), *channel.theirs]
         try:
             self._process = subprocess.Popen(
-                [*command, str(inward), str(outward), self.spec.service],
+                [*command, *map(str, numbers), self.spec.service],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
-                pass_fds=(inward, outward, self.buffer_descriptor),
-                env=self._environment(),
+                pass_fds=(*channel.theirs, self.buffer_descriptor),
+                env=marked(self._environment(), self._token),
                 start_new_session=True,
             )
         except OSError as error:
-            self._close_pipes()
+            channel.close()
             self.ended = Crashed(f"cannot be started: {error}")
             return
         finally:
-            os.close(inward)
-            os.close(outward)
+            channel.handed_over()
         self._await(self.spec.start_seconds)
 
     def submit(
@@ -157,8 +171,11 @@ class Host:
         self.buffer.progress[0] = 0
         self._await(limit)
         self._steps = 0 if stepwise else None
+        assert self._channel is not None
         try:
-            wire.send(self._to_host, wire.Message(head, arrays))
+            for _ in self._channel.sending(wire.Message(head, arrays), _TICK):
+                if self._watch() is not None:
+                    return
         except wire.Closed:
             self._post_mortem()
 
@@ -184,8 +201,9 @@ class Host:
         if self._process is None:
             return
         self._kill()
-        self._process.wait()
-        self._close_pipes()
+        self._reap()
+        assert self._channel is not None
+        self._channel.close()
         self._process = None
 
     def close(self) -> None:
@@ -207,13 +225,9 @@ class Host:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         return environment
 
-    def _close_pipes(self) -> None:
-        for descriptor in (self._to_host, self._from_host):
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
-
     def _await(self, limit: float) -> None:
-        self._began = self._looked = time.monotonic()
+        self._looked = self._seen = time.monotonic()
+        self._waited = self._stopped = 0.0
         self._cpu_began = self._cpu()
         self._limit = limit
         self._steps = None
@@ -235,35 +249,52 @@ class Host:
     def _watch(self) -> Ended | None:
         assert self._process is not None
         # A child of the engine may hold the pipe open: then no end of file tells of the death.
-        if self._process.poll() is not None and not _readable([self._from_host], 0):
+        if self._process.poll() is not None and not ready([self.answers], 0):
             return self._post_mortem()
         self._notice_steps()
         resident = self._resident()
         if resident > self.spec.memory:
             return self._end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
-        wall, used = time.monotonic() - self._began, self._cpu() - self._cpu_began
-        factor = AWAKE_FACTOR if used >= wall * AWAKE else WALL_FACTOR
-        if used > self._limit or wall > self._limit * factor + 1:
+        used = self._cpu() - self._cpu_began
+        self._count_wall_time()
+        factor = AWAKE_FACTOR if used >= self._waited * AWAKE else WALL_FACTOR
+        if used > self._limit or self._waited > self._limit * factor + 1:
             return self._end(TimedOut(f"over the limit of {self._limit:g} s"))
+        if self._stopped > STOPPED_SECONDS:
+            return self._end(TimedOut(f"was stopped for more than {STOPPED_SECONDS:g} s"))
         return None
+
+    def _count_wall_time(self) -> None:
+        """Count the time since the last look, by whether the host was stopped meanwhile."""
+        now = time.monotonic()
+        since, self._seen = min(now - self._seen, _GLANCE), now
+        if _proc(self._process, "stat").rpartition(")")[2].split()[:1] == ["T"]:
+            self._stopped += since
+        else:
+            self._waited += since
 
     def _end(self, outcome: Ended) -> Ended:
         self.ended = outcome
         self._kill()
-        assert self._process is not None
-        self._process.wait()
+        self._reap()
         return outcome
 
     def _kill(self) -> None:
-        """End the process and its children, unless that was seen to before."""
+        """End the process and all that it started, unless that was seen to before."""
         assert self._process is not None
         if self._process.returncode is None:
+            end_all(self._token, self._process.pid)
             self._kill_group()
 
     def _kill_group(self) -> None:
         assert self._process is not None
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        assert self._process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_REAP_SECONDS)
 
     def _post_mortem(self) -> Ended:
         """Why the process is gone."""
@@ -273,6 +304,7 @@ class Host:
         except subprocess.TimeoutExpired:
             return self._end(Crashed("closed its pipe and went on running"))
         self._kill_group()  # at once: later the number may belong to another process
+        end_all(self._token)
         if code < 0:
             name = _signal_name(-code)
             self.ended = Crashed(f"died of {name}", signal=name)
@@ -280,12 +312,17 @@ class Host:
             self.ended = Crashed(f"left with exit code {code}")
         return self.ended
 
-    def _answer(self) -> wire.Message | Ended:
-        """The answer that is ready to be read, or what became of the host."""
+    def received(self) -> wire.Message | Ended | None:
+        """The answer, or what became of the host; None where some of the answer is missing."""
+        assert self._channel is not None
         try:
-            message = wire.receive(self._from_host)
+            message = self._channel.received()
         except wire.Closed:
             return self._post_mortem()
+        except wire.Broken:
+            return self._end(_WROTE)
+        if message is None:
+            return None
         error = message.head.get("error")
         if error == "out_of_memory":
             return self._end(OutOfMemory(str(message.head["message"])))
@@ -340,11 +377,12 @@ def poll(hosts: Sequence[Host], timeout: float) -> dict[int, wire.Message | Ende
         elif not host.running:
             answers[index] = Crashed("the host is not running")
         else:
-            waiting[host._from_host] = index  # noqa: SLF001 - same module
-    ready = _readable(list(waiting), 0 if answers else timeout) if waiting else []
-    for descriptor in ready:
-        answers[waiting[descriptor]] = hosts[waiting[descriptor]]._answer()  # noqa: SLF001
-    if not ready:
+            waiting[host.answers] = index
+    for descriptor in ready(list(waiting), 0 if answers else timeout) if waiting else []:
+        answer = hosts[waiting[descriptor]].received()
+        if answer is not None:
+            answers[waiting[descriptor]] = answer
+    if not answers:
         for index in waiting.values():
             hosts[index].look_after()
     return answers
@@ -352,22 +390,20 @@ def poll(hosts: Sequence[Host], timeout: float) -> dict[int, wire.Message | Ende
 
 def wait(hosts: Sequence[Host], timeout: float) -> None:
     """Wait until one of the hosts has an answer, or `timeout` seconds."""
-    _readable([host._from_host for host in hosts if host.running], timeout)  # noqa: SLF001
-
-
-def _readable(descriptors: list[int], timeout: float) -> list[int]:
-    poll = select.poll()
-    for descriptor in descriptors:
-        poll.register(descriptor, select.POLLIN | select.POLLHUP)
-    return [descriptor for descriptor, _ in poll.poll(timeout * 1000)]
+    ready([host.answers for host in hosts if host.running], timeout)
 
 
 def _shared_file(size: int) -> IO[bytes]:
-    """A file in memory that a child can map too."""
-    directory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
-    file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
-    file.truncate(size)
-    return file
+    """A file in memory that a child can map too, and that nobody can make smaller."""
+    if not hasattr(os, "memfd_create"):  # not Linux
+        file = tempfile.TemporaryFile()  # noqa: SIM115
+        file.truncate(size)
+        return file
+    # not in /dev/shm, which may be full: that is a SIGBUS for whoever writes to a mapping
+    descriptor = os.memfd_create("masks", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(descriptor, size)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    return os.fdopen(descriptor, "r+b", buffering=0)
 
 
 def _signal_name(number: int) -> str:

@@ -6,6 +6,9 @@ come, so that a host that dies or hangs amid a batch is known to have died or hu
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +54,25 @@ class MaskBuffer:
     def private(cls, words: int) -> MaskBuffer:
         """One that is shared with nobody."""
         return cls(bytearray(size_of(words)), words)
+
+    @classmethod
+    def taken_over(cls, descriptor: int, words: int) -> MaskBuffer:
+        """One in a file that is mapped and closed: nothing can be written into it by number.
+
+        Raises:
+            OSError: It cannot be mapped.
+        """
+        size = size_of(words)
+        # `mmap.mmap` would keep a descriptor of its own
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        access = mmap.PROT_READ | mmap.PROT_WRITE
+        address = libc.mmap(None, size, access, mmap.MAP_SHARED, descriptor, 0)
+        if address == ctypes.c_void_p(-1).value:
+            raise OSError(ctypes.get_errno(), "the mask buffer cannot be mapped")
+        os.close(descriptor)
+        return cls((ctypes.c_char * size).from_address(address), words)
 
     def write(
         self,

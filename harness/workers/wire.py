@@ -3,9 +3,10 @@
 Arrays travel as raw bytes with their dtype and shape, so that two interpreters with different
 numpy versions understand each other (a pickle of numpy 2 cannot be read by numpy 1).
 
-A frame is: length of the header (4 bytes, little endian), the header (JSON, UTF-8), the arrays'
-bytes one behind the other. Byte strings travel as arrays of uint8, lists of byte strings as
-`Ragged`.
+A frame is: four bytes that no text begins with, the lengths of the header (4 bytes, little endian)
+and of the arrays (8 bytes), the CRC-32 of both (4 bytes), the header (JSON, UTF-8), the arrays'
+bytes one behind the other. So what somebody else writes into a pipe is known for that. Byte strings
+travel as arrays of uint8, lists of byte strings as `Ragged`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import itertools
 import json
 import os
 import struct
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,9 +25,16 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
+_MAGIC = b"\xff\xfeMC"
+_PREFIX = struct.Struct("<4sIQI")
+
 
 class Closed(Exception):
     """The other end is gone."""
+
+
+class Broken(Exception):
+    """Something else than a frame came: not only the other end writes into the pipe."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,11 @@ def encode(message: Message) -> bytes:
         described.append([name, data.dtype.str, list(data.shape)])
         chunks.append(data.tobytes())
     head = json.dumps({"head": message.head, "arrays": described}).encode()
-    return b"".join([struct.pack("<I", len(head)), head, *chunks])
+    check = zlib.crc32(head)
+    for chunk in chunks:
+        check = zlib.crc32(chunk, check)
+    prefix = _PREFIX.pack(_MAGIC, len(head), sum(map(len, chunks)), check)
+    return b"".join([prefix, head, *chunks])
 
 
 def send(descriptor: int, message: Message) -> None:
@@ -67,26 +80,71 @@ def receive(descriptor: int) -> Message:
 
     Raises:
         Closed: The other end closed before a whole message came.
+        Broken: Something else came.
     """
-    (length,) = struct.unpack("<I", _read(descriptor, 4))
-    described = json.loads(bytes(_read(descriptor, length)))
+    message = Inbox(descriptor).read()
+    assert message is not None, "the descriptor does not block"
+    return message
+
+
+class Inbox:
+    """Reads frames from a descriptor, in as many pieces as they come in."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._begin()
+
+    def _begin(self) -> None:
+        self._data = bytearray(_PREFIX.size)
+        self._filled = 0
+        self._prefix: tuple[int, int] | None = None
+
+    def read(self) -> Message | None:
+        """The next message; None where the rest of it is not there yet.
+
+        Raises:
+            Closed: The other end closed before a whole message came.
+            Broken: Something else came.
+        """
+        while True:
+            while self._filled < len(self._data):
+                try:
+                    view = memoryview(self._data)[self._filled :]
+                    count = os.readv(self._descriptor, [view])
+                except BlockingIOError:
+                    return None
+                if count == 0:
+                    raise Closed
+                self._filled += count
+                if self._prefix is None and not self._begins_well():
+                    raise Broken
+            if self._prefix is None:
+                _, head, arrays, check = _PREFIX.unpack(self._data)
+                try:
+                    self._data = bytearray(head + arrays)
+                except (MemoryError, OverflowError) as error:
+                    raise Broken from error
+                self._filled, self._prefix = 0, (head, check)
+                continue
+            (head, check), data = self._prefix, self._data
+            if zlib.crc32(data) != check:
+                raise Broken
+            self._begin()
+            return _decoded(data, head)
+
+    def _begins_well(self) -> bool:
+        return _MAGIC.startswith(bytes(self._data[: min(self._filled, len(_MAGIC))]))
+
+
+def _decoded(data: bytearray, at: int) -> Message:
+    """The message of a frame whose header ends `at` these bytes."""
+    described = json.loads(data[:at])
     arrays = {}
     for name, dtype, shape in described["arrays"]:
-        kind = np.dtype(dtype)
-        size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-        arrays[name] = np.frombuffer(_read(descriptor, size), dtype=kind).reshape(shape)
+        array: Array = np.ndarray(shape, np.dtype(dtype), data, at)
+        arrays[name] = array.copy()
+        at += array.nbytes
     return Message(described["head"], arrays)
-
-
-def _read(descriptor: int, size: int) -> bytearray:
-    data = bytearray(size)
-    view = memoryview(data)
-    while view:
-        count = os.readv(descriptor, [view])
-        if count == 0:
-            raise Closed
-        view = view[count:]
-    return data
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,20 @@ from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.command import is_progress, maskcourt
 
+MINE = """
+[[departure]]
+id = "mine"
+class = "departure"
+engine = "maskcourt"
+versions = ">=0"
+from = "what miniatures promise"
+source = "https://example.com/miniatures"
+says = "Miniatures reject what they please."
+[[departure.when]]
+kind = ["false_rejection"]
+keyword = ["enum", "const", "type"]
+"""
+
 
 @pytest.fixture
 def call(monkeypatch, capsys):
@@ -108,21 +122,7 @@ class TestTally:
     def test_by_a_catalogue_of_ones_own(self, call, chatty, tmp_path):
         run, _ = chatty
         file = tmp_path / "mine.toml"
-        file.write_text(
-            """
-            [[departure]]
-            id = "mine"
-            class = "departure"
-            engine = "maskcourt"
-            versions = ">=0"
-            from = "what miniatures promise"
-            source = "https://example.com/miniatures"
-            says = "Miniatures reject what they please."
-            [[departure.when]]
-            kind = ["false_rejection"]
-            keyword = ["enum", "const", "type"]
-            """
-        )
+        file.write_text(MINE)
         by = ("tally", run, "--by", "departure", "--json")
         found = json.loads(call(*by, "--departures", file)[1])
         assert "mine" in {row["departure"] for row in found["rows"]}
@@ -135,6 +135,63 @@ class TestTally:
         code, printed, problems = call("tally", run, "--departures", file)
         assert (code, printed) == (2, "")
         assert problems.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--fail-on", "false_acceptances"], "AcceptsExtra: 1 token and 0 instances with fa"),
+            (["--fail-on", "false_rejections"], "ForbidsOne: 1 token and 0 instances with fa"),
+            (["--fail-on", "false_acceptances", "--fail-engine", "ForbidsOne"], None),
+            (["--fail-on", "false_rejections", "--fail-engine", "ForbidsOne"], "ForbidsOne: 1"),
+        ],
+    )
+    def test_fails_on_bugs_of_the_engines_that_are_named_and_says_why(
+        self, call, chatty, options, said
+    ):
+        run, done = chatty
+        named = [f"tests.miniatures:{one}" if one == "ForbidsOne" else one for one in options]
+        code, printed, problems = call("tally", run, "--json", *named)
+        assert printed == done.stdout
+        assert code == (said is not None)
+        assert problems.count("\n") == (said is not None)
+        assert said is None or f"maskcourt: failed on tests.miniatures:{said}" in problems
+
+    def test_does_not_fail_on_departures(self, call, chatty, tmp_path):
+        run, _ = chatty
+        file = tmp_path / "mine.toml"
+        file.write_text(MINE)
+        asked = ("tally", run, "--json", "--fail-on", "false_rejections")
+        assert call(*asked)[0] == 1
+        assert call(*asked, "--departures", file)[0] == 0
+
+    def test_fails_on_what_an_instance_proves(self, call, tmp_path):
+        schema = {"enum": ["ab"], "x-extra": ['"ax"']}
+        case = {"id": "one", "family": "few", "schema": schema, "invalid": ["ax"]}
+        (tmp_path / "own.jsonl").write_text(json.dumps(case))
+        byte_vocabulary([b"ab"]).save(tmp_path / "vocabulary")
+        done = maskcourt(
+            *("bench", "--json", "--cases", tmp_path / "own.jsonl", "--out", tmp_path / "run"),
+            *("--vocabulary", tmp_path / "vocabulary", "--fail-on", "false_acceptances"),
+            *("-e", "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"),
+        )
+        assert done.returncode == 1
+        last = done.stderr.splitlines()[-1]
+        why = "tests.miniatures:AcceptsExtra: 0 tokens and 1 instance with false acceptances"
+        assert last == f"maskcourt: failed on {why}"
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--fail-engine", "x"], "--fail-engine goes with --fail-on"),
+            (["--fail-on", "false_rejections", "--fail-engine", "x"], "no such engine"),
+        ],
+    )
+    def test_nothing_to_fail_on_is_bad_usage(self, call, chatty, options, said):
+        for command in (["tally", chatty[0]], ["bench", "-e", "tests.miniatures:Enumerator"]):
+            code, printed, problems = call(*command, *options)
+            assert (code, printed) == (2, "")
+            assert said in problems
+            assert problems.count("\n") == 1
 
     def test_by_a_column_cannot_fail_on_what_it_does_not_count(self, call, chatty):
         run, _ = chatty

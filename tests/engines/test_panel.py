@@ -161,6 +161,17 @@ class TestDistrust:
         assert self.proven(panel)
 
 
+@linux
+@pytest.mark.processes
+def test_an_engine_that_writes_to_every_descriptor_changes_nothing_for_anybody(panel_of):
+    panel = panel_of(miniatures.WritesEverywhere, miniatures.Enumerator, limits=Limits())
+    assert all(isinstance(one, Compiled) for one in panel.compile(SCHEMA).values())
+    writing, silent = walk(panel, [0, 1], b"123").values()
+    assert writing.failure is silent.failure is None
+    assert np.array_equal(writing.masks, silent.masks)
+    assert len(writing) == 4
+
+
 class TestWalking:
     def test_masks_and_steps(self, panel, vocabulary):
         panel.compile(json.dumps({"enum": [12, 123, 45], "x-forbidden": [["1", "23"]]}))

@@ -130,7 +130,10 @@ class TestOpening:
         os.ftruncate(memory, size_of(VOCABULARY.words))
         service = EngineService()
         path, options = str(tmp_path / "vocabulary"), {"compact": False}
-        answer = ask(service, Open("tests.miniatures:Enumerator", options, path, memory))
+        handed = os.dup(memory)
+        answer = ask(service, Open("tests.miniatures:Enumerator", options, path, handed))
+        with pytest.raises(OSError):
+            os.fstat(handed)
         assert answer.name == "Enumerator"
         assert answer.options == {"compact": False}
         assert answer.sha256 == VOCABULARY.sha256

@@ -169,9 +169,18 @@ class TestLanes:
 
 
 class TestInterrupted:
-    @pytest.mark.parametrize("moment", ["starting", "working"])
+    @pytest.mark.parametrize(
+        ("moment", "number"),
+        [
+            ("starting", signal.SIGINT),
+            ("starting", signal.SIGTERM),
+            ("working", signal.SIGINT),
+            ("working", signal.SIGTERM),
+            ("working", signal.SIGHUP),
+        ],
+    )
     def test_it_says_so_keeps_what_is_there_and_leaves_nothing_behind(
-        self, bench, tmp_path, moment
+        self, bench, tmp_path, moment, number
     ):
         out, log, scratch = tmp_path / "run", tmp_path / "log", tmp_path / "scratch"
         scratch.mkdir()
@@ -183,8 +192,8 @@ class TestInterrupted:
             else:
                 until(lambda: parts(out) == stored, process)
             below = descendants(process.pid)
-            os.killpg(process.pid, signal.SIGINT)
-            assert process.wait() == 130
+            os.killpg(process.pid, number)
+            assert process.wait() == 128 + number
         until(lambda: all(map(is_gone, below)))
         said = [line for line in log.read_text().splitlines() if line and not is_progress(line)]
         assert said == ["maskcourt: interrupted; finished cases are kept, the same command goes on"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
 
 import pytest
 
 from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits
 from harness.errors import RunDirectoryError
+from harness.execution import lanes
 from harness.execution.lanes import Lane, LaneSettings, serve
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.directory import create_or_resume
@@ -129,3 +131,22 @@ def test_a_run_that_cannot_be_written_ends_the_lane(run, lane_of):
     run.write_case = lambda *_: (_ for _ in ()).throw(RunDirectoryError("no space left"))
     with pytest.raises(RunDirectoryError):
         served(lane_of(Runner([])), run, named("a-0", "b-0"))
+
+
+@pytest.mark.parametrize(
+    ("engines", "processors", "gib", "count"),
+    [
+        (3, 8, 64, 8),  # a processor each
+        (3, 8, 15, 3),  # memory for no more
+        (2, 8, 15, 5),
+        (12, 8, 64, 2),  # as many engines at a time
+        (12, 8, 20, 1),
+        (12, 1, 4, 1),
+    ],
+)
+def test_there_are_as_many_lanes_as_there_is_room_for_their_engines(
+    monkeypatch, engines, processors, gib, count
+):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(processors)))
+    monkeypatch.setattr(lanes, "_memory", lambda: gib << 30)
+    assert lanes.default_lanes(engines) == count

@@ -68,7 +68,15 @@ class TestCommand:
         [
             MANY,
             ["--out", "s3://bucket/run"],
-            ["--out", "/run", "--json", "--fail-on", "false_rejections"],
+            [
+                "--out",
+                "/run",
+                "--json",
+                "--fail-on",
+                "false_rejections",
+                "--fail-engine",
+                "xgrammar",
+            ],
         ],
     )
     def test_asks_for_the_same(self, started, submitted, arguments):
@@ -78,7 +86,7 @@ class TestCommand:
     def test_no_option_of_a_run_is_left_out_above(self):
         """Else the comparison of two requests would say nothing of it."""
         names = {option.opts[0] for option in cli.commands["sweep"].params}
-        here = {"--nodes", "--address", "--submit", "--fail-on", "--json"}
+        here = {"--nodes", "--address", "--submit", "--fail-on", "--fail-engine", "--json"}
         assert names - here == {one.partition("=")[0] for one in MANY if one.startswith("--")}
 
     @pytest.mark.parametrize("out", [[], ["--out", "runs/mine"]])

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
+import threading
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from harness.errors import MaskcourtError
 from harness.validators.format_rules import FORMAT_RULES
 from harness.validators.judge import (
     CHUNK,
@@ -294,3 +299,50 @@ class TestDeaths:
             "validators_out_of_memory", "over the memory limit"
         )
         assert judge.open("{}") is None
+
+
+class Hunted(ValidatorService):
+    """Somebody kills it, at the first requests of each kind."""
+
+    kills: ClassVar[dict[str, int]] = {}
+
+    def handle(self, message):
+        what = message.head["do"]
+        self.kills[what] = self.kills.get(what, 0) - 1
+        if self.kills[what] >= 0:
+            raise Died(Crashed("died of SIGKILL", signal="SIGKILL"))
+        return super().handle(message)
+
+
+class TestKilledBySomebodyElse:
+    @pytest.mark.parametrize(
+        "kills", [{"open": 2}, {"judge": 3}, {"open": 1, "judge": 1, "screen_many": 1, "errors": 2}]
+    )
+    def test_it_is_asked_again_and_nothing_is_lost(self, monkeypatch, kills):
+        monkeypatch.setattr(Hunted, "kills", dict(kills))
+        judge = InProcessJudge(Hunted)
+        assert judge.open('{"type": "string"}') is None
+        assert [one.verdict for one in judge.judge([b'"a"', b"1"])] == [VALID, INVALID]
+        assert screened(judge, [b'"a"'])[0].verdict == VALID
+        assert {keyword for keyword, _, _ in judge.errors(b"1")} == {"type"}
+
+    @pytest.mark.parametrize("what", ["open", "judge"])
+    def test_again_and_again_it_ends_the_run_and_not_the_case(self, monkeypatch, what):
+        monkeypatch.setattr(Hunted, "kills", {what: 100})
+        judge = InProcessJudge(Hunted)
+        with pytest.raises(MaskcourtError, match="died of SIGKILL 6 times over one case"):
+            judge.judge([b"1"] if judge.open("{}") is None else [])
+
+
+@pytest.mark.processes
+def test_a_host_that_is_killed_between_two_requests_or_amid_one():
+    judge = Judge(1 << 30)
+    try:
+        assert judge.open("{}") is None
+        os.kill(judge._host._process.pid, signal.SIGKILL)
+        assert judge.judge([b"1"])[0].verdict == VALID
+        os.kill(judge._host._process.pid, signal.SIGSTOP)
+        threading.Timer(1.0, os.kill, [judge._host._process.pid, signal.SIGKILL]).start()
+        assert judge.judge([b"2"])[0].verdict == VALID
+    finally:
+        judge.close()

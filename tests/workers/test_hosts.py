@@ -6,15 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from harness.workers import wire
+from harness.workers import hosts, wire
 from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
+from tests.command import until
 
 pytestmark = [
     pytest.mark.processes,
@@ -92,7 +94,7 @@ class TestAnswers:
         host.request({"do": "compile", "schema": '{"const": 5}'})
         assert not host.buffer.masks.any()
         host.request(
-            {"do": "walk", "from": 0, "bank": 1},
+            {"do": "walk", "consumed": 0, "bank": 1},
             {"tokens": np.array([-1, ord("5")], dtype=np.int32)},
         )
         assert host.buffer.progress[0] == 2
@@ -160,6 +162,50 @@ class TestDeaths:
         assert host.start() is None
         assert host.running
         assert host.request({"do": "pid"}).head["pid"] != before
+
+
+class TestTheChannel:
+    def test_is_not_where_a_process_writes_by_habit(self, host):
+        pid = host.request({"do": "pid"}).head["pid"]
+        assert isinstance(host.request({"do": "write_everywhere"}), wire.Message)
+        assert host.request({"do": "pid"}).head["pid"] == pid
+
+    @pytest.mark.parametrize("hang", [False, True])
+    @pytest.mark.parametrize("text", ["x", "a warning\n", "\0" * 64, "x" * (1 << 16)])
+    def test_what_an_engine_writes_into_it_is_held_against_the_engine(self, host, text, hang):
+        asked = {"do": "write_into_the_channel", "text": text, "hang": hang}
+        began = time.monotonic()
+        assert host.request(asked, limit=20.0) == Crashed("wrote into the channel of its answers")
+        assert time.monotonic() - began < 10
+        assert not host.running
+
+    def test_half_an_answer_is_waited_for_no_longer_than_for_any(self, host):
+        asked = {"do": "write_into_the_channel", "text": "", "hang": True}
+        host.submit(asked, {}, limit=0.1)
+        with channel_of(host).open("wb") as channel:
+            channel.write(wire.encode(wire.Message({"some": "answer"}))[:-1])
+        assert gather([host]) == [TimedOut("over the limit of 0.1 s")]
+
+    @pytest.mark.parametrize("much", [0, 1 << 22], ids=["little", "more than a pipe holds"])
+    def test_a_host_that_somebody_stopped_is_waited_for_but_not_for_ever(
+        self, host, monkeypatch, much
+    ):
+        monkeypatch.setattr(hosts, "STOPPED_SECONDS", 2.0)
+        os.kill(host._process.pid, signal.SIGSTOP)
+        goes_on = threading.Timer(1.5, os.kill, [host._process.pid, signal.SIGCONT])
+        goes_on.start()
+        asked = {"much": np.zeros(much, dtype=np.uint8)}
+        assert isinstance(host.request({"do": "echo"}, asked, limit=0.02), wire.Message)
+        os.kill(host._process.pid, signal.SIGSTOP)
+        ended = host.request({"do": "echo"}, asked, limit=0.02)
+        assert ended == TimedOut("was stopped for more than 2 s")
+
+
+def channel_of(host):
+    """The descriptor, in the host, of the pipe that its answers come out of."""
+    pipe = Path(f"/proc/self/fd/{host.answers}").readlink()
+    descriptors = list(Path(f"/proc/{host._process.pid}/fd").iterdir())
+    return next(one for one in descriptors if one.readlink() == pipe)
 
 
 class TestExceptions:
@@ -368,6 +414,56 @@ class TestEnds:
             assert alive(pid)
             coordinator.kill()
         assert gone_soon(pid)
+
+    @pytest.mark.parametrize("clean", [False, True], ids=["same environment", "another one"])
+    @pytest.mark.parametrize("end", ["stop", "segfault", "spin"])
+    def test_what_an_engine_started_in_a_session_of_its_own_ends_with_it(self, host, end, clean):
+        if clean and end == "segfault":
+            pytest.skip("nobody knows of it any more")
+        host.request({"do": "leave_one_behind", "clean": clean})
+        left: list[str] = []
+        until(lambda: left.append(host.output()) or any(one.strip().isdigit() for one in left))
+        pid = int(next(one for one in left if one.strip()))
+        assert alive(pid)
+        assert os.getsid(pid) != os.getsid(host._process.pid)
+        if end == "stop":
+            host.stop()
+        else:
+            host.request({"do": end}, limit=0.1)
+        assert gone_soon(pid)
+
+    def test_one_that_is_stopped_is_ended_like_any(self, host):
+        pid = host._process.pid
+        os.kill(pid, signal.SIGSTOP)
+        host.stop()
+        assert gone_soon(pid)
+
+    def test_a_host_asks_to_die_with_its_coordinator_before_it_imports_anything(self, tmp_path):
+        """numpy takes longest to import, and here for ever."""
+        (tmp_path / "numpy.py").write_text(
+            f"import time; open({str(tmp_path / 'there')!r}, 'x'); time.sleep(60)"
+        )
+        program = (
+            "from harness.workers.hosts import Host, HostSpec\n"
+            f"host = Host(HostSpec('host', 'tests.services:Obedient', paths=({str(tmp_path)!r},)))\n"
+            "host.launch()\n"
+            "print(host._process.pid, flush=True)\n"
+            "host._process.wait()\n"
+        )
+        root = Path(__file__).parents[2]
+        with subprocess.Popen(
+            [sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, text=True
+        ) as coordinator:
+            pid = int(coordinator.stdout.readline())
+            until((tmp_path / "there").exists)
+            coordinator.kill()
+        assert gone_soon(pid)
+
+    def test_one_whose_coordinator_is_gone_already_ends_at_once(self):
+        command = [sys.executable, "-P", "-m", "harness.workers.start_host"]
+        nobody = [str(one) for one in (1 << 22, 0, 1)]
+        done = subprocess.run([*command, *nobody, "no:Service"], timeout=20, check=False)
+        assert done.returncode == 1
 
     def test_many_starts_leak_no_descriptors(self, host):
         before = sum(1 for _ in Path("/proc/self/fd").iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import threading
+import zlib
 
 import numpy as np
 import pytest
@@ -105,11 +106,33 @@ class TestFrames:
 
     def test_the_frame_is_as_documented(self):
         frame = wire.encode(wire.Message({"é": 1}, {"a": np.array([258], dtype="<u2")}))
-        (length,) = struct.unpack("<I", frame[:4])
-        assert frame[4 : 4 + length].decode() == (
+        magic, length, size, check = struct.unpack("<4sIQI", frame[:20])
+        assert (magic, size, check) == (b"\xff\xfeMC", 2, zlib.crc32(frame[20:]))
+        assert frame[20 : 20 + length].decode() == (
             r'{"head": {"\u00e9": 1}, "arrays": [["a", "<u2", [1]]]}'
         )
-        assert frame[4 + length :] == b"\x02\x01"
+        assert frame[20 + length :] == b"\x02\x01"
+
+
+class TestSomebodyElseWrites:
+    @pytest.mark.parametrize("stray", [b"x", b"a warning\n", bytes(4096), wire.encode(SMALL)[:9]])
+    @pytest.mark.parametrize("before", [0, 30, None], ids=["before", "amid", "behind"])
+    def test_what_is_no_frame_is_known_for_that(self, pipe, stray, before):
+        frame = wire.encode(SMALL)
+        os.write(pipe[1], frame[:before] + stray + frame[: len(frame)][before or 0 :] + frame)
+        if before is None:
+            assert_same(wire.receive(pipe[0]), SMALL)
+        with pytest.raises(wire.Broken):
+            wire.receive(pipe[0])
+
+    def test_what_is_not_there_is_not_waited_for(self, pipe):
+        os.set_blocking(pipe[0], False)
+        inbox = wire.Inbox(pipe[0])
+        for at, byte in enumerate(wire.encode(SMALL)):
+            assert inbox.read() is None, at
+            os.write(pipe[1], bytes([byte]))
+        assert_same(inbox.read(), SMALL)
+        assert inbox.read() is None
 
 
 class TestTheOtherEndIsGone:

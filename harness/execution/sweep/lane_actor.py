@@ -27,7 +27,7 @@ from harness.execution.lanes import CaseDone, Engines, Job, Lane, LaneSettings, 
 from harness.execution.sweep.case_pack import CaseFiles, Entry, write_pieces
 from harness.execution.sweep.target import RunTarget
 from harness.runs.directory import RunDirectory
-from harness.workers.host_process import die_with_parent
+from harness.workers.lineage import die_with_parent
 from harness.workers.temporary_directories import SharedDirectory
 
 

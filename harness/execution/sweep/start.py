@@ -14,7 +14,7 @@ from harness.directories import COMPILED, SLOW_SCHEMAS
 from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
 from harness.execution.bench import BenchRequest, installed, run_with
-from harness.execution.lanes import Begin, LaneSettings
+from harness.execution.lanes import GIB, Begin, LaneSettings, panel_bytes
 from harness.execution.progress import RunProgress
 from harness.execution.sweep.cluster import (
     Cluster,
@@ -29,8 +29,6 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
 from harness.runs.run_places import LocalPlace, Place
 
-GIB = 1 << 30
-
 
 @dataclass(frozen=True)
 class SweepRequest:
@@ -42,7 +40,7 @@ class SweepRequest:
         nodes: Of a cluster on this machine, if no other is named.
         address: Of an existing cluster.
         lane_cpus: Processors that a lane is declared to need.
-        lane_memory: Bytes of memory; None declares what `memory_of` says.
+        lane_memory: Bytes of memory; None declares what `panel_bytes` says.
     """
 
     bench: BenchRequest
@@ -67,11 +65,6 @@ def start(request: SweepRequest) -> RunDirectory:
 
         place = functools.partial(UrlPlace, request.url)
     return run_with(RayLanes(request), request.bench, place)
-
-
-def memory_of(engines: int, panels: int) -> int:
-    """Bytes that a lane is declared to need: 1 GiB for itself, 1 GiB for each host of an engine."""
-    return (1 + engines * panels) * GIB
 
 
 class RayLanes:
@@ -118,10 +111,10 @@ class RayLanes:
     def _ahead(self, settings: LaneSettings, cluster: Cluster) -> tuple[LaneSettings, LaneNeeds]:
         """Whether lanes compile a case ahead: by default where that costs no lane its memory."""
         if (asked := self.request.bench.ahead) is not None:
-            memory = self.request.lane_memory or memory_of(len(settings.specs), 1 + asked)
+            memory = self.request.lane_memory or panel_bytes(len(settings.specs), 1 + asked)
             return replace(settings, ahead=asked), LaneNeeds(self.request.lane_cpus, memory)
         plain, ahead = (
-            LaneNeeds(self.request.lane_cpus, memory_of(len(settings.specs), panels))
+            LaneNeeds(self.request.lane_cpus, panel_bytes(len(settings.specs), panels))
             for panels in (1, 2)
         )
         if (declared := self.request.lane_memory) is not None:

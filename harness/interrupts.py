@@ -1,0 +1,72 @@
+"""Signals that ask a program to end: all of them end it as Ctrl-C does.
+
+The processes of a run ignore them, from their first moment on: the main one decides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""What a terminal sends, a service manager or a batch system, and a terminal that is closed."""
+
+_received = [signal.SIGINT]
+
+
+@contextlib.contextmanager
+def heeded() -> Iterator[None]:
+    """Have the signals raise `KeyboardInterrupt`, once: what is done about it is not disturbed.
+
+    One that is ignored stays so: that is how ``nohup`` works.
+    """
+    with _kept():
+        for number in SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, _interrupt)
+        yield
+
+
+def received() -> int:
+    """The signal that was received; SIGINT where there was none."""
+    return int(_received[-1])
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    _received.append(signal.Signals(number))
+    ignore()
+    raise KeyboardInterrupt
+
+
+def ignore() -> None:
+    """Ignore them all; what is started from now on does so too."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def deaf() -> Iterator[None]:
+    """Have processes that are started meanwhile ignore them from their first moment on.
+
+    A terminal sends Ctrl-C to all of them; one that is still importing would die with a traceback.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can, and only it is interrupted
+        return
+    with _kept():
+        ignore()
+        yield
+
+
+@contextlib.contextmanager
+def _kept() -> Iterator[None]:
+    """What is done about the signals is afterwards what it was before."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
