@@ -150,9 +150,9 @@ class Book:
         return self
 
 
-def store(path, *books, finish=True, engines=ENGINES, vocabulary=None):
+def store(path, *books, finish=True, engines=ENGINES, vocabulary=None, data="maskbench:some"):
     """A run of these books at `path`, finished or not, as a reader finds it."""
-    identity = {"engines": engines, "vocabulary": vocabulary or {}}
+    identity = {"engines": engines, "vocabulary": vocabulary or {}, "data": {"name": data}}
     run = create_or_resume(path, identity, {})
     for ordinal, book in enumerate(books):
         run.write_case(ordinal, book.rows)

@@ -14,6 +14,8 @@ import numpy as np
 
 from harness.report.breakdown import breakdown
 from harness.report.counts import Classify, by_catalogue
+from harness.report.matrix import COLUMNS, example_text
+from harness.report.pairs import COLUMNS as PAIR
 from harness.report.severity import SEVERITIES
 from harness.report.tally import summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
@@ -34,6 +36,7 @@ from harness.workers.outcomes import COMPILE_WORDS
 Row = Mapping[str, Any]
 
 _RATIO = ("value", "low", "high", "interval")
+_WORST = (*SEVERITIES, "several_tokens")
 
 
 @dataclass(frozen=True)
@@ -85,13 +88,16 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     made: dict[str, FigureTable] = {name: make(by_engine) for name, make in _OF_ENGINES.items()}
     for by in ("keyword", "place", "departure", "family"):
         made[f"by_{by}"] = _by(by, breakdown(run, by, once)["rows"])
+    made["matrix"] = _matrix(found["matrix"])
+    made["pairs"] = _table("Engines in pairs, on the same schemas", PAIR, found["pairs"])
     made["agreement"] = _agreement(run)
     made["cases"] = _cases(run)
     return Digest(found, {name: made[name] for name in NAMES})
 
 
 NAMES = (
-    *("cases", "compile", "errors", "how_bad", "severity", "agreement", "timings"),
+    *("matrix", "cases", "compile", "errors", "how_bad", "pairs", "severity", "agreement"),
+    "timings",
     *("by_keyword", "by_place", "by_departure", "by_family"),
 )
 """The tables, in the order in which they are listed."""
@@ -100,6 +106,17 @@ NAMES = (
 def _table(title: str, columns: Iterable[str], rows: Iterable[Row]) -> FigureTable:
     names = tuple(columns)
     return FigureTable(title, names, tuple({name: row[name] for name in names} for row in rows))
+
+
+def _matrix(found: Mapping[str, Any]) -> FigureTable:
+    rows = []
+    for name, cells in found.items():
+        row = {"engine": name}
+        for column, cell in cells.items():
+            example = example_text(column, cell["example"])
+            row[COLUMNS[column]] = f"{cell['sentence']}{example and f' For example: {example}.'}"
+        rows.append(row)
+    return _table("In short, with an example of each", ("engine", *COLUMNS.values()), rows)
 
 
 def _compile(engines: Mapping[str, Any]) -> FigureTable:
@@ -134,13 +151,14 @@ def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
         for kind, share in one["share_with_bug"].items():
             row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
             counts = {"found": share["cases"], "scaled": None, "of": share["of"]}
-            rows.append({**row, **counts, **_ratio(share)})
+            worst = {**share["severity"], "several_tokens": share["several_tokens"]}
+            rows.append({**row, **counts, **_ratio(share), **worst})
         for kind, rate in one["per_million"].items():
             row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
             counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}
-            rows.append({**row, **counts, **_ratio(rate)})
-    columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO)
-    return _table("How bad, with 95% intervals resampled by schema", columns, rows)
+            rows.append({**row, **counts, **_ratio(rate), **dict.fromkeys(_WORST)})
+    columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
+    return _table("How bad; shares also by the schemas' worst bugs", columns, rows)
 
 
 def _ratio(one: Mapping[str, Any]) -> Row:

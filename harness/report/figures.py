@@ -278,7 +278,8 @@ def _headline_rates(found: Digest) -> Any:
         axes.set_yticks(range(len(engines)), engines)
         axes.set_ylim(len(engines) - 0.5, -0.5)
         axes.set_title(title)
-        axes.set_xlabel(f"{unit or 'wrong bits per million'}, with 95% interval")
+        sampled = ", with 95% interval" if found.summary["sampled"] else ""
+        axes.set_xlabel((unit or "wrong bits per million") + sampled)
         axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
         axes.set_xlim(left=0)
     handles, labels = panels[0].get_legend_handles_labels()

@@ -5,43 +5,52 @@ tokens. A tally leads with a share that is not, and with a rate whose interval s
 
 the share of schemas with a bug
     of the cases in which the engine was judged at a position of a walk, those with at least one
-    proven bug, of a walk or an instance. With the common panel a case is walked where all
-    engines can be compared, so that they are measured by the same schemas: one that compiles many
-    others, on which nothing but instances can convict it, is no better for that. What the
-    specifications allow (`harness.verdict_kinds.LEGAL`) is counted under its name, but makes no
-    schema bad;
+    proven bug, of a walk or an instance; by the worst of them, and without those in which one
+    single token is wrong (`harness.report.schema_bugs`);
 bugs per million mask decisions
     a mask decision is one bit of the engine's mask at one position of a walk at which it was
-    judged, so that there are as many as positions times ids of the vocabulary. The bugs are the
-    bits that a walk proves wrong (`harness.verdict_kinds.WRONG_BITS`). Where a run was capped, the
-    sample of a dispute stands for the whole dispute (`harness.report.estimates`): an engine whose
-    errors show at many tokens at once would seem better otherwise.
+    judged, so that there are as many as positions times ids of the vocabulary. Where a run was
+    capped, the sample of a dispute stands for the whole dispute (`harness.report.estimates`): an
+    engine whose errors show at many tokens at once would seem better otherwise.
+
+Both count the same kinds, those in which a bit of a mask is wrong: to let the end through too early
+is a false acceptance of the end, to forbid it a false rejection. What lies beyond single bits (dead
+ends, masks that lie) is counted under its name, as ``other``; so is what the specifications allow
+(`harness.verdict_kinds.LEGAL`), which makes no schema bad.
 
 Warnings and departures are no bugs and count in neither. What is not proven counts as decided
 rightly: the share is a lower bound, and so is the rate of a run without a cap; that of a capped run
-is an estimate of one.
+is an estimate of one. How far a number is from that of all schemas is said where the cases are a
+sample of any (`harness.report.intervals.is_sample`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.report.counts import Counts, StoredRun
-from harness.report.intervals import ratios, shares
-from harness.verdict_kinds import ERRORS, LEGAL, MAIN_KINDS, WRONG_BITS
+from harness.report.intervals import is_sample, ratios, shares
+from harness.report.schema_bugs import SchemaBugs
+from harness.verdict_kinds import (
+    ACCEPTANCES,
+    BEYOND_BITS,
+    LEGAL,
+    MAIN_KINDS,
+    REJECTIONS,
+    WRONG_BITS,
+)
 
-_BAD = tuple(kind for kind in ERRORS if kind not in LEGAL)
-_MAIN = {kind: (kind,) for kind in MAIN_KINDS.values()}
-_SHARES = {
-    "any": _BAD,
-    **_MAIN,
-    "other": tuple(kind for kind in _BAD if kind not in _MAIN),
+KINDS_OF = {
+    "any": WRONG_BITS,
+    **dict(zip(MAIN_KINDS.values(), (ACCEPTANCES, REJECTIONS), strict=True)),
 }
-_RATES = {"any": WRONG_BITS, **_MAIN}
+"""What shares, rates and comparisons count, by the names under which they do."""
+
+_BEYOND = {"other": tuple(kind for kind in BEYOND_BITS if kind not in LEGAL)}
 _MILLION = 1_000_000
 
 
@@ -52,23 +61,29 @@ def judged_positions(stored: StoredRun, engine: int) -> npt.NDArray[np.int64]:
     return np.bincount(at.case[mine], minlength=len(stored.cases))
 
 
-def share_with_bug(stored: StoredRun, engine: int, bugs: Sequence[Counts]) -> dict[str, Any]:
-    """The share of schemas with a bug, by kind, as JSON; `bugs` are the engine's, by evidence.
+def share_with_bug(bugs: SchemaBugs, engine: int) -> dict[str, Any]:
+    """The share of schemas with a bug of one engine, by kind, as JSON.
 
-    Each of ``any``, ``false_acceptance``, ``false_rejection`` and ``other`` has ``cases``, ``of``
-    (cases), ``value``, and of its 95% interval ``low``, ``high`` and ``interval``, the method.
+    Each of `KINDS_OF` and ``other`` has ``cases``, ``of`` (cases), ``value``, of its 95% interval
+    ``low``, ``high`` and ``interval``, the method; ``severity`` (the cases by their worst bug),
+    ``several_tokens`` (those with more than one wrong token) and ``lone_token``
+    (`SchemaBugs.lone_token`).
     """
-    many = len(stored.cases)
-    judged = judged_positions(stored, engine) > 0
-    hits = np.column_stack(
-        [
-            sum(one.where(kind=kinds).per_case(many) for one in bugs) > 0
-            for kinds in _SHARES.values()
-        ]
-    )[judged]
+    judged = judged_positions(bugs.stored, engine) > 0
+    kinds = {**KINDS_OF, **_BEYOND}
+    flags = [bugs.of(engine, one) for one in kinds.values()]
+    hits = np.column_stack([one.any for one in flags])[judged]
+    found = shares(hits, sampled=is_sample(bugs.stored.run))
     return {
-        name: {"cases": int(column.sum()), "of": len(hits), **interval.scaled(1)}
-        for name, column, interval in zip(_SHARES, hits.T, shares(hits), strict=True)
+        name: {
+            "cases": int(column.sum()),
+            "of": len(hits),
+            **interval.scaled(1),
+            "severity": one.by_severity(judged),
+            "several_tokens": int(np.count_nonzero(one.any & (one.lone < 0) & judged)),
+            "lone_token": bugs.lone_token(one, judged),
+        }
+        for name, column, interval, one in zip(kinds, hits.T, found, flags, strict=True)
     }
 
 
@@ -84,18 +99,18 @@ def per_million(
         scaled: Gives how many tokens some verdicts stand for in each case, shape ``(cases,)``,
             whole numbers.
 
-    Each of ``any``, ``false_acceptance`` and ``false_rejection`` has ``bugs`` (proven), ``scaled``
-    (those, scaled to all disputed tokens where the run was capped), ``decisions``, ``value``, and
-    of its 95% interval ``low``, ``high`` and ``interval``, the method. `decisions` and what follows
-    from it are None where the run does not say how large its vocabulary is.
+    Each of `KINDS_OF` has ``bugs`` (proven), ``scaled`` (those, scaled to all disputed tokens where
+    the run was capped), ``decisions``, ``value``, and of its 95% interval ``low``, ``high`` and
+    ``interval``, the method. `decisions` and what follows from it are None where the run does not
+    say how large its vocabulary is.
     """
     positions = judged_positions(stored, engine)
     judged = positions > 0
     size = stored.size
-    kinds = [bugs.where(kind=kinds) for kinds in _RATES.values()]
+    kinds = [bugs.where(kind=kinds) for kinds in KINDS_OF.values()]
     wrong = np.column_stack([scaled(one) for one in kinds])[judged]
     decisions = None if size is None else int(positions.sum()) * size
-    found = ratios(wrong, positions[judged] * (size or 1))
+    found = ratios(wrong, positions[judged] * (size or 1), sampled=is_sample(stored.run))
     nothing = {"value": None, "low": None, "high": None, "interval": "none"}
     return {
         name: {
@@ -104,5 +119,5 @@ def per_million(
             "decisions": decisions,
             **(nothing if size is None else ratio.scaled(_MILLION)),
         }
-        for name, one, column, ratio in zip(_RATES, kinds, wrong.T, found, strict=True)
+        for name, one, column, ratio in zip(KINDS_OF, kinds, wrong.T, found, strict=True)
     }

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.report.counts import Counts, StoredRun
-from harness.runs.columns import matching, numbers, words
+from harness.runs.columns import Ints, matching, numbers, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES, is_mislabelled
 from harness.verdict_kinds import (
@@ -67,6 +67,10 @@ class InstanceCounts:
         left = matching((self._case, self._number), [column[mine] for column in self._open_at])
         found: npt.NDArray[np.bool_] = cases[self._case] & (left < 0)
         return found
+
+    def per_case(self, engine: int) -> Ints:
+        """With how many instances of each case one engine was tested, shape ``(cases,)``."""
+        return np.bincount(self._case[self.tested(engine)], minlength=len(self._stored.cases))
 
     def counts(self, engine: int, mine: Counts) -> dict[str, Any]:
         """One engine's counts as JSON; `mine` are its verdicts on instances.

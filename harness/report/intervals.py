@@ -8,19 +8,32 @@ Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13).
 Resamples of cases that are all alike are all alike too, which says nothing. A share of none of `n`
 cases gets the rule of three instead, from 0 to 3/n (Hanley and Lippman-Hand, JAMA 249, 1983), a
 share of all cases its mirror image; a rate gets no interval then.
+
+An interval speaks of what the cases were drawn from. Cases that were written by hand were drawn
+from nothing: a share of them is a plain fraction. Nor do two intervals that overlap say that two
+engines are alike: these are compared in pairs (`harness.report.pairs`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from harness.runs.directory import RunDirectory
+
 RESAMPLES = 2_000
 SEED = 0
 BOOTSTRAP, RULE_OF_THREE, NONE = "bootstrap", "rule_of_three", "none"
+
+NO_SAMPLE = (
+    "No intervals and no tests: nothing says what these cases were drawn from (the embedded ones"
+    " were written by hand), so that a share of them is no estimate of any other."
+)
+_DRAWN = ("maskbench", "jsonschemabench")
+"""Data whose schemas were collected from where schemas are used."""
 
 _AT_ONCE = 4_000_000
 """Draws that are held in memory at a time."""
@@ -52,11 +65,18 @@ class Interval:
         return {**rounded, "interval": self.method}
 
 
-def shares(hits: npt.NDArray[Any]) -> list[Interval]:
+def is_sample(run: RunDirectory) -> bool:
+    """Whether the cases of a run are a sample of something, by the name of its data."""
+    name = str(run.manifest["identity"].get("data", {}).get("name", ""))
+    return name.partition(":")[0] in _DRAWN
+
+
+def shares(hits: npt.NDArray[Any], *, sampled: bool = True) -> list[Interval]:
     """The share of cases with a hit.
 
     Args:
         hits: Whether each case is one, for several questions at a time, shape ``(cases, k)``.
+        sampled: Whether the cases are a sample; without an interval otherwise.
 
     Returns:
         One interval for each question.
@@ -64,15 +84,19 @@ def shares(hits: npt.NDArray[Any]) -> list[Interval]:
     cases = len(hits)
     if not cases:
         return [_NOTHING] * hits.shape[1]
-    return [_share(hit, cases) for hit in hits.sum(axis=0).tolist()]
+    found = [_share(hit, cases) for hit in hits.sum(axis=0).tolist()]
+    return found if sampled else list(map(_plain, found))
 
 
-def ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> list[Interval]:
+def ratios(
+    parts: npt.NDArray[Any], wholes: npt.NDArray[Any], *, sampled: bool = True
+) -> list[Interval]:
     """The sum of some parts in the sum of the wholes they are parts of.
 
     Args:
         parts: Per case, for several questions at a time, shape ``(cases, k)``.
         wholes: Per case, positive, shape ``(cases,)``.
+        sampled: As for `shares`.
 
     Returns:
         One interval for each question; the same numbers always give the same intervals.
@@ -87,13 +111,17 @@ def ratios(parts: npt.NDArray[Any], wholes: npt.NDArray[Any]) -> list[Interval]:
     alike = (columns[:, :-1] * totals[-1] == totals[:-1] * columns[:, -1:]).all(axis=0)
     return [
         Interval(float(value), None, None, NONE)
-        if same
+        if same or not sampled
         else Interval(float(value), float(bottom), float(top), BOOTSTRAP)
         for value, bottom, top, same in zip(values, low, high, alike, strict=True)
     ]
 
 
 _NOTHING = Interval(None, None, None, NONE)
+
+
+def _plain(ratio: Interval) -> Interval:
+    return replace(ratio, low=None, high=None, method=NONE)
 
 
 def _share(hits: int, cases: int) -> Interval:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.report.figure_tables import Digest, Row
+from harness.report.intervals import NO_SAMPLE
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import INSTANCE, KINDS, MAIN_KINDS, WALK
 
@@ -100,8 +101,7 @@ def _loosest(found: Digest) -> list[str]:
     }[same[0], same[1]]
     if LOOSE_IN_STUDY not in found.engines:
         verdict = f"{LOOSE_IN_STUDY}, which under-constrains most in the study, is not in this run."
-    unsure = [*_overlapping(found, most, RATE), *_overlapping(found, widest, SHARE)]
-    return [text, verdict, *unsure]
+    return [text, verdict, *_paired(found, widest)]
 
 
 def _beside(found: Digest) -> list[str]:
@@ -117,21 +117,25 @@ def _beside(found: Digest) -> list[str]:
     return [f"Side by side: {'; '.join(shown)}."]
 
 
-def _overlapping(found: Digest, first: str, measure: str) -> list[str]:
-    """Which engines' shares of schemas, or rates, cannot be told from the largest."""
-    low = _ratio(found, first, measure, ACCEPTANCE)["low"]
-    near = [
-        engine
-        for engine in found.engines
-        if engine != first
-        and low is not None
-        and (high := _ratio(found, engine, measure, ACCEPTANCE)["high"]) is not None
-        and high >= low
-    ]
-    if not near:
+def _paired(found: Digest, engine: str) -> list[str]:
+    """One engine's false acceptances beside each other engine's, on the same schemas."""
+    said = []
+    for row in _rows(found, "pairs", kind=ACCEPTANCE):
+        if engine not in (row["first"], row["second"]) or not row["schemas"]:
+            continue
+        sides = [(row[name], row[f"only_{name}"]) for name in ("first", "second")]
+        (_, mine), (other, theirs) = sides if row["first"] == engine else sides[::-1]
+        text = f"{mine:,} schemas with one of {engine}'s alone, {theirs:,} of {other}'s alone"
+        if row["apart"] is not None:
+            how = "these differ" if row["apart"] else "cannot tell apart"
+            text += f" ({how}: p = {row['p_holm']:.2g})"
+        said.append(text)
+    if not said:
         return []
-    unit = "schemas" if measure == SHARE else "tokens"
-    return [f"By {unit} the interval of {first} overlaps with that of {_listed(near)}."]
+    how = "p by McNemar's exact test with Holm's correction" if found.summary["sampled"] else ""
+    return [
+        f"In pairs, on the same schemas: {'; '.join(said)}. {how or NO_SAMPLE}".strip(". ") + "."
+    ]
 
 
 def _rejects(found: Digest) -> list[str]:
@@ -150,7 +154,13 @@ def _rejects(found: Digest) -> list[str]:
 
 def _bad(found: Digest, engine: str) -> str:
     share, rate = (_ratio(found, engine, measure, "any") for measure in (SHARE, RATE))
-    text = f"A bug is proven in {_interval(share)} of {share['of']:,} walked schemas"
+    of, met = share["of"], share["found"] - share["rare"]
+    text = (
+        f"A model meets a bug in {met:,} of {of:,} walked schemas ({met / of:.1%}), in"
+        f" {share['on_path']:,} of them at the very next token of a valid text; in"
+        f" {share['rare']:,} more only rare tokens are wrong. All in all a bug is proven in"
+        f" {_interval(share)} of them, at more than one token in {share['several_tokens'] / of:.1%}"
+    )
     if rate["value"] is None:
         return f"{text}."
     how = ", by scaled samples" if found.summary["capped"] else ""
@@ -223,14 +233,15 @@ def _severe(of: Mapping[str, Any]) -> str:
 
 def _widespread(of: Mapping[str, Any], kind: str) -> str:
     """Whether one token alone stands behind many of the schemas with a bug."""
-    one = of["widespread"][kind]
-    if one is None or one["alone"] * _MUCH < one["of"] or one["alone"] < 2:
+    share = of["share_with_bug"][kind]
+    one = share["lone_token"]
+    if one is None or one["cases"] * _MUCH < share["cases"] or one["cases"] < 2:
         return ""
     verb = "wrongly let through" if kind == ACCEPTANCE else "wrongly forbidden"
     spelled = "" if one["bytes"] is None else f" (bytes `{one['bytes']}`)"
     return (
-        f"Token {one['token']}{spelled} is {verb} in {one['cases']:,} of the {one['of']:,} schemas"
-        f" with such a bug in a walk; in {one['alone']:,} of them no other token is proven to be."
+        f"In {one['cases']:,} of the {share['cases']:,} schemas with such a bug token"
+        f" {one['token']}{spelled} is all that is {verb}."
     )
 
 

@@ -93,6 +93,7 @@ def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
         "Written from the tables by `make results`; every sentence is computed.",
         f"## {name}",
         _compared(run, found),
+        _without_title(found.tables["matrix"]),
         "### Against the original study",
         _STUDY,
         _items(narrative.direction(found)),

@@ -10,6 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.report.intervals import NO_SAMPLE
+from harness.report.matrix import COLUMNS, example_text
+from harness.report.severity import SEVERITIES
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
 
@@ -23,7 +26,10 @@ _CLASSES = {"bug": "bugs", "warned": "warned", "departure": "departures"}
 def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> None:
     """Print who is wrong, how often and why."""
     engines = summary["engines"]
-    console.print(_headline_rates(engines))
+    console.print(_matrix(summary["matrix"]))
+    console.print(_headline_rates(engines, sampled=summary["sampled"]))
+    if summary["pairs"]:
+        console.print(_pairs(summary["pairs"], sampled=summary["sampled"]))
     console.print(_errors(engines))
     if any(_tested(engine["instances"]) for engine in engines.values()):
         console.print(_instances(engines))
@@ -39,25 +45,40 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
         console.print(line, highlight=False, soft_wrap=True, markup=False)
 
 
-def _headline_rates(engines: Mapping[str, Any]) -> Table:
+def _matrix(found: Mapping[str, Any]) -> Table:
+    table = _table(None, "examples: token by token, bugs alone; maskcourt replay shows them")
+    table.add_column("engine", overflow="fold", max_width=20)
+    for title in COLUMNS.values():
+        table.add_column(title, overflow="fold", ratio=1)
+    for name, cells in found.items():
+        shown = []
+        for column, cell in cells.items():
+            example = example_text(column, cell["example"])
+            text = Text(cell["sentence"])
+            shown.append(text.append(f"\ne.g. {example}", style="dim") if example else text)
+        table.add_row(Text(name, style="bold"), *shown)
+        table.add_section()
+    return table
+
+
+def _headline_rates(engines: Mapping[str, Any], *, sampled: bool) -> Table:
+    several = "several: schemas in which more than one token is wrong"
+    intervals = "in brackets: 95% intervals, resampled by schema" if sampled else NO_SAMPLE
     table = _by_engine(
-        "How bad (in brackets: 95% intervals, resampled by schema)",
-        "walked schemas with a proven bug; wrong bits per million bits of judged masks,\n"
-        "scaled from the samples where a cap left tokens out\n"
-        "(what is a departure, or warned of, is no bug)",
+        "How bad: walked schemas with a bug, and wrong bits per million bits of masks",
+        "several: schemas in which more than one token is wrong\n"
+        f"on path, common, rare: schemas by their worst bug\n{intervals}",
     )
-    table.add_column("schemas with a bug", justify="right")
-    for column in ("false acc.", "false rej.", "bugs per million"):
-        table.add_column(column, justify="right")
+    unranked = any(one["share_with_bug"]["any"]["severity"]["unranked"] for one in engines.values())
+    severities = SEVERITIES if unranked else SEVERITIES[:-1]
+    for column in ("with a bug", "several", *severities, "per million"):
+        table.add_column(column.replace("_", " "), justify="right", no_wrap=True)
     for name, engine in engines.items():
-        shares = engine["share_with_bug"]
-        both = (shares[kind]["value"] for kind in MAIN_KINDS.values())
-        table.add_row(
-            Text(name),
-            _share(shares["any"]),
-            *("-" if one is None else _percent(one) for one in both),
-            _rate(engine["per_million"]["any"]),
-        )
+        share = engine["share_with_bug"]["any"]
+        several = "-" if not share["of"] else _percent(share["several_tokens"] / share["of"])
+        worst = [f"{share['severity'][one]:,}" for one in severities]
+        rate = _rate(engine["per_million"]["any"])
+        table.add_row(Text(name), _share(share), several, *worst, rate)
     return table
 
 
@@ -65,6 +86,27 @@ def _share(share: Mapping[str, Any]) -> str:
     if share["value"] is None:
         return "none judged"
     return _with_interval(share, _percent, f" of {share['of']:,}")
+
+
+def _pairs(pairs: Sequence[Mapping[str, Any]], *, sampled: bool) -> Table:
+    table = _table(
+        "Engines in pairs: schemas on which only one of the two has a bug",
+        "p: McNemar's exact test, corrected for the number of pairs (Holm)" if sampled else None,
+    )
+    table.add_column("engines", overflow="fold", ratio=1)
+    table.add_column("kind", overflow="fold")
+    for column in ("of", "only first", "only second", *(("p",) if sampled else ())):
+        table.add_column(column, justify="right")
+    if sampled:
+        table.add_column("", overflow="fold")
+    for row in [one for one in pairs if one["kind"] != "any"][:_ROWS]:
+        cells = [f"{row[key]:,}" for key in ("schemas", "only_first", "only_second")]
+        if sampled:
+            told = "" if row["apart"] is None or row["apart"] else "cannot tell apart"
+            cells += ["-" if row["p_holm"] is None else f"{row['p_holm']:.2g}", told]
+        names = Text(f"{row['first']}, {row['second']}")
+        table.add_row(names, row["kind"].replace("_", " "), *cells)
+    return table
 
 
 def _rate(rate: Mapping[str, Any]) -> str:
@@ -174,7 +216,7 @@ def _by_engine(
     return table
 
 
-def _table(title: str, caption: str | None = None) -> Table:
+def _table(title: str | None, caption: str | None = None) -> Table:
     return Table(
         title=title,
         caption=caption,

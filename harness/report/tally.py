@@ -17,9 +17,12 @@ from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.instance_counts import InstanceCounts, mislabelled
+from harness.report.intervals import is_sample
+from harness.report.matrix import matrix
+from harness.report.pairs import compared
+from harness.report.schema_bugs import SchemaBugs
 from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
-from harness.report.widespread import Widespread
 from harness.runs.directory import RunDirectory
 from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import (
@@ -55,7 +58,9 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         (instances that both validators judge otherwise than their labels, and their cases),
         ``harness_errors``, ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped``
         (whether some were left out: counts are then of those that were resolved), ``seconds``,
-        ``formats`` (what they are to the validators), ``finished``; and ``engines``, per engine:
+        ``formats`` (what they are to the validators), ``finished``, ``sampled`` (whether the cases
+        are a sample of something), ``matrix`` (see `harness.report.matrix`), ``pairs`` (see
+        `harness.report.pairs`); and ``engines``, per engine:
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
@@ -65,8 +70,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           ``by_format``: those whose text breaks ``format``;
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
-          ``widespread`` (by kind; see `harness.report.widespread`),
-          ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
+            ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
         - ``instances``: see `harness.report.instance_counts`;
         - ``timings``: see `harness.report.timing`, in microseconds.
     """
@@ -77,8 +81,13 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     engines = _EngineSummaries(stored, walk, instance, disputes)
     cases = run.table("cases", ["case", "status", "reason"])
     status = cases.group_by(["status", "reason"]).aggregate([("case", "count")]).to_pylist()
+    found = {name: engines.one(index) for index, name in enumerate(stored.engines)}
+    compiled = {name: one["compile"] for name, one in found.items()}
     return {
-        "engines": {name: engines.one(index) for index, name in enumerate(stored.engines)},
+        "matrix": matrix(engines.bugs, engines.instances, compiled),
+        "engines": found,
+        "pairs": compared(engines.bugs),
+        "sampled": is_sample(run),
         "cases": cases.num_rows,
         "walked": _with_status(status, "walked"),
         "set_aside": _by_reason(status, "set_aside"),
@@ -102,7 +111,7 @@ class _EngineSummaries:
         self, stored: StoredRun, walk: Counts, instance: Counts, disputes: Disputes
     ) -> None:
         self.stored = stored
-        self.widespread = Widespread(stored)
+        self.bugs = SchemaBugs(stored)
         self.walk = walk
         self.instance = instance
         self.instances = InstanceCounts(stored)
@@ -118,13 +127,12 @@ class _EngineSummaries:
         mine, on_instances = (one.where(engine=name) for one in (self.walk, self.instance))
         kinds = {kind: mine.where(kind=kind) for kind in ERRORS}
         bugs = {kind: one.where(**_BUG) for kind, one in kinds.items()}
-        both = [one.where(kind=ERRORS, **_BUG) for one in (mine, on_instances)]
         positions = judged_positions(stored, index)
         contested = _reasons(mine, "contested")
         return {
             **stored.run.manifest["identity"]["engines"][name],
-            "share_with_bug": share_with_bug(stored, index, both),
-            "per_million": per_million(stored, index, both[0], self._scaled),
+            "share_with_bug": share_with_bug(self.bugs, index),
+            "per_million": per_million(stored, index, mine.where(**_BUG), self._scaled),
             "compile": self._compile_counts(name),
             "judged": {
                 "cases": int(np.count_nonzero(positions)),
@@ -134,7 +142,6 @@ class _EngineSummaries:
             "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
             "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
             "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
-            "widespread": {kind: self.widespread.token(name, kind) for kind in MAIN_KINDS.values()},
             "instances": self.instances.counts(index, on_instances),
             "timings": self.timings[name],
             "unresolved": _reasons(mine, "unresolved"),

@@ -93,11 +93,24 @@ class TestDirection:
         said = directed(stored(written), DECLARED)
         assert "No engine is proven in a walk to let an invalid text through" in said
 
-    def test_says_whose_intervals_overlap(self, stored):
-        some = [book(f"case {n}", xgrammar_fa=n % 2, llguidance_fa=n % 3 == 0) for n in range(12)]
-        assert "the interval of xgrammar overlaps with that of llguidance" in directed(
-            stored(*some)
+    def test_compares_engines_in_pairs_on_the_same_schemas(self, stored):
+        """Their intervals overlap, and yet they differ: what hits the one hits the other, too."""
+        some = [book(f"case {n}", xgrammar_fa=n < 30, llguidance_fa=n < 20) for n in range(60)]
+        said = directed(stored(*some))
+        assert (
+            "10 schemas with one of xgrammar's alone, 0 of llguidance's alone (these differ" in said
         )
+        assert "overlap" not in said
+
+    def test_says_who_cannot_be_told_apart(self, stored):
+        some = [book(f"case {n}", xgrammar_fa=n % 2, llguidance_fa=n % 3 == 0) for n in range(12)]
+        assert "of llguidance's alone (cannot tell apart: p = " in directed(stored(*some))
+
+    def test_tests_nothing_where_the_cases_are_no_sample(self, stored):
+        said = directed(stored(book(xgrammar_fa=1), data="embedded"))
+        assert "1 schemas with one of xgrammar's alone, 0 of llguidance's alone; " in said
+        assert "written by hand" in said
+        assert "(cannot" not in said
 
     def test_of_a_run_that_found_nothing(self, stored):
         said = directed(stored(book()))
@@ -119,8 +132,20 @@ class TestEngines:
     def test_say_when_one_token_stands_behind_most(self, stored):
         many = [book(f"case {n}", llguidance_fr=1) for n in range(9)]
         said = self.sentences(stored(*many, book("more", llguidance_fr=3)), "llguidance")
-        assert "Token 0 is wrongly forbidden in 10 of the 10 schemas" in said
-        assert "in 9 of them no other token is proven to be" in said
+        assert "In 9 of the 10 schemas with such a bug token 0 is all that is wrongly forb" in said
+
+    def test_begin_with_what_a_model_meets(self, stored):
+        """Token 99 of 100 is rare."""
+        rare = [
+            Book(f"rare {n}").position(0).verdicts(0, "outlines", "false_rejection", first=99)
+            for n in range(2)
+        ]
+        said = self.sentences(stored(book(outlines_fr=3), *rare), "outlines")
+        assert said.startswith(
+            "A model meets a bug in 1 of 3 walked schemas (33.3%), in 0 of them at the very next"
+            " token of a valid text; in 2 more only rare tokens are wrong."
+        )
+        assert "proven in 100.0% (0.0% to 100.0%) of them, at more than one token in 33.3%" in said
 
     def test_say_nothing_of_a_token_among_many(self, stored):
         said = self.sentences(stored(book("one", llguidance_fr=3)), "llguidance")

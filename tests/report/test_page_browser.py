@@ -56,8 +56,8 @@ def varied(data: dict[str, Any]) -> dict[str, Any]:
     rejected, accepted = found["verdicts"][1], found["verdicts"][0]
     found["groups"][rejected["group"]]["severity"] = "on_path"
     accepted["token"]["text"] = "\uff11"
-    widespread = {"token": 221, "bytes": "\\x7f", "cases": 10, "alone": 9, "of": 10}
-    found["summary"]["engines"]["two:B"]["widespread"]["false_rejection"] = widespread
+    share = found["summary"]["engines"]["two:B"]["share_with_bug"]["false_rejection"]
+    share |= {"cases": 10, "of": 10, "lone_token": {"token": 221, "bytes": "\\x7f", "cases": 9}}
     (row,) = [one for one in found["keywords"] if one["kind"] == "false_rejection"]
     found["keywords"] += [{**row, "keyword": f"k{number}"} for number in range(6)]
     return found
@@ -151,16 +151,28 @@ class Page:
 
 
 class TestAnswers:
-    def test_says_who_lets_most_invalid_output_through_on_what(self, browser):
-        page = browser()
-        assert page.text("#answer-acc").startswith("By schemas: one:A, in 1 of ")
-        assert "maxLength (1 schema)" in page.text("#answer-acc")
+    @pytest.mark.parametrize("size", [PHONE, DESKTOP])
+    def test_the_first_screen_says_what_each_engine_gets_wrong(self, browser, size):
+        page = browser(size=size)
+        assert page.texts("#matrix tbody th") == ["one:A", "two:B", "three:C"]
+        cells = page.texts("#matrix tbody tr:first-child td p:first-child")
+        assert cells[1] == "Lets invalid output through in 2 of 2 schemas."
+        top = "return document.querySelector('#matrix tbody td:nth-of-type(2)').getBoundingClientRect()"
+        assert page.run(f"{top}.bottom") < size[1]
 
-    def test_and_shows_one(self, browser):
+    def test_with_an_example_to_open(self, browser):
         page = browser()
-        page.click("#table-acc button[aria-label$='of one:A']")
+        assert (
+            page.text("#matrix tr:first-child td.acc .eg") == '{"a": "bc"} against maxLength show'
+        )
+        page.click("#matrix tr:first-child td.acc button")
         assert page.text("#detail h3") == "false acceptance by one:A: maxLength"
         assert page.text("#detail .tok") == "c"
+
+    def test_says_why_there_are_no_intervals(self, browser):
+        page = browser()
+        assert "written by hand" in page.text("#note-pairs")
+        assert "95%" not in page.text("main")
 
     def test_draws_every_figure(self, browser):
         page = browser()
@@ -317,7 +329,7 @@ class TestExplorer:
 
     @pytest.mark.parametrize("size", [PHONE, DESKTOP])
     @pytest.mark.parametrize(
-        "opener", ["#heat-rej button", "#table-acc li button", "#table-acc td > button"]
+        "opener", ["#heat-rej button", "#table-acc li button", "#matrix td.acc button"]
     )
     def test_back_leads_to_where_one_came_from(self, browser, opener, size):
         page = browser(size=size)

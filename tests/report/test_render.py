@@ -74,16 +74,38 @@ class TestSummary:
         assert cells(printed, "never", "stops") == ["1", "0", "0", "1"]
         assert "dead end" not in printed
 
-    def test_leads_with_how_bad_it_is(self, stored):
+    def test_leads_with_what_each_engine_gets_wrong(self, stored):
+        printed = text(stored(book()), DECLARED, width=140)
+        table = printed[: printed.index("How bad")]
+        assert "refuses the schema" in table.splitlines()[1]
+        said = " ".join(table.split())
+        assert "Refuses none of 1 schema. Lets invalid output through in 1 of 1 schema." in said
+
+    def test_then_says_how_bad_it_is(self, stored):
         many = [book(f"case {number}") for number in range(2)]
-        clean = [Book(f"clean {number}").position(0) for number in range(8)]
-        printed = text(stored(*many, *clean, vocabulary={"size": 1000}), DECLARED)
-        assert printed.splitlines()[0].startswith("How bad")
-        first = cells(printed, "a", "20.0%")
-        assert first[:2] == ["of", "10"]
-        assert "1,600" in first, "16 wrong bits in 10 positions of 1,000"
+        one = Book("one").position(0).verdicts(0, "a", "false_rejection", 1, first=999)
+        clean = [Book(f"clean {number}").position(0) for number in range(7)]
+        printed = text(stored(*many, one, *clean, vocabulary={"size": 1000}), DECLARED)
+        first = cells(printed, "a", "30.0%")
+        assert first == ["of", "10", "20.0%", "2", "0", "1", "1,700"]
         assert "0% of 10" in printed
         assert "(0-30.0%)" in printed, "no bug is no certainty"
+
+    def test_says_why_there_are_no_intervals(self, stored):
+        printed = text(stored(book(), data="embedded", vocabulary={"size": 1000}), DECLARED)
+        assert "were written by hand" in " ".join(printed.split())
+        assert "(0-" not in printed
+
+    def test_says_which_engines_cannot_be_told_apart(self, stored):
+        many = [
+            Book(f"case {number}").position(0).verdicts(0, "a", "false_rejection", 2)
+            for number in range(12)
+        ]
+        many[0].verdicts(0, "b", "false_acceptance", 1)
+        printed = text(stored(*many))
+        kind = ("false", "rejection", "12")
+        assert cells(printed, "a,", "b", *kind) == ["12", "0", "0.0015"]
+        assert cells(printed, "b,", "c", *kind)[3:] == ["cannot", "tell", "apart"]
 
     def test_says_what_is_not_known(self, stored):
         assert "none judged" in text(stored())
@@ -119,7 +141,16 @@ class TestSummary:
         name = "b[c=1]"
         capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
         printed = text(stored(capped, engines={"a": {"version": "1"}, name: {"version": "2"}}))
-        tables = ("How bad", "of walks", "own instances", "Estimates", "compilation")
+        tables = (
+            "in short",
+            "How bad",
+            "pairs",
+            "pairs",
+            "of walks",
+            "own instances",
+            "Estimates",
+            "compilation",
+        )
         assert sum(name in line for line in printed.splitlines()) == len(tables)
 
     def test_is_whole_on_a_terminal_of_80_columns(self, stored):
@@ -128,9 +159,9 @@ class TestSummary:
         of_one = book()
         of_one.rows.replace("engines", engine=list(names))
         printed = text(stored(of_one, engines=long), width=80)
-        heads = [line.split() for line in printed.splitlines() if line.startswith(" engine")]
-        assert heads[1] == ["engine", "verdict", "bugs", "warned", "departures", "cases"]
-        assert heads[2] == ["engine", "verdict", "bugs", "warned", "departures", "of", "cases"]
+        heads = [line.split() for line in printed.splitlines() if line.startswith(" engine ")]
+        assert heads[2] == ["engine", "verdict", "bugs", "warned", "departures", "cases"]
+        assert heads[3] == ["engine", "verdict", "bugs", "warned", "departures", "of", "cases"]
 
     @pytest.mark.parametrize("width", [60, 80, 100])
     def test_fits_the_terminal(self, stored, width):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import partial
+from itertools import count
 
 import pytest
 
@@ -20,8 +20,9 @@ A, B, C = 1, 2, 4
 
 @pytest.fixture
 def stored(tmp_path):
-    """Stores books as a run."""
-    return partial(books.store, tmp_path / "run")
+    """Stores books as a run, each time another."""
+    made = count()
+    return lambda *some, **options: books.store(tmp_path / f"run{next(made)}", *some, **options)
 
 
 def summary(run, classify=all_bugs):
@@ -78,7 +79,7 @@ def counts(tokens, positions, cases):
 
 NEW = (
     *("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances"),
-    *("widespread", "timings"),
+    "timings",
 )
 
 
@@ -90,8 +91,8 @@ def old(engine):
 class TestSummary:
     def test_of_the_run(self, stored):
         found = summary(stored(*by_hand()))
-        engines = found.pop("engines")
-        assert list(engines) == ["a", "b", "c"]
+        engines, matrix, _ = (found.pop(name) for name in ("engines", "matrix", "pairs"))
+        assert list(engines) == list(matrix) == ["a", "b", "c"]
         assert found == {
             "cases": 7,
             "walked": 2,
@@ -106,6 +107,7 @@ class TestSummary:
             "seconds": 2.5,
             "formats": "assertion",
             "finished": True,
+            "sampled": True,
         }
 
     def test_of_the_first_engine(self, stored):
@@ -392,41 +394,60 @@ class TestSeverity:
         assert (found["on_path"], found["unranked"]) == (1, 2)
 
 
-class TestWidespread:
+class TestSchemasByTheirBugs:
     def books(self):
         """Token 221 is wrongly forbidden in three cases, in the first of them with another one."""
-        found = [Book(f"case {number}").position(0) for number in range(4)]
+        found = [Book(f"case {number}").position(0, canonical=8) for number in range(5)]
         for book in found[:3]:
             book.verdicts(0, "a", "false_rejection", 1, first=221)
         found[0].verdicts(0, "a", "false_rejection", 1, first=8)
         found[3].verdicts(0, "b", "false_rejection", 1, first=221)
+        found[4].verdicts(0, "a", "false_acceptance", 2)
         return found
 
-    def test_names_the_token_of_most_cases(self, stored):
-        engines = summary(stored(*self.books()))["engines"]
-        assert engines["a"]["widespread"]["false_rejection"] == {
-            "token": 221,
-            "bytes": None,
-            "cases": 3,
-            "alone": 2,
-            "of": 3,
-        }
-        assert engines["b"]["widespread"]["false_rejection"]["alone"] == 1
-        assert engines["a"]["widespread"]["false_acceptance"] is None
+    def shares(self, stored, *books, **options):
+        options = {"vocabulary": {"size": 1000}, **options}
+        found = summary(stored(*(books or self.books()), **options))["engines"]["a"]
+        return found["share_with_bug"]
+
+    def test_count_without_those_in_which_one_single_token_is_wrong(self, stored):
+        found = self.shares(stored)
+        assert (found["any"]["cases"], found["any"]["several_tokens"]) == (4, 2)
+        assert found["false_rejection"]["several_tokens"] == 1
+        assert found["false_acceptance"]["several_tokens"] == 1
+
+    def test_count_at_their_worst(self, stored):
+        """Token 8, the next of a valid text, outweighs the rare one; 0 and 1 are common."""
+        found = self.shares(stored)
+        words = ("on_path", "common", "rare", "unranked")
+        assert found["any"]["severity"] == dict(zip(words, (1, 1, 2, 0), strict=True))
+        assert found["false_rejection"]["severity"]["rare"] == 2
+
+    def test_an_instance_without_a_token_at_fault_is_no_single_token(self, stored):
+        book = (
+            Book("case").position(0).instance(0, "invalid").on_instance(0, "a", "false_acceptance")
+        )
+        found = self.shares(stored, book.compiled(*["compiled"] * 3))["any"]
+        assert (found["several_tokens"], found["severity"]["unranked"]) == (1, 1)
+
+    def test_name_the_token_that_is_alone_in_most(self, stored):
+        found = self.shares(stored)
+        lone = {"token": 221, "bytes": None, "cases": 2}
+        assert found["false_rejection"]["lone_token"] == lone
+        assert found["false_acceptance"]["lone_token"] is None
 
     @pytest.mark.parametrize(("other", "spelled"), [("", "\\x7f"), ("another", None)])
-    def test_spells_it_where_the_vocabulary_is_at_hand(self, stored, other, spelled):
+    def test_spell_it_where_the_vocabulary_is_at_hand(self, stored, other, spelled):
         vocabulary = open_vocabulary("qwen2.5", None)
         known = {"spec": "qwen2.5", "eos": None, "sha256": other or vocabulary.sha256}
-        run = stored(*self.books(), vocabulary={**known, "size": vocabulary.size})
-        found = summary(run)["engines"]["a"]["widespread"]["false_rejection"]
-        assert found["bytes"] == spelled
+        found = self.shares(stored, vocabulary={**known, "size": vocabulary.size})
+        assert found["false_rejection"]["lone_token"]["bytes"] == spelled
 
-    def test_what_is_no_bug_is_left_out(self, stored):
+    def test_leave_out_what_is_no_bug(self, stored):
         book = Book("case").position(0).verdicts(0, "a", "false_rejection", 2, detail="declared")
         rule = classes({"declared": ("departure", "some-entry")})
-        found = summary(stored(book), rule)["engines"]["a"]["widespread"]
-        assert found["false_rejection"] is None
+        found = summary(stored(book), rule)["engines"]["a"]["share_with_bug"]["any"]
+        assert (found["cases"], found["several_tokens"], found["lone_token"]) == (0, 0, None)
 
 
 class TestHowBad:
@@ -468,6 +489,35 @@ class TestHowBad:
         assert found["false_acceptance"]["value"] == 15_000
         assert found["any"]["low"] < 17_000 < found["any"]["high"]
         assert engines["c"]["per_million"]["any"]["decisions"] == 10 * 50, "judged at one of two"
+
+    @pytest.mark.parametrize("data", ["embedded", "quick", "jsonl:mine"])
+    def test_of_cases_that_are_no_sample_are_plain_fractions(self, stored, data):
+        run = stored(*self.books(), vocabulary={"size": 50}, data=data)
+        found = summary(run)
+        assert not found["sampled"]
+        for engine in found["engines"].values():
+            for ratio in (engine["share_with_bug"]["any"], engine["per_million"]["any"]):
+                assert ratio["value"] is not None
+                assert (ratio["low"], ratio["high"], ratio["interval"]) == (None, None, "none")
+
+    def test_share_and_rate_count_the_same_kinds(self, stored):
+        """A kind is in both or in neither: one schema, one verdict of it each time."""
+        for number, kind in enumerate(ERRORS):
+            book = Book("case").position(0).verdicts(0, "a", kind, number=number)
+            found = summary(stored(book, vocabulary={"size": 50}))["engines"]["a"]
+            share, rate = found["share_with_bug"], found["per_million"]
+            assert {one: share[one]["cases"] for one in rate} == {
+                one: rate[one]["bugs"] for one in rate
+            }, kind
+
+    def test_the_end_let_through_too_early_or_forbidden_is_of_the_main_kinds(self, stored):
+        for kind, main in (
+            ("stops_too_early", "false_acceptance"),
+            ("never_stops", "false_rejection"),
+        ):
+            run = stored(Book("case").position(0).verdicts(0, "a", kind))
+            found = summary(run)["engines"]["a"]["share_with_bug"]
+            assert [name for name, one in found.items() if one["cases"]] == ["any", main]
 
     def test_a_vocabulary_of_unknown_size_gives_no_rate(self, stored):
         found = summary(stored(*self.books()))["engines"]["a"]["per_million"]["any"]

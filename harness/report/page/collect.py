@@ -13,6 +13,8 @@ from harness import __version__
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.replay.repeat import vocabulary_of
 from harness.report.counts import StoredRun
+from harness.report.intervals import NO_SAMPLE
+from harness.report.matrix import COLUMNS
 from harness.report.page.counted import PageCounts
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
@@ -51,10 +53,10 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         request: What to show.
 
     Returns:
-        ``about``, ``kinds`` (by name what each means), ``classes``, ``summary``
-        (`harness.report.tally.summary`), the counts of `harness.report.page.counted.PageCounts` by
-        their names, ``catalogue`` (the departures that occur), ``groups``
-        (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
+        ``about``, ``kinds`` (by name what each means), ``classes``, ``columns`` (of the matrix, by
+        name their titles), ``summary`` (`harness.report.tally.summary`), the counts of
+        `harness.report.page.counted.PageCounts` by their names, ``catalogue`` (the departures that
+        occur), ``groups`` (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
         (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
 
     Raises:
@@ -65,13 +67,16 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     rule = functools.cache(functools.partial(classify, catalogue))  # asked for by every count
     counted = PageCounts(StoredRun(run, rule))
     departures = counted.departures()
-    sample = draw(run, rule, request.verdicts, request.seed)
+    tally = summary(run, rule)
+    also = _examples(tally["matrix"]) if request.verdicts else ()
+    sample = draw(run, rule, request.verdicts, request.seed, also)
     found = explained(run, sample, vocabulary_of(run))
     return {
         "about": _about(run, request, found.verdicts),
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
-        "summary": summary(run, rule),
+        "summary": tally,
+        "columns": COLUMNS,
         "errors": counted.errors(),
         "keywords": counted.by_keyword(),
         "families": counted.by_family(),
@@ -87,6 +92,12 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     }
 
 
+def _examples(matrix: Mapping[str, Any]) -> set[str]:
+    """The verdicts that the matrix shows."""
+    cells = (cell["example"] or {} for cells in matrix.values() for cell in cells.values())
+    return {cell["verdict"] for cell in cells if "verdict" in cell}
+
+
 def _about(
     run: RunDirectory, request: ReportRequest, verdicts: list[dict[str, Any]]
 ) -> dict[str, Any]:
@@ -100,6 +111,7 @@ def _about(
         "asked": request.verdicts,
         "shown": len(verdicts),
         "schema_limit": SCHEMA_LIMIT,
+        "no_sample": NO_SAMPLE,
     }
 
 

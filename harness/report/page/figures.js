@@ -10,60 +10,55 @@ function titleAndAlerts() {
   document.title = `maskcourt: ${about.name}`;
   byId('title').textContent = `Who is wrong? ${ENGINES.slice(0, -1).join(', ')} and ${ENGINES.at(-1)} compared`;
   fill('lead', `${names.join(', ')} compared token by token on ${plural(summary.cases, 'schema')}`
-    + (data.name ? ` of ${safe(data.name)}` : '') + `: ${count(summary.walked)} walked, ${plural(summary.positions, 'position')}, `
-    + `${plural(summary.disputed_tokens, 'disputed token')}, of which ${count(summary.resolved_tokens)} were resolved. Run ${safe(about.run)}.`);
+    + (data.name ? ` of ${safe(data.name)}` : '') + `, ${count(summary.walked)} of them walked. Run ${safe(about.run)}.`);
   const alerts = [];
   if (!summary.finished) alerts.push('This run is not finished. All counts are of the cases that were there when this page was made, and the numbers of verdicts change as it goes on.');
   if (summary.harness_errors) alerts.push(`The harness itself failed on ${plural(summary.harness_errors, 'case')}; nothing is concluded from them.`);
-  if (summary.capped) alerts.push(el('span', {}, `A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved. Counts are of those. Rates, and the order of engines by tokens, take the sample of each dispute for the whole of it; `, el('a', { href: '#left-out' }, 'estimates with intervals stand further below'), '.'));
   fill('alerts', alerts.map((one) => el('p', { class: 'alert' }, one)));
 }
 
-function example(engine, kind, keyword) {
-  const fits = DATA.verdicts.filter((one) => {
-    const group = DATA.groups[one.group];
-    return group.engine === engine && group.kind === kind && group.class === 'bug' && (keyword === undefined || group.keyword === keyword);
-  });
-  const length = (one) => sum([one.before, one.after].map((text) => sum(text.map((part) => String(part).length))));
-  const rank = (one) => (DATA.groups[one.group].evidence === 'walk' ? 0 : 1e6) + (DATA.groups[one.group].located ? 0 : 1e5) + (DATA.groups[one.group].severity === 'on_path' ? 0 : 1e4) + length(one);
-  return fits.sort((a, b) => rank(a) - rank(b))[0];
+const keywordsOf = (engine, kind) => DATA.keywords
+  .filter((row) => row.engine === engine && row.kind === kind && row.class === 'bug' && row.cases)
+  .sort((a, b) => b.cases - a.cases || b.scaled - a.scaled);
+
+const TONES = { refuses: 'plain', accepts: 'acc', forbids: 'rej' };
+
+// An example of a cell: of a refusal its reason, of an error the text with the token marked.
+function exampleOf(column, found) {
+  if (!found) return '';
+  if (column === 'refuses') return el('p', { class: 'eg' }, el('span', {}, `“${safe(found.reason)}” `), `(${plural(found.schemas, 'schema')})`);
+  const token = el('span', { class: 'tok' }, found.token || 'end');
+  const text = column === 'accepts' ? [found.before, found.token ? token : '', found.after] : [found.before, el('s', {}, token)];
+  const shown = DATA.verdicts.some((one) => one.id === found.verdict);
+  return el('p', { class: 'eg' }, el('code', {}, text), found.keyword ? ` ${column === 'accepts' ? 'against' : 'under'} ${safe(found.keyword)} ` : ' ',
+    shown ? el('button', { type: 'button', class: 'link', 'aria-label': `Show this verdict about ${safe(found.case)}`, on: { click: () => openVerdict(found.verdict) } }, 'show') : '');
 }
 
-function keywordsOf(engine, kind, unit = 'cases') {
-  const other = unit === 'cases' ? 'scaled' : 'cases';
-  return DATA.keywords.filter((row) => row.engine === engine && row.kind === kind && row.class === 'bug' && row[unit]).sort((a, b) => b[unit] - a[unit] || b[other] - a[other]);
-}
-
-function answer(id, kind, key) {
-  const bySize = (key) => ENGINES.map((name) => ({ name, ...engineOf(name)[key][kind] })).filter((one) => one.value > 0).sort((a, b) => b.value - a.value);
-  const [shares, rates] = [bySize('share_with_bug'), bySize('per_million')];
-  if (!shares.length) {
-    const elsewhere = ENGINES.some((name) => engineOf(name).instances[key].bug) ? ' Some are proven on instances of other schemas: see the table.' : '';
-    return fill(id, `In no schema that was walked is such an error proven that counts as a bug.${elsewhere}`);
-  }
-  const known = (one) => one.low !== null && one.high !== null;
-  const caution = (found) => found.slice(1).filter((one) => known(one) && known(found[0]) && one.high >= found[0].low).map((one) => one.name);
-  const unsure = (found) => caution(found).length ? `, an interval that overlaps that of ${caution(found).join(' and ')}` : '';
-  const one = loneToken(shares[0].name, kind);
-  const share = `in ${count(shares[0].cases)} of ${plural(shares[0].of, 'schema')} (${percent(shares[0].value)}; 95% interval ${interval(shares[0], percent)}${unsure(shares)}${one ? `; in ${count(one.alone)} of them the only token that is proven is ${one.bytes === null ? `id ${one.token}` : safe(one.bytes)}` : ''})`;
-  const main = (name, unit) => keywordsOf(name, kind, unit).slice(0, 3).map((row) => `${safe(keywordName(row.keyword))} (${unit === 'cases' ? plural(row[unit], 'schema') : `${DATA.summary.capped ? 'some ' : ''}${short(row[unit])} token${row[unit] === 1 ? '' : 's'}`})`).join(', ');
-  const where = (name, unit) => main(name, unit) ? `, mostly on ${main(name, unit)}` : '';
-  const rate = rates.length ? `${DATA.summary.capped ? `some ${digits(rates[0].value)} of a million mask bits are wrong, scaled from ${plural(rates[0].bugs, 'proven token')}` : `${digits(rates[0].value)} of a million mask bits are proven wrong`} (95% interval ${interval(rates[0], digits) || 'not known'}${unsure(rates)})` : '';
-  if (!rates.length) return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}.`);
-  if (rates[0].name === shares[0].name) return fill(id, el('strong', {}, shares[0].name), `, by both measures: ${share}${where(shares[0].name, 'cases')}; and ${rate}${where(shares[0].name, 'scaled')}.`);
-  return fill(id, 'By schemas: ', el('strong', {}, shares[0].name), `, ${share}${where(shares[0].name, 'cases')}. By tokens: `, el('strong', {}, rates[0].name), `, ${rate}${where(rates[0].name, 'scaled')}. One error can show at thousands of tokens of one schema, so the two measures need not agree.`);
+function matrix() {
+  const cell = (name, column) => {
+    const { count: many, of, sentence, example } = DATA.summary.matrix[name][column];
+    const mark = `${count(many)} of ${count(of)}`;
+    const [before, ...rest] = sentence.split(mark);
+    return [el('p', {}, before, rest.length ? el('b', { class: 'many' }, mark) : '', rest.join(mark)), exampleOf(column, example)];
+  };
+  const head = [el('th', { scope: 'col' }, 'engine'), ...Object.entries(DATA.columns).map(([column, title]) => el('th', { scope: 'col', class: TONES[column] }, title))];
+  const body = ENGINES.map((name) => el('tr', {}, el('th', { scope: 'row' }, name, el('small', {}, engineOf(name).version || '')),
+    Object.entries(DATA.columns).map(([column, title]) => el('td', { class: TONES[column], 'data-label': title }, cell(name, column)))));
+  fill('matrix', el('div', { class: 'scroll' }, el('table', { class: 'matrix cards', 'aria-label': 'What each engine gets wrong' }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, body))));
+  const { summary } = DATA;
+  const tokens = `On ${plural(summary.positions, 'position')} ${plural(summary.disputed_tokens, 'token')} ${summary.disputed_tokens === 1 ? 'was' : 'were'} disputed. `;
+  const capped = summary.capped ? [`A cap left disputed tokens out: ${percent(summary.resolved_tokens / Math.max(1, summary.disputed_tokens))} of them were resolved. Counts are of those; rates take the sample of each dispute for the whole of it; `, el('a', { href: '#left-out' }, 'estimates with intervals stand further below'), '.'] : [];
+  fill('note-matrix', 'Schemas with a proven bug that a model meets: at the token that a valid text goes on with, at another common token, or in a whole text. What an engine documents or warns of is no bug. What is not proven counts for nobody. ', tokens, capped);
 }
 
 // One token that is wrong everywhere makes nearly every schema one with a bug.
-function loneToken(name, kind) {
-  const one = engineOf(name).widespread[kind];
-  return one && one.alone > 1 && 10 * one.alone >= one.of ? one : null;
+function oneToken(share) {
+  const one = share.lone_token;
+  if (!one || one.cases < 2 || 10 * one.cases < share.cases) return '';
+  return el('small', { title: `token ${one.token}; no other is proven wrong in these schemas` }, `in ${count(one.cases)} only token `, one.bytes === null ? String(one.token) : el('code', {}, safe(one.bytes)));
 }
 
-function oneToken(name, kind) {
-  const one = loneToken(name, kind);
-  return one && el('small', { title: `token ${one.token}; no other is proven wrong in these schemas` }, `in ${count(one.alone)} only token `, one.bytes === null ? String(one.token) : el('code', {}, safe(one.bytes)));
-}
+const worst = ({ severity }) => Object.entries(severity).filter(([, many]) => many).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ');
 
 function answerTable(id, kind, key) {
   const valid = kind === 'false_rejection';
@@ -82,28 +77,29 @@ function answerTable(id, kind, key) {
       type: 'button', class: 'link', on: { click: () => explore({ engine: name, kind, class: 'bug', keyword: row.keyword }) },
     }, el('code', {}, safe(keywordName(row.keyword)))), ` in ${plural(row.cases, 'schema')}`)), found.length > 5 ? el('li', {}, el('a', { href: '#keywords' }, `and ${found.length - 5} more`)) : null);
   };
-  const show = (name) => {
-    const examples = keywordsOf(name, kind).map((row) => example(name, kind, row.keyword)).filter(Boolean);
-    const found = examples.find((one) => DATA.groups[one.group].located) || examples[0];
-    return found ? el('button', { type: 'button', on: { click: () => openVerdict(found.id) }, 'aria-label': `Show one ${words(kind)} of ${name}` }, 'Show me one') : '';
-  };
   fill(id, table([
     ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-    ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(name, kind)].flat(); }],
+    ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(one)].flat(); }],
+    ['by their worst', (name) => worst(engineOf(name).share_with_bug[kind]) || '–'],
+    ['at more than one token', (name) => { const one = engineOf(name).share_with_bug[kind]; return one.of ? percent(one.several_tokens / one.of) : '–'; }],
     ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
     [valid ? 'valid instances refused' : 'invalid instances let through', instances],
     [valid ? 'keyword in force' : 'keyword broken', keywords],
-    ['example', show],
   ], ENGINES, `${words(kind)}s by engine`, 'cards'));
 }
 
-function inShort() {
-  answer('answer-acc', 'false_acceptance', 'false_acceptances');
-  answer('answer-rej', 'false_rejection', 'false_rejections');
+function inNumbers() {
+  const { sampled, pairs } = DATA.summary;
   answerTable('table-acc', 'false_acceptance', 'false_acceptances');
   answerTable('table-rej', 'false_rejection', 'false_rejections');
-  byId('note-short').textContent = 'Bugs only, 95% intervals below each figure; what engines warn of or document is counted further below. '
-    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors); instances and keywords are of all schemas that an engine compiled. What is not proven counts for nobody. “Only token”: in so many of these schemas no other token is proven wrong.';
+  byId('note-short').textContent = `Bugs only${sampled ? ', 95% intervals below each figure' : ''}; what engines warn of or document is counted further below. `
+    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances and keywords are of all schemas that an engine compiled. What is not proven counts for nobody.';
+  fill('table-pairs', table([
+    ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['schemas', (row) => count(row.schemas), { n: true }],
+    ['only the first has a bug', (row) => count(row.only_first), { n: true }], ['only the second', (row) => count(row.only_second), { n: true }],
+    ...(sampled ? [['told apart', (row) => row.apart === null ? '–' : [row.apart ? 'yes' : 'cannot tell apart', el('small', {}, `p = ${digits(row.p_holm)}`)]]] : []),
+  ], pairs.filter((row) => row.kind !== 'any'), 'Engines in pairs', 'cards'));
+  byId('note-pairs').textContent = sampled ? 'McNemar’s exact test of the schemas on which only one of the two has a bug, corrected for the number of pairs (Holm).' : DATA.about.no_sample;
 }
 
 const errorsOf = (engine, kind, name) => DATA.errors.find((row) => row.engine === engine && row.kind === kind && row.class === name) || { tokens: 0, positions: 0, cases: 0 };
@@ -151,18 +147,21 @@ function rates() {
   const kinds = [['any', 'any bug', 'plain'], ['false_acceptance', 'false acceptances', 'acc'], ['false_rejection', 'false rejections', 'rej']];
   const rows = (key, shown, more) => ENGINES.flatMap((engine) => [{ head: engine, note: more(engineOf(engine)[key].any) }, ...kinds.map(([kind, label, style]) => {
     const one = engineOf(engine)[key][kind];
-    const text = one.value === null ? 'not known' : `${shown(one.value)}  (${interval(one, shown) || 'no interval'})`;
+    const text = one.value === null ? 'not known' : `${shown(one.value)}${interval(one, shown) && `  (${interval(one, shown)})`}`;
     return { label, tone: style, text, marks: [{ value: one.value, low: one.low, high: one.high, style: 'full', title: `${engine}, ${label}: ${text}` }] };
   })]);
-  plot('fig-shares', rows('share_with_bug', percent, (one) => `of ${plural(one.of, 'schema')}`), { tick: (value) => `${Math.round(100 * value)}%`, name: 'Share of schemas with a proven bug, by engine and kind, with 95% intervals; the table below holds the numbers' });
-  plot('fig-millions', rows('per_million', digits, (one) => one.decisions ? `of ${large(one.decisions)} decisions` : ''), { logarithmic: true, tick: (value) => String(Number(value.toPrecision(1))), name: 'Wrong bits per million mask decisions, by engine and kind, with 95% intervals; the table below holds the numbers' });
-  byId('cap-millions').textContent = 'A mask decision is one bit of one engine’s mask at one position of a walk. Logarithmic scale, with 95% intervals (schemas resampled). Walks only.'
+  plot('fig-shares', rows('share_with_bug', percent, (one) => `of ${plural(one.of, 'schema')}`), { tick: (value) => `${Math.round(100 * value)}%`, name: 'Share of schemas with a proven bug, by engine and kind; the table below holds the numbers' });
+  plot('fig-millions', rows('per_million', digits, (one) => one.decisions ? `of ${large(one.decisions)} decisions` : ''), { logarithmic: true, tick: (value) => String(Number(value.toPrecision(1))), name: 'Wrong bits per million mask decisions, by engine and kind; the table below holds the numbers' });
+  const how = DATA.summary.sampled ? 'Lines are 95% intervals (2,000 resamples of the schemas; the rule of three where a share is none or all).' : DATA.about.no_sample;
+  byId('cap-shares').textContent = `Share of the schemas on which the engine was judged in a walk. Both kinds of evidence. ${how}`;
+  byId('cap-millions').textContent = 'A mask decision is one bit of one engine’s mask at one position of a walk. Logarithmic scale. Walks only. ' + how
     + (DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : '');
-  const flat = ENGINES.flatMap((engine) => [...kinds, ['other', 'other kinds', 'other']].map(([kind, label]) => ({ engine, kind, label, share: engineOf(engine).share_with_bug[kind], rate: engineOf(engine).per_million[kind] })));
+  const flat = ENGINES.flatMap((engine) => [...kinds, ['other', 'dead ends, masks that lie', 'other']].map(([kind, label]) => ({ engine, kind, label, share: engineOf(engine).share_with_bug[kind], rate: engineOf(engine).per_million[kind] })));
   fill('table-rates', table([
     ['engine', (row) => row.engine, { h: true }], ['kind', (row) => row.label],
     ['schemas with a bug', (row) => `${count(row.share.cases)} of ${count(row.share.of)}`, { n: true }],
     ['share', (row) => row.share.value === null ? '–' : percent(row.share.value), { n: true }],
+    ['by their worst', (row) => worst(row.share) || '–'],
     ['95% interval', (row) => row.share.value === null ? '–' : [interval(row.share, percent), el('small', {}, INTERVALS[row.share.interval] || '')], { n: true }],
     ['wrong bits per million', (row) => row.rate && row.rate.value !== null ? digits(row.rate.value) : '–', { n: true }],
     ['95% interval', (row) => row.rate ? interval(row.rate, digits) || '–' : '–', { n: true }],

@@ -19,7 +19,8 @@ function themeButton() {
 
 themeButton();
 titleAndAlerts();
-inShort();
+matrix();
+inNumbers();
 errorsFigure();
 instancesTable();
 rates();

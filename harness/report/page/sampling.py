@@ -9,7 +9,7 @@ drawn at equal distances from a seeded start (systematic sampling: Cochran, Samp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -66,7 +66,9 @@ class _Grouped:
     departure: Coded
 
 
-def draw(run: RunDirectory, classify: Classify, size: int, seed: int) -> Sample:
+def draw(
+    run: RunDirectory, classify: Classify, size: int, seed: int, also: Collection[str] = ()
+) -> Sample:
     """Draw about `size` verdicts that have a witness; of fewer, all.
 
     Args:
@@ -74,7 +76,12 @@ def draw(run: RunDirectory, classify: Classify, size: int, seed: int) -> Sample:
         classify: Gives verdicts their classes.
         size: How many.
         seed: The same seed always draws the same verdicts of the same run.
+        also: Verdicts that are shown in any case, by their names for ``replay``.
     """
+    more = {
+        WALK: [int(one) for one in also if not one.startswith("i")],
+        INSTANCE: [int(one[1:]) for one in also if one.startswith("i")],
+    }
     stored, able = StoredRun(run, classify), every(run)
     found = {one: _by_group(stored, one, able.of(one)) for one in VERDICT_TABLES}
     order = [(one, at) for one, sets in found.items() for at in range(len(sets.rows))]
@@ -89,7 +96,9 @@ def draw(run: RunDirectory, classify: Classify, size: int, seed: int) -> Sample:
         sets = found[one]
         row = sets.rows[at]
         key = "/".join(str(row[name]) for name in ("evidence", *GROUPED_BY))
-        chosen = spread(sets.able[at], room, f"{seed}/report/{key}")
+        of_group = sets.able[at]
+        chosen = spread(of_group, room, f"{seed}/report/{key}")
+        chosen = np.union1d(chosen, of_group[np.isin(of_group, more[one])])
         groups.append({**row, "shown": len(chosen)})
         picked[one].append(chosen)
         for verdict in chosen.tolist():

@@ -1,0 +1,123 @@
+"""Engines in pairs on the same schemas: which has a bug where the other has none.
+
+Two intervals that overlap do not say that two engines are alike, since both were measured on the
+same schemas: what hits one often hits the other. So schemas are paired: the difference of the two
+shares has an interval of its own (the paired bootstrap: schemas are drawn with both engines'
+results), and the exact test of McNemar (Psychometrika 12, 1947) asks how often a fair coin would
+divide those schemas that only one of the two fails on as unevenly as that. With several pairs some
+would seem to differ by chance; Holm's correction (Scandinavian Journal of Statistics 6, 1979) keeps
+the chance of any such error at 5%.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.report.headline_rates import KINDS_OF, judged_positions
+from harness.report.intervals import RESAMPLES, SEED, is_sample
+from harness.report.schema_bugs import SchemaBugs
+
+COLUMNS: Final = (
+    *("kind", "first", "second", "schemas", "both", "only_first", "only_second", "difference"),
+    *("low", "high", "p", "p_holm", "apart"),
+)
+"""What is said of a pair."""
+
+_LEVEL = 0.05
+_UNTESTED: Final = dict.fromkeys(COLUMNS[8:])
+
+
+def compared(bugs: SchemaBugs) -> list[dict[str, Any]]:
+    """All pairs of engines by kind, as JSON, in the order of the kinds and of the run.
+
+    Returns:
+        Of each ``kind``, ``first``, ``second``; ``schemas`` (on which both were judged in a walk),
+        ``both``, ``only_first`` and ``only_second`` (those with a bug); ``difference`` (of the
+        shares), of its 95% interval ``low`` and ``high``; ``p`` (McNemar's), ``p_holm`` (corrected
+        for the pairs of the kind), and ``apart``, whether they can be told apart. Where the cases
+        are no sample the last five are None.
+    """
+    stored = bugs.stored
+    engines = range(len(stored.engines))
+    judged = [judged_positions(stored, engine) > 0 for engine in engines]
+    rows = []
+    for kind, kinds in KINDS_OF.items():
+        flags = [bugs.of(engine, kinds).any for engine in engines]
+        found = []
+        for one, other in combinations(engines, 2):
+            there = judged[one] & judged[other]
+            found.append(
+                {
+                    "kind": kind,
+                    "first": stored.engines[one],
+                    "second": stored.engines[other],
+                    **_pair(flags[one][there], flags[other][there]),
+                }
+            )
+        rows += _tested(found) if is_sample(stored.run) else [{**one, **_UNTESTED} for one in found]
+    return rows
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided p-value of McNemar's test, a tail of the binomial distribution."""
+    many, few = only_first + only_second, min(only_first, only_second)
+    ways, tail = 1, 1
+    for hit in range(few):
+        ways = ways * (many - hit) // (hit + 1)  # comb(many, hit + 1): one by one is fast
+        tail += ways
+    return min(1.0, float(2 * tail / (1 << many)))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """P-values corrected for how many there are, in their order (Holm's step-down procedure)."""
+    found = [0.0] * len(values)
+    least = 0.0
+    for rank, at in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        least = max(least, min(1.0, values[at] * (len(values) - rank)))
+        found[at] = least
+    return found
+
+
+def difference(only_first: int, only_second: int, schemas: int) -> tuple[float, float]:
+    """The 95% interval of the difference of two paired shares, by resampled schemas."""
+    parts = np.array([only_first, only_second, schemas - only_first - only_second])
+    drawn = np.random.default_rng(SEED).multinomial(schemas, parts / schemas, RESAMPLES)
+    low, high = np.percentile((drawn[:, 0] - drawn[:, 1]) / schemas, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def _pair(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    only_first, only_second = (int((a & ~b).sum()) for a, b in ((first, second), (second, first)))
+    return {
+        "schemas": len(first),
+        "both": int((first & second).sum()),
+        "only_first": only_first,
+        "only_second": only_second,
+        "difference": _six((only_first - only_second) / len(first)) if len(first) else None,
+    }
+
+
+def _tested(pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The pairs of one kind with their tests; a pair without a schema has none."""
+    values = [mcnemar(one["only_first"], one["only_second"]) for one in pairs]
+    out = []
+    for one, p, corrected in zip(pairs, values, holm(values), strict=True):
+        if not one["schemas"]:
+            out.append({**one, **_UNTESTED})
+            continue
+        only = one["only_first"], one["only_second"]
+        ends: list[float | None] = [None, None]  # resamples of schemas that are all alike are, too
+        if any(only):
+            ends = [_six(end) for end in difference(*only, one["schemas"])]
+        found = (*ends, _six(p), _six(corrected), corrected < _LEVEL)
+        out.append({**one, **dict(zip(_UNTESTED, found, strict=True))})
+    return out
+
+
+def _six(number: float) -> float:
+    return float(f"{number:.6g}")
