@@ -1,7 +1,8 @@
 """A directory of files that appear whole or not at all, within a budget, the latest used kept.
 
 Several processes may use one directory: each may then be over the budget by what the others are
-just writing. Every file begins with a digest of the rest.
+just writing. Every file begins with a digest of its name and the rest. What somebody else wrote, or
+could have, is not read: whoever can write to the directory cannot decide what an engine does.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +47,9 @@ class BlobCache:
         return self.directory / digest[:2] / digest[2:]
 
     def read(self, file: Path) -> bytes | None:
-        """What was written; None where there is nothing. A damaged file is dropped."""
-        try:
-            data = file.read_bytes()
-        except OSError:
-            return None
-        if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
+        """What was written; None where there is nothing. A damaged or foreign file is dropped."""
+        data = read_own(file)
+        if data is None or _digest(file, data[_DIGEST:]) != data[:_DIGEST]:
             self.drop(file)
             return None
         return data[_DIGEST:]
@@ -61,14 +60,7 @@ class BlobCache:
         Raises:
             OSError: It cannot be written; nothing is left behind.
         """
-        temporary = file.with_name(f".{file.name}-{os.getpid()}")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(hashlib.sha256(data).digest() + data)
-            temporary.rename(file)
-        except OSError:
-            self.drop(temporary)
-            raise
+        write_own(file, _digest(file, data) + data)
 
     def touch(self, file: Path) -> None:
         """Note that a file was used."""
@@ -110,3 +102,41 @@ class BlobCache:
             elif status.st_mtime < time.time() - _ABANDONED:
                 self.drop(path)
         return found
+
+
+def read_own(file: Path) -> bytes | None:
+    """The content of a regular file that nobody but this user can have written; else None."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as stream:
+            status = os.fstat(stream.fileno())
+            writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or writable:
+                return None
+            return stream.read()
+    except OSError:
+        return None
+
+
+def write_own(file: Path, data: bytes) -> None:
+    """Put a file there that `read_own` reads, in place of the one that is there.
+
+    Raises:
+        OSError: It cannot be written; nothing is left behind.
+    """
+    temporary = file.with_name(f".{file.name}-{os.getpid()}")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        temporary.unlink(missing_ok=True)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+        temporary.rename(file)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _digest(file: Path, data: bytes) -> bytes:
+    return hashlib.sha256(f"{file.parent.name}{file.name}\0".encode() + data).digest()

@@ -10,13 +10,14 @@ directory forgets everything.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from harness.engines.blob_cache import read_own, write_own
 from harness.protocol import EngineInfo
 
 NEAR = 0.2
@@ -58,8 +59,8 @@ class SlowSchemas:
             schema: The schema's JSON text.
         """
         try:
-            found = self._file(engine, schema).read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError):
+            found = (read_own(self._file(engine, schema)) or b"").decode("utf-8")
+        except UnicodeDecodeError:
             return None
         outcome, _, printed = found.partition("\n")
         return Recalled(outcome, printed) if outcome in get_args(Memory) else None  # type: ignore[arg-type]
@@ -81,13 +82,8 @@ class SlowSchemas:
         if outcome == "compiled" and seconds < self._limit * NEAR:
             return
         file = self._file(engine, schema)
-        temporary = file.with_name(f".{file.name}-{os.getpid()}")
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(f"{outcome}\n{printed}".encode())
-            temporary.rename(file)
-        except OSError:
-            return  # forgetting costs a repetition and nothing else
+        with contextlib.suppress(OSError):  # forgetting costs a repetition and nothing else
+            write_own(file, f"{outcome}\n{printed}".encode())
 
     def _file(self, engine: EngineInfo, schema: str) -> Path:
         names = ("name", "version", "options", "packages")

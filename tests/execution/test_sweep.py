@@ -229,6 +229,30 @@ class TestOnThisMachine:
         assert not (short_base() / f"r{process.pid}").exists()
         assert tables(out) == tables(cases.root / "local")
 
+    @pytest.mark.parametrize("part", ["gcs_server", "raylet"])
+    def test_a_part_of_ray_that_dies_is_told_in_one_line(self, cases, tmp_path, part):
+        log = tmp_path / "log"
+        with begun(cases.arguments("sweep", tmp_path / "run", "--lanes", 1), log) as process:
+            cases.host_at(2)
+            below = descendants(process.pid)
+            (gone,) = [one for one in below if part in program_of(one)]
+            os.kill(gone, signal.SIGKILL)
+            assert process.wait(60) == 2, log.read_text()
+        until(lambda: all(map(is_gone, below)))
+        last = log.read_text().splitlines()[-1]
+        assert last == (
+            f"maskcourt: Ray's {part} on this machine ended"
+            " (stored cases are kept, the same command goes on)"
+        )
+        assert not (short_base() / f"r{process.pid}").exists()
+
+
+def program_of(process):
+    """The name of its executable file."""
+    return (
+        Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0].rpartition(b"/")[2].decode()
+    )
+
 
 class TestWithoutRay:
     def test_bench_does_not_import_it(self, local):

@@ -16,14 +16,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
 from harness.optional import require
+from harness.workers.lineage import MARK, end_all, marked
 from harness.workers.temporary_directories import held
 
 OBJECT_STORE = 128 << 20
@@ -31,6 +35,9 @@ OBJECT_STORE = 128 << 20
 
 MEMORY_SHARE = 0.9
 """The share of the machine's memory that local nodes declare; the rest is Ray's own."""
+
+_ROOM = 64 << 20
+"""Bytes that Ray's files need at the beginning."""
 
 _NOTHING_SENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
@@ -98,6 +105,20 @@ class Cluster:
     local: bool
     handle: Any = field(default=None, repr=False)
 
+    def check(self) -> None:
+        """Notice at once that a part of a local cluster is gone; Ray would wait for it.
+
+        Raises:
+            MaskcourtError: A process of the head or of the first node ended.
+        """
+        if self.handle is None:
+            return
+        for name, _ in self.handle.head_node.dead_processes():
+            raise MaskcourtError(
+                f"Ray's {name} on this machine ended",
+                "stored cases are kept, the same command goes on",
+            )
+
     def nodes(self) -> dict[str, Node]:
         """The nodes that are alive, by id."""
         found = {}
@@ -139,11 +160,12 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
     Raises:
         MaskcourtError: Ray does not start, or listens to more than this machine.
     """
-    with held(f"r{os.getpid()}") as directory:
+    mark = secrets.token_hex(8)
+    with held(f"r{os.getpid()}") as directory, _nothing_left(mark):
         os.environ["RAY_TMPDIR"] = str(directory)
         ray = import_ray(local=True)
         with _kept_off_stdout():
-            handle = _started(nodes)
+            handle = _started(nodes, directory)
         try:
             cluster = Cluster(ray, True, handle)
             _connect(ray, handle.address)
@@ -156,8 +178,25 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
             yield cluster
         finally:
             with _kept_off_stdout():
+                if handle.head_node.dead_processes():
+                    end_all(mark)  # nothing waits for one that is gone
                 ray.shutdown()
                 handle.shutdown()
+
+
+@contextlib.contextmanager
+def _nothing_left(mark: str) -> Iterator[None]:
+    """Mark what is started meanwhile, and end what is left of it."""
+    before = os.environ.get(MARK)
+    os.environ[MARK] = marked(os.environ, mark)[MARK]
+    try:
+        yield
+    finally:
+        end_all(mark)
+        if before is None:
+            del os.environ[MARK]
+        else:
+            os.environ[MARK] = before
 
 
 @contextlib.contextmanager
@@ -186,7 +225,7 @@ def existing_cluster(address: str) -> Iterator[Cluster]:
         ray.shutdown()
 
 
-def _started(nodes: int) -> Any:
+def _started(nodes: int, directory: Path) -> Any:
     """Nodes that divide this machine among them; the first is the head."""
     from ray.cluster_utils import Cluster as RayCluster
 
@@ -207,7 +246,10 @@ def _started(nodes: int) -> Any:
         for _ in range(nodes - 1):
             cluster.add_node(**share)
     except Exception as error:
-        raise MaskcourtError(f"Ray does not start: {error}", "is there room in /tmp?") from error
+        full = shutil.disk_usage(directory).free < _ROOM
+        hint = f"there is no room in {directory.parent}" if full else "--debug shows more"
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        raise MaskcourtError(f"Ray does not start: {first}", hint) from error
     return cluster
 
 

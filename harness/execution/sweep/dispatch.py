@@ -103,6 +103,7 @@ class Dispatch:
         """
         try:
             while not self._finished:
+                self.cluster.check()
                 self._start_lanes()
                 for call in self._ended_calls():
                     lane, method = self._calls.pop(call)
