@@ -18,7 +18,8 @@ from harness.execution.sweep.submit import COMMAND, _followed, _submitted
 MANY = shlex.split(
     "--engines xgrammar@0.2.8[any_whitespace=false],llguidance --cases maskbench:/data/mb.tar.xz"
     " --family Github_easy --family Snowplow --id 'Git*' --limit 70 --sample 60 --lanes 12 --ahead 2"
-    " --seed=-7 --cap none --panel survivors --walks 3 --style indent --resolver rollout"
+    " --seed=-7 --cap none --panel survivors --walks 3 --style indent --formats annotation"
+    " --resolver rollout"
     " --compile-timeout 10 --mask-timeout 2.5 --resolve-timeout 30 --memory 1G --eos '<end>'"
     " --vocabulary own.json --lane-cpus 0.5 --lane-memory 3G --out '/shared/my run'"
 )
@@ -153,6 +154,11 @@ class TestOptions:
     def test_by_default_it_is_one_node_here(self, started):
         request = started("sweep")
         assert (request.nodes, request.address, request.url) == (1, None, None)
+
+    @pytest.mark.parametrize("rule", ["assertion", "annotation"])
+    def test_the_rule_for_formats_is_one_of_the_run(self, started, rule):
+        assert started("sweep", "--formats", rule).bench.rules.formats == rule
+        assert started("sweep").bench.rules.formats == "assertion"
 
     def test_of_clusters_one_is_chosen(self):
         with pytest.raises(UsageError, match="--nodes and --address do not go together"):
