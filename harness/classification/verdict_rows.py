@@ -20,10 +20,10 @@ import pyarrow as pa
 from harness.classification.written_text import Spots
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.columns import Coded, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, reader_of
 from harness.runs.tables import SCHEMAS, VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
@@ -103,13 +103,13 @@ class VerdictRows:
         """The run's vocabulary.
 
         Raises:
-            UsageError: It is not the one that the run was made with.
+            MaskcourtError: As `harness.runs.made_with.vocabulary_of`.
         """
-        identity = self.run.manifest["identity"]["vocabulary"]
-        found = self._given or open_vocabulary(identity["spec"], identity["eos"])
-        if found.sha256 != identity["sha256"]:
+        if self._given is None:
+            return vocabulary_of(self.run)
+        if self._given.sha256 != self.run.manifest["identity"]["vocabulary"]["sha256"]:
             raise UsageError(f"the vocabulary is not the one that {self.run.path} was made with")
-        return found
+        return self._given
 
     def _read(self, table: str, columns: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
         """Columns of a table; those that the run was made without are empty or full of nulls."""

@@ -89,5 +89,10 @@ departures_option = click.option(
     metavar="FILE",
     help="Classify by this catalogue instead of the one that comes with maskcourt.",
 )
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    help="Import, install, open and fetch what the run names beyond what comes with maskcourt.",
+)
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")

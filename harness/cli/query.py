@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.common import departures_option, json_option
+from harness.cli.common import departures_option, json_option, trust_option
 from harness.cli.printing import table_console
 from harness.errors import UsageError
 
@@ -29,9 +29,12 @@ _SHOWN = 200
 @click.command()
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... SQL", type=click.UNPROCESSED)
 @departures_option
+@trust_option
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print as CSV.")
-def query(arguments: Sequence[str], departures: Path | None, as_json: bool, as_csv: bool) -> None:
+def query(
+    arguments: Sequence[str], departures: Path | None, trust: bool, as_json: bool, as_csv: bool
+) -> None:
     """Ask SQL of the tables of one or many runs, with DuckDB.
 
     Every table (cases, engines, positions, disputes, completions, verdicts, instances,
@@ -52,7 +55,7 @@ def query(arguments: Sequence[str], departures: Path | None, as_json: bool, as_c
     rule = by_catalogue
     if departures is not None:
         rule = functools.partial(classify, load_catalogue(departures))
-    answer = ask([open_run(Path(run)) for run in runs], sql, rule)
+    answer = ask([open_run(Path(run), trust=trust) for run in runs], sql, rule)
     if as_json:
         _print_json(answer)
     elif as_csv:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import departures_option, seed_option
+from harness.cli.common import departures_option, seed_option, trust_option
 from harness.cli.printing import print_json
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from harness.classification.departures import Catalogue
+    from harness.runs.directory import RunDirectory
 
 SHOWN = 600
 FORMATS = ("html", "csv", "markdown", "png", "svg")
@@ -47,6 +48,7 @@ FORMATS = ("html", "csv", "markdown", "png", "svg")
 )
 @seed_option
 @departures_option
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def report(
     run: Path,
@@ -55,13 +57,14 @@ def report(
     sample: int,
     seed: int,
     departures: Path | None,
+    trust: bool,
     as_json: bool,
 ) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
     from harness.classification.departures import load_catalogue
     from harness.runs.directory import open_run
 
-    stored = open_run(run)
+    stored = open_run(run, trust=trust)
     catalogue = load_catalogue(departures)
     if kind == "html":
         from harness.report.page.assemble import write
@@ -71,7 +74,7 @@ def report(
         size = write(stored, file, ReportRequest(str(run), sample, seed, catalogue))
         files = {str(file): size}
     else:
-        files = {str(file): file.stat().st_size for file in _written(run, out, kind, catalogue)}
+        files = {str(file): file.stat().st_size for file in _written(stored, out, kind, catalogue)}
     if as_json:
         print_json({"run": str(run), "format": kind, "files": files})
         return
@@ -79,13 +82,12 @@ def report(
         click.echo(f"{name} ({size / 1e6:.1f} MB)" if size >= 1e6 else f"{name} ({size:,} bytes)")
 
 
-def _written(run: Path, out: Path | None, kind: str, catalogue: Catalogue) -> list[Path]:
+def _written(stored: RunDirectory, out: Path | None, kind: str, catalogue: Catalogue) -> list[Path]:
     """Write the tables or figures of a run; the files that there are then."""
     from harness.classification.departures import classify
-    from harness.runs.directory import open_run
 
-    stored, rule = open_run(run), functools.partial(classify, catalogue)
-    directory = out or run / ("tables" if kind in ("csv", "markdown") else "figures")
+    rule = functools.partial(classify, catalogue)
+    directory = out or stored.path / ("tables" if kind in ("csv", "markdown") else "figures")
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is no directory", "give --out the name of a directory")
     if kind in ("csv", "markdown"):

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import FailOn, departures_option, fail_options, json_option, seed_option
+from harness.cli.common import (
+    FailOn,
+    departures_option,
+    fail_options,
+    json_option,
+    seed_option,
+    trust_option,
+)
 from harness.cli.printing import print_json, table_console
 from harness.errors import UsageError
 
@@ -32,9 +39,15 @@ GROUPINGS = (
     help="List the verdicts by this; by cause: those that are contested.",
 )
 @departures_option
+@trust_option
 @json_option
 def tally(
-    run: Path, by: str | None, departures: Path | None, as_json: bool, **options: tuple[str, ...]
+    run: Path,
+    by: str | None,
+    departures: Path | None,
+    trust: bool,
+    as_json: bool,
+    **options: tuple[str, ...],
 ) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
     from harness.classification.departures import classify, load_catalogue
@@ -43,14 +56,14 @@ def tally(
     rule = functools.partial(classify, load_catalogue(departures))
     fail_on = FailOn.of(options)
     if by is None:
-        show_summary(open_run(run), as_json=as_json, fail_on=fail_on, rule=rule)
+        show_summary(open_run(run, trust=trust), as_json=as_json, fail_on=fail_on, rule=rule)
         return
     if fail_on.kinds:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
     from harness.report.breakdown import breakdown
     from harness.report.render import print_breakdown
 
-    stored = open_run(run)
+    stored = open_run(run, trust=trust)
     found = breakdown(stored, by, rule)
     if as_json:
         print_json({**found, "run": str(stored.path)})
@@ -65,6 +78,7 @@ def tally(
 @click.option("--all", "everything", is_flag=True, help="Every verdict that has a witness.")
 @seed_option
 @click.option("--show", is_flag=True, help="Print the witness of one VERDICT; replay nothing.")
+@trust_option
 @json_option
 def replay(
     run: Path,
@@ -73,6 +87,7 @@ def replay(
     everything: bool,
     seed: int,
     show: bool,
+    trust: bool,
     as_json: bool,
 ) -> None:
     """Repeat stored verdicts from nothing; exit with 1 when any comes out differently.
@@ -88,7 +103,7 @@ def replay(
         raise UsageError("say which verdicts to replay", "VERDICT numbers, --sample N, or --all")
     if show and len(verdicts) != 1:
         raise UsageError("--show prints one witness", "name one VERDICT")
-    stored = open_run(run)
+    stored = open_run(run, trust=trust)
     if verdicts:
         choice = witness_reader.named(stored, verdicts)
     elif sample is not None:
@@ -104,8 +119,9 @@ def replay(
 @click.command()
 @click.argument("rollout", type=click.Path(path_type=Path))
 @click.argument("shared", type=click.Path(path_type=Path))
+@trust_option
 @json_option
-def resolvers(rollout: Path, shared: Path, as_json: bool) -> None:
+def resolvers(rollout: Path, shared: Path, trust: bool, as_json: bool) -> None:
     """Say what became of one resolver's false acceptances in a run with another.
 
     ROLLOUT and SHARED are runs of the same walks, made with --resolver rollout and shared.
@@ -114,7 +130,7 @@ def resolvers(rollout: Path, shared: Path, as_json: bool) -> None:
     from harness.report.resolver_comparison import compare
     from harness.runs.directory import open_run
 
-    found = compare(open_run(rollout), open_run(shared))
+    found = compare(open_run(rollout, trust=trust), open_run(shared, trust=trust))
     if as_json:
         print_json(found)
     else:

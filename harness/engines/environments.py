@@ -87,11 +87,9 @@ def provide(spec: EngineSpec) -> EngineSpec:
         UsageError: There is no such version, versions are not supported for this engine, no
             package index can be reached, or the environment cannot be made.
     """
-    if spec.version is None:
+    if spec.version is None or is_installed(spec):
         return spec
     wanted = _Wanted.by(spec, spec.version)
-    if wanted.is_in(None):
-        return spec
     environment = environments_directory() / wanted.key
     try:
         if not _usable(environment, wanted):
@@ -106,6 +104,15 @@ def provide(spec: EngineSpec) -> EngineSpec:
         interpreter=str(_interpreter(environment)),
         paths=(str(_packages(environment)), *spec.paths),
     )
+
+
+def is_installed(spec: EngineSpec) -> bool:
+    """Whether the version that `spec` asks for, if any, is the one of this environment.
+
+    Raises:
+        UsageError: It is no version, or versions are not supported for this engine.
+    """
+    return spec.version is None or _Wanted.by(spec, spec.version).is_in(None)
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,20 @@ def split_specs(text: str) -> list[str]:
     return [one.strip() for one in re.split(r",(?![^\[]*\])", text) if one.strip()]
 
 
-def parse_spec(text: str) -> EngineSpec:
-    """Resolve one engine spec, without starting or importing the engine itself.
+@dataclass(frozen=True)
+class ReadSpec:
+    """The parts of a spec's text; `rest` is what follows the name."""
+
+    name: str
+    version: str | None
+    rest: str
+
+
+def read_spec(text: str) -> ReadSpec:
+    """Take a spec's text apart; nothing is looked up.
 
     Raises:
-        UsageError: An unknown engine, option or version, or a spec that cannot be read.
+        UsageError: It cannot be read.
     """
     match = _SPEC.fullmatch(text.strip())
     if match is None:
@@ -83,15 +92,24 @@ def parse_spec(text: str) -> EngineSpec:
             f"engine spec {text!r} cannot be read",
             "write NAME, NAME@VERSION, NAME[option=value,…] or package.module:Class",
         )
-    name = match["name"]
     versions = re.findall(r"@([\w.!+\-]+)", re.sub(r"\[.*?\]", "", match["rest"]))
     if len(versions) > 1:
         raise UsageError(f"engine spec {text!r} names two versions", "keep one")
-    version = versions[0] if versions else None
+    return ReadSpec(match["name"], versions[0] if versions else None, match["rest"])
+
+
+def parse_spec(text: str) -> EngineSpec:
+    """Resolve one engine spec, without starting or importing the engine itself.
+
+    Raises:
+        UsageError: An unknown engine, option or version, or a spec that cannot be read.
+    """
+    read = read_spec(text)
+    name, version = read.name, read.version
     reference = name if ":" in name else _built_in(name)
     paths = (str(Path.cwd()),) if ":" in name else ()
     adapter = adapter_class(reference, paths)
-    given = _given_options(text, match["rest"], adapter.OPTIONS)
+    given = _given_options(text, read.rest, adapter.OPTIONS)
     options = _completed(name, adapter.OPTIONS, given)
     return EngineSpec(_canonical(name, version, given), reference, options, version, paths=paths)
 

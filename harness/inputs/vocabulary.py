@@ -272,8 +272,20 @@ class Vocabulary:
         body, digest = data[:-_DIGEST], data[-_DIGEST:]
         if hashlib.sha256(body).digest() != digest:
             raise InputError(f"vocabulary file {path} is cut short or damaged", "write it anew")
+        try:
+            return cls._of(body)
+        except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
+            raise InputError(
+                f"vocabulary file {path} holds no vocabulary", "write it anew"
+            ) from error
+
+    @classmethod
+    def _of(cls, body: bytes) -> Vocabulary:
         line, _, rest = body[len(_MAGIC) :].partition(b"\n")
         header = json.loads(line)
+        texts = (header["name"], header["pattern"] or "")
+        if not all(isinstance(one, str) for one in texts) or header["size"] < 0:
+            raise ValueError("it is not what was saved")
         size = header["size"]
         lengths = np.frombuffer(rest, dtype="<u4", count=size)
         special = np.frombuffer(rest, dtype=np.uint8, count=size, offset=4 * size) != 0

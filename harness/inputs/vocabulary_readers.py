@@ -7,7 +7,9 @@ import binascii
 import hashlib
 import json
 import lzma
+import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -40,11 +42,28 @@ def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
         UsageError: No such vocabulary, or no way to tell its end-of-sequence token.
         InputError: A file that cannot be read or used, or a model that cannot be fetched.
     """
+    try:
+        return _opened(spec, eos)
+    except _WRONG as error:  # whatever a file can hold that is no vocabulary
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise InputError(f"vocabulary {spec[:200]!r} cannot be used: {reason}") from error
+
+
+_WRONG = (
+    *(ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, RecursionError, MemoryError, OSError),
+)
+
+
+def _opened(spec: str, eos: str | None) -> Vocabulary:
     if spec == EMBEDDED:
         return _chosen_eos(_open_embedded(), eos)
     if spec.startswith("hf:"):
         return _open_hub(spec.removeprefix("hf:"), eos)
-    path = Path(spec).expanduser()
+    try:
+        path = Path(spec).expanduser()
+    except RuntimeError as error:
+        raise InputError(f"vocabulary file {spec} does not exist: no such user") from error
     if path.exists():
         return _open_path(path, eos)
     if path.suffix in {".json", ".tiktoken", ".model"} or spec.startswith(("/", ".", "~")):
@@ -164,7 +183,7 @@ class _Table:
         elif not matches:
             matches = [token for token, name in self.ordinary.items() if name == text]
         if not matches:
-            names = [name.decode() for name in self.special.values()]
+            names = [name.decode("utf-8", "backslashreplace") for name in self.special.values()]
             raise UsageError(f"{where} has no token {eos!r} to end with", nearest(eos, names))
         return min(matches)
 
@@ -179,6 +198,8 @@ class _Table:
             InputError: An id that is out of all proportion.
         """
         named = self.ordinary | self.special
+        if odd := [token for token in named if type(token) is not int]:
+            raise InputError(f"{where} has the id {odd[0]!r}, which is no whole number")
         size = max(named) + 1
         if min(named) < 0 or size > _MAX_SIZE:
             raise InputError(f"{where} has ids from {min(named)} to {size - 1}")
@@ -362,7 +383,7 @@ def _eos_of_neighbours(path: Path, table: _Table) -> list[int]:
     """
     for file in _HUB_FILES:
         neighbour = path.with_name(file)
-        if not neighbour.is_file():
+        if not neighbour.exists():
             continue
         content = _json(neighbour)
         named = content.get("eos_token") or content.get("eos_token_id")
@@ -434,8 +455,12 @@ def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
 
 
 def _bytes(path: Path) -> bytes:
+    """The content of a regular file; what else has a name might never come to an end."""
     try:
-        return path.read_bytes()
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InputError(f"{path} is no regular file")
+            return file.read()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
@@ -443,7 +468,7 @@ def _bytes(path: Path) -> bytes:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_bytes(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} does not hold a JSON object")

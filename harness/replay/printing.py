@@ -10,10 +10,11 @@ import click
 from rich.progress import TimeRemainingColumn
 
 from harness.live import LiveLine
-from harness.replay.repeat import Replayed, replay, vocabulary_of
+from harness.replay.repeat import Replayed, replay
 from harness.replay.witness_reader import Choice
 from harness.replay.witness_text import described, readable
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import vocabulary_of
 
 SHOWN = 50
 """Up to so many replayed verdicts are listed one by one; of more, those that differ."""

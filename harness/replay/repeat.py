@@ -18,20 +18,16 @@ import numpy as np
 from harness.comparison.case_run import Rules
 from harness.comparison.flaws import BUDGET
 from harness.completion.rollout import LIMIT
-from harness.engines.environments import provide_all
 from harness.engines.metadata import EngineMetadata
-from harness.engines.panel import Limits
 from harness.engines.requests import A, Exhaust, Goto, Probe, Request
-from harness.engines.specs import parse_specs
 from harness.engines.text_probe import Probed
 from harness.errors import RunDirectoryError, UsageError
 from harness.execution.lanes import Lane, LaneSettings
-from harness.inputs.vocabulary import Vocabulary
-from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.replay.claims import Repetition, Trace, difference, searches, traces
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import engines_of, limits_of, vocabulary_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Unjudgeable
 from harness.workers import wire
@@ -82,41 +78,26 @@ class Replayed:
         }
 
 
-def vocabulary_of(run: RunDirectory) -> Vocabulary:
-    """The vocabulary that a run was made with.
-
-    Raises:
-        UsageError: What has its name now is another one.
-    """
-    stored = run.manifest["identity"]["vocabulary"]
-    vocabulary = open_vocabulary(stored["spec"], stored["eos"])
-    if vocabulary.sha256 != stored["sha256"]:
-        raise UsageError(
-            f"the vocabulary {stored['spec']!r} is not the one that {run.path} was made with"
-        )
-    return vocabulary
-
-
 def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]:
     """Repeat verdicts, in the order of the cases; engines run until the generator is closed.
 
     Raises:
-        UsageError: An engine or the vocabulary is not the one that the run was made with.
+        UsageError: An engine or the vocabulary is not the one that the run was made with, or not
+            one that a run is given without being trusted.
         RunDirectoryError: The tables do not fit together.
     """
     if not len(choice):
         return
-    identity = run.manifest["identity"]
-    vocabulary = vocabulary_of(run)
-    specs = provide_all(parse_specs(list(identity["engines"])))
+    engines = run.manifest["identity"]["engines"]
+    limits = limits_of(run)
+    # how fast the machine is today is no part of a verdict
+    limits = replace(limits, compile=limits.compile * _PATIENCE)
+    vocabulary, specs = vocabulary_of(run), engines_of(run)
     with saved_vocabulary(vocabulary) as file:
-        limits = Limits(**identity["limits"])
-        # how fast the machine is today is no part of a verdict
-        limits = replace(limits, compile=limits.compile * _PATIENCE)
-        rules = Rules(formats=format_rule(identity))
+        rules = Rules(formats=format_rule(run.manifest["identity"]))
         lane = Lane(LaneSettings(tuple(specs), str(file), limits, rules))
         try:
-            _same_engines(lane.open(), identity["engines"])
+            _same_engines(lane.open(), engines)
             yield from repeat(lane, witnesses(run, choice, vocabulary))
         finally:
             lane.close()

@@ -12,6 +12,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import limits_of
 from harness.runs.reader import RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
@@ -40,7 +41,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     (row,) = batch.to_pylist()
     allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
     asked = one.claim.ruling is not None
-    memory, rule = identity["limits"]["memory"], format_rule(identity)
+    memory, rule = limits_of(run).memory, format_rule(identity)
     token = (one.token,) if one.token >= 0 else ()
     return {
         "verdict": one.name,

@@ -17,6 +17,7 @@ from rich.text import Text
 from harness.report.compile_reasons import compile_reasons
 from harness.report.counts import Classify, StoredRun, by_catalogue
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, ERRORS, INSTANCE, LEGAL, MAIN_KINDS, WALK
 
@@ -207,7 +208,9 @@ def _judged(stored: StoredRun) -> set[tuple[str, str]]:
 
 
 def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
-    path = stored.run.path
+    path = str(stored.run.path)
+    if stored.run.trusted and asks_for_trust(stored.run):
+        path += " --trust"
     seconds = "" if tally["seconds"] is None else f" in {tally['seconds']:,.0f} s"
     if _is_judged(tally):
         why = _not_walked(tally)
@@ -222,7 +225,7 @@ def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
         yield f"ERRORS OF THE HARNESS ITSELF: {tally['harness_errors']} cases; see cases.parquet"
     if not tally["finished"]:
         yield "this run is not finished: the same command goes on with it"
-    yield f"run: {path}"
+    yield f"run: {stored.run.path}"
     yield f"  maskcourt tally {path}     all tables, intervals, times, departures"
     yield f"  maskcourt report {path}    one HTML page with every error"
     shown = _first_bug(stored)

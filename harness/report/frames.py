@@ -42,12 +42,19 @@ CLASS_COLUMNS = ("class", "departure")
 Where = Mapping[str, Any]
 
 
-def load_run(path: str | os.PathLike[str], departures: str | os.PathLike[str] | None = None) -> Run:
+def load_run(
+    path: str | os.PathLike[str],
+    departures: str | os.PathLike[str] | None = None,
+    *,
+    trust: bool = False,
+) -> Run:
     """A run directory, finished or not, to be read as frames.
 
     Args:
         path: The directory.
         departures: A catalogue of departures to classify by; None is the one of maskcourt.
+        trust: Whether a vocabulary that is not the embedded one may be opened or fetched, which
+            classes may need.
 
     Raises:
         RunDirectoryError: There is no run, or its manifest cannot be read.
@@ -56,11 +63,11 @@ def load_run(path: str | os.PathLike[str], departures: str | os.PathLike[str] | 
     """
     require("pandas", "report", "frames")
     if departures is None:
-        return Run(open_run(Path(path)))
+        return Run(open_run(Path(path), trust=trust))
     from harness.classification.departures import classify, load_catalogue
 
     catalogue = load_catalogue(Path(departures))
-    return Run(open_run(Path(path)), functools.partial(classify, catalogue))
+    return Run(open_run(Path(path), trust=trust), functools.partial(classify, catalogue))
 
 
 class Run:

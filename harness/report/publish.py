@@ -173,10 +173,11 @@ def _cleared(directory: Path) -> Mapping[str, Any] | None:
 def main(arguments: list[str]) -> int:
     """Publish as the command line asks; the exit code."""
     try:
-        if len(arguments) != 2:
-            raise UsageError("say what to publish", "RUN DIRECTORY")
-        run, directory = map(Path, arguments)
-        files = publish(open_run(run), directory)
+        paths = [one for one in arguments if one != "--trust"]
+        if len(paths) != 2:
+            raise UsageError("say what to publish", "RUN DIRECTORY [--trust]")
+        run, directory = map(Path, paths)
+        files = publish(open_run(run, trust=len(paths) < len(arguments)), directory)
     except MaskcourtError as error:
         sys.stderr.write(f"maskcourt: {error}\n")
         return error.exit_code

@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
-from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
+from harness.inputs.vocabulary_readers import EMBEDDED
 from harness.report.counts import StoredRun
 from harness.report.severity import SEVERITIES
 from harness.runs.columns import Ints, distinct, numbers, translated, words
+from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, ERRORS, WALK
 
@@ -137,10 +138,9 @@ class SchemaBugs:
         try:
             if stored["spec"] != EMBEDDED and not Path(stored["spec"]).exists():
                 return None  # of a hub: a tally asks no network
-            found = open_vocabulary(stored["spec"], stored["eos"])
-        except (KeyError, OSError, MaskcourtError):
+            return vocabulary_of(self.stored.run)
+        except (KeyError, ValueError, OSError, MaskcourtError):
             return None
-        return found if found.sha256 == stored.get("sha256") else None
 
 
 def _read(stored: StoredRun, evidence: str) -> BugRows:

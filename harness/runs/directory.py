@@ -44,9 +44,11 @@ _FILES = 1000
 class RunDirectory:
     """One run on disk. `create` or `resume` it to write, `open_run` it to read."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, manifest: Mapping[str, Any], *, trusted: bool = False) -> None:
         self.path = path
         self.manifest = manifest
+        self.trusted = trusted
+        """Whether what the manifest names may be opened; see `harness.runs.made_with`."""
         self._lock: IO[str] | None = None
 
     @property
@@ -202,7 +204,7 @@ def create_or_resume(
     with writing(path):
         refuse_foreign(path)
         path.mkdir(parents=True, exist_ok=True)
-    run = RunDirectory(path, {})
+    run = RunDirectory(path, {}, trusted=True)  # its engines are those that the user names
     run.lock()  # before anything is read or written: two runs may begin at once
     try:
         _begin(run, identity, notes)
@@ -225,8 +227,12 @@ def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, A
         _write_manifest(path, run.manifest)
 
 
-def open_run(path: Path) -> RunDirectory:
+def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     """A run directory for reading.
+
+    Args:
+        path: The directory.
+        trust: Whether what its manifest names may be imported, installed, opened and fetched.
 
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
@@ -237,7 +243,7 @@ def open_run(path: Path) -> RunDirectory:
         there = False
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
-    return RunDirectory(path, _read_manifest(path))
+    return RunDirectory(path, _read_manifest(path), trusted=trust)
 
 
 def write_part(directory: Path, rows: Rows) -> None:

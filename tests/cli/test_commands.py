@@ -86,7 +86,7 @@ class TestBench:
 class TestTally:
     def test_as_json_is_what_the_run_printed(self, call, chatty):
         run, done = chatty
-        assert call("tally", run, "--json") == (0, done.stdout, "")
+        assert call("tally", run, "--json", "--trust") == (0, done.stdout, "")
 
     def test_as_text_names_the_engines_their_errors_and_the_reasons(
         self, call, chatty, monkeypatch
@@ -266,7 +266,7 @@ class TestNobodyReads:
         [
             ["tally", "RUN"],
             ["tally", "RUN", "--json"],
-            ["replay", "RUN", "0", "--show"],
+            ["replay", "RUN", "0", "--show", "--trust"],
             ["engines"],
             ["cases", "--ids"],
             ["--help"],
@@ -294,7 +294,7 @@ class TestErrors:
     """What `open_run` raises stands for whatever any command may raise."""
 
     def failing(self, monkeypatch, error):
-        def fail(path):
+        def fail(*_, **__):
             raise error
 
         monkeypatch.setattr(harness.runs.directory, "open_run", fail)

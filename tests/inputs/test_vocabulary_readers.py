@@ -1,7 +1,9 @@
 """Opening vocabularies of others: tokenizer files and hub models."""
 
 import base64
+import hashlib
 import json
+import os
 import re
 import sys
 import types
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError, UsageError
+from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 
@@ -459,3 +461,96 @@ class TestHub:
         monkeypatch.setitem(sys.modules, "huggingface_hub", None)
         with pytest.raises(UsageError, match=r"pip install 'maskcourt\[huggingface\]'"):
             open_vocabulary("hf:org/name")
+
+
+class TestHostile:
+    """What is no vocabulary is refused in one line, whatever it holds."""
+
+    @pytest.mark.parametrize("spec", ["~nobody-here/x", "x" * 5000, "a\0b", "./\udcff", "\n"])
+    def test_names(self, spec):
+        refused(spec)
+
+    @pytest.mark.parametrize("name", ["tokenizer.json", "ranks.tiktoken", "saved"])
+    def test_what_is_no_regular_file(self, tmp_path, name):
+        os.mkfifo(tmp_path / name)
+        refused(tmp_path / name, "no regular file")
+        (tmp_path / "link").symlink_to(tmp_path / name)
+        refused(tmp_path / "link", "no regular file")
+        refused("/dev/zero", "no regular file")
+
+    def test_a_neighbour_that_is_no_regular_file(self, tmp_path):
+        (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer({"a": 0, "<e>": 1})))
+        os.mkfifo(tmp_path / "tokenizer_config.json")
+        refused(tmp_path / "tokenizer.json", "no regular file")
+
+    def test_a_directory_in_the_place_of_the_file(self, tmp_path):
+        (tmp_path / "tokenizer.json").mkdir()
+        refused(tmp_path, "tokenizer.json")
+
+    @pytest.mark.parametrize(
+        "vocab",
+        [
+            *({"a": one} for one in (-1, 2**62, 1e300, 0.5, True, None, "0", [], {})),
+            *({"\ud800": 0}, {}, [], [1], [["a"]], [[1, 2]], [None], "a", 7, None),
+        ],
+    )
+    @pytest.mark.parametrize("eos", [None, "0", "a", "9" * 5000, "\udcff"])
+    def test_tables(self, tmp_path, vocab, eos):
+        (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer(vocab)))
+        refused(tmp_path / "tokenizer.json", eos=eos)
+
+    @pytest.mark.parametrize("token", [-1, 2**62, 0.5, None, "0", [], {}])
+    @pytest.mark.parametrize("content", ["<e>", "\ud800", 1, None, []])
+    def test_added_tokens(self, tmp_path, token, content):
+        added = [{"id": token, "content": content, "special": True}]
+        data = {**tokenizer({"a": 0}), "added_tokens": added}
+        (tmp_path / "tokenizer.json").write_text(json.dumps(data))
+        refused(tmp_path / "tokenizer.json", eos="a")
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b'{"model":' * 100_000,
+            b'{"model": ' + b"[" * 100_000,
+            b'{"model": {"type": "BPE", "vocab": {"\xff": 0}}}',
+            b"{}",
+            b"YQ== -1\n",
+            b"YQ== 4611686018427387904\n",
+            b"YQ== " + b"9" * 5000,
+            b"\xff\xfe\x00",
+        ],
+    )
+    def test_files(self, tmp_path, data):
+        for name in ("tokenizer.json", "x.tiktoken"):
+            (tmp_path / name).write_bytes(data)
+            refused(tmp_path / name, eos="a")
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            *({"size": one} for one in (-1, 0, 2**62, 1.5, "3", None)),
+            *({"eos_ids": one} for one in ([], [-1], [2**62], ["a"], None, 7, [0], [0.5])),
+            *({"name": 1}, {"pattern": 1}, {"name": None}),
+        ],
+    )
+    def test_what_was_saved_with_another_head(self, tmp_path, change):
+        byte_vocabulary().save(tmp_path / "saved")
+        body = (tmp_path / "saved").read_bytes()[:-32]
+        magic, line, rest = body.split(b"\n", 2)
+        head = json.dumps({**json.loads(line), **change}).encode()
+        forged = b"\n".join([magic, head, rest])
+        (tmp_path / "saved").write_bytes(forged + hashlib.sha256(forged).digest())
+        refused(tmp_path / "saved")
+
+
+def tokenizer(vocab):
+    return {
+        "model": {"type": "BPE", "vocab": vocab, "merges": []},
+        "decoder": {"type": "ByteLevel"},
+    }
+
+
+def refused(spec, *words, eos=None):
+    with pytest.raises(MaskcourtError) as caught:
+        open_vocabulary(str(spec), eos)
+    assert [word for word in words if word not in str(caught.value)] == []

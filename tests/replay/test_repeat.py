@@ -394,15 +394,16 @@ class TestARun:
     def test_another_version_of_an_engine_is_refused(self, run):
         manifest = json.loads((run.path / "run.json").read_text())
         manifest["identity"]["engines"][self.SPECS[1]]["packages"] = {"maskcourt": "0.0.1"}
-        other = RunDirectory(run.path, manifest)
+        other = RunDirectory(run.path, manifest, trusted=True)
         with pytest.raises(UsageError, match=r"made with .*AcceptsExtra as .*0\.0\.1"):
             next(replay(other, named(run, ["0"])))
 
     def test_another_vocabulary_is_refused(self, run):
         manifest = json.loads((run.path / "run.json").read_text())
         manifest["identity"]["vocabulary"]["sha256"] = "0"
+        other = RunDirectory(run.path, manifest, trusted=True)
         with pytest.raises(UsageError, match="is not the one that"):
-            next(replay(RunDirectory(run.path, manifest), named(run, ["0"])))
+            next(replay(other, named(run, ["0"])))
 
     def test_nothing_to_replay_starts_nothing(self, tmp_path):
         run = stored(tmp_path, [Book("one", {}, 1)], ["nobody:Knows"])

@@ -42,7 +42,7 @@ def refusal(monkeypatch, capsys):
 
 @pytest.mark.processes
 def test_prints_each_and_counts_them(run):
-    done = maskcourt("replay", run.path, "0", "i0", "2")
+    done = maskcourt("replay", run.path, "0", "i0", "2", "--trust")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         f"0: false acceptance by {ENGINE}, case one, position 1, token 120: agrees",
@@ -54,7 +54,7 @@ def test_prints_each_and_counts_them(run):
 
 @pytest.mark.processes
 def test_a_difference_is_said_and_exits_with_1(run):
-    done = maskcourt("replay", run.path, "--all")
+    done = maskcourt("replay", run.path, "--all", "--trust")
     assert (done.returncode, done.stderr) == (1, "")
     *_, instance, last = done.stdout.splitlines()
     assert done.stdout.splitlines()[1].endswith(f"DIFFERS: {ENGINE} allows 2 of 5 tokens")
@@ -64,7 +64,7 @@ def test_a_difference_is_said_and_exits_with_1(run):
 
 @pytest.mark.processes
 def test_as_json_it_is_one_object(run):
-    done = maskcourt("replay", run.path, "--sample", 4, "--json")
+    done = maskcourt("replay", run.path, "--sample", 4, "--json", "--trust")
     assert (done.returncode, done.stderr) == (1, "")
     answer = json.loads(done.stdout)
     assert (answer["replayed"], answer["differ"]) == (4, 1)
@@ -96,7 +96,7 @@ def test_a_witness_is_shown_without_any_engine(tmp_path, options):
     book = Book("one", {"enum": ["ab"]}, "ab")
     book.verdict("dead_end", "nobody:Knows", b'"', b"a")
     unknown = stored(tmp_path, [book], ["nobody:Knows"])
-    done = maskcourt("replay", unknown.path, "0", "--show", *options)
+    done = maskcourt("replay", unknown.path, "0", "--show", "--trust", *options)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("{" if options else "verdict 0: dead end by nobody:Knows\n")
     if options:

@@ -263,6 +263,7 @@ class UrlPlace:
             self._fetch(tables=uploaded)
         local = create_or_resume(mirror, identity, notes)
         run = RunAtUrl(self.remote, mirror, local.manifest)
+        run.trusted = local.trusted
         run.keep_locked(local)
         if run.finished and not uploaded:
             run.upload()

@@ -11,7 +11,6 @@ from typing import Any
 
 from harness import __version__
 from harness.classification.departures import Catalogue, classify, load_catalogue
-from harness.replay.repeat import vocabulary_of
 from harness.report.counts import StoredRun
 from harness.report.intervals import NO_SAMPLE
 from harness.report.matrix import COLUMNS
@@ -20,6 +19,7 @@ from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tally import summary
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import vocabulary_of
 from harness.verdict_kinds import CLASSES, KINDS
 
 SHOWN = 600

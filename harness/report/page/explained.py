@@ -13,6 +13,7 @@ from harness.report.page.opinion_host import OpinionHost
 from harness.report.page.sampling import Sample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import limits_of
 from harness.runs.reader import ROW, RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
@@ -58,8 +59,7 @@ def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Expl
     found = Explained()
     rows = _rows(RunReader(run), sample)
     context = _Surroundings(run)
-    identity = run.manifest["identity"]
-    with OpinionHost(identity["limits"]["memory"], format_rule(identity)) as host:
+    with OpinionHost(limits_of(run).memory, format_rule(run.manifest["identity"])) as host:
         for case in witnesses(run, sample.choice, vocabulary):
             verdicts = list(_of_case(case, sample, rows, context, vocabulary, host))
             pointers = {one["schema_pointer"] for one in verdicts}

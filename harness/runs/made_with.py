@@ -1,0 +1,102 @@
+"""What a run was made with, opened again: its vocabulary, its engines, its limits.
+
+A run from elsewhere can name any module, package or file. Unless the run is trusted
+(`RunDirectory.trusted`), nothing is imported for it, installed, opened or fetched but what this
+program comes with: the embedded vocabulary, and the built-in engines as they are installed.
+"""
+
+from __future__ import annotations
+
+from harness.engines.environments import is_installed, provide_all
+from harness.engines.panel import Limits
+from harness.engines.specs import (
+    BUILT_IN,
+    EngineSpec,
+    known_engines,
+    parse_spec,
+    parse_specs,
+    read_spec,
+)
+from harness.errors import RunDirectoryError, UsageError
+from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
+from harness.runs.directory import RunDirectory
+
+
+class UntrustedError(UsageError):
+    """A run asks for what only a trusted run is given."""
+
+    def __init__(self, run: RunDirectory, what: str) -> None:
+        super().__init__(f"{run.path} {what}", "if you trust who made the run, allow it: --trust")
+
+
+def vocabulary_of(run: RunDirectory) -> Vocabulary:
+    """The vocabulary that a run was made with.
+
+    Raises:
+        UntrustedError: It is not the embedded one, and the run is not trusted.
+        UsageError: What has its name now is another one.
+        InputError: It cannot be read.
+        RunDirectoryError: The manifest names none.
+    """
+    stored = run.manifest["identity"].get("vocabulary", {})
+    if "spec" not in stored or "sha256" not in stored:
+        raise RunDirectoryError(f"the manifest of {run.path} names no vocabulary")
+    spec = stored["spec"]
+    if not run.trusted and spec != EMBEDDED:
+        raise UntrustedError(
+            run, f"would have the vocabulary {spec!r} opened, or fetched from a hub"
+        )
+    vocabulary = open_vocabulary(spec, stored.get("eos"))
+    if vocabulary.sha256 != stored["sha256"]:
+        raise UsageError(f"the vocabulary {spec!r} is not the one that {run.path} was made with")
+    return vocabulary
+
+
+def engines_of(run: RunDirectory) -> list[EngineSpec]:
+    """The engines that a run was made with, in its order, ready to be started.
+
+    Raises:
+        UntrustedError: One is not built-in, or not in an installed version, and the run is not
+            trusted.
+        UsageError: There is no such engine or version.
+    """
+    names = list(run.manifest["identity"]["engines"])
+    if not run.trusted:
+        for name in names:
+            _refuse_foreign(run, name)
+    specs = parse_specs(names)
+    if [spec.name for spec in specs] != names:
+        raise RunDirectoryError(f"the manifest of {run.path} names its engines in no usual way")
+    return provide_all(specs)
+
+
+def asks_for_trust(run: RunDirectory) -> bool:
+    """Whether only a trusted run is given what this one was made with."""
+    identity = run.manifest["identity"]
+    built_in = (read_spec(name) for name in identity["engines"])
+    return identity.get("vocabulary", {}).get("spec", EMBEDDED) != EMBEDDED or any(
+        one.name not in BUILT_IN or one.version is not None for one in built_in
+    )
+
+
+def limits_of(run: RunDirectory) -> Limits:
+    """What one request to an engine might cost in a run.
+
+    Raises:
+        RunDirectoryError: The manifest does not say so.
+    """
+    try:
+        return Limits(**run.manifest["identity"]["limits"])
+    except (KeyError, TypeError) as error:
+        raise RunDirectoryError(f"the manifest of {run.path} names no limits of engines") from error
+
+
+def _refuse_foreign(run: RunDirectory, text: str) -> None:
+    """Refuse what an untrusted run may not have started, before anything of it is looked at."""
+    name = read_spec(text).name
+    if name not in BUILT_IN:
+        module = known_engines().get(name, name).partition(":")[0]
+        raise UntrustedError(run, f"would have the module {module!r} imported, for {text!r}")
+    if not is_installed(parse_spec(text)):
+        raise UntrustedError(run, f"would have the engine {text!r} installed, in that version")
