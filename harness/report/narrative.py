@@ -125,7 +125,9 @@ def _paired(found: Digest, engine: str) -> list[str]:
             continue
         sides = [(row[name], row[f"only_{name}"]) for name in ("first", "second")]
         (_, mine), (other, theirs) = sides if row["first"] == engine else sides[::-1]
-        text = f"{mine:,} schemas with one of {engine}'s alone, {theirs:,} of {other}'s alone"
+        text = (
+            f"{_count(mine, 'schema')} with one of {engine}'s alone, {theirs:,} of {other}'s alone"
+        )
         if row["apart"] is not None:
             how = "these differ" if row["apart"] else "cannot tell apart"
             text += f" ({how}: p = {row['p_holm']:.2g})"

@@ -108,7 +108,7 @@ class TestDirection:
 
     def test_tests_nothing_where_the_cases_are_no_sample(self, stored):
         said = directed(stored(book(xgrammar_fa=1), data="embedded"))
-        assert "1 schemas with one of xgrammar's alone, 0 of llguidance's alone; " in said
+        assert "1 schema with one of xgrammar's alone, 0 of llguidance's alone; " in said
         assert "written by hand" in said
         assert "(cannot" not in said
 
