@@ -355,7 +355,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         version = manifest["format"]
         if manifest["seal"] != _seal(manifest):
             raise ValueError("the seal is broken")
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunDirectoryError(
             f"{path / MANIFEST} cannot be read: it was cut or altered",
             "restore it, or choose another --out",

@@ -321,7 +321,9 @@ class TestDamage:
         refused(lambda: open_run(run.path), MANIFEST, "cut or altered")
         refused(begun, MANIFEST, "cut or altered")
 
-    @pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"format": 1}'])
+    @pytest.mark.parametrize(
+        "content", ["", "{", "[]", "null", "{}", '{"format": 1}', "[" * 200_000]
+    )
     def test_a_manifest_that_is_something_else(self, begun, content):
         run = begun()
         (run.path / MANIFEST).write_text(content)
