@@ -349,7 +349,7 @@ class TestCommand:
     def test_writes_one_file_and_says_which(self, run, tmp_path):
         out = tmp_path / "new" / "page.html"
         done = self.call(run.path, "--out", out, "--json")
-        said = json.loads(done.output)
+        said = json.loads(done.stdout)
         assert said["files"] == {str(out): out.stat().st_size}
         assert out.read_text("utf-8").startswith("<!doctype html>")
         assert [one.name for one in out.parent.iterdir()] == ["page.html"]

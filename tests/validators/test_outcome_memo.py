@@ -57,7 +57,7 @@ class Gullible(ValidatorService):
 
 def opened(schema: Any, kind: type[ValidatorService] = Gullible) -> ValidatorService:
     service = kind()
-    answer = service.open(wire.Message({"schema": json.dumps(schema)}))
+    answer = service.open(wire.Message({"schema": json.dumps(schema), "formats": "assertion"}))
     assert not answer.head, answer.head
     return service
 

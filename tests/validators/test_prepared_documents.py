@@ -160,7 +160,7 @@ def one_by_one(service: ValidatorService, texts: Any, what: str = "screen_many")
 
 def ready(schema: Any, kind: type[ValidatorService]) -> ValidatorService | None:
     service = kind()
-    answer = service.open(wire.Message({"schema": json.dumps(schema)}))
+    answer = service.open(wire.Message({"schema": json.dumps(schema), "formats": "assertion"}))
     return None if answer.head else service
 
 
@@ -361,7 +361,7 @@ def test_another_schema_is_prepared_for_anew():
     texts = b'["', [b"a", b"b", b"c"], [b'"]'], [0] * 3
     service = opened({"items": {"const": "a"}}, ValidatorService)
     assert [ruling[0] for ruling in screened(service, texts)] == [VALID, SUSPECT, SUSPECT]
-    service.open(wire.Message({"schema": '{"items": {"const": "b"}}'}))
+    service.open(wire.Message({"schema": '{"items": {"const": "b"}}', "formats": "assertion"}))
     assert [ruling[0] for ruling in screened(service, texts)] == [SUSPECT, VALID, SUSPECT]
 
 

@@ -195,9 +195,9 @@ class TestTheChannel:
         goes_on = threading.Timer(1.5, os.kill, [host._process.pid, signal.SIGCONT])
         goes_on.start()
         asked = {"much": np.zeros(much, dtype=np.uint8)}
-        assert isinstance(host.request({"do": "echo"}, asked, limit=0.02), wire.Message)
+        assert isinstance(host.request({"do": "echo"}, asked, limit=0.5), wire.Message)
         os.kill(host._process.pid, signal.SIGSTOP)
-        ended = host.request({"do": "echo"}, asked, limit=0.02)
+        ended = host.request({"do": "echo"}, asked, limit=0.5)
         assert ended == TimedOut("was stopped for more than 2 s")
 
 
