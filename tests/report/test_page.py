@@ -348,7 +348,8 @@ class TestCommand:
     @pytest.mark.processes
     def test_writes_one_file_and_says_which(self, run, tmp_path):
         out = tmp_path / "new" / "page.html"
-        done = self.call(run.path, "--out", out, "--json")
+        done = self.call(run.path, "--out", out, "--trust", "--json")
+        assert done.exception is None
         said = json.loads(done.stdout)
         assert said["files"] == {str(out): out.stat().st_size}
         assert out.read_text("utf-8").startswith("<!doctype html>")
