@@ -48,7 +48,7 @@ class _Lines:
     completion: npt.NDArray[np.int32]
     evidence: npt.NDArray[np.int32]
     dispute: npt.NDArray[np.int64]
-    by_right: npt.NDArray[np.bool_]
+    always_resolved: npt.NDArray[np.bool_]
     located: npt.NDArray[np.int8]
 
 
@@ -110,7 +110,7 @@ class VerdictNotes:
             token=lines.token,
             refused_at=lines.refused_at,
             place=Words(places.codes[of_piece], places.words),
-            by_right=lines.by_right,
+            always_resolved=lines.always_resolved,
             engine=Words(lines.row + 1, names),
             kind=lines.kind,
             reason=lines.reason,
@@ -128,7 +128,7 @@ class VerdictNotes:
 
     def _lines(self, position: Position, disputes: Sequence[Dispute], findings: Findings) -> _Lines:
         """The verdicts on disputed tokens, then the errors of other kinds."""
-        dispute, by_right = _of_disputes(findings.tokens, disputes, position, self._eos_ids)
+        dispute, always_resolved = _of_disputes(findings.tokens, disputes, position, self._eos_ids)
         found = proven(findings, one_clears_all=self._one_clears_all)
         row, column = found.row, found.column
         reasons, reason = _reasons(findings, found)
@@ -153,7 +153,7 @@ class VerdictNotes:
             _joined(found.completion, [one.completion for one in flaws]),
             _joined(findings.evidence_number[row, column], [0] * len(flaws)),
             _joined(dispute[column], np.append(dispute, -1)[at]),
-            _joined(by_right[column], np.append(by_right, True)[at]),
+            _joined(always_resolved[column], np.append(always_resolved, True)[at]),
             _joined(located, [-1] * len(flaws)),
         )
 
@@ -362,10 +362,10 @@ def _of_disputes(
     Not sampled are all tokens of an uncapped dispute, else those that a sample never leaves out.
     """
     of_token = np.full(len(tokens), -1, dtype=np.int64)
-    by_right = np.isin(tokens, np.array([*position.path, *eos_ids], dtype=np.int32))
+    always_resolved = np.isin(tokens, np.array([*position.path, *eos_ids], dtype=np.int32))
     for number, dispute in enumerate(disputes):
         at = np.searchsorted(tokens, dispute.drawn)
         of_token[at] = number
         if len(dispute.drawn) == len(dispute.tokens):
-            by_right[at] = True
-    return of_token, by_right
+            always_resolved[at] = True
+    return of_token, always_resolved

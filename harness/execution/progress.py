@@ -143,10 +143,11 @@ class RunProgress(LiveLine):
         for start in range(0, len(text), _WIDTH - 4):
             yield f"    {text[start : start + _WIDTH - 4]}"
         if invalid:
-            yield "  The engine allows this text to its end; »the token« opened the dispute."
+            yield "  The engine allows this text to its end. The disputed token is between » and «."
             yield f"  jsonschema and jsonschema-rs both call it invalid ({example.keyword})."
         else:
-            yield f"  The engine forbids »the token«; {example.accepter} allows all of this text."
+            yield "  The engine forbids the token between » and «,"
+            yield f"  {example.accepter} allows this text to its end."
             yield "  jsonschema and jsonschema-rs both call it valid."
 
     def _table(self) -> Table | None:

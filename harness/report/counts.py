@@ -48,7 +48,7 @@ def by_catalogue(run: RunDirectory, evidence: str) -> pa.Table:
 _PLACE = ("case", "walk", "position")
 _SPOT = {WALK: _PLACE, INSTANCE: ("case", "instance", "consumed")}
 _WORDS = ("engine", "kind", "reason", "keyword", "category", "jsonschema", "jsonschema_rs")
-_NUMBERS = ("by_right", "located", "dispute")
+_NUMBERS = ("always_resolved", "located", "dispute")
 
 
 @dataclass(frozen=True)

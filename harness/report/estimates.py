@@ -113,13 +113,13 @@ class Disputes:
         """The estimate for one engine and kind, in whole tokens: ``tokens``, ``low``, ``high``.
 
         Args:
-            mine: The engine's verdicts of that kind, with the column ``by_right``.
+            mine: The engine's verdicts of that kind, with the column ``always_resolved``.
             rows: What `rows_of` says of them.
             engine: The number of the engine in the run.
             kind: ``false_acceptance`` or ``false_rejection``.
         """
         tokens = mine.tokens
-        sampled = mine.column("by_right").equal(False) & (rows >= 0)
+        sampled = mine.column("always_resolved").equal(False) & (rows >= 0)
         certain = int(tokens[~sampled].sum())
         found = np.bincount(rows[sampled], tokens[sampled], len(self._of.tokens))
         concerning = (self._sides[kind] >> np.uint32(engine)) & 1 == 1
@@ -135,14 +135,14 @@ class Disputes:
         about a disputed token count as they are.
 
         Args:
-            mine: Some verdicts of walks, with the column ``by_right``.
+            mine: Some verdicts of walks, with the column ``always_resolved``.
             rows: What `rows_of` says of them.
 
         Returns:
             Shape ``(n,)``, as the entries.
         """
         of = self._of
-        sampled = mine.column("by_right").equal(False) & (rows >= 0)
+        sampled = mine.column("always_resolved").equal(False) & (rows >= 0)
         rest, drawn = of.tokens - of.census, of.drawn - of.census
         factor = np.divide(rest, drawn, out=np.ones(len(rest)), where=drawn > 0)
         found = mine.tokens.astype(np.float64)

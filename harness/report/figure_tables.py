@@ -96,7 +96,7 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
 
 
 NAMES = (
-    *("matrix", "cases", "compile", "errors", "how_bad", "pairs", "severity", "agreement"),
+    *("matrix", "cases", "compile", "errors", "headline_rates", "pairs", "severity", "agreement"),
     "timings",
     *("by_keyword", "by_place", "by_departure", "by_family"),
 )
@@ -158,7 +158,7 @@ def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
             counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}
             rows.append({**row, **counts, **_ratio(rate), **dict.fromkeys(_WORST)})
     columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
-    return _table("How bad; shares also by the schemas' worst bugs", columns, rows)
+    return _table("Headline rates; shares also by the schemas' worst bugs", columns, rows)
 
 
 def _ratio(one: Mapping[str, Any]) -> Row:
@@ -186,7 +186,7 @@ def _timings(engines: Mapping[str, Any]) -> FigureTable:
 _OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], FigureTable]] = {
     "compile": _compile,
     "errors": _errors,
-    "how_bad": _headline_rates,
+    "headline_rates": _headline_rates,
     "severity": _severity,
     "timings": _timings,
 }

@@ -37,7 +37,7 @@ from harness.verdict_kinds import (
 Distributions = Mapping[str, Mapping[str, Distribution]]
 
 KINDS_OF_FILES = ("png", "svg")
-NAMES = ("compile", "errors", "how_bad", "keywords", "agreement", "severity", "timings")
+NAMES = ("compile", "errors", "headline_rates", "keywords", "agreement", "severity", "timings")
 """The figures, in the order in which they are drawn."""
 
 _WIDE = 6.3
@@ -265,7 +265,7 @@ def _headline_rates(found: Digest) -> Any:
     figure, panels = _figure(0.8 + 0.55 * max(2, len(engines)), 2, sharey=True)
     for axes, (measure, (title, unit, scale)) in zip(panels, _MEASURES.items(), strict=True):
         for number, (kind, (label, colour, marker)) in enumerate(_OF_KIND.items()):
-            rows = _rows_of(found, "how_bad", measure=measure, kind=kind)
+            rows = _rows_of(found, "headline_rates", measure=measure, kind=kind)
             for at, row in enumerate(rows):
                 if row["value"] is None:
                     continue
@@ -455,7 +455,7 @@ def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:
 _DRAWN: Mapping[str, Callable[[Digest], Any]] = {
     "compile": _compile,
     "errors": _errors,
-    "how_bad": _headline_rates,
+    "headline_rates": _headline_rates,
     "keywords": _keywords,
     "agreement": _agreement,
     "severity": _severity,

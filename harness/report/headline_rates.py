@@ -1,4 +1,4 @@
-"""How bad an engine's bugs are: in how many schemas, and how often per decision.
+"""Headline rates of an engine's bugs: in how many schemas, and how often per decision.
 
 Raw counts of tokens are dominated by a few schemas in which one error shows at a hundred thousand
 tokens. A tally leads with a share that is not, and with a rate whose interval says how far it is:

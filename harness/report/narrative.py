@@ -373,7 +373,7 @@ def _shown(found: Digest, tokens: int) -> str:
 
 
 def _ratio(found: Digest, engine: str, measure: str, kind: str) -> Row:
-    (row,) = _rows(found, "how_bad", engine=engine, measure=measure, kind=kind)
+    (row,) = _rows(found, "headline_rates", engine=engine, measure=measure, kind=kind)
     return row
 
 

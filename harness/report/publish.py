@@ -26,8 +26,8 @@ LARGEST = 1_000_000
 
 _CAPTIONS = {
     "errors": "False acceptances and rejections: bugs beside what is warned of and declared.",
-    "how_bad": "Share of schemas with a proven bug, and bugs per million mask decisions, of a"
-    " capped run scaled from the samples.",
+    "headline_rates": "Share of schemas with a proven bug, and bugs per million mask decisions,"
+    " of a capped run scaled from the samples.",
     "keywords": "On how many cases a bug is proven, by keyword.",
     "compile": "Compilation.",
     "agreement": "Which engines accept together where they do not all agree.",
@@ -97,7 +97,7 @@ def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
         "### Against the original study",
         _STUDY,
         _items(narrative.direction(found)),
-        *_figures(name, ("errors", "how_bad")),
+        *_figures(name, ("errors", "headline_rates")),
         "### What is proven",
     ]
     for engine in found.engines:

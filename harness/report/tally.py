@@ -42,7 +42,7 @@ from harness.workers.outcomes import COMPILE_WORDS
 _BUG: Mapping[str, object] = {"class": BUG}
 _WALK_COLUMNS = (
     *("engine", "kind", "class", "severity", "located", "reason", "keyword", "place"),
-    *("by_right", "dispute"),
+    *("always_resolved", "dispute"),
 )
 
 

@@ -112,7 +112,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("token", pa.int32()),
             ("refused_at", pa.int32()),
             ("place", _NAME),
-            ("by_right", pa.bool_()),
+            ("always_resolved", pa.bool_()),
             ("engine", _NAME),
             ("kind", _NAME),
             ("reason", _NAME),

@@ -123,7 +123,7 @@ def walk_rows(rows, name, one, vocabulary):
         token=id_of(vocabulary, one.token),
         refused_at=one.at if one.kind == "false_rejection" else -1,
         place=place(one),
-        by_right=True,
+        always_resolved=True,
         engine="engine",
         kind=one.kind,
         reason="",

@@ -94,9 +94,9 @@ class TestCaps:
 
     def test_what_is_on_the_path_is_never_left_out(self):
         for one in found(self.MASKS, cap=4, always=(1, 2, 4, 6, 99)):
-            by_right = {1, 2, 4, 6} & set(one.tokens.tolist())
-            assert by_right <= set(one.drawn.tolist())
-            assert one.census == len(by_right)
+            always_resolved = {1, 2, 4, 6} & set(one.tokens.tolist())
+            assert always_resolved <= set(one.drawn.tolist())
+            assert one.census == len(always_resolved)
 
     def test_what_other_engines_there_are_in_the_run_does_not_change_a_sample(self):
         masks = [{*range(60)}, set()]

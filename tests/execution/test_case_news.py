@@ -102,10 +102,14 @@ def test_the_first_error_is_told_once_with_its_text_and_what_the_validators_say(
     told_ = lines[lines.index(first) + 1 :]
     assert told_[0] == '  case family/case, schema: "minimum": 2'
     assert told_[1] == '    {"a": »1«}'
+    assert told_[2].endswith("The disputed token is between » and «.")
     assert "both call it invalid" in told_[3]
 
 
 def test_a_false_rejection_names_who_allows_the_text(told):
     lines = told(wrong("false_rejection", "c"))
     assert any(line.endswith("a 1.0 forbids valid output") for line in lines)
-    assert any("c allows all of this text" in line for line in lines)
+    told_ = lines[next(at for at, line in enumerate(lines) if "»" in line) :]
+    assert told_[0] == '    {"a": »1«}'
+    assert told_[1] == "  The engine forbids the token between » and «,"
+    assert told_[2] == "  c allows this text to its end."

@@ -75,7 +75,7 @@ class TestDirection:
         """The more is proven of xgrammar, in a dispute that was resolved whole."""
         written = book(xgrammar_fa=90)
         written.position(1).dispute(1, 4, 1, tokens=5000, drawn=50, census=0, number=1)
-        written.verdicts(1, "outlines", "false_acceptance", 50, by_right=False, number=1)
+        written.verdicts(1, "outlines", "false_acceptance", 50, always_resolved=False, number=1)
         said = directed(stored(written))
         assert "outlines's (some 5,000 tokens, scaled from 50)" in said
         assert "xgrammar lets invalid text through in" in said

@@ -232,9 +232,9 @@ class TestCappedRuns:
             .dispute(0, A, B | C, tokens=100, drawn=10, census=2)
             .dispute(0, B, A | C, tokens=5, number=1)
             .verdicts(0, "b", "false_rejection", 2)
-            .verdicts(0, "b", "false_rejection", 4, by_right=False, first=2)
+            .verdicts(0, "b", "false_rejection", 4, always_resolved=False, first=2)
             .verdicts(0, "b", "false_acceptance", 3, number=1)
-            .verdicts(0, "a", "false_acceptance", 4, by_right=False, first=6)
+            .verdicts(0, "a", "false_acceptance", 4, always_resolved=False, first=6)
         )
 
     def test_scale_the_sampled_share_and_count_the_rest(self, stored):
@@ -272,7 +272,7 @@ class TestCappedRuns:
     def test_one_sample_more_or_less_lucky_does_not_turn_the_order_round(self, stored):
         """Of a dispute of 1,000 tokens 10 convict; of ten disputes of 20 tokens, all whole, 200."""
         book = Book("case").position(0).dispute(0, A, B | C, tokens=1000, drawn=10, census=0)
-        book.verdicts(0, "b", "false_rejection", 10, by_right=False)
+        book.verdicts(0, "b", "false_rejection", 10, always_resolved=False)
         for number in range(1, 11):
             book.position(number).dispute(number, A | B, C, tokens=20)
             book.verdicts(number, "c", "false_rejection", 20)

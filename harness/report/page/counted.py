@@ -27,7 +27,7 @@ class PageCounts:
     def __init__(self, stored: StoredRun) -> None:
         names = ("engine", "kind", "class", "keyword", "departure")
         self._stored = stored
-        self._walk = stored.fold(WALK, (*names, "dispute", "by_right"))
+        self._walk = stored.fold(WALK, (*names, "dispute", "always_resolved"))
         self._disputes = Disputes(stored)
         self._dispute_rows = self._disputes.rows_of(self._walk)
         self._instance = stored.fold(INSTANCE, names)
