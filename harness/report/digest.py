@@ -208,9 +208,7 @@ def _judged(stored: StoredRun) -> set[tuple[str, str]]:
 
 
 def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
-    path = str(stored.run.path)
-    if stored.run.trusted and asks_for_trust(stored.run):
-        path += " --trust"
+    path = str(stored.run.path) + (" --trust" if asks_for_trust(stored.run) else "")
     seconds = "" if tally["seconds"] is None else f" in {tally['seconds']:,.0f} s"
     if _is_judged(tally):
         why = _not_walked(tally)

@@ -257,7 +257,7 @@ class TestData:
 
     @pytest.mark.processes
     def test_says_of_which_run_and_how_to_repeat(self, data):
-        assert data["about"]["quoted"] == "'runs/it is'"
+        assert data["about"]["replayed"] == "maskcourt replay 'runs/it is' --trust"
         assert data["summary"]["finished"] is True
         assert data["manifest"]["identity"]["limits"]["compile"] > 0
 

@@ -305,7 +305,7 @@ class TestExplorer:
         assert detail.count("maxLength at /properties/a/maxLength, for /a") == 2
         assert page.text("#detail .text") == '{"a": "bc"}'
         assert page.texts("#detail .hit") == ['      "maxLength": 1']
-        assert page.text("#detail .command code") == "maskcourt replay runs/small 0"
+        assert page.text("#detail .command code") == "maskcourt replay runs/small --trust 0"
 
     def test_an_address_points_at_a_verdict(self, browser):
         page = browser(address="#verdict=i0")
@@ -417,7 +417,7 @@ class TestExplorer:
 
     def test_says_how_to_see_a_verdict_that_is_not_in_the_page(self, browser):
         page = browser(address="#verdict=4711")
-        assert page.text("#detail").endswith("maskcourt replay runs/small 4711 --show")
+        assert page.text("#detail").endswith("maskcourt replay runs/small --trust 4711 --show")
 
 
 class TestForAnybody:

@@ -17,7 +17,13 @@ from harness.inputs import vocabulary_readers
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.report import publish
 from harness.runs.directory import create_or_resume, open_run
-from harness.runs.made_with import UntrustedError, engines_of, limits_of, vocabulary_of
+from harness.runs.made_with import (
+    UntrustedError,
+    asks_for_trust,
+    engines_of,
+    limits_of,
+    vocabulary_of,
+)
 from tests.replaying import VOCABULARY, Book
 
 INSTALLED = importlib.metadata.version("llguidance")
@@ -108,6 +114,19 @@ class TestUntrusted:
     @pytest.mark.parametrize("spec", ["org/name", "hf:org/name", "/dev/zero", "~nobody/x", "x"])
     def test_no_other_vocabulary_is_opened_or_fetched(self, forged, spec):
         refusal(lambda: vocabulary_of(forged(vocabulary={"spec": spec, "eos": None})), repr(spec))
+
+
+    @pytest.mark.parametrize(
+        ("engine", "spec", "asks"),
+        [
+            ("xgrammar", "qwen2.5", False),
+            ("llguidance@0.0.1", "qwen2.5", True),
+            ("some.module:Engine", "qwen2.5", True),
+            ("xgrammar", "vocabulary.json", True),
+        ],
+    )
+    def test_can_be_told_beforehand(self, forged, engine, spec, asks):
+        assert asks_for_trust(forged([engine], {"spec": spec, "eos": None})) is asks
 
 
 class TestTrusted:

@@ -19,7 +19,7 @@ from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
 from harness.report.tally import summary
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import vocabulary_of
+from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.verdict_kinds import CLASSES, KINDS
 
 SHOWN = 600
@@ -103,7 +103,9 @@ def _about(
 ) -> dict[str, Any]:
     return {
         "run": request.shown_as,
-        "quoted": shlex.quote(request.shown_as),
+        "replayed": "maskcourt replay "
+        + shlex.quote(request.shown_as)
+        + (" --trust" if asks_for_trust(run) else ""),
         "name": run.path.resolve().name,
         "maskcourt": __version__,
         "validators": {name: metadata.version(name) for name in _VALIDATORS},

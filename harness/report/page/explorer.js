@@ -167,7 +167,7 @@ function show(id, quietly) {
   state.verdict = one ? id : null;
   mark();
   const detail = byId('detail');
-  detail.replaceChildren(...(one ? detailOf(one) : [el('p', {}, `Verdict ${safe(id)} is not among those that this page explains: maskcourt replay ${DATA.about.quoted} ${/^i?\d+$/.test(id) ? id : 'VERDICT'} --show`)]));
+  detail.replaceChildren(...(one ? detailOf(one) : [el('p', {}, `Verdict ${safe(id)} is not among those that this page explains: ${DATA.about.replayed} ${/^i?\d+$/.test(id) ? id : 'VERDICT'} --show`)]));
   detail.className = one ? tone(groupOf(one).kind) : '';
   const hit = detail.querySelector('pre.schema .hit');
   if (hit) hit.parentNode.scrollTop = Math.max(0, hit.offsetTop - hit.parentNode.offsetTop - 60);
@@ -270,7 +270,7 @@ function detailOf(one) {
     validatorsBlock(one),
     ...schemaBlock(one),
     el('h4', {}, 'Repeat it'),
-    commandBlock(`maskcourt replay ${DATA.about.quoted} ${one.id}`),
+    commandBlock(`${DATA.about.replayed} ${one.id}`),
     el('p', { class: 'note' }, group.verdicts === 1 ? `The only verdict of its sort (${sort}).`
       : `One of ${plural(group.verdicts, 'verdict')} of its sort (${sort}), in ${plural(group.cases, 'schema')}; ${group.shown === group.verdicts ? 'all' : count(group.shown)} of them ${group.shown === 1 ? 'is' : 'are'} explained here.`),
   ];
