@@ -55,10 +55,10 @@ def matrix(
     for number, (name, (among, how)) in enumerate(zip(names, judged, strict=True)):
         found[name] = {"refuses": _refused(compiled[name], reasons.get(name, {}))}
         for column, kind in _OF_KIND.items():
-            counted = bugs.of(number, KINDS_OF[kind]).by_severity(among)
-            met = sum(many for severity, many in counted.items() if severity != "rare")
-            of = int(np.count_nonzero(among))
-            said = _SAID[column](met, of, counted) if of else "Was judged on no schema."
+            flags = bugs.of(number, KINDS_OF[kind])
+            met, of = (int(np.count_nonzero(one)) for one in (flags.met & among, among))
+            worst = flags.by_severity(among)
+            said = _SAID[column](met, of, worst) if of else "Was judged on no schema."
             found[name][column] = {
                 "count": met,
                 "of": of,

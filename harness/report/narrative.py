@@ -120,7 +120,7 @@ def _beside(found: Digest) -> list[str]:
 def _paired(found: Digest, engine: str) -> list[str]:
     """One engine's false acceptances beside each other engine's, on the same schemas."""
     said = []
-    for row in _rows(found, "pairs", kind=ACCEPTANCE):
+    for row in _rows(found, "pairs", kind=ACCEPTANCE, counted="met"):
         if engine not in (row["first"], row["second"]) or not row["schemas"]:
             continue
         sides = [(row[name], row[f"only_{name}"]) for name in ("first", "second")]
@@ -135,9 +135,8 @@ def _paired(found: Digest, engine: str) -> list[str]:
     if not said:
         return []
     how = "p by McNemar's exact test with Holm's correction" if found.summary["sampled"] else ""
-    return [
-        f"In pairs, on the same schemas: {'; '.join(said)}. {how or NO_SAMPLE}".strip(". ") + "."
-    ]
+    pairs = f"In pairs, on the same schemas, by what a model meets: {'; '.join(said)}."
+    return [f"{pairs} {how or NO_SAMPLE}".strip(". ") + "."]
 
 
 def _rejects(found: Digest) -> list[str]:

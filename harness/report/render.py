@@ -89,12 +89,14 @@ def _share(share: Mapping[str, Any]) -> str:
 
 
 def _pairs(pairs: Sequence[Mapping[str, Any]], *, sampled: bool) -> Table:
-    table = _table(
-        "Engines in pairs: schemas on which only one of the two has a bug",
-        "p: McNemar's exact test, corrected for the number of pairs (Holm)" if sampled else None,
-    )
+    lines = ["met: by bugs that a model meets, at more than rare tokens; all: by all bugs"]
+    if sampled:
+        lines += ["p: McNemar's exact test, corrected for the number of pairs (Holm)"]
+    title = "Engines in pairs: schemas on which only one of the two has a bug"
+    table = _table(title, "\n".join(lines))
     table.add_column("engines", overflow="fold", ratio=1)
-    table.add_column("kind", overflow="fold")
+    for column in ("kind", "bugs"):
+        table.add_column(column, overflow="fold")
     for column in ("of", "only first", "only second", *(("p",) if sampled else ())):
         table.add_column(column, justify="right")
     if sampled:
@@ -105,7 +107,7 @@ def _pairs(pairs: Sequence[Mapping[str, Any]], *, sampled: bool) -> Table:
             told = "" if row["apart"] is None or row["apart"] else "cannot tell apart"
             cells += ["-" if row["p_holm"] is None else f"{row['p_holm']:.2g}", told]
         names = Text(f"{row['first']}, {row['second']}")
-        table.add_row(names, row["kind"].replace("_", " "), *cells)
+        table.add_row(names, row["kind"].replace("_", " "), row["counted"], *cells)
     return table
 
 

@@ -52,6 +52,12 @@ class SchemaFlags:
         found: npt.NDArray[np.bool_] = self.worst < _NO_BUG
         return found
 
+    @property
+    def met(self) -> npt.NDArray[np.bool_]:
+        """Where there is a bug that a model meets: one at more than rare tokens."""
+        found: npt.NDArray[np.bool_] = self.worst < WORST_FIRST.index("rare")
+        return found
+
     def by_severity(self, among: npt.NDArray[np.bool_]) -> dict[str, int]:
         """How many of some schemas have which worst bug, in the order of `SEVERITIES`."""
         counted = np.bincount(self.worst[among], minlength=_NO_BUG + 1)

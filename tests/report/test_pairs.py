@@ -58,16 +58,22 @@ def test_the_interval_of_a_difference_is_narrower_than_those_of_its_shares():
 
 
 class TestCompared:
-    def found(self, tmp_path, data="maskbench:some", kind="false_rejection"):
-        """Engine a errs in ten schemas, b in two of those; a third is not judged in one of them."""
+    def found(self, tmp_path, data="maskbench:some", kind="false_rejection", counted="all"):
+        """Engine a errs in ten schemas, b in two of those; a third is not judged in one of them.
+
+        A model meets only the first five of them.
+        """
         some = [Book(f"case {n}").position(0, judged=A | B if n == 0 else 7) for n in range(20)]
         for number, book in enumerate(some[:10]):
-            book.verdicts(0, "a", kind)
+            token = 300 if number < 5 else 900
+            book.verdicts(0, "a", kind, first=token)
             if number < 2:
-                book.verdicts(0, "b", kind)
-        run = books.store(tmp_path / "run", *some, data=data)
+                book.verdicts(0, "b", kind, first=token)
+        run = books.store(tmp_path / "run", *some, data=data, vocabulary={"size": 2000})
         rows = summary(run, all_bugs)["pairs"]
-        return {(row["first"], row["second"]): row for row in rows if row["kind"] == kind}
+        assert [row["counted"] for row in rows] == ["met"] * 9 + ["all"] * 9
+        mine = [row for row in rows if (row["kind"], row["counted"]) == (kind, counted)]
+        return {(row["first"], row["second"]): row for row in mine}
 
     def test_on_the_schemas_on_which_both_were_judged(self, tmp_path):
         found = self.found(tmp_path)
@@ -77,6 +83,14 @@ class TestCompared:
         assert (one["both"], one["only_first"], one["only_second"]) == (2, 8, 0)
         assert one["difference"] == 0.4
         assert 0.15 < one["low"] < 0.4 < one["high"] < 0.65
+
+    def test_by_what_a_model_meets(self, tmp_path):
+        """The schemas that the matrix counts, and a correction for as many pairs."""
+        found = self.found(tmp_path, counted="met")
+        one = found["a", "b"]
+        assert (one["both"], one["only_first"], one["only_second"]) == (2, 3, 0)
+        assert (one["difference"], one["p"], one["p_holm"]) == (0.15, 0.25, 0.5)
+        assert found["a", "c"]["only_first"] == 4  # in the first c was not judged
 
     def test_corrects_for_the_number_of_pairs(self, tmp_path):
         found = self.found(tmp_path)

@@ -103,7 +103,7 @@ class TestSummary:
         ]
         many[0].verdicts(0, "b", "false_acceptance", 1)
         printed = text(stored(*many))
-        kind = ("false", "rejection", "12")
+        kind = ("false", "rejection", "met", "12")
         assert cells(printed, "a,", "b", *kind) == ["12", "0", "0.0015"]
         assert cells(printed, "b,", "c", *kind)[3:] == ["cannot", "tell", "apart"]
 
@@ -144,8 +144,7 @@ class TestSummary:
         tables = (
             "in short",
             "How bad",
-            "pairs",
-            "pairs",
+            *["pairs"] * 4,
             "of walks",
             "own instances",
             "Estimates",

@@ -115,7 +115,6 @@ class TestUntrusted:
     def test_no_other_vocabulary_is_opened_or_fetched(self, forged, spec):
         refusal(lambda: vocabulary_of(forged(vocabulary={"spec": spec, "eos": None})), repr(spec))
 
-
     @pytest.mark.parametrize(
         ("engine", "spec", "asks"),
         [

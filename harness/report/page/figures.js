@@ -95,7 +95,7 @@ function inNumbers() {
   byId('note-short').textContent = `Bugs only${sampled ? ', 95% intervals below each figure' : ''}; what engines warn of or document is counted further below. `
     + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances and keywords are of all schemas that an engine compiled. What is not proven counts for nobody.';
   fill('table-pairs', table([
-    ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['schemas', (row) => count(row.schemas), { n: true }],
+    ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['bugs', (row) => row.counted === 'met' ? 'that a model meets' : 'all'], ['schemas', (row) => count(row.schemas), { n: true }],
     ['only the first has a bug', (row) => count(row.only_first), { n: true }], ['only the second', (row) => count(row.only_second), { n: true }],
     ...(sampled ? [['told apart', (row) => row.apart === null ? '–' : [row.apart ? 'yes' : 'cannot tell apart', el('small', {}, `p = ${digits(row.p_holm)}`)]]] : []),
   ], pairs.filter((row) => row.kind !== 'any'), 'Engines in pairs', 'cards'));
