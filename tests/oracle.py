@@ -181,6 +181,14 @@ class Trial:
         kinds = [kind(self.vocabulary, default_options(kind)) for kind in self.engines]
         return [engine.language(self.schema) for engine in kinds]
 
+    @cached_property
+    def _begun(self) -> list[frozenset[bytes]]:
+        """All that each engine's texts begin with."""
+        return [
+            frozenset(text[:end] for text in language.texts for end in range(len(text) + 1))
+            for language in self.languages
+        ]
+
     def run(self, resolver: str = "shared", rules: Rules = Rules(cap=None)) -> Rows:  # noqa: B008
         return run_case(self.engines, self.case, self.vocabulary, rules, RESOLVERS[resolver])
 
@@ -216,8 +224,7 @@ class Trial:
         return mentioned and token != self.vocabulary.eos and self._goes_on(engine, written, token)
 
     def _goes_on(self, engine: int, written: bytes, token: int) -> bool:
-        begun = written + self.bytes_of(token)
-        return any(whole.startswith(begun) for whole in self.languages[engine].texts)
+        return written + self.bytes_of(token) in self._begun[engine]
 
     def _leads(self, language: miniatures.Language, begun: bytes, whole: bytes) -> bool:
         """Whether there is a way from `begun` to the end of `whole` past what is forbidden."""

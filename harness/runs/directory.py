@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -39,6 +40,9 @@ _BATCH = 1_000_000
 
 _FILES = 1000
 """Files that are: each needs memory of its own, however few its rows are."""
+
+_SMALL = 1 << 20
+"""Bytes of a file up to which one thread reads it faster than several."""
 
 
 class RunDirectory:
@@ -251,9 +255,20 @@ def write_part(directory: Path, rows: Rows) -> None:
     sums = {}
     for name in SCHEMAS:
         file = directory / f"{name}.parquet"
-        pq.write_table(rows.table(name), file, compression="zstd")
+        if rows.count(name):
+            pq.write_table(rows.table(name), file, compression="zstd")
+        else:
+            file.write_bytes(_without_rows(name))
         sums[file.name] = sha256_of(file)
     (directory / SUMS).write_text(json.dumps(sums, indent=1), "utf-8")
+
+
+@functools.cache
+def _without_rows(table: str) -> bytes:
+    """The file of a table that has none: a case has several."""
+    file = pa.BufferOutputStream()
+    pq.write_table(SCHEMAS[table].empty_table(), file, compression="zstd")
+    return bytes(file.getvalue().to_pybytes())
 
 
 def sha256_of(file: Path) -> str:
@@ -302,8 +317,11 @@ def _verify(file: Path, expected: str) -> None:
 def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
     names = None if columns is None else list(columns)
     try:
-        return pq.read_table(file, columns=names, memory_map=False)
-    except (OSError, pa.ArrowException) as error:
+        # `pq.read_table` makes a data set and threads first, which cost more than a small file.
+        with pq.ParquetFile(file) as source:
+            table = source.read(names, use_threads=file.stat().st_size > _SMALL)
+        return table if names is None else table.select(names)
+    except (OSError, KeyError, pa.ArrowException) as error:
         raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
 
 
