@@ -174,10 +174,17 @@ class TestAnswers:
         assert "written by hand" in page.text("#note-pairs")
         assert "95%" not in page.text("main")
 
-    def test_draws_every_figure(self, browser):
+    def test_counts_errors_of_both_kinds_of_evidence(self, browser):
+        rows = browser().texts("#table-errors tbody tr")
+        assert [row.split("\t") for row in rows if row.startswith("three")] == [
+            ["three:C", "false acceptance", "walks", "0", "0", "0", "0", "0", "0"],
+            ["three:C", "false rejection", "walks", "0", "0", "0", "", "", "0"],
+            ["three:C", "false acceptance", "0 invalid instances", "1", "0", "0", "0", "", "1"],
+            ["three:C", "false rejection", "0 valid instances", "0", "0", "0", "", "", "0"],
+        ]
+
+    def test_crosses_keywords_and_sets_with_engines(self, browser):
         page = browser()
-        for one in ("errors", "shares", "millions"):
-            assert page.run(f"return document.querySelectorAll('#fig-{one} svg').length") == 1
         rows = [row.split() for row in page.texts("#heat-acc tbody tr")]
         assert rows == [["(none", "stated)", "·", "·", "1"], ["maxLength", "1", "·", "·"]]
         assert page.run("return document.querySelectorAll('#fig-sets tbody tr').length") == 2
@@ -188,7 +195,6 @@ class TestAnswers:
 
     def test_says_what_the_rare_kinds_mean(self, browser):
         page = browser()
-        page.click("#errors summary")
         note = page.text("#table-errors .note")
         assert "Stops too early: the engine allows the end" in note
         assert "Dead end: the engine leads to a place" in note
@@ -449,11 +455,6 @@ class TestForAnybody:
     def test_the_edges_of_controls_can_be_seen(self, browser, scheme):
         page = browser(scheme=scheme, address="#verdict=0")
         assert page.run(FAINT_EDGES) == []
-
-    def test_lines_do_not_run_through_the_words_of_a_figure(self, browser):
-        page = browser(size=PHONE)
-        order = "return getComputedStyle(document.querySelector('#fig-errors text')).paintOrder"
-        assert page.run(order).startswith("stroke")
 
     def test_a_thumb_can_hit_what_acts(self, browser):
         page = browser("varied", size=PHONE, address="#verdict=0")

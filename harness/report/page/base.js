@@ -18,13 +18,6 @@ function el(tag, attributes, ...children) {
   return node;
 }
 
-function svgEl(tag, attributes, ...children) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
-  node.append(...children.flat());
-  return node;
-}
-
 function fill(id, ...children) { byId(id).replaceChildren(...children.flat().filter(Boolean)); }
 
 const words = (name) => String(name).replaceAll('_', ' ');
@@ -39,11 +32,6 @@ function short(many) {
     }
   }
   return count(many);
-}
-
-function large(many) {
-  const [unit, size] = many >= 1e9 ? [' billion', 1e9] : many >= 1e6 ? [' million', 1e6] : ['', 1];
-  return `${Number((many / size).toPrecision(3)).toLocaleString('en-US')}${unit}`;
 }
 
 function percent(share) {
@@ -69,12 +57,6 @@ function duration(microseconds) {
     if (microseconds >= 0.9995 * size) return `${digits(microseconds / size)} ${unit}`;
   }
   return `${digits(microseconds)} µs`;
-}
-
-// Of a power of ten.
-function roundDuration(microseconds) {
-  for (const [unit, size] of [['s', 1e6], ['ms', 1e3]]) if (microseconds >= 0.999 * size) return `${Math.round(microseconds / size)} ${unit}`;
-  return `${Number(microseconds.toPrecision(1))} µs`;
 }
 
 function tone(kind) {

@@ -77,7 +77,6 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "classes": CLASSES,
         "summary": tally,
         "columns": COLUMNS,
-        "errors": counted.errors(),
         "keywords": counted.by_keyword(),
         "families": counted.by_family(),
         "sets": counted.sets(),

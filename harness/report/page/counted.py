@@ -32,10 +32,6 @@ class PageCounts:
         self._dispute_rows = self._disputes.rows_of(self._walk)
         self._instance = stored.fold(INSTANCE, names)
 
-    def errors(self) -> list[dict[str, Any]]:
-        """Per ``engine``, ``kind`` and ``class`` of walks: ``tokens``, ``positions``, ``cases``."""
-        return self._walk.where(kind=ERRORS).grouped(("engine", "kind", "class"))
-
     def by_keyword(self) -> list[dict[str, Any]]:
         """Errors by ``keyword``; see `crossed`.
 

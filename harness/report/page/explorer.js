@@ -334,8 +334,7 @@ function explorer() {
     ? `The run holds ${plural(all, 'verdict')} of ${plural(groups.length, 'sort')} (engine, kind, class, keyword, family, kind of evidence${RANKED ? ', severity' : ''}, and whether the error is located). `
       + `${count(about.shown)} of them are explained here: as many of each sort as there is room for, bugs first, drawn with seed ${about.seed}. Counts are of all. Verdicts that are unresolved have no witness and are not listed.`
     : `The run holds ${plural(all, 'verdict')}; none are explained here.`;
-  explainKinds('table-errors', new Set(DATA.errors.map((row) => row.kind)));
-  explainKinds('table-instances', new Set(ENGINES.flatMap((name) => Object.keys(DATA.summary.engines[name].instances.other_kinds))));
+  explainKinds('table-errors', new Set(groups.map((group) => group.kind)));
   filterForm();
   refresh(false);
   byId('list').addEventListener('keydown', keys);

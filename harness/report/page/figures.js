@@ -1,7 +1,6 @@
 // The sections of the page above and below the explorer.
 
 const engineOf = (name) => DATA.summary.engines[name];
-const INTERVALS = { bootstrap: 'resampled by schema', rule_of_three: 'rule of three' };
 
 function titleAndAlerts() {
   const { about, summary, manifest } = DATA;
@@ -28,7 +27,7 @@ function exampleOf(column, found) {
   if (!found) return '';
   if (column === 'refuses') return el('p', { class: 'eg' }, el('span', {}, `“${safe(found.reason)}” `), `(${plural(found.schemas, 'schema')})`);
   const token = el('span', { class: 'tok' }, found.token || 'end');
-  const text = column === 'accepts' ? [found.before, found.token ? token : '', found.after] : [found.before, el('s', {}, token)];
+  const text = column === 'accepts' ? [found.before, found.token ? token : '', found.after] : [found.before, el('i', {}, ' not '), token];
   const shown = DATA.verdicts.some((one) => one.id === found.verdict);
   return el('p', { class: 'eg' }, el('code', {}, text), found.keyword ? ` ${column === 'accepts' ? 'against' : 'under'} ${safe(found.keyword)} ` : ' ',
     shown ? el('button', { type: 'button', class: 'link', 'aria-label': `Show this verdict about ${safe(found.case)}`, on: { click: () => openVerdict(found.verdict) } }, 'show') : '');
@@ -60,15 +59,23 @@ function oneToken(share) {
 
 const worst = ({ severity }) => Object.entries(severity).filter(([, many]) => many).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ');
 
+const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.value)}${more || ''}`, el('small', {}, interval(one, shown))];
+
+// How bad an engine is, by errors of one kind.
+const shareColumns = (kind) => [
+  ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
+  ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(one)].flat(); }],
+  ['by their worst', (name) => worst(engineOf(name).share_with_bug[kind]) || '–'],
+  ['at more than one token', (name) => { const one = engineOf(name).share_with_bug[kind]; return one.of ? percent(one.several_tokens / one.of) : '–'; }],
+  ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
+];
+
 function answerTable(id, kind, key) {
   const valid = kind === 'false_rejection';
-  const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.value)}${more || ''}`, el('small', {}, interval(one, shown))];
   const instances = (name) => {
     const found = engineOf(name).instances;
     const of = valid ? found.tested_valid : found.tested_invalid;
-    const { bug, warned, departure } = found[key];
-    const rest = [warned && `${count(warned)} more warned of`, departure && `${count(departure)} more documented`].filter(Boolean).join(', ');
-    return of ? [`${count(bug)} of ${count(of)}`, el('small', {}, rest)] : '–';
+    return of ? `${count(found[key].bug)} of ${count(of)}` : '–';
   };
   const keywords = (name) => {
     const found = keywordsOf(name, kind);
@@ -77,12 +84,7 @@ function answerTable(id, kind, key) {
       type: 'button', class: 'link', on: { click: () => explore({ engine: name, kind, class: 'bug', keyword: row.keyword }) },
     }, el('code', {}, safe(keywordName(row.keyword)))), ` in ${plural(row.cases, 'schema')}`)), found.length > 5 ? el('li', {}, el('a', { href: '#keywords' }, `and ${found.length - 5} more`)) : null);
   };
-  fill(id, table([
-    ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-    ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(one)].flat(); }],
-    ['by their worst', (name) => worst(engineOf(name).share_with_bug[kind]) || '–'],
-    ['at more than one token', (name) => { const one = engineOf(name).share_with_bug[kind]; return one.of ? percent(one.several_tokens / one.of) : '–'; }],
-    ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
+  fill(id, table([...shareColumns(kind),
     [valid ? 'valid instances refused' : 'invalid instances let through', instances],
     [valid ? 'keyword in force' : 'keyword broken', keywords],
   ], ENGINES, `${words(kind)}s by engine`, 'cards'));
@@ -92,80 +94,73 @@ function inNumbers() {
   const { sampled, pairs } = DATA.summary;
   answerTable('table-acc', 'false_acceptance', 'false_acceptances');
   answerTable('table-rej', 'false_rejection', 'false_rejections');
-  byId('note-short').textContent = `Bugs only${sampled ? ', 95% intervals below each figure' : ''}; what engines warn of or document is counted further below. `
-    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances and keywords are of all schemas that an engine compiled. What is not proven counts for nobody.';
+  fill('table-any', table([...shareColumns('any'),
+    ['schemas with a dead end, or a mask that lies', (name) => { const one = engineOf(name).share_with_bug.other; return ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`); }],
+  ], ENGINES, 'All errors by engine', 'cards'));
+  byId('note-short').textContent = `Bugs only; what engines warn of or document is counted below. ${sampled ? 'Below each figure its 95% interval (2,000 resamples of the schemas; the rule of three where a share is none or all). ' : ''}`
+    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
+    + `${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''} What is not proven counts for nobody.`;
+  const all = (row) => pairs.find((one) => one.counted === 'all' && ['kind', 'first', 'second'].every((name) => one[name] === row[name]));
+  const only = (key) => (row) => [count(row[key]), el('small', {}, `of all bugs ${count(all(row)[key])}`)];
+  const apart = (row) => row.apart === null ? '–' : `${row.apart ? 'yes' : 'cannot tell apart'}, p = ${digits(row.p_holm)}`;
   fill('table-pairs', table([
-    ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['bugs', (row) => row.counted === 'met' ? 'that a model meets' : 'all'], ['schemas', (row) => count(row.schemas), { n: true }],
-    ['only the first has a bug', (row) => count(row.only_first), { n: true }], ['only the second', (row) => count(row.only_second), { n: true }],
-    ...(sampled ? [['told apart', (row) => row.apart === null ? '–' : [row.apart ? 'yes' : 'cannot tell apart', el('small', {}, `p = ${digits(row.p_holm)}`)]]] : []),
-  ], pairs.filter((row) => row.kind !== 'any'), 'Engines in pairs', 'cards'));
-  byId('note-pairs').textContent = sampled ? 'McNemar’s exact test of the schemas on which only one of the two has a bug, corrected for the number of pairs (Holm).' : DATA.about.no_sample;
+    ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['schemas', (row) => count(row.schemas), { n: true }],
+    ['only the first has a bug', only('only_first'), { n: true }], ['only the second', only('only_second'), { n: true }],
+    ...(sampled ? [['told apart', (row) => [apart(row), el('small', {}, `by all bugs ${apart(all(row))}`)]]] : []),
+  ], pairs.filter((row) => row.kind !== 'any' && row.counted === 'met'), 'Engines in pairs', 'cards'));
+  byId('note-pairs').textContent = `By bugs that a model meets, as in the matrix. ${sampled ? 'McNemar’s exact test of the schemas on which only one of the two has a bug, corrected for the number of pairs (Holm).' : DATA.about.no_sample}`;
 }
 
-const errorsOf = (engine, kind, name) => DATA.errors.find((row) => row.engine === engine && row.kind === kind && row.class === name) || { tokens: 0, positions: 0, cases: 0 };
-
-function errorsFigure() {
-  const kinds = KIND_ORDER.filter((kind) => kind.startsWith('false_'));
-  const noun = { tokens: 'tokens', positions: 'positions', cases: 'schemas' };
-  const draw = (unit) => {
-    const rows = ENGINES.flatMap((engine) => [
-      { head: engine, note: `${count(engineOf(engine).judged.cases)} schemas walked` },
-      ...kinds.map((kind) => {
-        const marks = ['bug', 'warned', 'departure'].map((name) => ({ name, value: errorsOf(engine, kind, name)[unit], style: MARK[name] }))
-          .filter((one) => one.value > 0 || one.name === 'bug').map((one) => ({ ...one, title: `${engine}: ${count(one.value)} ${noun[unit]}, ${one.name}` }));
-        const text = marks.map((one) => `${short(one.value)} ${one.name === 'bug' ? (one.value === 1 ? 'bug' : 'bugs') : one.name === 'departure' ? 'dep.' : 'warned'}`).join(', ');
-        return { label: `${words(kind)}s`, marks, text, tone: tone(kind) };
-      }),
-    ]);
-    plot('fig-errors', rows, { logarithmic: true, tick: short, name: `Proven errors per engine, in ${noun[unit]}, logarithmic; the table below holds the numbers` });
-    fill('cap-errors', classKey(), el('span', {}, ` Logarithmic scale; ${noun[unit]} with a proven error.${DATA.summary.capped && unit === 'tokens' ? ' Of the tokens that were resolved.' : ''}`));
-  };
-  choice('unit-errors', 'Count', [['tokens', 'tokens'], ['positions', 'positions'], ['cases', 'schemas']], draw);
-  const rows = ENGINES.flatMap((engine) => KIND_ORDER.flatMap((kind) => CLASS_ORDER.map((name) => ({ engine, kind, name, ...errorsOf(engine, kind, name) })))).filter((row) => row.tokens);
-  fill('table-errors', table([
-    ['engine', (row) => row.engine, { h: true }], ['kind', (row) => words(row.kind)], ['class', (row) => row.name],
-    ['tokens', (row) => count(row.tokens), { n: true }], ['positions', (row) => count(row.positions), { n: true }], ['schemas', (row) => count(row.cases), { n: true }],
-  ], rows, 'Proven errors of walks', 'cards'));
-}
-
-function instancesTable() {
+function errorsTable() {
   const rows = ENGINES.flatMap((engine) => {
-    const found = engineOf(engine).instances;
-    const main = [['false_acceptance', found.false_acceptances, found.tested_invalid, 'invalid'], ['false_rejection', found.false_rejections, found.tested_valid, 'valid']];
-    const others = Object.entries(found.other_kinds).map(([kind, counts]) => [kind, counts, null, '']);
-    return [...main, ...others].map(([kind, counts, of, sort]) => ({ engine, kind, counts, of, sort }));
+    const { by_class: classes, other_kinds: others, instances, ...of } = engineOf(engine);
+    const walks = KIND_ORDER.filter((kind) => classes[kind]).map((kind) => ({ ...classes[kind], ...(of[`${kind}s`] || others[kind]), engine, kind, on: 'walks' }));
+    const main = [['false_acceptance', instances.tested_invalid, 'invalid'], ['false_rejection', instances.tested_valid, 'valid']]
+      .map(([kind, tested, sort]) => ({ ...instances[`${kind}s`], by_format: kind === 'false_acceptance' ? instances.by_format : undefined, engine, kind, on: `${count(tested)} ${sort} instances` }));
+    const rest = Object.entries(instances.other_kinds).map(([kind, counts]) => ({ ...counts, engine, kind, on: 'instances' }));
+    return [...walks.filter((row) => row.tokens || row.kind.startsWith('false_')), ...main, ...rest];
   });
-  fill('table-instances', table([
-    ['engine', (row) => row.engine, { h: true }], ['kind', (row) => words(row.kind)],
-    ['bugs', (row) => count(row.counts.bug), { n: true }], ['warned of', (row) => count(row.counts.warned), { n: true }],
-    ['departures', (row) => count(row.counts.departure), { n: true }],
-    ['of', (row) => row.of === null ? '' : `${count(row.of)} ${row.sort}`, { n: true }], ['schemas', (row) => count(row.counts.cases), { n: true }],
-  ], rows, 'Proven errors on instances', 'cards'));
+  const number = (name) => (row) => row[name] === undefined ? '' : count(row[name]);
+  fill('table-errors', table([
+    ['engine', (row) => row.engine, { h: true }], ['kind', (row) => words(row.kind)], ['on', (row) => row.on],
+    ['bugs', number('bug'), { n: true }], ['warned of', number('warned'), { n: true }], ['departures', number('departure'), { n: true }],
+    ['by format alone', number('by_format'), { n: true }], ['located', number('located'), { n: true }], ['schemas', number('cases'), { n: true }],
+  ], rows, 'Proven errors', 'cards'));
+  if (DATA.summary.formats === 'annotation') byId('note-format').textContent = 'Formats are annotations in this run: no text is invalid for its format.';
 }
 
-function rates() {
-  const kinds = [['any', 'any bug', 'plain'], ['false_acceptance', 'false acceptances', 'acc'], ['false_rejection', 'false rejections', 'rej']];
-  const rows = (key, shown, more) => ENGINES.flatMap((engine) => [{ head: engine, note: more(engineOf(engine)[key].any) }, ...kinds.map(([kind, label, style]) => {
-    const one = engineOf(engine)[key][kind];
-    const text = one.value === null ? 'not known' : `${shown(one.value)}${interval(one, shown) && `  (${interval(one, shown)})`}`;
-    return { label, tone: style, text, marks: [{ value: one.value, low: one.low, high: one.high, style: 'full', title: `${engine}, ${label}: ${text}` }] };
-  })]);
-  plot('fig-shares', rows('share_with_bug', percent, (one) => `of ${plural(one.of, 'schema')}`), { tick: (value) => `${Math.round(100 * value)}%`, name: 'Share of schemas with a proven bug, by engine and kind; the table below holds the numbers' });
-  plot('fig-millions', rows('per_million', digits, (one) => one.decisions ? `of ${large(one.decisions)} decisions` : ''), { logarithmic: true, tick: (value) => String(Number(value.toPrecision(1))), name: 'Wrong bits per million mask decisions, by engine and kind; the table below holds the numbers' });
-  const how = DATA.summary.sampled ? 'Lines are 95% intervals (2,000 resamples of the schemas; the rule of three where a share is none or all).' : DATA.about.no_sample;
-  byId('cap-shares').textContent = `Share of the schemas on which the engine was judged in a walk. Both kinds of evidence. ${how}`;
-  byId('cap-millions').textContent = 'A mask decision is one bit of one engine’s mask at one position of a walk. Logarithmic scale. Walks only. ' + how
-    + (DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : '');
-  const flat = ENGINES.flatMap((engine) => [...kinds, ['other', 'dead ends, masks that lie', 'other']].map(([kind, label]) => ({ engine, kind, label, share: engineOf(engine).share_with_bug[kind], rate: engineOf(engine).per_million[kind] })));
-  fill('table-rates', table([
-    ['engine', (row) => row.engine, { h: true }], ['kind', (row) => row.label],
-    ['schemas with a bug', (row) => `${count(row.share.cases)} of ${count(row.share.of)}`, { n: true }],
-    ['share', (row) => row.share.value === null ? '–' : percent(row.share.value), { n: true }],
-    ['by their worst', (row) => worst(row.share) || '–'],
-    ['95% interval', (row) => row.share.value === null ? '–' : [interval(row.share, percent), el('small', {}, INTERVALS[row.share.interval] || '')], { n: true }],
-    ['wrong bits per million', (row) => row.rate && row.rate.value !== null ? digits(row.rate.value) : '–', { n: true }],
-    ['95% interval', (row) => row.rate ? interval(row.rate, digits) || '–' : '–', { n: true }],
-  ], flat, 'Shares and rates', 'cards'));
+// A bar in parts, each [number, class, title]; whole: what the full width stands for.
+function stacked(parts, whole) {
+  return el('div', { class: 'stack', 'aria-hidden': 'true' }, parts.filter(([many]) => many > 0).map(([many, style, title]) => el('span', {
+    class: style, title, vars: { width: `${(100 * many) / whole}%` },
+  })));
+}
+
+// A table of counts, engines by what `by` names; shades follow the logarithm.
+function heat(id, rows, by, kind, unit, open) {
+  const mine = rows.filter((row) => row.kind === kind && row[unit] > 0);
+  const names = [...new Set(mine.map((row) => row[by]))];
+  const of = new Map();
+  for (const row of mine) {
+    const key = JSON.stringify([row[by], row.engine]);
+    of.set(key, Math.max(of.get(key) || 0, 0) + row[unit]);
+  }
+  const most = Math.max(1, ...of.values());
+  const total = (name) => Math.max(...ENGINES.map((engine) => of.get(JSON.stringify([name, engine])) || 0));
+  names.sort((a, b) => total(b) - total(a) || a.localeCompare(b));
+  if (!names.length) return fill(id, el('p', { class: 'note' }, 'None are proven.'));
+  const cell = (name, engine) => {
+    const many = of.get(JSON.stringify([name, engine])) || 0;
+    if (!many) return el('span', { class: 'cell nil', vars: { '--n': 0 } }, el('span', {}, '·'));
+    const shade = 0.12 + 0.88 * (Math.log(many + 1) / Math.log(most + 1));
+    const label = `${keywordName(name)}, ${engine}: ${count(many)}; show the verdicts`;
+    return el('button', { type: 'button', class: 'cell', 'aria-label': label, vars: { '--n': shade.toFixed(3) }, on: { click: () => open(name, engine) } }, el('span', {}, short(many)));
+  };
+  const head = el('tr', {}, el('th', { scope: 'col' }, by), ENGINES.map((engine) => el('th', { scope: 'col' }, engine)));
+  const body = names.map((name) => el('tr', {}, el('th', { scope: 'row' }, safe(keywordName(name))), ENGINES.map((engine) => el('td', {}, cell(name, engine)))));
+  const made = el('table', { class: `heat ${tone(kind)}`, 'aria-label': `${words(kind)}s by ${by} and engine` }, el('thead', {}, head), el('tbody', {}, body));
+  if (ENGINES.length > 4) made.style.minWidth = `${12 + 5 * ENGINES.length}rem`;
+  return fill(id, el('div', { class: 'scroll' }, made));
 }
 
 // So that a cell and the list that it opens count the same.
@@ -211,59 +206,36 @@ function setsFigure() {
     el('li', {}, el('span', { class: 'swatch rej f-open' }), 'the same, but warned of or documented'), el('li', {}, el('span', { class: 'swatch f-5' }), 'open')));
 }
 
-function severityFigure() {
-  const order = ['on_path', 'common', 'rare', 'unranked'];
-  const style = { on_path: 'f-full', common: 'f-half', rare: 'f-light', unranked: 'f-5' };
-  const rows = ENGINES.flatMap((engine) => ['false_acceptance', 'false_rejection'].map((kind) => ({ engine, kind, found: engineOf(engine).severity[kind] })));
-  fill('fig-severity', el('div', { class: 'bars' }, rows.flatMap(({ engine, kind, found }) => {
-    const all = sum(Object.values(found));
-    const said = order.filter((name) => found[name]).map((name, at) => [at ? ', ' : '', el('button', {
-      type: 'button', class: 'link', on: { click: () => explore({ engine, kind, class: 'bug', evidence: 'walk', severity: name }) },
-    }, `${count(found[name])} ${words(name)}`)]);
-    return [el('div', { class: 'label' }, engine, el('small', {}, `${words(kind)}s`)), all ? stacked(order.map((name) => [found[name], `${tone(kind)} ${style[name]}`, words(name)]), all) : el('div', { class: 'note' }, 'none proven'),
-      all ? el('div', { class: 'counts' }, said) : el('div', { class: 'counts' })];
-  })), el('ul', { class: 'key plain' }, [['f-full', 'on path'], ['f-half', 'common'], ['f-light', 'rare']].map(([one, label]) => el('li', {}, el('span', { class: `swatch ${one}` }), label))));
+function severityTable() {
+  const rows = ENGINES.flatMap((engine) => ['false_acceptance', 'false_rejection'].map((kind) => ({ engine, kind })));
+  const cell = (severity) => ({ engine, kind }) => {
+    const many = engineOf(engine).severity[kind][severity];
+    return many ? el('button', { type: 'button', class: 'link', on: { click: () => explore({ engine, kind, class: 'bug', evidence: 'walk', severity }) } }, count(many)) : '0';
+  };
+  fill('table-severity', table([['engine', (row) => row.engine, { h: true }], ['kind', (row) => words(row.kind)],
+    ...SEVERITIES.map((name) => [words(name), cell(name), { n: true }])], rows, 'Wrong tokens by severity', 'cards'));
 }
 
-function compileFigure() {
-  const order = Object.keys(engineOf(ENGINES[0]).compile);
-  fill('fig-compile', el('div', { class: 'bars' }, ENGINES.flatMap((engine) => {
-    const found = engineOf(engine).compile;
-    const said = order.filter((name) => found[name]).map((name) => `${count(found[name])} ${words(name)}`).join(', ');
-    const later = Object.entries(engineOf(engine).failures).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ');
-    return [el('div', { class: 'label' }, engine), stacked(order.map((name, at) => [found[name], `f-${Math.min(5, at + 1)}`, words(name)]), Math.max(1, sum(Object.values(found)))),
-      el('div', { class: 'counts' }, said + (later ? `; failed later: ${later}` : ''))];
-  })), el('ul', { class: 'key' }, order.map((name, at) => el('li', {}, el('span', { class: `swatch f-${Math.min(5, at + 1)}` }), words(name)))));
+function compileTable() {
+  const later = ENGINES.some((name) => Object.keys(engineOf(name).failures).length);
+  fill('table-compile', table([['engine', (name) => name, { h: true }],
+    ...Object.keys(engineOf(ENGINES[0]).compile).map((word) => [words(word), (name) => count(engineOf(name).compile[word]), { n: true }]),
+    ...(later ? [['failed later', (name) => named(engineOf(name).failures)]] : [])], ENGINES, 'Schemas at compilation', 'cards'));
 }
 
-function timesFigure() {
-  const measures = [
-    ['time_to_first_mask', 'Time to first mask', 'Compilation and the first mask, per schema that compiled; processor time of the engine’s process. A schema that once compiled within the limit is given more time later, so that times can exceed it.'],
-    ['time_between_masks', 'Time between masks', 'To consume a token of a walk and write the next mask; wall time.'],
-  ];
-  const of = (name) => engineOf(name).timings;
-  if (!ENGINES.some((name) => of(name) && measures.some(([key]) => of(name)[key] && of(name)[key].n))) return fill('fig-times', el('p', {}, 'This run holds no times.'));
-  const points = ['p50', 'p90', 'p99', 'max'];
-  fill('fig-times', measures.flatMap(([key, title, what]) => [el('h3', {}, title), el('div', { id: `plot-${key}`, class: 'chart' }), el('p', { class: 'note' }, `${what} Full mark: median; short lines: p90, p99 and the longest. Logarithmic scale.`)]),
-    el('details', {}, el('summary', {}, 'Table of these figures'), measures.map(([key, title]) => [el('h4', {}, title), table([
-      ['engine', (name) => name, { h: true }], ['n', (name) => count(of(name)[key].n), { n: true }],
-      ...['mean', 'p50', 'p75', 'p90', 'p99', 'p99.9', 'max'].map((point) => [point, (name) => duration(of(name)[key][point]), { n: true }]),
-    ], ENGINES, title, 'cards')]).flat()));
-  for (const [key, title] of measures) {
-    const rows = [{ head: '' }, ...ENGINES.map((name) => {
-      const found = of(name)[key];
-      const marks = found.n ? points.map((point) => ({ value: found[point], style: point === 'p50' ? 'full' : 'tick', title: `${name}, ${point}: ${duration(found[point])}` })) : [];
-      if (marks.length) Object.assign(marks[0], { low: found.p50, high: found.max });
-      return { label: name, tone: 'plain', marks, text: found.n ? `${duration(found.p50)}, p99 ${duration(found.p99)}` : 'none' };
-    })];
-    plot(`plot-${key}`, rows, { logarithmic: true, tick: roundDuration, name: `${title} by engine; the table below holds the numbers`, room: 62 });
-  }
+function timesTable() {
+  const rows = ENGINES.flatMap((engine) => [['time_to_first_mask', 'to first mask'], ['time_between_masks', 'between masks']]
+    .map(([key, title]) => ({ engine, title, of: (engineOf(engine).timings || {})[key] || {} }))).filter((row) => row.of.n);
+  if (!rows.length) return fill('table-times', el('p', {}, 'This run holds no times.'));
+  fill('table-times', table([['engine', (row) => row.engine, { h: true }], ['time', (row) => row.title], ['n', (row) => count(row.of.n), { n: true }],
+    ...['mean', 'p50', 'p75', 'p90', 'p99', 'p99.9', 'max'].map((point) => [point, (row) => duration(row.of[point]), { n: true }])], rows, 'Times of the engines', 'cards'));
 }
+
+const named = (counts) => Object.entries(counts).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ') || 'none';
 
 function leftOut() {
   const { summary } = DATA;
   const parts = [el('p', {}, 'Counts are lower bounds by construction: a complete text stands behind each, and two validators that say the same of it, or the parser where it is no JSON; what is open counts for nobody.')];
-  const named = (counts) => Object.entries(counts).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ') || 'none';
   parts.push(el('h3', {}, 'Disputed tokens that prove nothing'), table([
     ['engine', (name) => name, { h: true }], ['unresolved', (name) => named(engineOf(name).unresolved)],
     ['contested', (name) => named(engineOf(name).contested_by)],
@@ -274,8 +246,6 @@ function leftOut() {
       ['engine', (name) => name, { h: true }], ['false acceptances', (name) => shown(engineOf(name).false_acceptances.estimate), { n: true }], ['false rejections', (name) => shown(engineOf(name).false_rejections.estimate), { n: true }],
     ], ENGINES, 'Estimates', 'cards'), el('p', { class: 'note' }, 'Scaled from the sample that the cap left in each dispute, with 95% intervals; bugs, warned of and departures together, where rates are of bugs alone. Estimated, not proven.'));
   }
-  parts.push(el('h3', {}, 'False acceptances that are not located'), el('p', {}, ENGINES.map((name) => `${name}: ${count(engineOf(name).false_acceptances.located)} of ${count(engineOf(name).false_acceptances.tokens)} are located`).join('; ') + '. Located: the error lies at the token itself in every attempt. Of the others it is proven that the engine errs at this token or at a later one.'));
-  parts.push(el('h3', {}, 'False acceptances that rest on format'), el('p', {}, summary.formats === 'annotation' ? 'Formats are annotations in this run: no text is invalid for its format.' : ENGINES.map((name) => `${name}: ${plural(engineOf(name).false_acceptances.by_format, 'token')} of walks, ${plural(engineOf(name).instances.by_format, 'instance')}`).join('; ') + '. Their texts break the keyword format, which is an annotation by default since draft 2019-09; this run asserts it.'));
   const fates = DATA.fates.filter((row) => row.status !== 'walked');
   parts.push(el('h3', {}, 'Schemas that were not compared'));
   if (fates.length) {
