@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import cache
+from itertools import groupby
 from typing import Final
 
 import regex
@@ -73,8 +73,12 @@ def property_ranges(name: str) -> Ranges:
         members = regex.compile(rf"\p{{{name}}}+")
     except regex.error:
         return ()
-    everything = "".join(map(chr, range(HIGHEST + 1)))
-    return tuple((one.start(), one.end() - 1) for one in members.finditer(everything))
+    return tuple((one.start(), one.end() - 1) for one in members.finditer(_every_character()))
+
+
+@cache
+def _every_character() -> str:
+    return "".join(map(chr, range(HIGHEST + 1)))
 
 
 def _of_category(name: str) -> Ranges:
@@ -82,16 +86,21 @@ def _of_category(name: str) -> Ranges:
     if not re.fullmatch("[A-Z][a-zC]?", short):
         return ()
     names = {"LC": ("Lu", "Ll", "Lt")}.get(short, short)
-    return _spans(
-        point for point in range(HIGHEST + 1) if unicodedata.category(chr(point)).startswith(names)
-    )
-
-
-def _spans(points: Iterable[int]) -> Ranges:
     out: list[tuple[int, int]] = []
-    for point in points:
-        if out and out[-1][1] == point - 1:
-            out[-1] = (out[-1][0], point)
-        else:
-            out.append((point, point))
+    for category, first, last in _runs():
+        if category.startswith(names):
+            follows = bool(out) and out[-1][1] == first - 1
+            out.append((out.pop()[0] if follows else first, last))
+    return tuple(out)
+
+
+@cache
+def _runs() -> tuple[tuple[str, int, int], ...]:
+    """All characters, those of one category that follow each other together: first and last."""
+    out = []
+    first = 0
+    for category, some in groupby(map(unicodedata.category, _every_character())):
+        last = first + sum(1 for _ in some) - 1
+        out.append((category, first, last))
+        first = last + 1
     return tuple(out)
