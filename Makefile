@@ -79,7 +79,8 @@ benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minut
 	$(BIN)/python -m benchmarks $(BENCHMARK)
 
 # Each file stays with one worker, which makes what its tests share once; the slow files come first.
-PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+# Compiled modules are kept whatever the environment says: many tests start processes that load them.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 NEEDS  := processes or browser or ray or network or engines or maskbench
 
 

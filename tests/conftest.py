@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Generator
 from multiprocessing.process import BaseProcess
@@ -42,6 +43,7 @@ def _note(event: str, arguments: tuple[object, ...]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if path := config.getoption("--maskbench"):
         os.environ["MASKCOURT_MASKBENCH"] = str(Path(path).absolute())
+    platform.platform()  # starts `uname` once, else in whichever test asks first
     sys.addaudithook(_note)
     start = BaseProcess.start  # multiprocessing tells no audit hook
 

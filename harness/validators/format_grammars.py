@@ -9,6 +9,7 @@ the side that jsonschema-rs does not take, so that such a text stays contested (
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import idna
 
@@ -106,8 +107,10 @@ _IPRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 _DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e]")
 
 
-def _identifier(more: str, private: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """The patterns of a URI and of a reference, with `more` unreserved characters."""
+@cache
+def _identifier(*, wide: bool = False, reference: bool = False) -> re.Pattern[str]:
+    """The pattern of a URI or a reference, or of the IRI; made when asked for: it takes a while."""
+    more, private = (_UCSCHAR, _IPRIVATE) if wide else ("", "")
     plain = rf"A-Za-z0-9._~\-{more}"
     subs = "!$&'()*+,;="
     pchar = rf"(?:[{plain}{subs}:@]|{_PCT})"
@@ -124,31 +127,29 @@ def _identifier(more: str, private: str) -> tuple[re.Pattern[str], re.Pattern[st
     scheme = "[A-Za-z][A-Za-z0-9+.-]*:"
     uri = rf"{scheme}(?:{authority}|{absolute}|{rootless}|){tail}"
     relative = rf"(?:{authority}|{absolute}|{noscheme}|){tail}"
-    return re.compile(uri), re.compile(f"{uri}|{relative}")
-
-
-_URI, _URI_REFERENCE = _identifier("", "")
-_IRI, _IRI_REFERENCE = _identifier(_UCSCHAR, _IPRIVATE)
+    return re.compile(f"{uri}|{relative}" if reference else uri)
 
 
 def is_uri(text: str) -> bool:
     """``URI`` of RFC 3986, appendix A, with the zones of RFC 6874."""
-    return _URI.fullmatch(text) is not None
+    return _identifier().fullmatch(text) is not None
 
 
 def is_uri_reference(text: str) -> bool:
     """``URI-reference`` of RFC 3986, appendix A, with the zones of RFC 6874."""
-    return _URI_REFERENCE.fullmatch(text) is not None
+    return _identifier(reference=True).fullmatch(text) is not None
 
 
 def is_iri(text: str) -> bool:
     """``IRI`` of RFC 3987, section 2.2, without the marks of direction (section 4.1)."""
-    return _IRI.fullmatch(text) is not None and _DIRECTIONS.search(text) is None
+    whole = _identifier(wide=True).fullmatch(text)
+    return whole is not None and _DIRECTIONS.search(text) is None
 
 
 def is_iri_reference(text: str) -> bool:
     """``IRI-reference`` of RFC 3987, section 2.2, without the marks of direction (4.1)."""
-    return _IRI_REFERENCE.fullmatch(text) is not None and _DIRECTIONS.search(text) is None
+    whole = _identifier(wide=True, reference=True).fullmatch(text)
+    return whole is not None and _DIRECTIONS.search(text) is None
 
 
 _VARNAME = rf"(?:[A-Za-z0-9_]|{_PCT})(?:\.?(?:[A-Za-z0-9_]|{_PCT}))*"
