@@ -1,1 +1,1 @@
-"""Why a verdict is: where the error lies, which keyword is in force, what is declared."""
+"""Which keyword a verdict is about, which place, and what kind of token."""

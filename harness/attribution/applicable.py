@@ -3,7 +3,7 @@
 Going down from the root along the open containers, every subschema that applies in place
 (references, ``allOf``, branches) or to the member or item being written is a `Source`: a plain
 schema with its JSON Pointer. Where a keyword offers alternatives (``anyOf``, ``oneOf``, ``if``)
-its sources hang on a `Fork`, which forgets the branches that what is written contradicts. One
+its sources hang on `Alternatives`, which forget the branches that what is written contradicts. One
 branch left means decided.
 
 This never raises, and it is bounded on every schema: a schema that refers to itself in place is
@@ -23,18 +23,18 @@ from harness.jsonschemas.approximate_validator import (
 )
 from harness.jsontext.partial import Cursor, Frames
 from harness.jsontext.pointers import escape
-from harness.localization.refutation import Here, Refutation, inside
+from harness.localization.refutation import PartialValue, Refutation, inside
 from harness.validators.drafts import draft_of
 
 _MAX_STEPS = 1024
-_MAX_FORKS = 16
+_MAX_BRANCHES = 16
 _NO_SIBLINGS: Final = frozenset({"draft-04", "draft-06", "draft-07"})
 """Drafts in which ``$ref`` makes every keyword beside it be ignored (draft-07, section 8.3)."""
 _ANYTHING: Final[dict[str, Any]] = {}
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "if", "dependentSchemas", *REFERENCES)
 
 
-class Fork:
+class Alternatives:
     """One keyword that offers alternatives, for one value.
 
     Attributes:
@@ -49,7 +49,8 @@ class Fork:
         self.keyword, self.pointer, self.live = keyword, pointer, set(live)
 
 
-Way = tuple[tuple[Fork, int], ...]
+Branch = tuple[Alternatives, int]
+Branches = tuple[Branch, ...]
 """The branches that lead to a source, outermost first."""
 
 
@@ -59,7 +60,7 @@ class Source(NamedTuple):
     schema: Any
     """A dictionary, wherever a level of `Applicable.levels` holds the source."""
     pointer: str
-    way: Way = ()
+    branches: Branches = ()
     via: tuple[str, str] = ("", "")
     """The keyword of the container's schema that applies it, and that keyword's pointer."""
     inherited: bool = False
@@ -70,17 +71,17 @@ class Source(NamedTuple):
     @property
     def applies(self) -> bool:
         """Whether none of its branches is contradicted."""
-        return all(branch in fork.live for fork, branch in self.way)
+        return all(branch in choice.live for choice, branch in self.branches)
 
     @property
-    def undecided(self) -> Way:
-        """The part of its way that is not decided yet."""
-        return tuple(step for step in self.way if len(step[0].live) > 1)
+    def undecided(self) -> Branches:
+        """Those of its branches that are not decided yet."""
+        return tuple(step for step in self.branches if len(step[0].live) > 1)
 
-    def inner(self, schema: Any, pointer: str, step: tuple[Fork, int] | None = None) -> Source:
-        """A schema that this one applies to the same value, in a branch if there is a `step`."""
-        way = self.way if step is None else (*self.way, step)
-        return Source(schema, pointer, way, self.via, chain=self.chain | {id(self.schema)})
+    def inner(self, schema: Any, pointer: str, *further: Branch) -> Source:
+        """A schema that this one applies to the same value, in `further` branches if given."""
+        branches = (*self.branches, *further)
+        return Source(schema, pointer, branches, self.via, chain=self.chain | {id(self.schema)})
 
 
 Sources = list[Source]
@@ -91,8 +92,8 @@ class Applicable:
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._likely = ApproximateValidator(root)
-        self._refutation = Refutation(self._likely)
+        self._approximate = ApproximateValidator(root)
+        self._refutation = Refutation(self._approximate)
         draft = draft_of(root)
         self._lone_references = draft is not None and draft.name in _NO_SIBLINGS
         self._places: dict[int, str] | None = None
@@ -114,14 +115,14 @@ class Applicable:
         for depth, frame in enumerate(frames):
             written = slot or depth + 1 < len(frames) or frame.key is not None
             kind = "object" if frame.is_object else "array"
-            here = Here(kind, frame, frame.slot if written else None)
-            out.append(self._expanded(found, here))
+            partial = PartialValue(kind, frame, frame.slot if written else None)
+            out.append(self._expanded(found, partial))
             found = [below for source in out[-1] for below in _below(source, frame.slot)]
         if slot or not frames:
             out.append(self._expanded(found, inside(scalar)))
         return [[source for source in level if source.applies] for level in out]
 
-    def _expanded(self, given: Sequence[Source], here: Here) -> Sources:
+    def _expanded(self, given: Sequence[Source], partial: PartialValue) -> Sources:
         """The sources that schemas for one value and all that they apply in place amount to."""
         todo, out = list(reversed(given)), list[Source]()
         for _ in range(_MAX_STEPS):
@@ -129,7 +130,7 @@ class Applicable:
                 break
             source = todo.pop()
             if source.schema is False:
-                _kill(source.way)
+                _rule_out(source.branches)
             elif source.schema is True:
                 out.append(source._replace(schema=_ANYTHING))
             elif source.inherited:
@@ -137,39 +138,41 @@ class Applicable:
             elif isinstance(source.schema, dict):
                 alone = self._lone_references and "$ref" in source.schema
                 out.append(source._replace(schema=_ANYTHING) if alone else source)
-                inner = self._referred(source) if alone else self._applied(source, here)
+                inner = self._referred(source) if alone else self._applied(source, partial)
                 todo += [one for one in inner if id(one.schema) not in one.chain][::-1]
         for source in out:
-            asked = source.way and source.applies and not source.inherited
-            if asked and self._refutation.contradicts(source.schema, here):
-                _kill(source.way)
+            asked = source.branches and source.applies and not source.inherited
+            if asked and self._refutation.contradicts(source.schema, partial):
+                _rule_out(source.branches)
         return [source for source in out if source.applies]
 
-    def _applied(self, source: Source, here: Here) -> Iterator[Source]:
+    def _applied(self, source: Source, partial: PartialValue) -> Iterator[Source]:
         """What a source applies to the same value."""
         schema, pointer = source.schema, source.pointer
         yield from self._referred(source)
         for at, part in enumerate(listed(schema.get("allOf"))):
             yield source.inner(part, f"{pointer}/allOf/{at}")
-        yield from _triggered(source, here)
-        if len(source.way) >= _MAX_FORKS:
+        yield from _triggered(source, partial)
+        if len(source.branches) >= _MAX_BRANCHES:
             return
         for keyword in ("anyOf", "oneOf"):
             parts = listed(schema.get(keyword))
-            fork = Fork(keyword, f"{pointer}/{keyword}", range(len(parts)))
+            choice = Alternatives(keyword, f"{pointer}/{keyword}", range(len(parts)))
             for at, part in enumerate(parts):
-                yield source.inner(part, f"{fork.pointer}/{at}", (fork, at))
+                yield source.inner(part, f"{choice.pointer}/{at}", (choice, at))
         if "if" in schema and ("then" in schema or "else" in schema):
-            fork = Fork("if", f"{pointer}/if", self._refutation.outcomes(schema["if"], here))
+            choice = Alternatives(
+                "if", f"{pointer}/if", self._refutation.outcomes(schema["if"], partial)
+            )
             for branch, keyword in enumerate(("then", "else")):
-                if keyword in schema and branch in fork.live:
-                    yield source.inner(schema[keyword], f"{pointer}/{keyword}", (fork, branch))
+                if keyword in schema and branch in choice.live:
+                    yield source.inner(schema[keyword], f"{pointer}/{keyword}", (choice, branch))
 
     def _referred(self, source: Source) -> Iterator[Source]:
         """What the references of a source lead to, at the place where that stands."""
         for keyword in REFERENCES:
             if keyword in source.schema:
-                target = self._likely.resolve(source.schema[keyword], source.schema)
+                target = self._approximate.resolve(source.schema[keyword], source.schema)
                 if target is False or isinstance(target, dict):
                     yield source.inner(target, self._place(target))
 
@@ -180,11 +183,11 @@ class Applicable:
         return self._places.get(id(schema), "")
 
 
-def _triggered(source: Source, here: Here) -> Iterator[Source]:
+def _triggered(source: Source, partial: PartialValue) -> Iterator[Source]:
     """The schemas that a member's name brings with it."""
-    if here.frame is None or not here.frame.is_object:
+    if partial.frame is None or not partial.frame.is_object:
         return
-    present = {*here.frame.names, here.frame.key}
+    present = {*partial.frame.names, partial.frame.key}
     for keyword in ("dependentSchemas", "dependencies"):
         rules = source.schema.get(keyword)
         for name, part in rules.items() if isinstance(rules, dict) else ():
@@ -192,23 +195,23 @@ def _triggered(source: Source, here: Here) -> Iterator[Source]:
                 yield source.inner(part, f"{source.pointer}/{keyword}/{escape(name)}")
 
 
-def _kill(way: Way) -> None:
-    """Note that the innermost branch of `way` is contradicted."""
-    for fork, branch in reversed(way):
-        if fork.live == {branch} and (fork, branch) == way[0]:
+def _rule_out(branches: Branches) -> None:
+    """Note that the innermost branch of `branches` is contradicted."""
+    for choice, branch in reversed(branches):
+        if choice.live == {branch} and (choice, branch) == branches[0]:
             return  # nothing would be left at all: the guess is wrong, or the text is
-        fork.live.discard(branch)
-        if fork.live:
+        choice.live.discard(branch)
+        if choice.live:
             return
 
 
 def _below(source: Source, slot: str | int | None) -> Iterator[Source]:
     """What a source applies to the member or item in `slot`."""
     for keyword in ("const", "enum"):
-        held = source.schema.get(keyword)
-        values = [held] if keyword == "const" else listed(held)
+        constant = source.schema.get(keyword)
+        values = [constant] if keyword == "const" else listed(constant)
         if any(isinstance(value, dict | list) for value in values):
-            yield Source({keyword: held}, source.pointer, source.way, inherited=True)
+            yield Source({keyword: constant}, source.pointer, source.branches, inherited=True)
     if isinstance(slot, str):
         yield from _members(source, slot)
     elif isinstance(slot, int):
@@ -257,7 +260,7 @@ def _rest(source: Source, rest: str, unevaluated: str) -> Iterator[Source]:
 
 def _child(source: Source, keyword: str, schema: Any, below: str = "") -> Source:
     pointer = f"{source.pointer}/{keyword}"
-    return Source(schema, pointer + below, source.way, (keyword, pointer))
+    return Source(schema, pointer + below, source.branches, (keyword, pointer))
 
 
 def _places(root: Any) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""Why: the keyword in force where a token would come, and the token's category.
+"""The keyword in force where a token would come, and the token's category.
 
 A false acceptance is explained by the keyword that the validators name. For a false rejection there
 is no error to ask about; it is attributed to the keyword in force at that place: the most specific
@@ -11,10 +11,10 @@ closes a string and goes on is attributed to the string. A delimiter that ends a
 attributed to what the schema says of that number; where that is its type or nothing, to what
 governs the delimiter if anything does.
 
-`Force.detail` looks further: it is the word of `harness.attribution.key_rules` for the first key
-that the token writes, begins, or must be followed by (behind a comma in an object), wherever in the
-token that is. For the keyword ``format`` it is the format's name otherwise, inside a number
-that must be an integer ``integer``; else it is empty.
+`GoverningKeyword.detail` looks further: it is the word of `harness.attribution.key_rules` for the
+first key that the token writes, begins, or must be followed by (behind a comma in an object),
+wherever in the token that is. For the keyword ``format`` it is the format's name otherwise, inside
+a number that must be an integer ``integer``; else it is empty.
 
 Layout is governed by no keyword: a token of whitespace has an empty keyword, as have reserved
 tokens and every place about which no subschema says anything.
@@ -42,7 +42,7 @@ from harness.attribution.governing_keyword import (
     GoverningRule,
     Order,
     by_order,
-    governing_keyword,
+    governing_rule,
 )
 from harness.attribution.key_rules import KeyRules
 from harness.attribution.token_category import (
@@ -59,7 +59,7 @@ from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, tra
 from harness.jsontext.places import place_of
 from harness.jsontext.pointers import pointer
 
-_MAX_HELD = 512
+_MAX_MEMO = 512
 _OBJECT_END, _ARRAY_END = b"}]"
 _KIND: Final = {
     **dict.fromkeys(NUMBER_STARTS, "number"),
@@ -77,7 +77,7 @@ _ORDER: Final[dict[str, Order]] = {"string": TEXT, "number": NUMBER}
 
 
 @dataclass(frozen=True)
-class Force:
+class GoverningKeyword:
     """What governs a place.
 
     Attributes:
@@ -107,7 +107,7 @@ class Attribution:
         self._last = (b"", Cursor())
         self._keys: dict[Frames, KeyRules] = {}
 
-    def at(self, text: bytes) -> Spot:
+    def at(self, text: bytes) -> PlaceAttribution:
         """The place behind `text`.
 
         Texts that each begin with the one before are read on from there.
@@ -118,11 +118,11 @@ class Attribution:
         known, cursor = self._last
         if not text.startswith(known):
             known, cursor = b"", Cursor()
-        here = feed(cursor, text[len(known) :])
-        if here is None:
+        further = feed(cursor, text[len(known) :])
+        if further is None:
             raise ValueError(f"no JSON text begins with {text[-40:]!r}")
-        self._last = (text, here)
-        return Spot(self, here)
+        self._last = (text, further)
+        return PlaceAttribution(self, further)
 
     def levels(self, cursor: Cursor) -> list[Sources]:
         """The sources of the open containers, and of the value that comes or is under way."""
@@ -134,25 +134,25 @@ class Attribution:
     def keys(self, frames: Frames) -> KeyRules:
         """The rules for the next key of the innermost of these containers, an object."""
         if frames not in self._keys:
-            if len(self._keys) >= _MAX_HELD:
+            if len(self._keys) >= _MAX_MEMO:
                 self._keys.clear()
             sources = self._applicable.levels(frames, None, slot=False)[-1]
             self._keys[frames] = KeyRules(sources, frames[-1])
         return self._keys[frames]
 
 
-class Spot:
+class PlaceAttribution:
     """One place in a text; `Attribution.at` makes it."""
 
     def __init__(self, attribution: Attribution, cursor: Cursor) -> None:
         self._attribution = attribution
         self._cursor = cursor
         self._known_levels: list[Sources] | None = None
-        self._memo: dict[int | None, Force] = {}
-        self._key_forces: dict[tuple[str, str, str], Force] = {}
+        self._memo: dict[int | None, GoverningKeyword] = {}
+        self._of_keys: dict[tuple[str, str, str], GoverningKeyword] = {}
         self._comma: GoverningRule | None = None
-        self._bare: Force | None = None
-        self._number: tuple[Force, Spot | None] | None = None
+        self._bare: GoverningKeyword | None = None
+        self._number: tuple[GoverningKeyword, PlaceAttribution | None] | None = None
         frames = cursor.frames
         self._container = _pointer(path_of(frames))
         slot = frames[-1].slot if frames else None
@@ -170,7 +170,9 @@ class Spot:
         """The category of a token here; see `harness.attribution.token_category`."""
         return category(self._cursor.state, token, end=end, reserved=reserved)
 
-    def force(self, token: bytes, *, end: bool = False, reserved: bool = False) -> Force:
+    def governing(
+        self, token: bytes, *, end: bool = False, reserved: bool = False
+    ) -> GoverningKeyword:
         """What is in force for a token here.
 
         Args:
@@ -181,10 +183,10 @@ class Spot:
         if end:
             return self._end()
         if reserved:
-            return Force("", "", self._container, "")
+            return GoverningKeyword("", "", self._container, "")
         if self._cursor.mode is Mode.KEY_STRING:
             begun = (self._cursor.frames, self._begun + token, False)
-            plain = self._plain and _is_content(token)
+            plain = self._plain and _stays_inside(token)
             return self._of_key(begun if plain else self._key_in(token) or begun)
         return self._of_piece(token)
 
@@ -194,8 +196,8 @@ class Spot:
         *,
         ends: Sequence[bool] = (),
         reserved: Sequence[bool] = (),
-    ) -> tuple[list[str], list[Force]]:
-        """The categories and the forces of many tokens.
+    ) -> tuple[list[str], list[GoverningKeyword]]:
+        """The categories and the governing keywords of many tokens.
 
         Args:
             tokens: The tokens' bytes.
@@ -208,18 +210,18 @@ class Spot:
         if any(len(flags) not in (0, len(tokens)) for flags in (ends, reserved)):
             raise ValueError("ends and reserved must be empty or as long as tokens")
         word = "key" if self._cursor.mode is Mode.KEY_STRING else "string"
-        content = self.force(b"a") if self._plain and word == "string" else None
+        inside = self.governing(b"a") if self._plain and word == "string" else None
         categories: list[str] = []
-        forces: list[Force] = []
+        keywords: list[GoverningKeyword] = []
         flagged = zip(tokens, ends or repeat(False), reserved or repeat(False), strict=False)
         for token, end, special in flagged:
-            if self._plain and not (end or special) and _is_content(token):
+            if self._plain and not (end or special) and _stays_inside(token):
                 categories.append(word)
-                forces.append(content or self.force(token))
+                keywords.append(inside or self.governing(token))
                 continue
             categories.append(self.category(token, end=end, reserved=special))
-            forces.append(self.force(token, end=end, reserved=special))
-        return categories, forces
+            keywords.append(self.governing(token, end=end, reserved=special))
+        return categories, keywords
 
     @property
     def _levels(self) -> list[Sources]:
@@ -227,7 +229,7 @@ class Spot:
             self._known_levels = self._attribution.levels(self._cursor)
         return self._known_levels
 
-    def _of_piece(self, token: bytes) -> Force:
+    def _of_piece(self, token: bytes) -> GoverningKeyword:
         """What is in force for the first piece of a token that does not begin inside a key."""
         mode = self._cursor.mode
         first = (token[0] if token else 0) if mode is Mode.STRING else visible(token)
@@ -240,23 +242,23 @@ class Spot:
             return self._behind_number(token)
         return self._with_detail(self._of_first(first), token)
 
-    def _end(self) -> Force:
+    def _end(self) -> GoverningKeyword:
         """What is in force for the end of the text: a number at the root, or the root's type."""
         if self._cursor.mode.in_number and not self._cursor.frames:
-            rule = governing_keyword(self._levels[-1], by_order(NUMBER))
-            return _force(rule, "")
-        return _force(governing_keyword(self._levels[0], by_order(BARE)), "")
+            rule = governing_rule(self._levels[-1], by_order(NUMBER))
+            return _governing(rule, "")
+        return _governing(governing_rule(self._levels[0], by_order(BARE)), "")
 
-    def _of_first(self, first: int | None) -> Force:
+    def _of_first(self, first: int | None) -> GoverningKeyword:
         """What is in force by the first byte that counts, the keys of objects apart."""
         if first not in self._memo:
             self._memo[first] = self._find(first)
         return self._memo[first]
 
-    def _find(self, first: int | None) -> Force:
+    def _find(self, first: int | None) -> GoverningKeyword:
         mode = self._cursor.mode
         if first is None:
-            return Force("", "", self._container, "")
+            return GoverningKeyword("", "", self._container, "")
         if mode is Mode.DONE:
             return self._end()
         if mode in _IN_CONTAINER or (mode is Mode.ITEM_OR_CLOSE and first == _ARRAY_END):
@@ -264,13 +266,13 @@ class Spot:
         if mode is Mode.STRING:
             return self._of_value(TEXT_END if first == QUOTE and self._plain else TEXT)
         if mode.in_number or mode is Mode.LITERAL:
-            force = self._of_value(NUMBER if mode.in_number else PLAIN)
+            governing = self._of_value(NUMBER if mode.in_number else PLAIN)
             whole = mode.in_number and _whole(self._levels[-1])
-            return replace(force, detail="integer") if whole else force
+            return replace(governing, detail="integer") if whole else governing
         kind = _KIND.get(first, "")
         return self._of_value(_ORDER.get(kind, PLAIN), kind)
 
-    def _of_container(self, first: int) -> Force:
+    def _of_container(self, first: int) -> GoverningKeyword:
         """What is in force for a colon, a comma of an array, or a closing bracket."""
         frames = self._cursor.frames
         order: Order = OBJECT_END
@@ -278,15 +280,15 @@ class Spot:
             order = BARE
         elif not self._in_object:
             order = ARRAY_END if first == _ARRAY_END else NEXT_ITEM
-        rule = governing_keyword(self._levels[len(frames) - 1], by_order(order, frames[-1]))
-        return _force(rule, self._container)
+        rule = governing_rule(self._levels[len(frames) - 1], by_order(order, frames[-1]))
+        return _governing(rule, self._container)
 
-    def _of_value(self, order: Order, kind: str = "") -> Force:
-        return _force(
-            governing_keyword(self._levels[-1], by_order(order, via=True), kind), self._slot
+    def _of_value(self, order: Order, kind: str = "") -> GoverningKeyword:
+        return _governing(
+            governing_rule(self._levels[-1], by_order(order, via=True), kind), self._slot
         )
 
-    def _of_member(self, token: bytes) -> Force:
+    def _of_member(self, token: bytes) -> GoverningKeyword:
         """What is in force for a key, or for a comma of an object and the key behind it."""
         if not _may_begin_key(token):
             if self._bare is None:
@@ -294,43 +296,43 @@ class Spot:
             return self._bare
         return self._before_key(self._key_in(token) or (self._cursor.frames, b"", False))
 
-    def _before_key(self, key: _Key) -> Force:
+    def _before_key(self, key: _Key) -> GoverningKeyword:
         if self._cursor.mode is Mode.AFTER:
             if self._comma is None:
-                rule = governing_keyword(self._levels[-1], by_order(NEXT_MEMBER))
+                rule = governing_rule(self._levels[-1], by_order(NEXT_MEMBER))
                 self._comma = rule or _NOTHING
             if self._comma.rank < NOT_RANK:
                 return self._worded(self._comma, self._detail(key))
         return self._of_key(key)
 
-    def _of_key(self, key: _Key) -> Force:
+    def _of_key(self, key: _Key) -> GoverningKeyword:
         frames, begun, whole = key
         return self._worded(*self._attribution.keys(frames).rule(begun, whole=whole))
 
-    def _worded(self, rule: GoverningRule | None, word: str) -> Force:
-        """The force of a key: one object for all keys of which the same is said."""
+    def _worded(self, rule: GoverningRule | None, word: str) -> GoverningKeyword:
+        """What governs a key: one object for all keys of which the same is said."""
         mark = ("", "", word) if rule is None else (rule.keyword, rule.pointer, word)
-        if mark not in self._key_forces:
-            self._key_forces[mark] = Force(*mark[:2], self._container, word)
-        return self._key_forces[mark]
+        if mark not in self._of_keys:
+            self._of_keys[mark] = GoverningKeyword(*mark[:2], self._container, word)
+        return self._of_keys[mark]
 
-    def _behind_number(self, token: bytes) -> Force:
+    def _behind_number(self, token: bytes) -> GoverningKeyword:
         """What is in force for the delimiter that ends a number."""
         if self._number is None:
-            rule = governing_keyword(self._levels[-1], by_order(NUMBER))
+            rule = governing_rule(self._levels[-1], by_order(NUMBER))
             governed = rule is not None and rule.rank < NOT_RANK
             open_ = governed or self._cursor.mode in _UNFINISHED
-            behind = None if open_ else Spot(self._attribution, settled(self._cursor))
+            behind = None if open_ else PlaceAttribution(self._attribution, settled(self._cursor))
             self._number = self._of_value(NUMBER), behind
         of_number, behind = self._number
         if behind is None:
             return self._with_detail(of_number, token)
-        force = behind.force(token)
-        return force if force.keyword else replace(of_number, detail=force.detail)
+        governing = behind.governing(token)
+        return governing if governing.keyword else replace(of_number, detail=governing.detail)
 
-    def _with_detail(self, force: Force, token: bytes) -> Force:
+    def _with_detail(self, governing: GoverningKeyword, token: bytes) -> GoverningKeyword:
         key = self._key_in(token) if _may_begin_key(token) else None
-        return force if key is None else replace(force, detail=self._detail(key))
+        return governing if key is None else replace(governing, detail=self._detail(key))
 
     def _detail(self, key: _Key) -> str:
         frames, begun, whole = key
@@ -342,15 +344,15 @@ class Spot:
         if self._cursor.mode is Mode.KEY_STRING:
             found = (self._cursor.frames, self._begun, False)
         comma_behind = self._cursor.mode is Mode.KEY
-        for _, here in trace(self._cursor, token):
-            if here is None:
+        for _, further in trace(self._cursor, token):
+            if further is None:
                 break
-            if here.mode is Mode.KEY_STRING:
-                found = (here.frames, _bytes(here.written), False)
-            elif found is None and here.mode is Mode.KEY and not comma_behind:
-                found = (here.frames, b"", False)
-            elif found is not None and here.mode is Mode.COLON:
-                return (found[0], _bytes(here.frames[-1].key or ""), True)
+            if further.mode is Mode.KEY_STRING:
+                found = (further.frames, _bytes(further.written), False)
+            elif found is None and further.mode is Mode.KEY and not comma_behind:
+                found = (further.frames, b"", False)
+            elif found is not None and further.mode is Mode.COLON:
+                return (found[0], _bytes(further.frames[-1].key or ""), True)
         return found
 
 
@@ -370,7 +372,7 @@ def _whole(sources: Sources) -> bool:
     return not all(settled_) or (bool(told) and not any(fraction for _, fraction in told))
 
 
-def _is_content(token: bytes) -> bool:
+def _stays_inside(token: bytes) -> bool:
     """Whether a token leaves a string as open as it was."""
     return b'"' not in token and b"\\" not in token
 
@@ -380,11 +382,13 @@ def _may_begin_key(token: bytes) -> bool:
     return b'"' in token or b"," in token
 
 
-def _force(rule: GoverningRule | None, instance_pointer: str) -> Force:
+def _governing(rule: GoverningRule | None, instance_pointer: str) -> GoverningKeyword:
     if rule is None:
-        return Force("", "", instance_pointer, "")
+        return GoverningKeyword("", "", instance_pointer, "")
     is_format = rule.keyword == "format" and isinstance(rule.value, str)
-    return Force(rule.keyword, rule.pointer, instance_pointer, rule.value if is_format else "")
+    return GoverningKeyword(
+        rule.keyword, rule.pointer, instance_pointer, rule.value if is_format else ""
+    )
 
 
 def _pointer(parts: Iterable[str | int]) -> str:

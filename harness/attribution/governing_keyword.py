@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from harness.attribution.applicable import Fork, Source, Way
+from harness.attribution.applicable import Alternatives, Branches, Source
 from harness.jsonschemas.approximate_validator import listed, same
 from harness.jsontext.partial import Frame
 from harness.jsontext.pointers import MISSING
@@ -140,7 +140,7 @@ _PERTINENT: Final[dict[str, Callable[[Any, dict[str, Any], Frame], bool]]] = {
 }
 
 
-def governing_keyword(
+def governing_rule(
     sources: Iterable[Source], rule_of: RuleOf, kind: str = ""
 ) -> GoverningRule | None:
     """What is in force of all that applies; None where nothing is said.
@@ -153,43 +153,45 @@ def governing_keyword(
     return _strongest([(source, source.undecided) for source in sources], rule_of, kind)
 
 
-_Pending = list[tuple[Source, Way]]
+_Pending = list[tuple[Source, Branches]]
 
 
 def _strongest(pending: _Pending, rule_of: RuleOf, kind: str) -> GoverningRule | None:
     best: GoverningRule | None = None
-    forks: dict[Fork, dict[int, _Pending]] = {}
-    for source, way in pending:
-        if way:
-            fork, branch = way[0]
-            forks.setdefault(fork, {}).setdefault(branch, []).append((source, way[1:]))
+    choices: dict[Alternatives, dict[int, _Pending]] = {}
+    for source, undecided in pending:
+        if undecided:
+            choice, branch = undecided[0]
+            choices.setdefault(choice, {}).setdefault(branch, []).append((source, undecided[1:]))
         else:
             best = _stronger(best, rule_of(source))
-    for fork, branches in forks.items():
-        best = _stronger(best, _of_fork(fork, branches, rule_of, kind))
+    for choice, branches in choices.items():
+        best = _stronger(best, _of_choice(choice, branches, rule_of, kind))
     return best
 
 
-def _of_fork(
-    fork: Fork, branches: dict[int, _Pending], rule_of: RuleOf, kind: str
+def _of_choice(
+    choice: Alternatives, branches: dict[int, _Pending], rule_of: RuleOf, kind: str
 ) -> GoverningRule | None:
     """What an undecided choice says: what all its branches say, or itself."""
     each = {branch: _strongest(pending, rule_of, kind) for branch, pending in branches.items()}
     found = [one for one in each.values() if one is not None]
     if not found:
         return None
-    if len(found) == len(fork.live) and _agree(found):
+    if len(found) == len(choice.live) and _agree(found):
         return found[0]
     if kind:
-        left = [branch for branch in fork.live if _admits(branches.get(branch, []), kind)]
+        left = [branch for branch in choice.live if _admits(branches.get(branch, []), kind)]
         only = each.get(left[0]) if len(left) == 1 else None
         if only is not None and only.rank < NOT_RANK:
             return only
-    return GoverningRule(min(one.rank for one in found), fork.keyword, fork.pointer)
+    return GoverningRule(min(one.rank for one in found), choice.keyword, choice.pointer)
 
 
 def _admits(branch: _Pending, kind: str) -> bool:
-    return all(way or source.inherited or admits(source.schema, kind) for source, way in branch)
+    return all(
+        undecided or source.inherited or admits(source.schema, kind) for source, undecided in branch
+    )
 
 
 def _stronger(left: GoverningRule | None, right: GoverningRule | None) -> GoverningRule | None:

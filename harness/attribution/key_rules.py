@@ -26,8 +26,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from harness.attribution.applicable import Source, Way
-from harness.attribution.governing_keyword import GoverningRule, at_last, governing_keyword, rule
+from harness.attribution.applicable import Branches, Source
+from harness.attribution.governing_keyword import GoverningRule, at_last, governing_rule, rule
 from harness.jsonschemas.approximate_validator import listed, matches
 from harness.jsontext.partial import Frame
 from harness.localization.refutation import matchable
@@ -93,12 +93,12 @@ class KeyRules:
 
     def _of_name(self, name: str) -> tuple[GoverningRule | None, str]:
         fitting = frozenset(e for e in self._patterns if matches(e, name))
-        in_force_ = self._rule(frozenset({name}), fitting)
+        governing = self._rule(frozenset({name}), fitting)
         if name in self._written:
-            return in_force_, "written"
+            return governing, "written"
         if place := self._place(name):
-            return in_force_, place
-        return in_force_, "pattern" if fitting else "additional"
+            return governing, place
+        return governing, "pattern" if fitting else "additional"
 
     def _declared(self, begun: bytes, first: int) -> Iterator[str]:
         """The declared names that begin so; `first` is the place of the first of them."""
@@ -127,7 +127,7 @@ class KeyRules:
                     return rule(rank, keyword, source)
             return at_last(source)
 
-        return governing_keyword(self._sources, rule_of)
+        return governing_rule(self._sources, rule_of)
 
     def _word(self, fresh: frozenset[str], alive: frozenset[str], all_: frozenset[str]) -> str:
         """The word for an unfinished key that may become these declared names."""
@@ -172,18 +172,22 @@ def _required(schema: dict[str, Any]) -> list[Any]:
 
 def orders(sources: Sequence[Source]) -> Iterator[DeclaredOrder]:
     """The declared order along each choice of undecided branches."""
-    ways: dict[Way, list[dict[str, Any]]] = {(): []}
+    by_branches: dict[Branches, list[dict[str, Any]]] = {(): []}
     for source in sources:
         if not source.inherited:  # what an outer value may be says nothing of names in this one
-            ways.setdefault(source.undecided, []).append(source.schema)
-    for way in ways:
-        along = [schema for at in range(len(way) + 1) for schema in ways.get(way[:at], ())]
+            by_branches.setdefault(source.undecided, []).append(source.schema)
+    for branches in by_branches:
+        along = [
+            schema
+            for at in range(len(branches) + 1)
+            for schema in by_branches.get(branches[:at], ())
+        ]
         names = dict.fromkeys(n for schema in along for n in _declared(schema))
         required = (n for schema in along for n in _required(schema))
         yield DeclaredOrder(
             {name: place for place, name in enumerate(names)},
             frozenset(name for name in required if isinstance(name, str)),
-            bool(way),
+            bool(branches),
         )
 
 

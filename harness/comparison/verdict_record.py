@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.attribution.attribute import Attribution, Force
+from harness.attribution.attribute import Attribution, GoverningKeyword
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.findings import verdicts as proven
@@ -27,7 +27,7 @@ from harness.runs.tables import Rows, Words
 from harness.validators.judge import VERDICTS
 from harness.verdict_kinds import OPEN, REJECTIONS
 
-_FORCED = REJECTIONS
+_GOVERNED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
 
 
@@ -92,14 +92,14 @@ class VerdictNotes:
         if not count:
             return
         pieces, of_piece = _pieces(lines)
-        categories, places, forces, force = self._why(position, pieces)
+        categories, places, keywords, governing = self._attributed(position, pieces)
         stored = self._stored(findings, lines.completion)
         names = ("", *(self._names[engine] for engine in findings.engines))
-        forced = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _FORCED])
+        governed = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _GOVERNED])
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
-        reasons: list[Force | Evidence] = [*forces, *evidence]
-        why = np.where(forced, force[of_piece], len(forces) + lines.evidence)
+        reasons: list[GoverningKeyword | Evidence] = [*keywords, *evidence]
+        attributed = np.where(governed, governing[of_piece], len(keywords) + lines.evidence)
         self.rows.extend(
             "verdicts",
             count,
@@ -116,11 +116,11 @@ class VerdictNotes:
             reason=lines.reason,
             accepter=Words(lines.accepter + 1, names),
             completion=stored,
-            keyword=Words(why, [one.keyword for one in reasons]),
-            schema_pointer=Words(why, [one.schema_pointer for one in reasons]),
-            instance_pointer=Words(why, [one.instance_pointer for one in reasons]),
+            keyword=Words(attributed, [one.keyword for one in reasons]),
+            schema_pointer=Words(attributed, [one.schema_pointer for one in reasons]),
+            instance_pointer=Words(attributed, [one.instance_pointer for one in reasons]),
             category=Words(categories.codes[of_piece], categories.words),
-            detail=Words(force[of_piece], [one.detail for one in forces]),
+            detail=Words(governing[of_piece], [one.detail for one in keywords]),
             located=lines.located,
             jsonschema=Words(lines.evidence, [one.jsonschema for one in evidence]),
             jsonschema_rs=Words(lines.evidence, [one.jsonschema_rs for one in evidence]),
@@ -157,9 +157,9 @@ class VerdictNotes:
             _joined(located, [-1] * len(flaws)),
         )
 
-    def _why(
+    def _attributed(
         self, position: Position, pieces: Sequence[tuple[int, int]]
-    ) -> tuple[Words, Words, list[Force], npt.NDArray[np.int32]]:
+    ) -> tuple[Words, Words, list[GoverningKeyword], npt.NDArray[np.int32]]:
         """What there is to say of tokens behind a position's text, at the byte that is refused.
 
         Args:
@@ -168,7 +168,8 @@ class VerdictNotes:
                 not known: then its first piece decides (`harness.attribution.attribute`).
 
         Returns:
-            The categories, the places, the distinct forces, and which of them each piece has.
+            The categories, the places, the distinct governing keywords, and which of these each
+            piece has.
         """
         eos_ids, special = set(self._eos_ids), self._vocabulary.special
         by_begun: dict[bytes, list[tuple[int, bytes, bool, bool]]] = {}
@@ -178,16 +179,16 @@ class VerdictNotes:
             piece = (number, byte, end, bool(special[token]) and not end)
             by_begun.setdefault(begun, []).append(piece)
         categories, places = [""] * len(pieces), [""] * len(pieces)
-        distinct: dict[Force, int] = {}
+        distinct: dict[GoverningKeyword, int] = {}
         which = np.zeros(len(pieces), dtype=np.int32)
         for begun, members in sorted(by_begun.items()):
-            spot = self.attribution.at(position.text + begun)
-            place = "end" if position.at_end and not begun else spot.place
+            attribution = self.attribution.at(position.text + begun)
+            place = "end" if position.at_end and not begun else attribution.place
             numbers, texts, ends, reserved = zip(*members, strict=True)
-            found, forces = spot.many(texts, ends=ends, reserved=reserved)
-            for number, category, force in zip(numbers, found, forces, strict=True):
+            found, keywords = attribution.many(texts, ends=ends, reserved=reserved)
+            for number, category, governing in zip(numbers, found, keywords, strict=True):
                 categories[number], places[number] = category, place
-                which[number] = distinct.setdefault(force, len(distinct))
+                which[number] = distinct.setdefault(governing, len(distinct))
         return _coded(categories), _coded(places), list(distinct), which
 
     def instances(self, fed: Sequence[Fed]) -> None:
@@ -213,17 +214,17 @@ class VerdictNotes:
         refused_at: Sequence[int],
     ) -> None:
         """What the instances prove about one engine; see `instances.conclude`."""
-        for number, (one, way, at) in enumerate(zip(fed, probes, refused_at, strict=True)):
-            for verdict in conclude(one, way, at):
+        for number, (one, probed, at) in enumerate(zip(fed, probes, refused_at, strict=True)):
+            for verdict in conclude(one, probed, at):
                 self._instance_verdict(engine, number, one, verdict)
 
     def _instance_verdict(
         self, engine: int, number: int, one: Fed, verdict: InstanceVerdict
     ) -> None:
         ruling = one.ruling
-        forced = verdict.kind in _FORCED
+        governed = verdict.kind in _GOVERNED
         offset = self._offset(one, verdict)
-        place, category, force = self._why_of_instance(one, verdict, offset)
+        place, category, governing = self._instance_attributed(one, verdict, offset)
         self.rows.add(
             "instance_verdicts",
             case=self._case.id,
@@ -235,11 +236,11 @@ class VerdictNotes:
             token=verdict.token,
             offset=offset,
             place=place,
-            keyword=force.keyword if forced else ruling.keyword,
-            schema_pointer=force.schema_pointer if forced else ruling.schema_pointer,
-            instance_pointer=force.instance_pointer if forced else ruling.instance_pointer,
+            keyword=governing.keyword if governed else ruling.keyword,
+            schema_pointer=governing.schema_pointer if governed else ruling.schema_pointer,
+            instance_pointer=governing.instance_pointer if governed else ruling.instance_pointer,
             category=category,
-            detail=force.detail,
+            detail=governing.detail,
             located=None,
             jsonschema=ruling.jsonschema,
             jsonschema_rs=ruling.jsonschema_rs,
@@ -265,22 +266,22 @@ class VerdictNotes:
         eos = self._vocabulary.eos
         return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
 
-    def _why_of_instance(
+    def _instance_attributed(
         self, one: Fed, verdict: InstanceVerdict, offset: int
-    ) -> tuple[str, str, Force]:
-        """Place, category and force of the byte at fault, or of the token where it is not known."""
+    ) -> tuple[str, str, GoverningKeyword]:
+        """Place, category and governing keyword of the byte at fault, or of the whole token."""
         prefix = one.text[:offset] if offset >= 0 else self._prefix(one, verdict)
         state = advance(START, prefix)
         if state is None:
-            return "", "", Force("", "", "", "")
+            return "", "", GoverningKeyword("", "", "", "")
         place = place_of(state, at_end=len(prefix) == len(one.text))
         if offset < 0 and verdict.token < 0:
-            return place, "", Force("", "", "", "")
+            return place, "", GoverningKeyword("", "", "", "")
         end = verdict.token in self._eos_ids
         byte = piece_at(one.text, offset)
         token = byte if offset >= 0 and byte else self._vocabulary.tokens[verdict.token]
-        categories, forces = self.attribution.at(prefix).many([token], ends=[end])
-        return place, categories[0], forces[0]
+        categories, keywords = self.attribution.at(prefix).many([token], ends=[end])
+        return place, categories[0], keywords[0]
 
     def _stored(self, findings: Findings, numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         """The case-wide numbers of completions, which are stored in the order of their use."""

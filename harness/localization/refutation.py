@@ -22,13 +22,13 @@ from harness.jsonschemas.patterns import pattern
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, unkept
 
-_MAX_HELD = 50_000
+_MAX_MEMO = 50_000
 _MAX_REFERENCES = 16
 _LITERALS: Final = {b"t": True, b"f": False, b"n": None}
 _DECIDABLE: Final = frozenset({"properties", "required", "type", "title", "description"})
 
 
-class Here(NamedTuple):
+class PartialValue(NamedTuple):
     """What is written of one value."""
 
     kind: str = ""
@@ -40,15 +40,15 @@ class Here(NamedTuple):
     """Inside a scalar: where the text stands."""
 
 
-def inside(cursor: Cursor | None) -> Here:
+def inside(cursor: Cursor | None) -> PartialValue:
     """What is written of the scalar that `cursor` is inside of; nothing for None."""
     if cursor is None:
-        return Here()
+        return PartialValue()
     if cursor.mode is Mode.STRING:
-        return Here("string", cursor=cursor)
+        return PartialValue("string", cursor=cursor)
     if cursor.mode.in_number:
-        return Here("number", cursor=cursor)
-    return Here("null" if cursor.atom[:1] == b"n" else "boolean", cursor=cursor)
+        return PartialValue("number", cursor=cursor)
+    return PartialValue("null" if cursor.atom[:1] == b"n" else "boolean", cursor=cursor)
 
 
 def admits(schema: dict[str, Any], kind: str) -> bool:
@@ -69,31 +69,31 @@ class Refutation:
         # Schemas are held by the root, so their ids stay their own.
         self._members: dict[tuple[int, str, Any], bool] = {}
 
-    def contradicts(self, schema: dict[str, Any], here: Here) -> bool:
+    def contradicts(self, schema: dict[str, Any], partial: PartialValue) -> bool:
         """Whether what is written cannot become a value of `schema`, so far as is known.
 
         `schema` must live as long as the root schema.
         """
-        if not here.kind:
+        if not partial.kind:
             return False
-        if not admits(schema, here.kind):
+        if not admits(schema, partial.kind):
             return True
-        if here.frame is None:
-            return here.cursor is not None and self._scalar(schema, here.cursor)
-        if here.frame.is_object:
-            return self._object(schema, here.frame)
-        return _array(schema, here.frame, here.slot)
+        if partial.frame is None:
+            return partial.cursor is not None and self._scalar(schema, partial.cursor)
+        if partial.frame.is_object:
+            return self._object(schema, partial.frame)
+        return _array(schema, partial.frame, partial.slot)
 
-    def outcomes(self, condition: Any, here: Here) -> set[int]:
+    def outcomes(self, condition: Any, partial: PartialValue) -> set[int]:
         """The branches of an ``if`` that are still open: 0 for ``then``, 1 for ``else``."""
         for _ in range(_MAX_REFERENCES):
             if isinstance(condition, dict) and condition.keys() == {"$ref"}:
                 condition = self._approximate.resolve(condition["$ref"])
         if not isinstance(condition, dict):
             return {1} if condition is False else {0}
-        if self.contradicts(condition, here):
+        if self.contradicts(condition, partial):
             return {1}
-        return {0} if self._holds(condition, here.frame) else {0, 1}
+        return {0} if self._holds(condition, partial.frame) else {0, 1}
 
     def _holds(self, condition: dict[str, Any], frame: Frame | None) -> bool:
         """Whether all that a condition looks at is written and fits, whatever may follow."""
@@ -126,7 +126,7 @@ class Refutation:
         mark = (id(schema), name, value)
         known = self._members.get(mark)
         if known is None:
-            if len(self._members) >= _MAX_HELD:
+            if len(self._members) >= _MAX_MEMO:
                 self._members.clear()
             known = self._members[mark] = self._breaks(schema, name, value)
         return known

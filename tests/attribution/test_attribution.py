@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from harness.attribution.attribute import Attribution, Force
+from harness.attribution.attribute import Attribution, GoverningKeyword
 from harness.attribution.token_category import CATEGORIES
 from harness.jsonschemas.approximate_validator import ApproximateValidator
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
 from harness.jsontext.pointers import MISSING, follow, steps
-from harness.localization.refutation import Here, Refutation, inside
+from harness.localization.refutation import PartialValue, Refutation, inside
 
 OBJECT = {
     "type": "object",
@@ -205,10 +205,11 @@ ROWS = [
 )
 def test_a_token_at_its_place(schema, prefix, token, category, keyword, pointer, detail):
     token = token if isinstance(token, bytes) else token.encode()
-    spot = Attribution(schema).at(prefix.encode())
-    force = spot.force(token)
-    assert spot.category(token) == category
-    assert (force.keyword, force.schema_pointer, force.detail) == (keyword, pointer, detail)
+    place = Attribution(schema).at(prefix.encode())
+    governing = place.governing(token)
+    assert place.category(token) == category
+    found = (governing.keyword, governing.schema_pointer, governing.detail)
+    assert found == (keyword, pointer, detail)
 
 
 @pytest.mark.parametrize(
@@ -229,29 +230,30 @@ def test_a_token_at_its_place(schema, prefix, token, category, keyword, pointer,
     ],
 )
 def test_the_instance_pointer_leads_to_what_is_governed(prefix, token, pointer):
-    assert Attribution(OBJECT).at(prefix.encode()).force(token.encode()).instance_pointer == pointer
+    place = Attribution(OBJECT).at(prefix.encode())
+    assert place.governing(token.encode()).instance_pointer == pointer
 
 
 @pytest.mark.parametrize(
-    ("schema", "text", "force"),
+    ("schema", "text", "governing"),
     [
-        ({"type": "string"}, b'"a"', Force("type", "/type", "", "")),
-        ({"enum": ["a"]}, b'"a"', Force("", "", "", "")),
-        ({"type": "integer", "minimum": 1}, b"12", Force("minimum", "/minimum", "", "")),
-        ({"type": "integer"}, b"12", Force("type", "/type", "", "")),
-        ({"type": "array", "maxItems": 1}, b"[1", Force("type", "/type", "", "")),
+        ({"type": "string"}, b'"a"', GoverningKeyword("type", "/type", "", "")),
+        ({"enum": ["a"]}, b'"a"', GoverningKeyword("", "", "", "")),
+        ({"type": "integer", "minimum": 1}, b"12", GoverningKeyword("minimum", "/minimum", "", "")),
+        ({"type": "integer"}, b"12", GoverningKeyword("type", "/type", "", "")),
+        ({"type": "array", "maxItems": 1}, b"[1", GoverningKeyword("type", "/type", "", "")),
     ],
 )
-def test_the_end_is_governed_by_the_root(schema, text, force):
-    spot = Attribution(schema).at(text)
-    assert spot.category(b"", end=True) == "end"
-    assert spot.force(b"", end=True) == force
+def test_the_end_is_governed_by_the_root(schema, text, governing):
+    place = Attribution(schema).at(text)
+    assert place.category(b"", end=True) == "end"
+    assert place.governing(b"", end=True) == governing
 
 
 def test_reserved_tokens_have_a_category_of_their_own_and_no_keyword():
-    spot = Attribution({"type": "string"}).at(b'"')
-    assert spot.category(b"<|pad|>", reserved=True) == "reserved"
-    assert spot.force(b"<|pad|>", reserved=True).keyword == ""
+    place = Attribution({"type": "string"}).at(b'"')
+    assert place.category(b"<|pad|>", reserved=True) == "reserved"
+    assert place.governing(b"<|pad|>", reserved=True).keyword == ""
 
 
 @pytest.mark.parametrize(
@@ -275,14 +277,14 @@ def test_what_no_json_begins_with_has_a_category_too(prefix, token, category):
 
 def test_the_friendliest_order_counts_where_branches_declare_differently():
     branches = [{"properties": {"b": {}, "a": {}}}, {"properties": {"a": {}, "b": {}}}]
-    spot = Attribution({"anyOf": branches}).at(b'{"b": 1, "')
-    assert spot.force(b"a").detail == "declared_next"
-    assert Attribution(branches[1]).at(b'{"b": 1, "').force(b"a").detail == "declared_earlier"
+    place = Attribution({"anyOf": branches}).at(b'{"b": 1, "')
+    assert place.governing(b"a").detail == "declared_next"
+    assert Attribution(branches[1]).at(b'{"b": 1, "').governing(b"a").detail == "declared_earlier"
 
 
 def test_optional_names_may_be_skipped_in_the_declared_order():
-    spot = Attribution({"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"]}).at(b'{"')
-    assert [spot.force(name).detail for name in (b"a", b"b", b"c")] == [
+    place = Attribution({"properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"]}).at(b'{"')
+    assert [place.governing(name).detail for name in (b"a", b"b", b"c")] == [
         "declared_next",
         "declared_next",
         "declared_later",
@@ -291,9 +293,9 @@ def test_optional_names_may_be_skipped_in_the_declared_order():
 
 def test_texts_may_come_in_any_order():
     attribution = Attribution(OBJECT)
-    assert attribution.at(b'{"name": "').force(b"a").keyword == "minLength"
-    assert attribution.at(b'{"size').force(b'"').detail == "declared_later"
-    assert attribution.at(b"").force(b"{").keyword == "type"
+    assert attribution.at(b'{"name": "').governing(b"a").keyword == "minLength"
+    assert attribution.at(b'{"size').governing(b'"').detail == "declared_later"
+    assert attribution.at(b"").governing(b"{").keyword == "type"
 
 
 def test_what_begins_no_json_is_refused():
@@ -374,16 +376,16 @@ def check_everywhere(schema, text):
     """Every answer at every prefix of `text` is well formed, and its pointer leads to its keyword."""
     attribution = Attribution(schema)
     for cut in range(len(text) + 1):
-        spot = attribution.at(text[:cut])
-        categories, forces = spot.many(TOKENS)
+        place = attribution.at(text[:cut])
+        categories, keywords = place.many(TOKENS)
         assert set(categories) <= set(CATEGORIES)
-        assert categories == [spot.category(token) for token in TOKENS]
-        assert forces == [spot.force(token) for token in TOKENS]
-        for force in [*forces, spot.force(b"", end=True)]:
-            assert bool(force.keyword) == bool(force.schema_pointer)
-            if force.keyword:
-                assert force.schema_pointer.rpartition("/")[2] == force.keyword
-                assert follow(schema, steps(force.schema_pointer)) is not MISSING
+        assert categories == [place.category(token) for token in TOKENS]
+        assert keywords == [place.governing(token) for token in TOKENS]
+        for governing in [*keywords, place.governing(b"", end=True)]:
+            assert bool(governing.keyword) == bool(governing.schema_pointer)
+            if governing.keyword:
+                assert governing.schema_pointer.rpartition("/")[2] == governing.keyword
+                assert follow(schema, steps(governing.schema_pointer)) is not MISSING
 
 
 @given(ODD | USUAL, VALUES, st.booleans())
@@ -421,24 +423,25 @@ def test_hostile_schemas_are_survived(schema, text):
 
 def test_the_deepest_place_of_a_deep_schema_is_found():
     schema = wrapped({"type": "null"}, lambda s: {"properties": {"a": s}}, 200)
-    force = Attribution(schema).at(b'{"a": ' * 200).force(b"n")
-    assert force.schema_pointer == "/properties/a" * 200 + "/type"
-    assert force.instance_pointer == "/a" * 200
+    governing = Attribution(schema).at(b'{"a": ' * 200).governing(b"n")
+    assert governing.schema_pointer == "/properties/a" * 200 + "/type"
+    assert governing.instance_pointer == "/a" * 200
 
 
 def test_half_a_surrogate_pair_in_a_key_can_be_stored():
-    force = Attribution({}).at(b'{"\\ud800a": ').force(b"1")
-    assert force.instance_pointer == "/?a"
+    governing = Attribution({}).at(b'{"\\ud800a": ').governing(b"1")
+    assert governing.instance_pointer == "/?a"
 
 
 @example(b'","size": 3')
 @given(st.lists(st.sampled_from(TOKENS), max_size=4).map(b"".join))
 def test_whitespace_in_front_changes_nothing_between_tokens(token):
     for prefix in (b"", b"{", b'{"name"', b'{"name": "ab"', b'{"name": "ab",', b'{"size": 1'):
-        spot = Attribution(OBJECT).at(prefix)
+        place = Attribution(OBJECT).at(prefix)
         if token.strip():
-            assert spot.category(b" \n" + token) == spot.category(token) or prefix.endswith(b"1")
-            assert prefix.endswith(b"1") or spot.force(b" \n" + token) == spot.force(token)
+            assert place.category(b" \n" + token) == place.category(token) or prefix.endswith(b"1")
+            spaced = place.governing(b" \n" + token)
+            assert prefix.endswith(b"1") or spaced == place.governing(token)
 
 
 def written_of(cursor):
@@ -448,7 +451,9 @@ def written_of(cursor):
         return inside(cursor if written else None)
     frame = cursor.frames[0]
     slot = written or len(cursor.frames) > 1 or frame.key is not None or cursor.mode is Mode.VALUE
-    return Here("object" if frame.is_object else "array", frame, frame.slot if slot else None)
+    return PartialValue(
+        "object" if frame.is_object else "array", frame, frame.slot if slot else None
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.filter_too_much])

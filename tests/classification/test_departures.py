@@ -31,20 +31,20 @@ from tests.departure_examples import (
 CATALOGUE = load_catalogue()
 
 
-def why(one):
-    """The columns that say why, as a run would hold them."""
+def attributed(one):
+    """The columns of the attribution, as a run would hold them."""
     reserved = one.token == RESERVED
-    spot = Attribution(one.schema).at(one.written + one.token[: one.at])
+    place = Attribution(one.schema).at(one.written + one.token[: one.at])
     piece = piece_at(one.token, one.at) if one.kind == "false_rejection" else one.token
     piece = one.token if reserved else piece
-    said = spot.force(piece, reserved=reserved)
+    governing = place.governing(piece, reserved=reserved)
     named = one.kind == "false_acceptance"
     return {
-        "category": spot.category(piece, reserved=reserved),
-        "detail": said.detail,
-        "keyword": one.keyword if named else said.keyword,
-        "schema_pointer": one.pointer if named else said.schema_pointer,
-        "instance_pointer": said.instance_pointer,
+        "category": place.category(piece, reserved=reserved),
+        "detail": governing.detail,
+        "keyword": one.keyword if named else governing.keyword,
+        "schema_pointer": one.pointer if named else governing.schema_pointer,
+        "instance_pointer": governing.instance_pointer,
         "located": None,
         "jsonschema": "",
         "jsonschema_rs": "",
@@ -129,7 +129,7 @@ def walk_rows(rows, name, one, vocabulary):
         reason="",
         accepter="",
         completion=0,
-        **why(one),
+        **attributed(one),
     )
 
 
@@ -156,7 +156,7 @@ def instance_rows(rows, name, one, vocabulary):
         token=id_of(vocabulary, one.token),
         offset=len(one.written) + one.at if one.kind == "false_rejection" else -1,
         place=place(one),
-        **why(one),
+        **attributed(one),
     )
 
 
