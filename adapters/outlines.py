@@ -109,9 +109,9 @@ class OutlinesEngine:
         None for special ids that are no key; ``b""`` where the library does not have the id
         under its key.
         """
-        return [self._held(token) for token in ids]
+        return [self._bytes_of(token) for token in ids]
 
-    def _held(self, token: int) -> bytes | None:
+    def _bytes_of(self, token: int) -> bytes | None:
         key = self._keys.get(token)
         if key is None:
             return None

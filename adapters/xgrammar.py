@@ -144,9 +144,9 @@ class XGrammarEngine:
         That is every special token, and in 0.1.32, which cuts texts at NUL bytes, also a token
         that begins with one.
         """
-        held = self._tokenizer.decoded_vocab
+        decoded = self._tokenizer.decoded_vocab
         hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}
-        return [None if token in hidden else bytes(held[token]) for token in ids]
+        return [None if token in hidden else bytes(decoded[token]) for token in ids]
 
     def _start(self, grammar: Any) -> XGrammarMatcher:
         matcher = self._library.GrammarMatcher

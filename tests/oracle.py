@@ -1,7 +1,7 @@
 """What is right at every position of a walk on miniatures, by enumeration: the languages are finite.
 
 A `Trial` is a case, a vocabulary and a panel of miniatures, drawn at random by `trials`. For each
-engine and each token behind a written text `Trial.endings` lists every whole text that the engine
+engine and each token behind a written text `Trial.whole_texts` lists every whole text that the engine
 can finish through the token; `is_valid` says by plain comparison of values which of them are
 valid. Nothing here uses the harness's own resolvers or validators.
 """
@@ -202,7 +202,7 @@ class Trial:
             return written in language.texts
         return self._goes_on(engine, written, token)
 
-    def endings(self, engine: int, written: bytes, token: int) -> set[bytes]:
+    def whole_texts(self, engine: int, written: bytes, token: int) -> set[bytes]:
         """Every whole text that the engine can finish through `token`, which it shows."""
         language, text = self.languages[engine], self.bytes_of(token)
         if (written, text) in language.forbidden and token != self.vocabulary.eos:

@@ -169,9 +169,9 @@ def listening_beyond_here(pids: list[int]) -> list[str]:
 def main() -> None:
     """Hold a cluster."""
     from harness.execution.sweep.cluster import _HEALTH, import_ray
-    from harness.workers.temporary_directories import held
+    from harness.workers.temporary_directories import shared_directory
 
-    with held(f"t{os.getpid()}") as directory:
+    with shared_directory(f"t{os.getpid()}") as directory:
         os.environ["RAY_TMPDIR"] = str(directory)
         out = os.dup(1)
         os.dup2(2, 1)  # what Ray prints is none of ours

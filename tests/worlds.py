@@ -128,9 +128,11 @@ def exact(trial: Trial, rows: Rows) -> dict[Place, set[tuple[str, str]]]:
     names = [kind.__name__ for kind in trial.engines]
     found = {}
     for split in splits(trial, rows):
-        endings = [trial.endings(one, split.written, split.token) for one in split.accepters]
+        whole_texts = [
+            trial.whole_texts(one, split.written, split.token) for one in split.accepters
+        ]
         kind, engines = acceptance_of(trial, split), split.accepters
-        if any(is_valid(trial.schema, text) for text in set().union(*endings)):
+        if any(is_valid(trial.schema, text) for text in set().union(*whole_texts)):
             kind, engines = rejection_of(trial, split), split.rejecters
         found[split.place] = {(names[engine], kind) for engine in engines}
     return found

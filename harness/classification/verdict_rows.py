@@ -21,7 +21,7 @@ from harness.classification.written_text import Spots
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
-from harness.runs.columns import Coded, matching, numbers, translated, words
+from harness.runs.columns import CodedColumn, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, reader_of
@@ -58,11 +58,11 @@ class VerdictRows:
         self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
         self.size = len(self._columns["case"])
         self._cases = self._read("cases", ["case", "schema", "references"])
-        self._known: dict[str, Coded] = {}
+        self._known: dict[str, CodedColumn] = {}
         self._lookups: dict[int, SchemaLookup] = {}
         self._outputs: dict[str, dict[int, str]] = {}
 
-    def words(self, name: str) -> Coded:
+    def words(self, name: str) -> CodedColumn:
         """A column of words."""
         if name not in self._known:
             self._known[name] = words(self._columns[name])
@@ -301,8 +301,8 @@ class VerdictRows:
 
     def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:
         spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
-        said = self._spots.objects(spots.tolist(), self._schema_of)
-        return np.array([not one.isdisjoint(wanted) for one in said], dtype=np.bool_)[which]
+        words = self._spots.objects(spots.tolist(), self._schema_of)
+        return np.array([not one.isdisjoint(wanted) for one in words], dtype=np.bool_)[which]
 
     def _warned(self, wanted: Sequence[str], rows: RowNumbers, engine: str) -> RowMask:
         outputs = self._output_of(engine)
@@ -380,13 +380,13 @@ def _schema_says(
         case "format":
             return here.get("format") in wanted
         case "schema_type":
-            said = here.get("type")
-            return any(one in wanted for one in (said if isinstance(said, list) else [said]))
+            named = here.get("type")
+            return any(one in wanted for one in (named if isinstance(named, list) else [named]))
         case "schema_has":
             return any(one in here for one in wanted)
         case "schema_pattern":
-            said = here.get("pattern")
-            return isinstance(said, str) and any(one.fullmatch(said) for one in wanted)
+            pattern = here.get("pattern")
+            return isinstance(pattern, str) and any(one.fullmatch(pattern) for one in wanted)
     raise ValueError(f"no condition is called {condition!r}")
 
 
@@ -396,9 +396,9 @@ def _printed(wanted: str, names: Mapping[str, Any], output: str) -> bool:
 
     def value(found: re.Match[str]) -> str:
         nonlocal missing
-        said = names[found[1]]
-        missing = missing or not isinstance(said, str) or not said
-        return re.escape(str(said))
+        name = names[found[1]]
+        missing = missing or not isinstance(name, str) or not name
+        return re.escape(str(name))
 
     expression = _NAMED.sub(value, wanted)
     return not missing and re.search(expression, output) is not None

@@ -16,7 +16,7 @@ from harness.comparison.attempts import AttemptLists, Attempts, Columns
 from harness.comparison.findings import ENDED, Completion, Evidence, Findings, Flaw, Status
 from harness.comparison.validator_queries import Ruled
 from harness.comparison.walk import Position
-from harness.completion.rollout import ENDINGS
+from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED
 from harness.inputs.vocabulary import Vocabulary
 from harness.validators.judge import INVALID, SUSPECT, UNDECIDED, VALID, Ruling
@@ -108,14 +108,14 @@ class FindingsStore:
         self,
         row: int,
         asked: Columns,
-        endings: npt.NDArray[np.int8],
+        outcomes: npt.NDArray[np.int8],
         taken: Sequence[Sequence[int]],
     ) -> tuple[Attempts, dict[tuple[int, int], Status]]:
         """Note what roll-outs came to; the completions, and how the others ended."""
         ended: dict[tuple[int, int], Status] = {}
         numbers: dict[int, int] = {}
-        for column, ending, one in zip(asked.tolist(), endings.tolist(), taken, strict=True):
-            status = ENDED.get(ENDINGS[ending])
+        for column, outcome, one in zip(asked.tolist(), outcomes.tolist(), taken, strict=True):
+            status = ENDED.get(ROLLOUT_OUTCOMES[outcome])
             if status is None:
                 numbers[column] = self.rolled_out(one)
                 continue

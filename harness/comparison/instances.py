@@ -21,7 +21,7 @@ from harness.validators.judge import Judge, Ruling
 
 
 @dataclass(frozen=True)
-class Fed:
+class FedInstance:
     """One instance as it is fed.
 
     Attributes:
@@ -64,7 +64,7 @@ def prepare(
     vocabulary: Vocabulary,
     canonical: Canonical | None,
     judge: Judge,
-) -> list[Fed]:
+) -> list[FedInstance]:
     """The case's instances, valid ones first, with what the validators say of them."""
     labelled = [("valid", styled(one, style)) for one in case.valid]
     labelled += [("invalid", styled(one, style)) for one in case.invalid]
@@ -72,8 +72,8 @@ def prepare(
     fed = []
     for (label, text), ruling in zip(labelled, ruled, strict=True):
         tokens = canonical.tokens(text) if canonical is not None else None
-        cut = vocabulary.encode_greedy(text) if tokens is None else tokens
-        fed.append(Fed(label, text, (*cut, vocabulary.eos), tokens is not None, ruling))
+        encoded = vocabulary.encode_greedy(text) if tokens is None else tokens
+        fed.append(FedInstance(label, text, (*encoded, vocabulary.eos), tokens is not None, ruling))
     return fed
 
 
@@ -89,7 +89,7 @@ def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
     return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"
 
 
-def label_problem(one: Fed) -> str:
+def label_problem(one: FedInstance) -> str:
     """What is wrong with the label of an instance: a sentence; empty where nothing is."""
     if one.label == "valid" and one.ruling.verdict == rulings.INVALID:
         return reference_problem(one.text, one.ruling)[1]
@@ -103,7 +103,7 @@ def _shown(text: bytes) -> str:
 
 
 def spelled_out(
-    fed: Sequence[Fed], probes: Sequence[Probed], vocabulary: Vocabulary
+    fed: Sequence[FedInstance], probes: Sequence[Probed], vocabulary: Vocabulary
 ) -> list[list[int]]:
     """What to probe in order to learn the byte at which each text was refused.
 
@@ -111,15 +111,15 @@ def spelled_out(
     nothing was refused, at the end of sequence, and where a byte before the last has no token.
     """
     texts = []
-    for one, way in zip(fed, probes, strict=True):
-        token = one.tokens[way.allowed] if way.allowed < len(one.tokens) else vocabulary.eos
+    for one, probed in zip(fed, probes, strict=True):
+        token = one.tokens[probed.allowed] if probed.allowed < len(one.tokens) else vocabulary.eos
         spelled = [] if vocabulary.special[token] else vocabulary.spelled(token)
         whole = len(spelled) == len(vocabulary.tokens[token])
-        texts.append([*one.tokens[: way.allowed], *(spelled if whole else ())])
+        texts.append([*one.tokens[: probed.allowed], *(spelled if whole else ())])
     return texts
 
 
-def conclude(one: Fed, probed: Probed, refused_at: int) -> list[InstanceVerdict]:
+def conclude(one: FedInstance, probed: Probed, refused_at: int) -> list[InstanceVerdict]:
     """What an instance proves about the engine that let it come so far.
 
     Args:
@@ -140,7 +140,7 @@ def conclude(one: Fed, probed: Probed, refused_at: int) -> list[InstanceVerdict]
     return [*verdicts, violation] if not whole and probed.taken else verdicts
 
 
-def _of_text(one: Fed, probed: Probed, token: int) -> InstanceVerdict | None:
+def _of_text(one: FedInstance, probed: Probed, token: int) -> InstanceVerdict | None:
     """What follows from the mask having led so far and no farther."""
     whole = token < 0
     match one.ruling.verdict:
@@ -153,7 +153,7 @@ def _of_text(one: Fed, probed: Probed, token: int) -> InstanceVerdict | None:
     return None if whole else _of_valid(one, probed, token)
 
 
-def _of_valid(one: Fed, probed: Probed, token: int) -> InstanceVerdict:
+def _of_valid(one: FedInstance, probed: Probed, token: int) -> InstanceVerdict:
     if probed.allowed == len(one.tokens) - 1:
         return InstanceVerdict("never_stops", "", probed.allowed, token)
     if not one.canonical:
@@ -161,7 +161,7 @@ def _of_valid(one: Fed, probed: Probed, token: int) -> InstanceVerdict:
     return InstanceVerdict("false_rejection", "", probed.allowed, token)
 
 
-def _of_invalid(one: Fed, probed: Probed) -> InstanceVerdict:
+def _of_invalid(one: FedInstance, probed: Probed) -> InstanceVerdict:
     state = advance(START, one.text)
     unfinished = state is not None and not state.can_end
     kind = "stops_too_early" if unfinished else "false_acceptance"

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.walk import WalkKey, likely_token, path_tokens
+from harness.comparison.walk import WalkKey, path_tokens, predicted_token
 from harness.engines.panel import Panel, Walked
 from harness.inputs.vocabulary import Vocabulary
 from harness.workers.mask_buffer import SLOTS
@@ -222,7 +222,7 @@ class LookaheadWalk:
         return batch.at(number, engines)
 
     def predicted(self, number: int, offset: int) -> int | None:
-        """The `likely_token` of a position at `offset`, if it was predicted."""
+        """The `predicted_token` of a position at `offset`, if it was predicted."""
         return self._predicted.get((number, offset))
 
     def stand_by(self, engines: Sequence[int], consumed: Sequence[int]) -> None:
@@ -269,7 +269,7 @@ class LookaheadWalk:
                 failure = self.panel.recover(engine, consumed)
                 lost |= {} if failure is None else {engine: failure}
         up = tuple(engine for engine in engines if engine not in lost)
-        tokens = [token, *self._likely(number, offset, self._length - 1)]
+        tokens = [token, *self._predict(number, offset, self._length - 1)]
         walked = self.panel.walk(up, tokens, len(consumed))
         return _Batch.of(number, tokens, walked, lost)
 
@@ -278,7 +278,7 @@ class LookaheadWalk:
         offset += sum(len(self.vocabulary.tokens[token]) for token in batch.tokens[1:])
         number = batch.first + len(batch.tokens)
         length = min(2 * self._length, SLOTS)
-        tokens = self._likely(number - 1, offset, length)
+        tokens = self._predict(number - 1, offset, length)
         if tokens:
             self.panel.begin_walk(batch.engines, tokens, number - 1)
             self._ahead = _Asked(number, tokens, batch.engines)
@@ -293,13 +293,13 @@ class LookaheadWalk:
             ahead.batch = _Batch.of(ahead.first, ahead.tokens, walked, {})
         return ahead.batch
 
-    def _likely(self, number: int, offset: int, length: int) -> list[int]:
+    def _predict(self, number: int, offset: int, length: int) -> list[int]:
         """The tokens that are taken at position `number` and behind it, if all are allowed."""
         tokens: list[int] = []
         while len(tokens) < length and offset < len(self.reference):
             if not (path := self.path(offset)):
                 break
-            token = likely_token(self.key.at(number), path)
+            token = predicted_token(self.key.at(number), path)
             self._predicted[number, offset] = token
             tokens.append(token)
             offset += len(self.vocabulary.tokens[token])

@@ -106,8 +106,8 @@ class PositionResolution:
         ended: dict[tuple[int, int], Status] = {}
         for answers in self.engines.roll_out(columns, limit):
             for row, (asked, answer) in answers.items():
-                endings, taken = answer.endings, answer.taken.ints()
-                attempts, others = self.store.note_rolled_out(row, asked, endings, taken)
+                outcomes, taken = answer.outcomes, answer.taken.ints()
+                attempts, others = self.store.note_rolled_out(row, asked, outcomes, taken)
                 found.append(attempts)
                 ended |= others
         return by_row(found), ended

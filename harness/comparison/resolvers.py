@@ -142,8 +142,8 @@ class SharedResolver:
         ended: dict[tuple[int, int], Status] = {}
         tally = _RollBudgets(resolution, situation, self.effort)
         while columns := tally.next():
-            found, endings = resolution.roll_out(columns, self.effort.limit)
-            ended |= endings
+            found, others = resolution.roll_out(columns, self.effort.limit)
+            ended |= others
             resolution.screen(found)
             tally.note(found)
             # The empty completion of an end of generation would end another token without its end.

@@ -14,7 +14,7 @@ from harness.attribution.attribute import Attribution, GoverningKeyword
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.findings import verdicts as proven
-from harness.comparison.instances import Fed, InstanceVerdict, conclude
+from harness.comparison.instances import FedInstance, InstanceVerdict, conclude
 from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
 from harness.inputs.cases import Case
@@ -191,7 +191,7 @@ class VerdictNotes:
                 which[number] = distinct.setdefault(governing, len(distinct))
         return _coded(categories), _coded(places), list(distinct), which
 
-    def instances(self, fed: Sequence[Fed]) -> None:
+    def instances(self, fed: Sequence[FedInstance]) -> None:
         """The case's own instances, as they are fed to the engines."""
         for number, one in enumerate(fed):
             self.rows.add(
@@ -209,7 +209,7 @@ class VerdictNotes:
     def instance_verdicts(
         self,
         engine: int,
-        fed: Sequence[Fed],
+        fed: Sequence[FedInstance],
         probes: Sequence[Probed],
         refused_at: Sequence[int],
     ) -> None:
@@ -219,7 +219,7 @@ class VerdictNotes:
                 self._instance_verdict(engine, number, one, verdict)
 
     def _instance_verdict(
-        self, engine: int, number: int, one: Fed, verdict: InstanceVerdict
+        self, engine: int, number: int, one: FedInstance, verdict: InstanceVerdict
     ) -> None:
         ruling = one.ruling
         governed = verdict.kind in _GOVERNED
@@ -246,7 +246,7 @@ class VerdictNotes:
             jsonschema_rs=ruling.jsonschema_rs,
         )
 
-    def _offset(self, one: Fed, verdict: InstanceVerdict) -> int:
+    def _offset(self, one: FedInstance, verdict: InstanceVerdict) -> int:
         """How many bytes of an instance go before the byte at fault; -1 where that is not known."""
         if verdict.refused_at >= 0:
             return len(self._prefix(one, verdict)) + verdict.refused_at
@@ -260,14 +260,14 @@ class VerdictNotes:
         parts = failing_parts(one.text, fault, self._parsed)
         return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
 
-    def _prefix(self, one: Fed, verdict: InstanceVerdict) -> bytes:
+    def _prefix(self, one: FedInstance, verdict: InstanceVerdict) -> bytes:
         """What an engine consumed of an instance."""
         tokens = one.tokens[: verdict.consumed]
         eos = self._vocabulary.eos
         return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
 
     def _instance_attributed(
-        self, one: Fed, verdict: InstanceVerdict, offset: int
+        self, one: FedInstance, verdict: InstanceVerdict, offset: int
     ) -> tuple[str, str, GoverningKeyword]:
         """Place, category and governing keyword of the byte at fault, or of the whole token."""
         prefix = one.text[:offset] if offset >= 0 else self._prefix(one, verdict)

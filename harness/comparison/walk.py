@@ -86,17 +86,17 @@ def choose(position: Position, *, differ: bool = True, predicted: int | None = N
     Args:
         position: Where it is taken.
         differ: Whether any two masks of the position differ.
-        predicted: Its `likely_token`, if that is known.
+        predicted: Its `predicted_token`, if that is known.
     """
     candidates: Sequence[int] = position.path
     for mask in position.masks if differ else position.masks[:1]:
         candidates = [token for token in candidates if allows(mask, token)]
     if predicted is not None and len(candidates) == len(position.path):
         return predicted
-    return likely_token(position.key, candidates) if candidates else None
+    return predicted_token(position.key, candidates) if candidates else None
 
 
-def likely_token(key: str, path: Sequence[int]) -> int:
+def predicted_token(key: str, path: Sequence[int]) -> int:
     """The token that is taken at the position of this key where all of `path` are allowed."""
     return path[keyed_index(f"{key}/walk", len(path))]
 
@@ -114,7 +114,7 @@ def choose_for_most(position: Position) -> int | None:
     if most == 0:
         return None
     candidates = [token for token, count in votes.items() if count == most]
-    return likely_token(position.key, candidates)
+    return predicted_token(position.key, candidates)
 
 
 def accepters(position: Position, token: int) -> tuple[int, ...]:

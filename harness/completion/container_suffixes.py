@@ -28,10 +28,10 @@ from harness.jsontext.partial import (
 )
 from harness.jsontext.pointers import MISSING
 
-_MAX_WAYS = 24
+_MAX_VARIANTS = 24
 _MAX_FITS_CACHE = 50_000
-_MAX_HELD_BYTES = 20_000_000
-_MAX_HELD_FRAMES = 20_000
+_MAX_MEMO_BYTES = 20_000_000
+_MAX_MEMO_FRAMES = 20_000
 
 
 class LastWritten(Enum):
@@ -52,10 +52,10 @@ class Reuse(Enum):
 
 
 class ClosingPlan(NamedTuple):
-    """One way to end every open container."""
+    """How to end every open container."""
 
     reuse: Reuse
-    way: int = 0
+    variant: int = 0
     """Which of the variants of the schema to follow."""
 
 
@@ -72,7 +72,7 @@ CLOSING_PLANS: Final = (
 
 
 class ContainerSuffixes:
-    """The endings for one schema and one reference; answers are memoised.
+    """The container suffixes for one schema and one reference; answers are memoised.
 
     Args:
         hints: The hints for the schema.
@@ -95,12 +95,12 @@ class ContainerSuffixes:
         self._texts: dict[tuple[Frames, LastWritten, ClosingPlan], bytes] = {}
         self._tails: dict[tuple[Frames, LastWritten], tuple[bytes, ...]] = {}
         self._fits: dict[tuple[int, int], tuple[Any, bool]] = {}
-        self._held = 0
+        self._memo_size = 0
 
     def trim(self) -> None:
         """Forget what was memoised of passed positions once it is much."""
-        if self._held > _MAX_HELD_BYTES or len(self._canonical) > _MAX_HELD_FRAMES:
-            self._held = 0
+        if self._memo_size > _MAX_MEMO_BYTES or len(self._canonical) > _MAX_MEMO_FRAMES:
+            self._memo_size = 0
             for memo in (
                 self._canonical,
                 self._slots,
@@ -119,7 +119,7 @@ class ContainerSuffixes:
         if slot is None:
             return []
         if frames not in self._slots:
-            children = [self.values.child(way, slot) for way in self.variants(frames)]
+            children = [self.values.child(variant, slot) for variant in self.variants(frames)]
             kept = {id(child): child for child in children if child is not False}
             self._slots[frames] = list(kept.values())
         return self._slots[frames]
@@ -130,12 +130,12 @@ class ContainerSuffixes:
         base = (*frames[:-1], top._replace(key=None, size=0))
         if base not in self._variants:
             outer = self.slot_schemas(frames[:-1])
-            ways = [way for schema in outer for way in self.values.variants(schema)]
+            variants = [variant for schema in outer for variant in self.values.variants(schema)]
             kind = "object" if top.is_object else "array"
-            ways = [way for way in ways if kind in (types(way) or (kind,))][:_MAX_WAYS]
-            if len(ways) > 1:
-                ways = [way for way in ways if self._agrees(way, top.members)] or ways
-            self._variants[base] = tuple(ways) or ({},)
+            variants = [one for one in variants if kind in (types(one) or (kind,))][:_MAX_VARIANTS]
+            if len(variants) > 1:
+                variants = [one for one in variants if self._agrees(one, top.members)] or variants
+            self._variants[base] = tuple(variants) or ({},)
         return self._variants[base]
 
     def canonical(self, frames: Frames) -> Frames:
@@ -148,8 +148,8 @@ class ContainerSuffixes:
         return self._canonical[frames]
 
     def _plainer(self, outer: Frames, frame: Frame) -> Frame:
-        ways = self.variants((*outer, Frame(is_object=True)))
-        telling, names = len(ways) > 1, self._known_names(outer, ways)
+        variants = self.variants((*outer, Frame(is_object=True)))
+        telling, names = len(variants) > 1, self._known_names(outer, variants)
         out = []
         for at, (name, value) in enumerate(frame.members):
             tells = telling and (names is None or name in names)
@@ -160,19 +160,19 @@ class ContainerSuffixes:
             key = f"\x00{len(out)}"
         return Frame(True, tuple(out), key=key)
 
-    def _known_names(self, outer: Frames, ways: tuple[Variant, ...]) -> set[str] | None:
+    def _known_names(self, outer: Frames, variants: tuple[Variant, ...]) -> set[str] | None:
         """The names that a plan may use; None when that cannot be said beforehand."""
-        if any("patternProperties" in way or "propertyNames" in way for way in ways):
+        if any("patternProperties" in one or "propertyNames" in one for one in variants):
             return None
         source = self.reference_at(path_of((*outer, Frame(is_object=True))))
-        names = set(property_names(ways)).union(source if isinstance(source, dict) else ())
-        for way in ways:
-            rules = way.get("dependentRequired", way.get("dependencies"))
+        names = set(property_names(variants)).union(source if isinstance(source, dict) else ())
+        for variant in variants:
+            rules = variant.get("dependentRequired", variant.get("dependencies"))
             names.update(rules if isinstance(rules, dict) else ())
         return names
 
-    def _agrees(self, way: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
-        pairs = ((self.values.child(way, name), unkept(value)) for name, value in members)
+    def _agrees(self, variant: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
+        pairs = ((self.values.child(variant, name), unkept(value)) for name, value in members)
         return all(value is CONTAINER or self.values.fits(part, value) for part, value in pairs)
 
     def reference_at(self, path: tuple[str | int, ...], *, exact: bool = False) -> Any:
@@ -180,17 +180,17 @@ class ContainerSuffixes:
 
         Where the reference's array is shorter, its last item serves, unless `exact`.
         """
-        here = self.value
+        value = self.value
         for key in path:
-            if isinstance(here, dict) and key in here:
-                here = here[key]
-            elif isinstance(here, list) and here and isinstance(key, int):
-                if exact and key >= len(here):
+            if isinstance(value, dict) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and value and isinstance(key, int):
+                if exact and key >= len(value):
                     return MISSING
-                here = here[min(key, len(here) - 1)]
+                value = value[min(key, len(value) - 1)]
             else:
                 return MISSING
-        return here
+        return value
 
     def fits(self, schema: Any, value: Any) -> bool:
         """`ProbableValues.fits`, remembered for containers, which are those of the reference."""
@@ -215,7 +215,7 @@ class ContainerSuffixes:
             if end is not None and last_written is LastWritten.AFTER:
                 found.insert(0, self.reference[end:])
             self._tails[mark] = tuple(dict.fromkeys(found))
-            self._held += sum(map(len, self._tails[mark]))
+            self._memo_size += sum(map(len, self._tails[mark]))
         return self._tails[mark]
 
     def _tail(self, frames: Frames, last_written: LastWritten, plan: ClosingPlan) -> bytes:
@@ -224,7 +224,7 @@ class ContainerSuffixes:
             mark = (frames, last_written, plan)
             if mark not in self._texts:
                 self._texts[mark] = self._close(frames, last_written, plan)
-                self._held += len(self._texts[mark])
+                self._memo_size += len(self._texts[mark])
             parts.append(self._texts[mark])
             frames, last_written = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
         return b"".join(parts)
@@ -245,18 +245,19 @@ class ContainerSuffixes:
 
         The later plans take a name that is not declared, which may offend less.
         """
-        ways = self.variants(frames)
-        way = ways[plan.way % len(ways)]
+        variants = self.variants(frames)
+        variant = variants[plan.variant % len(variants)]
         source = self.reference_at(path_of(frames))
         taken = frames[-1].names
-        if plan.way > 1:
-            taken |= frozenset(property_names([way]))
+        if plan.variant > 1:
+            taken |= frozenset(property_names([variant]))
             source = None
         for name, value in source.items() if isinstance(source, dict) else ():
-            if name not in taken and self.fits(self.values.child(way, name), value):
+            if name not in taken and self.fits(self.values.child(variant, name), value):
                 return [(name, value)]
-        fresh = self.values.fresh_name(way, taken) or "_" * (1 + max(map(len, taken), default=0))
-        values = self.values.examples(self.values.child(way, fresh), 1)
+        longest = max(map(len, taken), default=0)
+        fresh = self.values.fresh_name(variant, taken) or "_" * (1 + longest)
+        values = self.values.examples(self.values.child(variant, fresh), 1)
         return [(fresh, values[0] if values else None)]
 
     def remaining(self, frames: Frames, plan: ClosingPlan) -> list[Any]:
@@ -265,18 +266,18 @@ class ContainerSuffixes:
             return []
         mark = (frames, plan)
         if mark not in self._remaining:
-            ways = self.variants(frames)
-            way = ways[plan.way % len(ways)]
+            variants = self.variants(frames)
+            variant = variants[plan.variant % len(variants)]
             make = self._members if frames[-1].is_object else self._items
-            self._remaining[mark] = make(frames, plan.reuse, way)
+            self._remaining[mark] = make(frames, plan.reuse, variant)
         return self._remaining[mark]
 
-    def _members(self, frames: Frames, reuse: Reuse, way: Variant) -> list[Any]:
+    def _members(self, frames: Frames, reuse: Reuse, variant: Variant) -> list[Any]:
         top = frames[-1]
         have = dict(top.members)
         source = self.reference_at(path_of(frames))
         names = list(source) if isinstance(source, dict) else []
-        required = set(listed(way.get("required")))
+        required = set(listed(variant.get("required")))
         last = max((at for at, name in enumerate(names) if name in have), default=-1)
         out = {}
         for at, name in enumerate(names):
@@ -284,38 +285,38 @@ class ContainerSuffixes:
             if (
                 wanted
                 and name not in have
-                and self.fits(self.values.child(way, name), source[name])
+                and self.fits(self.values.child(variant, name), source[name])
             ):
                 out[name] = source[name]
-        out = self._without_excess(way, len(have), out, required)
-        for name, value in self.values.missing(way, {**have, **out}):
+        out = self._without_excess(variant, len(have), out, required)
+        for name, value in self.values.missing(variant, {**have, **out}):
             out[name] = value
-        return in_order(out, property_names([way]), names)
+        return in_order(out, property_names([variant]), names)
 
     @staticmethod
     def _without_excess(
-        way: Variant, have: int, out: dict[str, Any], required: set[Any]
+        variant: Variant, have: int, out: dict[str, Any], required: set[Any]
     ) -> dict[str, Any]:
-        high = count(way.get("maxProperties"))
+        high = count(variant.get("maxProperties"))
         spare = [name for name in out if name not in required]
         while high is not None and spare and have + len(out) > high:
             del out[spare.pop()]
         return out
 
-    def _items(self, frames: Frames, reuse: Reuse, way: Variant) -> list[Any]:
+    def _items(self, frames: Frames, reuse: Reuse, variant: Variant) -> list[Any]:
         size = frames[-1].size
         source = self.reference_at(path_of(frames))
         known = source if isinstance(source, list) else []
         out = []
         for at, item in enumerate(known[size:] if reuse is not Reuse.NONE else [], start=size):
-            if not self.fits(self.values.child(way, at), item):
+            if not self.fits(self.values.child(variant, at), item):
                 break
             out.append(item)
-        high = count(way.get("maxItems"))
+        high = count(variant.get("maxItems"))
         if high is not None:
             out = out[: max(0, high - size)]
         have = (known[:size] + [None] * size)[:size] + out
-        return out + self.values.more_items(way, have)
+        return out + self.values.more_items(variant, have)
 
 
 def close_text(
@@ -364,14 +365,14 @@ def _value_ends(reference: bytes) -> dict[Frames, int]:
     """Where each value of the reference ends, by the frames behind it."""
     ends: dict[Frames, int] = {}
     cursor, at = Cursor(), 0
-    for end, here in trace(cursor, reference):
-        if here is None:
+    for end, further in trace(cursor, reference):
+        if further is None:
             break
-        if cursor.mode.in_number and not here.mode.in_number:
+        if cursor.mode.in_number and not further.mode.in_number:
             ends.setdefault(_shape(settled(cursor).frames), at)
-        if here.mode in (Mode.AFTER, Mode.DONE):
-            ends.setdefault(_shape(here.frames), end)
-        cursor, at = here, end
+        if further.mode in (Mode.AFTER, Mode.DONE):
+            ends.setdefault(_shape(further.frames), end)
+        cursor, at = further, end
     if cursor.mode.in_number:
         ends.setdefault((), at)
     return ends

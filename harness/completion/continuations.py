@@ -150,24 +150,24 @@ class Context:
             index[alike] = index[alike[0]]
         return index, groups
 
-    def aimed(self, token: bytes, tried: bytes, errors: Sequence[Fault]) -> Candidates:
+    def aimed(self, token: bytes, continuation: bytes, errors: Sequence[Fault]) -> Candidates:
         """Further continuations, built to avoid the errors of an invalid completion.
 
         Args:
             token: The token.
-            tried: The continuation behind it that made the completion.
+            continuation: The continuation behind it that made the completion.
             errors: For each error the keyword, the path of the instance that fails, and the
                 path of the keyword in the schema.
 
         Returns:
-            Continuations other than `tried`; none where the failing part is wholly written.
+            Continuations other than `continuation`; none where the failing part is wholly written.
         """
         cursor = feed(self._cursor, token)
         if cursor is None:
             return ()
-        text = self._maker.reference[: self._k] + token + tried
+        text = self._maker.reference[: self._k] + token + continuation
         found = self._maker.repairs.repaired(cursor, text, errors)
-        return tuple(c for c in dict.fromkeys(found) if c != tried)[:MAX_CANDIDATES]
+        return tuple(c for c in dict.fromkeys(found) if c != continuation)[:MAX_CANDIDATES]
 
     def _plain(self, token: bytes) -> Candidates:
         """The candidates for a token that is plain content of the current string."""

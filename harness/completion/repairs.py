@@ -132,18 +132,19 @@ class _Repair:
         return [*known, *self._values.subschemas_at(path)]
 
     def _add(self, target: Any, schema: Any, path: Path) -> None:
-        for way in self._values.variants(schema)[self._nth % 2 :] or self._values.variants(schema):
+        variants = self._values.variants(schema)
+        for variant in variants[self._nth % 2 :] or variants:
             if isinstance(target, list):
-                target += self._values.more_items(way, target)
+                target += self._values.more_items(variant, target)
             else:
-                found = dict(self._values.missing(way, target))
+                found = dict(self._values.missing(variant, target))
                 target.update({name: self._member(path, name, v) for name, v in found.items()})
             return
 
     def _member(self, path: Path, name: str, value: Any) -> Any:
         """A value for a new member: `value`, or better what all schemas of the place like."""
-        ways = self._values.subschemas_at((*path, name))
-        found = [v for way in ways for v in self._values.examples(way, 2)]
+        variants = self._values.subschemas_at((*path, name))
+        found = [v for variant in variants for v in self._values.examples(variant, 2)]
         return found[self._nth % len(found)] if found else value
 
     def _drop(self, target: Any, schema: Any, path: Path, keyword: str) -> None:
@@ -152,20 +153,20 @@ class _Repair:
             self._shorten(target, schema, frame.size if frame else 0, keyword)
             return
         fixed: set[str | None] = {*frame.names, frame.key} if frame else set()
-        ways = self._values.variants(schema)
-        wanted = set[str]().union(*(needed(way, target) for way in ways))
+        variants = self._values.variants(schema)
+        wanted = set[str]().union(*(needed(variant, target) for variant in variants))
         for name in [name for name in target if name not in fixed]:
-            if self._unwelcome(name, schema, ways, keyword):
+            if self._unwelcome(name, schema, variants, keyword):
                 del target[name]
         spare = [name for name in target if name not in fixed and name not in wanted]
-        high = min((count(way.get("maxProperties")) or len(target) for way in ways), default=0)
+        high = min((count(one.get("maxProperties")) or len(target) for one in variants), default=0)
         while keyword == "maxProperties" and spare and len(target) > high:
             del target[spare.pop()]
 
-    def _unwelcome(self, name: str, schema: Any, ways: tuple[Variant, ...], keyword: str) -> bool:
+    def _unwelcome(self, name: str, schema: Any, among: tuple[Variant, ...], keyword: str) -> bool:
         if keyword == "propertyNames" and isinstance(schema, dict):
             return not self._values.fits(schema.get("propertyNames"), name)
-        return all(self._values.child(way, name) is False for way in ways)
+        return all(self._values.child(variant, name) is False for variant in among)
 
     def _shorten(self, target: list[Any], schema: Any, fixed: int, keyword: str) -> None:
         if keyword == "uniqueItems":
@@ -209,18 +210,18 @@ class _Repair:
         return [load(atom + rest.encode()) for rest in rests]
 
     def _refilled(self, target: Any, schemas: list[Any], frame: Frame) -> Any:
-        ways = [way for schema in schemas for way in self._values.variants(schema)]
-        if not ways:
+        variants = [variant for schema in schemas for variant in self._values.variants(schema)]
+        if not variants:
             return target
-        way = ways[self._nth % len(ways)]
+        variant = variants[self._nth % len(variants)]
         if isinstance(target, list):
             kept = target[: frame.size + 1]
-            return kept + self._values.more_items(way, kept)
+            return kept + self._values.more_items(variant, kept)
         written = {n: v for n, v in target.items() if n in frame.names or n == frame.key}
         if frame is self._cursor.frames[-1] and self._cursor.mode is Mode.KEY_STRING:
             begun = (name for name in target if name.startswith(self._cursor.written))
             written.update((name, target[name]) for name in list(begun)[:1])
-        return {**written, **dict(self._values.missing(way, written))}
+        return {**written, **dict(self._values.missing(variant, written))}
 
 
 def _at(document: Any, path: Path) -> Any:

@@ -22,9 +22,9 @@ from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
 LIMIT = 500
 """A roll-out of more tokens than this proves nothing (the limit of the original study)."""
 
-Ending = Literal["complete", "too_long", "dead_end", "mask_lies"]
+RolloutOutcome = Literal["complete", "too_long", "dead_end", "mask_lies"]
 
-ENDINGS: tuple[Ending, ...] = ("complete", "too_long", "dead_end", "mask_lies")
+ROLLOUT_OUTCOMES: tuple[RolloutOutcome, ...] = ("complete", "too_long", "dead_end", "mask_lies")
 
 _PREFERENCES = (
     rb'["}\]]+',
@@ -88,7 +88,7 @@ class Preferences:
 class Rollout:
     """What an engine allowed from a state to the end; `tokens` ends with end-of-sequence."""
 
-    ending: Ending
+    outcome: RolloutOutcome
     tokens: tuple[int, ...]
 
 
@@ -128,11 +128,11 @@ def exhausted(
     for _ in range(budget):
         here, depth = open_.pop()
         here.mask(mask)
-        ways = token_ids(mask, size)
-        if len(ways) + len(open_) > budget or any(allows(mask, eos) for eos in eos_ids):
+        allowed = token_ids(mask, size)
+        if len(allowed) + len(open_) > budget or any(allows(mask, eos) for eos in eos_ids):
             return False
         if depth < limit:
-            for token in ways.tolist():
+            for token in allowed.tolist():
                 further = here.clone()
                 if not further.consume(token):
                     return False

@@ -34,7 +34,7 @@ from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with
 from harness.jsontext.pointers import MISSING
 
 MAX_VALUE_SUFFIXES: Final = 14
-_MAX_HELD = 5000
+_MAX_MEMO = 5000
 _ANY_VALUES: Final[tuple[Any, ...]] = (None, 1, "", {}, [])
 _EXAMPLES = 4
 _MAX_RULES = 4
@@ -64,7 +64,7 @@ class ValueSuffixes:
     def trim(self) -> None:
         """Forget what was memoised of passed positions once it is much."""
         for memo in (self._string_slots, self._found):
-            if len(memo) > _MAX_HELD:
+            if len(memo) > _MAX_MEMO:
                 memo.clear()
 
     def candidates(
@@ -207,41 +207,41 @@ class ValueSuffixes:
 
     def _value_slot(self, frames: Frames) -> StringSlot:
         schemas = self._suffixes.slot_schemas(frames)
-        ways = [way for schema in schemas for way in self._values.variants(schema)]
-        ways = [way for way in ways if "string" in (types(way) or ("string",))]
+        variants = [variant for schema in schemas for variant in self._values.variants(schema)]
+        variants = [variant for variant in variants if "string" in (types(variant) or ("string",))]
         values = [value for value in self.values(frames) if isinstance(value, str)]
-        chosen = [value for way in ways for value in _choices(way)]
+        chosen = [value for variant in variants for value in _choices(variant)]
         targets = tuple(dict.fromkeys([*values[:1], *chosen, *values]))
-        free = [way for way in ways if not _choices(way)]
-        rules = [rule for way in free for rule in _rules(way)]
+        free = [variant for variant in variants if not _choices(variant)]
+        rules = [rule for variant in free for rule in _rules(variant)]
         sample = next((value for value in values if _unreadable(free)), None)
-        leasts = [min(count(way.get("minLength")) or 0, _MAX_LEAST) for way in free]
+        leasts = [min(count(variant.get("minLength")) or 0, _MAX_LEAST) for variant in free]
         least = min(leasts, default=0)
         return StringSlot(targets, tuple(dict.fromkeys(rules))[:_MAX_RULES], least, sample)
 
     def _key_slot(self, frames: Frames) -> StringSlot:
-        ways = self._suffixes.variants(frames)
+        variants = self._suffixes.variants(frames)
         taken = frames[-1].names
         source = self._suffixes.reference_at(path_of(frames))
         behind = self._suffixes.remaining(frames, ClosingPlan(Reuse.BEHIND))
         names = [name for name, _ in behind]
         names += list(source) if isinstance(source, dict) else []
-        names += property_names(ways)
-        for way in ways:
-            rules = way.get("propertyNames")
+        names += property_names(variants)
+        for variant in variants:
+            rules = variant.get("propertyNames")
             some = self._values.examples(rules, 8) if isinstance(rules, dict) else []
             names += [name for name in some if isinstance(name, str)]
         targets = [name for name in dict.fromkeys(names) if name not in taken]
-        return StringSlot((*targets, *taken), self._key_rules(ways))
+        return StringSlot((*targets, *taken), self._key_rules(variants))
 
-    def _key_rules(self, ways: tuple[Variant, ...]) -> tuple[StringRule, ...]:
+    def _key_rules(self, variants: tuple[Variant, ...]) -> tuple[StringRule, ...]:
         rules: dict[StringRule, None] = {}
-        for way in ways:
-            names = way.get("propertyNames")
+        for variant in variants:
+            names = variant.get("propertyNames")
             if isinstance(names, dict):
                 for inner in self._values.variants(names):
                     rules.update(dict.fromkeys(_rules(inner)))
-            expressions = way.get("patternProperties")
+            expressions = variant.get("patternProperties")
             for expression in expressions if isinstance(expressions, dict) else ():
                 automaton = pattern(expression) if isinstance(expression, str) else None
                 if automaton is not None:
@@ -249,23 +249,23 @@ class ValueSuffixes:
         return tuple(rules)[:_MAX_RULES]
 
 
-def _choices(way: Variant) -> list[str]:
-    values = [way["const"]] if "const" in way else listed(way.get("enum"))
+def _choices(variant: Variant) -> list[str]:
+    values = [variant["const"]] if "const" in variant else listed(variant.get("enum"))
     return [value for value in values if isinstance(value, str)]
 
 
-def _rules(way: Variant) -> list[StringRule]:
-    low = min(count(way.get("minLength")) or 0, _MAX_LEAST)
-    expressions = (way.get("pattern"), FORMAT_PATTERNS.get(str(way.get("format"))))
+def _rules(variant: Variant) -> list[StringRule]:
+    low = min(count(variant.get("minLength")) or 0, _MAX_LEAST)
+    expressions = (variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format"))))
     automata = (pattern(text) for text in expressions if isinstance(text, str))
     return [StringRule(automaton, low) for automaton in automata if automaton is not None]
 
 
-def _unreadable(ways: list[Variant]) -> bool:
+def _unreadable(variants: list[Variant]) -> bool:
     """Whether a pattern or a format decides that no automaton stands for."""
-    for way in ways:
-        if isinstance(way.get("pattern"), str) and pattern(way["pattern"]) is None:
+    for variant in variants:
+        if isinstance(variant.get("pattern"), str) and pattern(variant["pattern"]) is None:
             return True
-        if isinstance(way.get("format"), str) and way["format"] not in FORMAT_PATTERNS:
+        if isinstance(variant.get("format"), str) and variant["format"] not in FORMAT_PATTERNS:
             return True
     return False

@@ -183,7 +183,7 @@ class CompiledCache:
         self._engine = engine
         self._memory = memory
         self._terms = terms or Terms()
-        self._shelf = BlobCache(directory, self._terms.budget, self._terms.fresh)
+        self._blobs = BlobCache(directory, self._terms.budget, self._terms.fresh)
         self._key: list[Any] = [
             [_FORMAT, platform.machine(), circumstances, memory],
             [info.name, info.version, dict(info.options), dict(info.packages)],
@@ -200,7 +200,7 @@ class CompiledCache:
             limit: What took more seconds than this to compile is not restored.
         """
         file = self._file(schema)
-        data = self._shelf.read(file)
+        data = self._blobs.read(file)
         entry = _Entry.of(data) if data else None
         if entry is None or entry.seconds > limit or not self._fits(entry):
             return None
@@ -208,12 +208,12 @@ class CompiledCache:
             start = self._engine.restore(schema, zlib.decompress(entry.stored))
             start.mask(first_mask)
         except Exception:  # noqa: BLE001 - whatever is wrong with it, compiling puts it right
-            self._shelf.drop(file)
+            self._blobs.drop(file)
             return None
         if _sha256(first_mask) != entry.first_mask:
-            self._shelf.drop(file)
+            self._blobs.drop(file)
             return None
-        self._shelf.touch(file)
+        self._blobs.touch(file)
         _give_back_memory()
         _print(entry.printed)
         return Compilation(
@@ -245,7 +245,7 @@ class CompiledCache:
         return in_child(lambda: self._write(schema, one), self._terms.storing)
 
     def _write(self, schema: str, one: Compilation) -> bool:
-        if not self._shelf.make_room(1):
+        if not self._blobs.make_room(1):
             return False
         stored = self._engine.store(one.start)
         if stored is None or one.printed is None:
@@ -258,9 +258,9 @@ class CompiledCache:
             len(stored),
             zlib.compress(stored, 1),
         ).data()
-        if len(data) > self._terms.entry or not self._shelf.make_room(len(data)):
+        if len(data) > self._terms.entry or not self._blobs.make_room(len(data)):
             return False
-        self._shelf.write(self._file(schema), data)
+        self._blobs.write(self._file(schema), data)
         return True
 
     def _fits(self, entry: _Entry) -> bool:
@@ -269,7 +269,7 @@ class CompiledCache:
 
     def _file(self, schema: str) -> Path:
         key = json.dumps([self._key, schema], sort_keys=True)
-        return self._shelf.file(hashlib.sha256(key.encode()).hexdigest())
+        return self._blobs.file(hashlib.sha256(key.encode()).hexdigest())
 
 
 class _Entry(NamedTuple):

@@ -244,10 +244,10 @@ class Panel:
         timed_out = TimedOut(f"over the limit of {self.limits.compile:g} s")
         limit = self.limits.compile
         if self._slow is not None:
-            recalled = self._slow.recall(self.infos[index], schema)
-            limit = self._slow.limit(recalled)
-            if recalled is not None and recalled.outcome == "timed_out":
-                self._printed[index] = recalled.printed
+            known = self._slow.recall(self.infos[index], schema)
+            limit = self._slow.limit(known)
+            if known is not None and known.outcome == "timed_out":
+                self._printed[index] = known.printed
                 return timed_out
         request = requests.Compile(schema, index in self._strict, limit)
         self._submit({index: request}, limit)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from harness.engines.text_probe import ProbedTexts
 from harness.protocol import EngineInfo
 from harness.workers import wire
-from harness.workers.outcomes import Compiled, Refused
+from harness.workers.outcomes import Compiled, Refusal
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -174,10 +174,10 @@ class CompileEnded:
     keep: bool = False
 
     @property
-    def outcome(self) -> Compiled | Refused:
+    def outcome(self) -> Compiled | Refusal:
         """As an outcome."""
         if self.refused is not None:
-            return Refused(self.refused)
+            return Refusal(self.refused)
         return Compiled(self.compile, self.first_mask)
 
 
@@ -272,11 +272,11 @@ class RolledOut:
     """How each roll-out ended, and its tokens.
 
     Attributes:
-        endings: Indices into `harness.completion.rollout.ENDINGS`, shape ``(n,)`` int8.
+        outcomes: Indices into `harness.completion.rollout.ROLLOUT_OUTCOMES`, shape ``(n,)`` int8.
         taken: The tokens behind each disputed one.
     """
 
-    endings: npt.NDArray[np.int8]
+    outcomes: npt.NDArray[np.int8]
     taken: wire.Ragged
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.completion.rollout import ENDINGS, Preferences, exhausted, roll_out
+from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, exhausted, roll_out
 from harness.engines import requests
 from harness.engines.compiled_cache import (
     Compilation,
@@ -213,22 +213,22 @@ class EngineService:
         if self._preferences is None:
             self._preferences = Preferences.of(self.vocabulary)
         eos = self.vocabulary.eos_ids
-        endings: list[int] = []
+        outcomes: list[int] = []
         taken: list[Sequence[int]] = []
         for token in asked.tokens.tolist():
             trial = self._after(token)
             if trial is None:
-                endings.append(ENDINGS.index("mask_lies"))
+                outcomes.append(ROLLOUT_OUTCOMES.index("mask_lies"))
                 taken.append(())
                 continue
             if token in eos:
-                endings.append(ENDINGS.index("complete"))
+                outcomes.append(ROLLOUT_OUTCOMES.index("complete"))
                 taken.append(())
                 continue
             one = roll_out(trial, self._preferences, eos, f"{asked.key}/{token}", asked.limit)
-            endings.append(ENDINGS.index(one.ending))
+            outcomes.append(ROLLOUT_OUTCOMES.index(one.outcome))
             taken.append(one.tokens)
-        return requests.RolledOut(np.array(endings, dtype=np.int8), wire.Ragged.of_ints(taken))
+        return requests.RolledOut(np.array(outcomes, dtype=np.int8), wire.Ragged.of_ints(taken))
 
     def confirm(self, asked: requests.Confirm) -> requests.Confirmed:
         """Follow every continuation mask by mask."""

@@ -30,7 +30,7 @@ Memory = Literal["timed_out", "compiled"]
 
 
 @dataclass(frozen=True)
-class Recalled:
+class SlowOutcome:
     """What became of a schema before: the outcome, and what the engine printed until a time-out."""
 
     outcome: Memory
@@ -51,7 +51,7 @@ class SlowSchemas:
         self._limit = limit
         self._vocabulary = vocabulary
 
-    def recall(self, engine: EngineInfo, schema: str) -> Recalled | None:
+    def recall(self, engine: EngineInfo, schema: str) -> SlowOutcome | None:
         """What became of this schema before; None when it is not known or was far from the limit.
 
         Args:
@@ -63,11 +63,11 @@ class SlowSchemas:
         except UnicodeDecodeError:
             return None
         outcome, _, printed = found.partition("\n")
-        return Recalled(outcome, printed) if outcome in get_args(Memory) else None  # type: ignore[arg-type]
+        return SlowOutcome(outcome, printed) if outcome in get_args(Memory) else None  # type: ignore[arg-type]
 
-    def limit(self, recalled: Recalled | None) -> float:
+    def limit(self, known: SlowOutcome | None) -> float:
         """Seconds that a compilation may take."""
-        compiled = recalled is not None and recalled.outcome == "compiled"
+        compiled = known is not None and known.outcome == "compiled"
         return self._limit * PATIENCE if compiled else self._limit
 
     def keep(

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
-from harness.runs.reader import HeldCase
+from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES, Rows
 from harness.verdict_kinds import BUG, FALSE_ACCEPTANCE, INSTANCE, MAIN_KINDS, WALK
 
@@ -93,24 +93,24 @@ def case_news(
         with_example: Whether to put one bug in words.
     """
     identity = {"engines": engines, "vocabulary": {"sha256": vocabulary.sha256}}
-    held = HeldCase(rows, {"identity": identity})
+    unstored = UnstoredCase(rows, {"identity": identity})
     bugs: dict[str, dict[str, int]] = {}
     example: Example | None = None
     for evidence in (WALK, INSTANCE):
         table = VERDICT_TABLES[evidence]
         if not rows.count(table):
             continue
-        classes = classify(_catalogue(), held, evidence, vocabulary)["class"]
-        found = held.table(table)
+        classes = classify(_catalogue(), unstored, evidence, vocabulary)["class"]
+        found = unstored.table(table)
         found = found.filter(pc.equal(classes.cast(pa.string()), BUG))
         for engine, kind, count in _counted(found):
             mine = bugs.setdefault(engine, {})
             mine[kind] = mine.get(kind, 0) + count
         if with_example and evidence == WALK:
-            example = _example(held, found, vocabulary)
+            example = _example(unstored, found, vocabulary)
     judged = rows.lists("cases")["judged"][0]
     return CaseNews(
-        compiled=dict(_compiled(held.table("engines", ["engine", "stage", "outcome"]))),
+        compiled=dict(_compiled(unstored.table("engines", ["engine", "stage", "outcome"]))),
         judged=tuple(name for bit, name in enumerate(engines) if judged >> bit & 1),
         bugs=bugs,
         example=example,
@@ -129,7 +129,7 @@ def _counted(found: pa.Table) -> Iterator[tuple[str, str, int]]:
         yield row["engine"], row["kind"], row["count_all"]
 
 
-def _example(held: HeldCase, bugs: pa.Table, vocabulary: Vocabulary) -> Example | None:
+def _example(unstored: UnstoredCase, bugs: pa.Table, vocabulary: Vocabulary) -> Example | None:
     """The bug that is shortest to read: what its completion adds, the earliest at equal length."""
     columns = ["engine", "kind", "walk", "position", "token", "accepter", "completion", "located"]
     columns += ["keyword", "schema_pointer"]
@@ -137,14 +137,14 @@ def _example(held: HeldCase, bugs: pa.Table, vocabulary: Vocabulary) -> Example 
     rows = bugs.filter(kinds).select(columns).slice(0, 5000).to_pylist()
     completions = {
         row["completion"]: row["text"]
-        for row in held.table("completions", ["completion", "text"]).to_pylist()
+        for row in unstored.table("completions", ["completion", "text"]).to_pylist()
     }
     rows = [row for row in rows if row["completion"] in completions and row["token"] >= 0]
     if not rows:
         return None
     offsets = {
         (row["walk"], row["position"]): row["offset"]
-        for row in held.table("positions", ["walk", "position", "offset"]).to_pylist()
+        for row in unstored.table("positions", ["walk", "position", "offset"]).to_pylist()
     }
 
     def length(row: Mapping[str, Any]) -> tuple[bool, int]:
@@ -153,7 +153,7 @@ def _example(held: HeldCase, bugs: pa.Table, vocabulary: Vocabulary) -> Example 
         return elsewhere, written + len(completions[row["completion"]])
 
     row = min(rows, key=length)
-    case = held.table("cases", ["case", "schema", "references"]).to_pylist()[0]
+    case = unstored.table("cases", ["case", "schema", "references"]).to_pylist()[0]
     written = case["references"][row["walk"]][: offsets[row["walk"], row["position"]]]
     token = row["token"]
     ends = token in vocabulary.eos_ids

@@ -332,7 +332,7 @@ class _Dispatch:
             while self.workers:
                 connections = {worker.connection: worker for worker in self.workers}
                 for ready in multiprocessing.connection.wait(list(connections)):
-                    self._hear(connections[ready])  # type: ignore[index]
+                    self._receive(connections[ready])  # type: ignore[index]
         finally:
             for worker in self.workers:
                 worker.process.kill()
@@ -351,7 +351,7 @@ class _Dispatch:
         theirs.close()
         return _Worker(process, ours, careful)
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         try:
             message = worker.connection.recv()
         except (EOFError, OSError):

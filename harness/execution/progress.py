@@ -84,7 +84,7 @@ class RunProgress(LiveLine):
     def compares(self, identity: Mapping[str, Any], families: Mapping[str, int]) -> None:
         """The run has begun: its identity, and how many cases of each family it is about."""
         for name, engine in identity["engines"].items():
-            options = ", ".join(f"{key}={_said(one)}" for key, one in engine["options"].items())
+            options = ", ".join(f"{key}={_as_text(one)}" for key, one in engine["options"].items())
             self._versions[name] = engine["version"]
             self._standings[name] = _Standing()
             self._wrapped(
@@ -204,7 +204,7 @@ def _line(standing: _Standing) -> str:
     )
 
 
-def _said(option: object) -> str:
+def _as_text(option: object) -> str:
     return json.dumps(option) if isinstance(option, bool) or option == "" else str(option)
 
 

@@ -129,7 +129,7 @@ class Pointers:
         """
         if not self.clear:
             return None
-        here, way, at = self.root, _Passed(), 0
+        here, passed, at = self.root, _Passed(), 0
         self._hops = 0
         while at < len(path):
             key = str(path[at])
@@ -138,14 +138,14 @@ class Pointers:
             if not isinstance(here, dict) or key not in here:
                 return None
             at += 1
-            self._pass(way, here, key, path[at] if at < len(path) else None)
+            self._pass(passed, here, key, path[at] if at < len(path) else None)
             if at == len(path):
-                return way.site(here, key)
+                return passed.site(here, key)
             here = here[key]
             if key in _BY_NAME or (key in _BY_INDEX and isinstance(here, list)):
                 here = _entry(here, path[at])
                 at += 1
-        return way.site(here, None) if isinstance(here, dict | bool) else None
+        return passed.site(here, None) if isinstance(here, dict | bool) else None
 
     def _referred(self, schema: Any, key: str) -> Any:
         """The schema with `key`: `schema` itself, or what its reference leads to."""
@@ -159,18 +159,18 @@ class Pointers:
         return schema
 
     @staticmethod
-    def _pass(way: _Passed, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
+    def _pass(passed: _Passed, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
         if key in _JUMPS and entry is not None:
-            way.steps, way.of_names, way.conditions = 0, False, []
+            passed.steps, passed.of_names, passed.conditions = 0, False, []
         elif key in ("then", "else"):
-            way.conditions.append((deciding(schema.get("if")), way.steps))
+            passed.conditions.append((deciding(schema.get("if")), passed.steps))
         elif key in _DEPENDENT and isinstance(schema[key], dict):
             if isinstance(entry, str | int) and not isinstance(schema[key].get(str(entry)), list):
-                way.conditions.append((frozenset((str(entry),)), way.steps))
+                passed.conditions.append((frozenset((str(entry),)), passed.steps))
         elif key == "propertyNames":
-            way.of_names = True
+            passed.of_names = True
         if key in _STEPS and entry is not None:
-            way.steps += 1
+            passed.steps += 1
 
 
 def _entry(parts: Any, key: str | int) -> Any:

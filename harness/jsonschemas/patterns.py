@@ -179,7 +179,7 @@ class Pattern:
         self._sets: list[frozenset[int]] = [frozenset()]
         self._ids: dict[frozenset[int], int] = {frozenset(): 0}
         self._next: list[dict[str, int]] = [{}]
-        self._ways: dict[tuple[int, int], str | None] = {}
+        self._shortest: dict[tuple[int, int], str | None] = {}
         self.start = self._state(frozenset({start}), at_start=True)
 
     def _closure(self, nodes: set[int], allowed: set[int]) -> frozenset[int]:
@@ -244,9 +244,9 @@ class Pattern:
     def finish(self, state: int, at_least: int = 0) -> str | None:
         """A shortest text of `at_least` or more characters from `state` to a match, if found."""
         key = (state, at_least)
-        if key not in self._ways:
-            self._ways[key] = self._search(state, min(at_least, 400))
-        return self._ways[key]
+        if key not in self._shortest:
+            self._shortest[key] = self._search(state, min(at_least, 400))
+        return self._shortest[key]
 
     def _search(self, state: int, at_least: int) -> str | None:
         queue = deque([(state, "")])

@@ -88,8 +88,8 @@ class ProbableValues:
         for keyword in ("anyOf", "oneOf"):
             parts = listed(schema.get(keyword))
             if parts:
-                ways = [way for part in parts for way in self.variants(part, depth)]
-                found = _product(found, ways)
+                variants = [variant for part in parts for variant in self.variants(part, depth)]
+                found = _product(found, variants)
         if "if" in schema:
             then = _product(self.variants(schema["if"], depth), self.variants(schema.get("then")))
             otherwise = self.variants(schema.get("else"), depth)
@@ -112,7 +112,7 @@ class ProbableValues:
         found = list(self.variants(self.root))
         for key in pointer:
             children = [self.child(variant, key) for variant in found]
-            found = distinct(way for child in children for way in self.variants(child))
+            found = distinct(variant for child in children for variant in self.variants(child))
             found = found[: 2 * _MAX_VARIANTS]
         return found
 
@@ -129,8 +129,8 @@ class ProbableValues:
         return known[1]
 
     def _make(self, schema: Any, limit: int, depth: int) -> list[Any]:
-        ways = self.variants(schema)
-        each = [self._of_variant(way, limit, depth) for way in ways[: 8 if depth < 2 else 4]]
+        variants = self.variants(schema)[: 8 if depth < 2 else 4]
+        each = [self._of_variant(variant, limit, depth) for variant in variants]
         mixed = [v for row in range(limit) for values in each for v in values[row : row + 1]]
         found = distinct(mixed)[: 4 * limit]
         found.sort(key=lambda value: not self.fits(schema, value))
@@ -146,7 +146,7 @@ class ProbableValues:
         given = [variant["default"]] if "default" in variant else []
         given += listed(variant.get("examples"))[:limit]
         out = [value for value in given if self.fits(variant, value)]
-        for kind in _likely_types(variant):
+        for kind in _probable_types(variant):
             out += self._of_type(kind, variant, limit, depth)
         return out[: 2 * limit]
 
@@ -299,7 +299,7 @@ def _points(variant: Variant) -> list[float]:
     return points
 
 
-def _likely_types(variant: Variant) -> list[str]:
+def _probable_types(variant: Variant) -> list[str]:
     named = types(variant)
     if named:
         return [kind for kind in named if kind != "number" or "integer" not in named]

@@ -107,7 +107,7 @@ class _ConstantError(Exception):
     """Raised within the reader for NaN and the infinities."""
 
 
-class _Twice:
+class _Duplicate:
     """What stands in for an object with a duplicate key while its place is looked for."""
 
     def __init__(self, key: str) -> None:
@@ -121,11 +121,11 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _object_or_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Twice:
+def _object_or_duplicate(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
     members: dict[str, Any] = {}
     for key, value in pairs:
         if key in members:
-            return _Twice(key)
+            return _Duplicate(key)
         members[key] = value
     return members
 
@@ -143,7 +143,7 @@ def _constant(_name: str) -> NoReturn:
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant)
 _GRAMMAR = json.JSONDecoder(
-    object_pairs_hook=_object_or_twice, parse_float=str, parse_int=str, parse_constant=_constant
+    object_pairs_hook=_object_or_duplicate, parse_float=str, parse_int=str, parse_constant=_constant
 )
 
 
@@ -375,12 +375,12 @@ def _overflows(word: str) -> bool:
 
 
 def _duplicates(value: object) -> Iterator[str]:
-    """The pointers of the members that `_object_or_twice` found to be duplicates."""
+    """The pointers of the members that `_object_or_duplicate` found to be duplicates."""
     pending = [("", value)]
     while pending:
         at, part = pending.pop()
         match part:
-            case _Twice():
+            case _Duplicate():
                 yield f"{at}/{escape(part.key)}"
             case dict():
                 pending += [(f"{at}/{escape(key)}", below) for key, below in part.items()]

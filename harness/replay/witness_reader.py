@@ -18,7 +18,7 @@ from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import CLAIMS, Witness
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import ROW, OfCase, RowNumbers, RunReader, TableCursor, by_case
+from harness.runs.reader import ROW, CaseTable, RowNumbers, RunReader, TableCursor, by_case
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
 
@@ -188,7 +188,7 @@ class _Walks:
         self._positions = TableCursor(reader, "positions", ["walk", "position", "token"])
         self._completions = TableCursor(reader, "completions", ["completion", "tokens"])
 
-    def made(self, part: OfCase) -> Iterator[Witness]:
+    def made(self, part: CaseTable) -> Iterator[Witness]:
         """The witnesses of one case; cases must come in order."""
         paths = _paths(self._positions.of(part.case))
         before: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -248,7 +248,7 @@ class _Instances:
         )
         self._instances = TableCursor(reader, "instances", ["instance", "text", "tokens"])
 
-    def made(self, part: OfCase) -> Iterator[Witness]:
+    def made(self, part: CaseTable) -> Iterator[Witness]:
         """The witnesses of one case; cases must come in order."""
         stored = self._instances.of(part.case)
         fed = {} if stored is None else {one["instance"]: one for one in stored.to_pylist()}

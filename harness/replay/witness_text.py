@@ -19,7 +19,7 @@ from harness.validators.format_rules import format_rule
 from harness.validators.opinions import opinions
 from harness.verdict_kinds import WALK
 
-_WHY = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
+_ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
 
 
 def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         "position": len(one.before),
         "place": row.get("place", "") if one.evidence != WALK else _place(reader, one),
         "engine": one.engine,
-        "why": {name: row[name] for name in _WHY if name in row},
+        "why": {name: row[name] for name in _ATTRIBUTION if name in row},
         "schema": case.schema,
         "consumed": _tokens(one.before, vocabulary),
         "token": _tokens(token, vocabulary),
@@ -80,7 +80,7 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"case {witness['case']}, {source} {witness[source]}, position {witness['position']}{place}"
     )
-    yield from _why(witness["why"])
+    yield from _attribution(witness["why"])
     written, token = witness["consumed"]["text"], witness["token"]
     name = _printable(token["text"])
     yield "text so far, »the token« behind it:"
@@ -101,7 +101,7 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _columns(one: Witness) -> list[str]:
-    return ["dispute", *_WHY] if one.evidence == WALK else ["place", *_WHY]
+    return ["dispute", *_ATTRIBUTION] if one.evidence == WALK else ["place", *_ATTRIBUTION]
 
 
 def _sides(
@@ -162,13 +162,13 @@ def _laid_out(schema: str) -> str:
         return schema
 
 
-def _why(why: Mapping[str, Any]) -> Iterator[str]:
-    if why.get("keyword"):
-        schema, instance = _place_at(why["schema_pointer"]), _place_at(why["instance_pointer"])
-        yield f"keyword {why['keyword']} at {schema} of the schema, {instance} of the instance"
-    if why.get("category"):
-        detail = f" ({why['detail']})" if why.get("detail") else ""
-        yield f"kind of token: {why['category']}{detail}"
+def _attribution(found: Mapping[str, Any]) -> Iterator[str]:
+    if found.get("keyword"):
+        schema, instance = _place_at(found["schema_pointer"]), _place_at(found["instance_pointer"])
+        yield f"keyword {found['keyword']} at {schema} of the schema, {instance} of the instance"
+    if found.get("category"):
+        detail = f" ({found['detail']})" if found.get("detail") else ""
+        yield f"kind of token: {found['category']}{detail}"
 
 
 def _opinions(found: Mapping[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.jsontext import strict_json
 from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
-from harness.runs.columns import Coded, grouped, words
+from harness.runs.columns import CodedColumn, grouped, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import ERRORS, FALSE_ACCEPTANCE
@@ -80,10 +80,10 @@ def _rows(stored: StoredRun, by: str, evidence: str) -> list[dict[str, Any]]:
     return found
 
 
-def _of_cases(stored: StoredRun, by: str, counts: Counts) -> Coded:
+def _of_cases(stored: StoredRun, by: str, counts: Counts) -> CodedColumn:
     """A column of words that each case has one of."""
     if by == "case":
-        return Coded(np.arange(len(stored.cases)), stored.cases)
+        return CodedColumn(np.arange(len(stored.cases)), stored.cases)
     if by == "family":
         return words(stored.run.table("cases", ["family"])["family"])
     schemas = stored.run.table("cases", ["schema"])["schema"]
@@ -91,7 +91,7 @@ def _of_cases(stored: StoredRun, by: str, counts: Counts) -> Coded:
     for row in np.unique(counts.case).tolist():
         drafts[row] = _draft(schemas[row].as_py())
     values, codes = np.unique(drafts.astype(str), return_inverse=True)
-    return Coded(codes, tuple(values.tolist()))
+    return CodedColumn(codes, tuple(values.tolist()))
 
 
 def _draft(schema: str) -> str:

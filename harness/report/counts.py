@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from harness.report.severity import SEVERITIES, severities
 from harness.runs.columns import (
-    Coded,
+    CodedColumn,
     Ints,
     distinct,
     folded,
@@ -52,7 +52,7 @@ _NUMBERS = ("always_resolved", "located", "dispute")
 
 
 @dataclass(frozen=True)
-class Folded:
+class FoldedVerdicts:
     """The entries that `Counts` are picked from, in the order of their spots, shape ``(n,)`` each.
 
     Attributes:
@@ -62,7 +62,7 @@ class Folded:
         tokens: How many verdicts, or how many they stand for.
     """
 
-    columns: Mapping[str, Coded]
+    columns: Mapping[str, CodedColumn]
     spot: Ints
     case: npt.NDArray[np.int32]
     tokens: npt.NDArray[Any]
@@ -77,15 +77,15 @@ class Counts:
         rows: The entries that these counts are of, ascending, shape ``(n,)``.
     """
 
-    folded: Folded
+    folded: FoldedVerdicts
     rows: Ints
 
     @classmethod
-    def of(cls, folded: Folded) -> Counts:
+    def of(cls, folded: FoldedVerdicts) -> Counts:
         """All entries."""
         return cls(folded, np.arange(len(folded.tokens)))
 
-    def column(self, name: str) -> Coded:
+    def column(self, name: str) -> CodedColumn:
         """The words of one column, shape ``(n,)``."""
         return self.folded.columns[name][self.rows]
 
@@ -112,11 +112,11 @@ class Counts:
             rows = rows[column.equal(*(one if isinstance(one, tuple) else (one,)))]
         return Counts(self.folded, rows)
 
-    def having(self, **columns: Coded) -> Counts:
+    def having(self, **columns: CodedColumn) -> Counts:
         """The same entries with further columns, shape ``(n,)`` each."""
         names = self.folded.columns
         of_all = {name: self.column(name) for name in names}
-        return Counts.of(Folded({**of_all, **columns}, self.spot, self.case, self.tokens))
+        return Counts.of(FoldedVerdicts({**of_all, **columns}, self.spot, self.case, self.tokens))
 
     def total(self) -> dict[str, int]:
         """Tokens, positions and cases of all entries together."""
@@ -174,7 +174,7 @@ class Positions:
     number: npt.NDArray[np.int32]
     canonical: npt.NDArray[np.int32]
     judged: npt.NDArray[np.uint32]
-    place: Coded
+    place: CodedColumn
 
 
 class StoredRun:
@@ -226,7 +226,7 @@ class StoredRun:
         """What `classify` gives the verdicts of one kind of evidence, in the order of the table."""
         return self._classify(self.run, evidence)
 
-    def severities(self, evidence: str) -> Coded:
+    def severities(self, evidence: str) -> CodedColumn:
         """The severity of each verdict of one kind of evidence, in the order of the table."""
         return _Fold(self, evidence, ("severity",)).rows("severity")
 
@@ -265,9 +265,9 @@ class _Fold:
         columns = {name: self._column(name, spot) for name in self.names}
         first, tokens = folded([ranged(spot), *columns.values()])
         picked = {name: column[first] for name, column in columns.items()}
-        return Counts.of(Folded(picked, spot[first], self.case[first], tokens))
+        return Counts.of(FoldedVerdicts(picked, spot[first], self.case[first], tokens))
 
-    def rows(self, name: str) -> Coded:
+    def rows(self, name: str) -> CodedColumn:
         """One column, unfolded."""
         return self._column(name, self._spots())
 
@@ -291,7 +291,7 @@ class _Fold:
         keys = (self.case, numbers(table["instance"]), numbers(table["consumed"]))
         return grouped([ranged(key) for key in keys])[1]
 
-    def _column(self, name: str, spot: Ints) -> Coded:
+    def _column(self, name: str, spot: Ints) -> CodedColumn:
         if name in _WORDS:
             return words(self.table[name])
         if name in _NUMBERS:
@@ -299,14 +299,14 @@ class _Fold:
         if name in ("class", "departure"):
             return words(self.stored.classes(self.evidence)[name])
         if name == "severity":
-            return Coded(self._severity(spot), SEVERITIES)
+            return CodedColumn(self._severity(spot), SEVERITIES)
         assert name == "place", name
         if self.evidence == INSTANCE:
             return words(self.table["place"])
         place = self.stored.positions.place
         values = place.values if "" in place.values else (*place.values, "")
         codes = np.append(place.codes, values.index(""))
-        return Coded(codes[np.minimum(spot, len(place.codes))], values)
+        return CodedColumn(codes[np.minimum(spot, len(place.codes))], values)
 
     def _severity(self, spot: Ints) -> npt.NDArray[np.int8]:
         token = numbers(self.table["token"], -1)

@@ -61,11 +61,11 @@ def print_digest(
     """
     stored = StoredRun(run, classify)
     if not _is_judged(tally):
-        why = _not_walked(tally)
+        causes = _not_walked(tally)
         _say(
             console,
             f"Nothing could be judged: no engine on any of {_schemas(tally['cases'])}"
-            + (f" ({why})" if why else "")
+            + (f" ({causes})" if causes else "")
             + ".",
         )
     elif tally["cases"] <= FEW:
@@ -100,15 +100,15 @@ def _not_walked(tally: Mapping[str, Any]) -> str:
 
 def _answer(name: str, engine: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with an engine, in two or three sentences."""
-    compiled, tried = engine["compile"]["compiled"], sum(engine["compile"].values())
-    yield f"{name} {engine['version']} compiles {compiled:,} of {_schemas(tried)}."
-    shares, why = engine["share_with_bug"], engine["why"]
+    compiled, given = engine["compile"]["compiled"], sum(engine["compile"].values())
+    yield f"{name} {engine['version']} compiles {compiled:,} of {_schemas(given)}."
+    shares, causes = engine["share_with_bug"], engine["why"]
     of = shares["any"]["of"]
     for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):
         share = shares[kind]["value"]
         if share is None:
             continue
-        most = sorted(why[plural], key=lambda row: -row["cases"])[:_TOP]
+        most = sorted(causes[plural], key=lambda row: -row["cases"])[:_TOP]
         places = ", ".join(f"{row[column] or '?'} {row['cases']:,}" for row in most)
         count = f"{round(share * of):,} of {of:,} walked ({share:.0%})"
         yield f"  {_PHRASES[kind]}: {count}" + (f"; most: {places}" if share and places else "")
@@ -174,9 +174,9 @@ def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
 def _cell(bugs: Mapping[str, int]) -> str:
     words = {"false_acceptance": "lets through {:,}", "false_rejection": "forbids {:,}"}
     other = sum(count for kind, count in bugs.items() if kind not in words)
-    said = [text.format(bugs[kind]) for kind, text in words.items() if kind in bugs]
-    said += [f"other errors {other:,}"] if other else []
-    return ", ".join(said) or "no error found"
+    parts = [text.format(bugs[kind]) for kind, text in words.items() if kind in bugs]
+    parts += [f"other errors {other:,}"] if other else []
+    return ", ".join(parts) or "no error found"
 
 
 def _bugs(stored: StoredRun) -> dict[tuple[str, str], dict[str, int]]:
@@ -211,8 +211,8 @@ def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
     path = str(stored.run.path) + (" --trust" if asks_for_trust(stored.run) else "")
     seconds = "" if tally["seconds"] is None else f" in {tally['seconds']:,.0f} s"
     if _is_judged(tally):
-        why = _not_walked(tally)
-        more = f" (others: {why})" if why else ""
+        reasons = _not_walked(tally)
+        more = f" (others: {reasons})" if reasons else ""
         yield f"{_schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
     if (wrong := tally["mislabelled"])["instances"]:
         yield (

@@ -32,7 +32,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DisputeSizes:
     """Disputes and how much of them was resolved, shape ``(n,)`` each.
 
     Attributes:
@@ -46,7 +46,7 @@ class Drawn:
     census: npt.NDArray[Any]
 
 
-def estimate(disputes: Drawn, certain: int, sampled: npt.NDArray[Any]) -> Estimate:
+def estimate(disputes: DisputeSizes, certain: int, sampled: npt.NDArray[Any]) -> Estimate:
     """How many verdicts of one kind about one engine resolving every disputed token would give.
 
     Args:
@@ -80,7 +80,7 @@ class Disputes:
             FALSE_ACCEPTANCE.name: numbers(table["accepters"]),
             FALSE_REJECTION.name: numbers(table["rejecters"]),
         }
-        self._of = Drawn(*(numbers(table[name]) for name in ("tokens", "drawn", "census")))
+        self._of = DisputeSizes(*(numbers(table[name]) for name in ("tokens", "drawn", "census")))
         self._table = table
         self._stored = stored
 
@@ -124,7 +124,7 @@ class Disputes:
         found = np.bincount(rows[sampled], tokens[sampled], len(self._of.tokens))
         concerning = (self._sides[kind] >> np.uint32(engine)) & 1 == 1
         of = self._of
-        some = Drawn(of.tokens[concerning], of.drawn[concerning], of.census[concerning])
+        some = DisputeSizes(of.tokens[concerning], of.drawn[concerning], of.census[concerning])
         value = estimate(some, certain, found[concerning])
         return {"tokens": round(value.tokens), "low": round(value.low), "high": round(value.high)}
 

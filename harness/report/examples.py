@@ -17,7 +17,7 @@ from harness.runs.columns import Ints
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
 
-_TRIED = 30
+_CANDIDATES = 30
 """Verdicts of each engine and kind of which the text is looked at."""
 _LONG_TOKEN = 12
 _BEFORE, _AFTER = 48, 24
@@ -50,7 +50,7 @@ def examples(
     for engine, cases in enumerate(among):
         for kind in kinds:
             mine = bugs.mine(engine, KINDS_OF[kind]) & cases[rows.case]
-            for at in order[mine[order]][:_TRIED].tolist():
+            for at in order[mine[order]][:_CANDIDATES].tolist():
                 name = (bool(rows.is_walk[at]), int(rows.row[at]))
                 wanted[name] = (engine, kind, int(rows.rank[at]))
     sides = (np.array(sorted(row for w, row in wanted if w is side)) for side in (True, False))

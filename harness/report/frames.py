@@ -219,7 +219,7 @@ class Run:
         tables: list[pa.Table] = []
         for some in self._tables(table, columns, where):
             tables.append(some)
-            if len(tables) >= _HELD:  # every batch brings dictionaries of its own
+            if len(tables) >= _BATCHES:  # every batch brings dictionaries of its own
                 tables = [_joined(tables)]
         return _pandas(_joined(tables))
 
@@ -267,7 +267,7 @@ class Run:
         return self._classes[evidence]
 
 
-_HELD = 64
+_BATCHES = 64
 """Batches that are held before their dictionaries are made one."""
 
 _WORDS = pa.dictionary(pa.int32(), pa.string())

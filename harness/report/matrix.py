@@ -58,11 +58,11 @@ def matrix(
             flags = bugs.of(number, KINDS_OF[kind])
             met, of = (int(np.count_nonzero(one)) for one in (flags.met & among, among))
             worst = flags.by_severity(among)
-            said = _SAID[column](met, of, worst) if of else "Was judged on no schema."
+            sentence = _SENTENCES[column](met, of, worst) if of else "Was judged on no schema."
             found[name][column] = {
                 "count": met,
                 "of": of,
-                "sentence": said.removesuffix(".") + how + ".",
+                "sentence": sentence.removesuffix(".") + how + ".",
                 "example": shown.get((number, kind)),
             }
     return found
@@ -80,22 +80,23 @@ def _judged(
 
 
 def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[str, Any]:
-    refused, tried = compiled["refused"], sum(compiled.values())
-    failed = tried - refused - compiled["compiled"]
+    refused, given = compiled["refused"], sum(compiled.values())
+    failed = given - refused - compiled["compiled"]
     more = f"fails on {failed:,}" if failed else ""
-    if not tried:
-        said = "Was given no schema"
+    if not given:
+        sentence = "Was given no schema"
     elif refused:
-        said = f"Refuses {refused:,} of {schemas(tried)}" + (f" and {more} more" if more else "")
+        more = f" and {more} more" if more else ""
+        sentence = f"Refuses {refused:,} of {schemas(given)}{more}"
     else:
-        said = f"Refuses none of {schemas(tried)}" + (f", but {more}" if more else "")
+        sentence = f"Refuses none of {schemas(given)}" + (f", but {more}" if more else "")
     example = None
     for row in reasons.get("refused", [])[:1]:
         names = list(row["about"])
         listed = ", ".join(names[:_NAMES]) + (", …" if len(names) > _NAMES else "")
         reason = row["reason"].rstrip("… ").rstrip(":") if names else row["reason"]
         example = {"reason": f"{reason} ({listed})" if names else reason, "schemas": row["schemas"]}
-    return {"count": refused, "of": tried, "sentence": f"{said}.", "example": example}
+    return {"count": refused, "of": given, "sentence": f"{sentence}.", "example": example}
 
 
 def _accepted(met: int, of: int, counted: Mapping[str, int]) -> str:
@@ -119,7 +120,7 @@ def _forbidden(met: int, of: int, counted: Mapping[str, int]) -> str:
     return f"Forbids what a model would write in {met:,} of {schemas(of)}{very}{more}."
 
 
-_SAID = {"accepts": _accepted, "forbids": _forbidden}
+_SENTENCES = {"accepts": _accepted, "forbids": _forbidden}
 
 
 def schemas(count: int) -> str:

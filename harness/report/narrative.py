@@ -119,7 +119,7 @@ def _beside(found: Digest) -> list[str]:
 
 def _paired(found: Digest, engine: str) -> list[str]:
     """One engine's false acceptances beside each other engine's, on the same schemas."""
-    said = []
+    compared = []
     for row in _rows(found, "pairs", kind=ACCEPTANCE, counted="met"):
         if engine not in (row["first"], row["second"]) or not row["schemas"]:
             continue
@@ -131,11 +131,11 @@ def _paired(found: Digest, engine: str) -> list[str]:
         if row["apart"] is not None:
             how = "these differ" if row["apart"] else "cannot tell apart"
             text += f" ({how}: p = {row['p_holm']:.2g})"
-        said.append(text)
-    if not said:
+        compared.append(text)
+    if not compared:
         return []
     how = "p by McNemar's exact test with Holm's correction" if found.summary["sampled"] else ""
-    pairs = f"In pairs, on the same schemas, by what a model meets: {'; '.join(said)}."
+    pairs = f"In pairs, on the same schemas, by what a model meets: {'; '.join(compared)}."
     return [f"{pairs} {how or NO_SAMPLE}".strip(". ") + "."]
 
 

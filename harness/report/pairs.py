@@ -75,10 +75,10 @@ def compared(bugs: SchemaBugs) -> list[dict[str, Any]]:
 def mcnemar(only_first: int, only_second: int) -> float:
     """The exact two-sided p-value of McNemar's test, a tail of the binomial distribution."""
     many, few = only_first + only_second, min(only_first, only_second)
-    ways, tail = 1, 1
+    binomial, tail = 1, 1
     for hit in range(few):
-        ways = ways * (many - hit) // (hit + 1)  # comb(many, hit + 1): one by one is fast
-        tail += ways
+        binomial = binomial * (many - hit) // (hit + 1)  # comb(many, hit + 1): one by one is fast
+        tail += binomial
     return min(1.0, float(2 * tail / (1 << many)))
 
 

@@ -210,7 +210,7 @@ class _Views:
             columns += f", file_row_number AS {ROW}, * EXCLUDE (file_row_number)"
         else:
             source = f"part_{number}_{table}"
-            self._register(source, _held(run, table, read=table in self._sql))
+            self._register(source, _in_memory(run, table, read=table in self._sql))
             columns += f", {ROW}, * EXCLUDE ({ROW})"
         if table in EVIDENCE_OF:
             columns += "".join(
@@ -238,7 +238,7 @@ class _Views:
             return self._classes[name, table]
 
 
-def _held(run: RunDirectory, table: str, *, read: bool) -> pa.Table:
+def _in_memory(run: RunDirectory, table: str, *, read: bool) -> pa.Table:
     """A table of a run that is not finished, its rows numbered; empty if it is not to be read."""
     found = SCHEMAS[table].empty_table()
     if read and not run.finished:

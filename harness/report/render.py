@@ -39,7 +39,7 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
     if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
         console.print(_timings(engines))
     for name, engine in engines.items():
-        _print_why(name, engine, console)
+        _print_causes(name, engine, console)
     _print_open(engines, console)
     for line in _notes(summary, path):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
@@ -147,10 +147,10 @@ def _errors(engines: Mapping[str, Any]) -> Table:
     )
     for name, engine in engines.items():
         judged = f"{engine['version']}, {_plural(engine['judged']['cases'], 'case')} judged"
-        heads = [Text(name, style="bold"), Text(judged, style="dim")]
+        labels = [Text(name, style="bold"), Text(judged, style="dim")]
         for number, (kind, verdict, counts) in enumerate(_kinds(engine)):
             cells = [f"{engine['by_class'][kind][one]:,}" for one in _CLASSES]
-            head = heads[number] if number < len(heads) else ""
+            head = labels[number] if number < len(labels) else ""
             table.add_row(head, verdict, *cells, f"{counts['cases']:,}")
         table.add_section()
     return table
@@ -292,7 +292,7 @@ def _duration(microseconds: float | None) -> str:
     return f"{_three_digits(microseconds)} µs"
 
 
-def _print_why(name: str, engine: Mapping[str, Any], console: Console) -> None:
+def _print_causes(name: str, engine: Mapping[str, Any], console: Console) -> None:
     lines = []
     for kind, column, title in (
         (FALSE_ACCEPTANCE.plural, "keyword", "accepts against"),

@@ -149,8 +149,8 @@ class _EngineSummaries:
             "contested_by": contested,
             "failures": self._failures(name),
             "why": {
-                FALSE_ACCEPTANCE.plural: _why(bugs[FALSE_ACCEPTANCE.name], "keyword"),
-                FALSE_REJECTION.plural: _why(bugs[FALSE_REJECTION.name], "place"),
+                FALSE_ACCEPTANCE.plural: _by_cause(bugs[FALSE_ACCEPTANCE.name], "keyword"),
+                FALSE_REJECTION.plural: _by_cause(bugs[FALSE_REJECTION.name], "place"),
             },
         }
 
@@ -197,7 +197,7 @@ def _reasons(mine: Counts, kind: str) -> dict[str, int]:
     return dict(sorted((row["reason"], row["tokens"]) for row in rows))
 
 
-def _why(mine: Counts, column: str) -> list[dict[str, Any]]:
+def _by_cause(mine: Counts, column: str) -> list[dict[str, Any]]:
     """What stands behind an engine's bugs, the most frequent first."""
     names = (column, "tokens", "cases")
     return [{name: row[name] for name in names} for row in mine.grouped([column])]

@@ -42,7 +42,7 @@ MEASURES = ("compile", "first_mask", "time_to_first_mask", "time_between_masks")
 PERCENTILES = (50.0, 75.0, 90.0, 99.0, 99.9)
 FIGURES = ("n", "mean", *(f"p{one:g}" for one in PERCENTILES), "max")
 
-_HELD = 1 << 20
+_BUFFERED = 1 << 20
 """Times that are held before they are folded."""
 
 Times = npt.NDArray[np.float64]
@@ -137,7 +137,7 @@ class _TimesFold:
     """Gathers times, and folds them whenever many are held."""
 
     def __init__(self) -> None:
-        self._held: list[Times] = []
+        self._buffer: list[Times] = []
         self._size = 0
         self._total = 0.0
         self._max = 0.0
@@ -148,11 +148,11 @@ class _TimesFold:
         """Take these in."""
         if not len(times):
             return
-        self._held.append(_four_digits(times))
+        self._buffer.append(_four_digits(times))
         self._size += len(times)
         self._total += float(times.sum())
         self._max = max(self._max, float(times.max()))
-        if self._size >= _HELD:
+        if self._size >= _BUFFERED:
             self._merge()
 
     def whole(self) -> Distribution:
@@ -161,11 +161,11 @@ class _TimesFold:
         return Distribution(self._values, self._counts, self._total, self._max)
 
     def _merge(self) -> None:
-        found, counts = np.unique(np.concatenate([np.zeros(0), *self._held]), return_counts=True)
+        found, counts = np.unique(np.concatenate([np.zeros(0), *self._buffer]), return_counts=True)
         values, place = np.unique(np.concatenate([self._values, found]), return_inverse=True)
         weights = np.concatenate([self._counts, counts])
         self._counts = np.bincount(place, weights, len(values)).astype(np.int64)
-        self._values, self._held, self._size = values, [], 0
+        self._values, self._buffer, self._size = values, [], 0
 
 
 def _four_digits(times: Times) -> Times:

@@ -23,7 +23,7 @@ _LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
-class Coded:
+class CodedColumn:
     """One column: row ``i`` holds ``values[codes[i]]``.
 
     Attributes:
@@ -34,9 +34,9 @@ class Coded:
     codes: npt.NDArray[Any]
     values: Sequence[Any]
 
-    def __getitem__(self, rows: npt.NDArray[Any]) -> Coded:
+    def __getitem__(self, rows: npt.NDArray[Any]) -> CodedColumn:
         """Some of the rows, by number or by a mask."""
-        return Coded(self.codes[rows], self.values)
+        return CodedColumn(self.codes[rows], self.values)
 
     def equal(self, *values: object) -> npt.NDArray[np.bool_]:
         """Which rows hold one of `values`, shape ``(n,)``."""
@@ -47,7 +47,7 @@ class Coded:
         return rows
 
 
-def words(column: pa.ChunkedArray) -> Coded:
+def words(column: pa.ChunkedArray) -> CodedColumn:
     """A column of strings, of a dictionary or plain; null is the empty string."""
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
@@ -58,7 +58,7 @@ def words(column: pa.ChunkedArray) -> Coded:
     if len(codes) and codes.min() < 0:
         values = values if "" in values else (*values, "")
         codes = np.where(codes < 0, values.index(""), codes).astype(codes.dtype)
-    return Coded(codes, values)
+    return CodedColumn(codes, values)
 
 
 def numbers(column: pa.ChunkedArray, missing: int | bool = 0) -> npt.NDArray[Any]:
@@ -69,15 +69,15 @@ def numbers(column: pa.ChunkedArray, missing: int | bool = 0) -> npt.NDArray[Any
     return array
 
 
-def ranged(column: npt.NDArray[Any]) -> Coded:
+def ranged(column: npt.NDArray[Any]) -> CodedColumn:
     """Integers or booleans of a small range as codes; the values are all of that range."""
     if column.dtype == np.bool_:
-        return Coded(column.astype(np.int8), (False, True))
+        return CodedColumn(column.astype(np.int8), (False, True))
     low, high = (int(column.min()), int(column.max())) if len(column) else (0, -1)
-    return Coded(column - low, range(low, high + 1))
+    return CodedColumn(column - low, range(low, high + 1))
 
 
-def translated(column: Coded, order: Mapping[Any, int]) -> npt.NDArray[np.int32]:
+def translated(column: CodedColumn, order: Mapping[Any, int]) -> npt.NDArray[np.int32]:
     """The rows in another numbering, shape ``(n,)``; -1 for values that are not in it."""
     table = np.fromiter((order.get(one, -1) for one in column.values), np.int32)
     if not len(table):
@@ -95,9 +95,9 @@ def matching(rows: Sequence[npt.NDArray[Any]], among: Sequence[npt.NDArray[Any]]
     if not len(among[0]) or not len(rows[0]):
         return np.full(len(rows[0]), -1, dtype=np.int64)
     keys, others = _joint_keys(rows, among)
-    heads = _changes(keys)  # the rows of one position stand together: look each up once
-    times = np.diff(np.append(heads, len(keys)))
-    keys = keys[heads]
+    starts = _changes(keys)  # the rows of one position stand together: look each up once
+    times = np.diff(np.append(starts, len(keys)))
+    keys = keys[starts]
     order = np.argsort(others, kind="stable")
     found = order[np.minimum(np.searchsorted(others, keys, sorter=order), len(others) - 1)]
     return np.repeat(np.where(others[found] == keys, found, -1), times)
@@ -121,7 +121,7 @@ def _joint_keys(
     return left, right
 
 
-def folded(columns: Sequence[Coded]) -> tuple[Ints, Ints]:
+def folded(columns: Sequence[CodedColumn]) -> tuple[Ints, Ints]:
     """The combinations of codes that occur in a table of at least one column.
 
     Returns:
@@ -132,7 +132,7 @@ def folded(columns: Sequence[Coded]) -> tuple[Ints, Ints]:
     return order[starts], np.diff(np.append(starts, len(order)))
 
 
-def grouped(columns: Sequence[Coded]) -> tuple[Ints, Ints]:
+def grouped(columns: Sequence[CodedColumn]) -> tuple[Ints, Ints]:
     """The combinations of codes that occur, and which of them each row has.
 
     Returns:
@@ -145,7 +145,7 @@ def grouped(columns: Sequence[Coded]) -> tuple[Ints, Ints]:
     return order[starts], group
 
 
-def _by_codes(columns: Sequence[Coded]) -> tuple[Ints, Ints]:
+def _by_codes(columns: Sequence[CodedColumn]) -> tuple[Ints, Ints]:
     """The rows in the order of their codes, and where in that order each combination starts."""
     key = np.zeros(len(columns[0].codes), dtype=np.int64)
     size = 1

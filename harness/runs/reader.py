@@ -89,7 +89,7 @@ class RunReader:
             yield file
 
 
-class HeldCase(RunDirectory):
+class UnstoredCase(RunDirectory):
     """The rows of one case, read as a run of this case alone before they are in any file."""
 
     def __init__(self, rows: Rows, manifest: Mapping[str, Any]) -> None:
@@ -102,7 +102,7 @@ class HeldCase(RunDirectory):
         return table if columns is None else table.select(list(columns))
 
 
-class HeldReader(RunReader):
+class UnstoredReader(RunReader):
     """The tables of a case that is held."""
 
     def batches(
@@ -117,30 +117,30 @@ class HeldReader(RunReader):
 
 def reader_of(run: RunDirectory) -> RunReader:
     """What reads a run, be it on disk or held."""
-    return HeldReader(run) if isinstance(run, HeldCase) else RunReader(run)
+    return UnstoredReader(run) if isinstance(run, UnstoredCase) else RunReader(run)
 
 
 @dataclass(frozen=True)
-class OfCase:
+class CaseTable:
     """The rows of one case in one table; `rows` holds the columns that were asked for."""
 
     case: str
     rows: pa.Table
 
 
-def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[OfCase]:
+def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[CaseTable]:
     """What `RunReader.batches` gave, which must have a column ``case``, put together by case."""
     batches: list[pa.RecordBatch] = []
     case = ""
     for batch in parts:
         for name, part in _split(batch):
             if batches and name != case:
-                yield OfCase(case, pa.Table.from_batches(batches))
+                yield CaseTable(case, pa.Table.from_batches(batches))
                 batches = []
             batches.append(part)
             case = name
     if batches:
-        yield OfCase(case, pa.Table.from_batches(batches))
+        yield CaseTable(case, pa.Table.from_batches(batches))
 
 
 class TableCursor:
@@ -155,16 +155,17 @@ class TableCursor:
     def __init__(self, reader: RunReader, table: str, columns: Sequence[str]) -> None:
         self._order = reader.order
         self._parts = by_case(reader.batches(table, ["case", *columns]))
-        self._here: OfCase | None = None
+        self._current: CaseTable | None = None
 
     def of(self, case: str) -> pa.Table | None:
         """The rows of a case; None without any. It must not come before the last one asked for."""
         place = self._order[case]
-        if self._here is None:
-            self._here = next(self._parts, None)
-        while self._here is not None and self._order.get(self._here.case, -1) < place:
-            self._here = next(self._parts, None)
-        return self._here.rows if self._here is not None and self._here.case == case else None
+        if self._current is None:
+            self._current = next(self._parts, None)
+        while self._current is not None and self._order.get(self._current.case, -1) < place:
+            self._current = next(self._parts, None)
+        found = self._current
+        return found.rows if found is not None and found.case == case else None
 
 
 def _of_file(
@@ -206,7 +207,7 @@ def _split(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     codes = column.indices.to_numpy(zero_copy_only=False)
-    cuts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
-    for start, stop in itertools.pairwise(cuts):
+    starts = [0, *(np.flatnonzero(np.diff(codes)) + 1).tolist(), len(codes)]
+    for start, stop in itertools.pairwise(starts):
         if stop > start:
             yield column.dictionary[int(codes[start])].as_py(), batch.slice(start, stop - start)

@@ -34,7 +34,7 @@ _NAME = pa.dictionary(pa.int32(), pa.string())
 
 _PLACE = [("case", _NAME), ("walk", pa.int32()), ("position", pa.int32())]
 
-_WHY = [
+_ATTRIBUTION = [
     ("keyword", _NAME),
     ("schema_pointer", _NAME),
     ("instance_pointer", _NAME),
@@ -118,7 +118,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("reason", _NAME),
             ("accepter", _NAME),
             ("completion", pa.int32()),
-            *_WHY,
+            *_ATTRIBUTION,
         ]
     ),
     "instances": pa.schema(
@@ -144,7 +144,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("token", pa.int32()),
             ("offset", pa.int32()),
             ("place", _NAME),
-            *_WHY,
+            *_ATTRIBUTION,
         ]
     ),
     "masks": pa.schema([*_PLACE, ("engine", _NAME), ("allowed", pa.int32())]),

@@ -13,8 +13,8 @@ _NUMBER = {verdict: number for number, verdict in enumerate(VERDICTS)}
 
 def of_outcome(outcome: TextOutcome) -> Ruled:
     """The ruling that an explained outcome makes."""
-    said = [_said(opinion) for opinion in outcome.opinions]
-    return _NUMBER[outcome.verdict], outcome.reason, *_first_error(outcome), said[0], said[1]
+    first, second = map(_opinion_word, outcome.opinions)
+    return _NUMBER[outcome.verdict], outcome.reason, *_first_error(outcome), first, second
 
 
 def of_suspicion(place: tuple[str, str, str]) -> Ruled:
@@ -26,7 +26,7 @@ def of_suspicion(place: tuple[str, str, str]) -> Ruled:
     return SUSPECT, "", *place, "", "invalid"
 
 
-def _said(opinion: Opinion) -> str:
+def _opinion_word(opinion: Opinion) -> str:
     return "" if opinion.valid is None else "valid" if opinion.valid else "invalid"
 
 

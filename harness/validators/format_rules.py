@@ -12,5 +12,5 @@ ASSERTION, ANNOTATION = FORMAT_RULES = ("assertion", "annotation")
 def format_rule(identity: Mapping[str, Any]) -> str:
     """The rule of the run with this identity; one that does not say asserted formats."""
     rules = identity.get("rules")
-    said = rules.get("formats") if isinstance(rules, dict) else None
-    return ANNOTATION if said == ANNOTATION else ASSERTION
+    rule = rules.get("formats") if isinstance(rules, dict) else None
+    return ANNOTATION if rule == ANNOTATION else ASSERTION

@@ -28,8 +28,8 @@ class OpinionService:
             validators = Validators(message.head["schema"], message.head["formats"])
             outcome = validators.judge(text, explain=True)
         except UnjudgeableError as problem:
-            said = {"verdict": "undecided", "reason": problem.reason, "detail": problem.message}
-            return wire.Message({"opinions": said})
+            answer = {"verdict": "undecided", "reason": problem.reason, "detail": problem.message}
+            return wire.Message({"opinions": answer})
         return wire.Message({"opinions": _in_words(outcome)})
 
 
@@ -56,7 +56,7 @@ def opinions(schema: str, text: bytes, memory: int, formats: str) -> dict[str, A
 
 
 def _in_words(outcome: TextOutcome) -> dict[str, Any]:
-    said: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "verdict": outcome.verdict,
         "reason": outcome.reason,
         "detail": outcome.detail,
@@ -71,9 +71,9 @@ def _in_words(outcome: TextOutcome) -> dict[str, Any]:
             }
             for one in opinion.errors[:_SHOWN]
         ]
-        said[opinion.validator] = {
+        answer[opinion.validator] = {
             "valid": opinion.valid,
             "failure": opinion.failure,
             "errors": errors,
         }
-    return said
+    return answer

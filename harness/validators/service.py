@@ -76,8 +76,8 @@ class ValidatorService:
         return _numbered(map(self._judged, texts))
 
     def _screened(self, text: bytes) -> Ruled:
-        said = self.validators.screen(text)
-        return of_outcome(said) if isinstance(said, TextOutcome) else of_suspicion(said.place)
+        found = self.validators.screen(text)
+        return of_outcome(found) if isinstance(found, TextOutcome) else of_suspicion(found.place)
 
     def _judged(self, text: bytes) -> Ruled:
         return of_outcome(self.validators.judge(text, explain=True))

@@ -22,7 +22,7 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refusal:
     """The engine declined the schema; `message` is its own."""
 
     message: str
@@ -67,7 +67,7 @@ class MaskViolation:
     word = "mask_lies"
 
 
-Failure = Refused | Crashed | TimedOut | OutOfMemory | MaskViolation
+Failure = Refusal | Crashed | TimedOut | OutOfMemory | MaskViolation
 Outcome = Compiled | Failure
 
 COMPILE_WORDS = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")

@@ -68,7 +68,7 @@ class SharedDirectory:
 
 
 @contextlib.contextmanager
-def held(name: str, base: Path | None = None) -> Iterator[Path]:
+def shared_directory(name: str, base: Path | None = None) -> Iterator[Path]:
     """Hold a `SharedDirectory` for the time being."""
     one = SharedDirectory(name, base)
     try:
@@ -80,7 +80,7 @@ def held(name: str, base: Path | None = None) -> Iterator[Path]:
 @contextlib.contextmanager
 def saved_vocabulary(vocabulary: Vocabulary) -> Iterator[Path]:
     """A file that hosts can read the vocabulary from, for the time being."""
-    with held(secrets.token_hex(8), _base(Path(tempfile.gettempdir()))) as directory:
+    with shared_directory(secrets.token_hex(8), _base(Path(tempfile.gettempdir()))) as directory:
         file = directory / "vocabulary"
         vocabulary.save(file)
         yield file

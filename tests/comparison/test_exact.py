@@ -116,8 +116,8 @@ def opinions(validators: Validators, text: bytes) -> set[bool | None]:
     return {False} if outcome.reason == "not_json" else {one.valid for one in outcome.opinions}
 
 
-def endings(trial: Trial, split: Split, engine: int) -> set[bytes]:
-    return trial.endings(engine, split.written, split.token)
+def whole_texts(trial: Trial, split: Split, engine: int) -> set[bytes]:
+    return trial.whole_texts(engine, split.written, split.token)
 
 
 class TestAgainstTheOracle:
@@ -134,11 +134,13 @@ class TestAgainstTheOracle:
                 engine = names.index(verdict["engine"])
                 if verdict["kind"] == missing:
                     assert engine in split.rejecters
-                    texts = set().union(*(endings(trial, split, one) for one in split.accepters))
+                    texts = set().union(
+                        *(whole_texts(trial, split, one) for one in split.accepters)
+                    )
                     assert any(is_valid(trial.schema, text) for text in texts)
                 elif verdict["kind"] == wrong:
                     assert engine in split.accepters
-                    texts = endings(trial, split, engine)
+                    texts = whole_texts(trial, split, engine)
                     assert not all(is_valid(trial.schema, text) for text in texts)
                 else:
                     assert verdict["kind"] == "unresolved"
@@ -152,7 +154,7 @@ class TestAgainstTheOracle:
         for split in splits(trial, rows):
             verdicts = {(one["engine"], one["kind"]) for one in found.pop(split.place, [])}
             outcomes = {
-                engine: {is_valid(trial.schema, text) for text in endings(trial, split, engine)}
+                engine: {is_valid(trial.schema, text) for text in whole_texts(trial, split, engine)}
                 for engine in split.accepters
                 if trial.engines[engine] not in BARRED
             }
@@ -225,7 +227,7 @@ class TestAgainstTheOracle:
                 if trial.violates(engine, split.written, split.token):
                     assert of_engine == {"mask_lies"}
                 elif everyone_asked or split.place not in cleared:
-                    stuck = not endings(trial, split, engine)
+                    stuck = not whole_texts(trial, split, engine)
                     assert bool(of_engine & {"dead_end", "mask_lies"}) >= stuck
                 if trial.engines[engine] not in BARRED:
                     assert of_engine <= {"stops_too_early"}

@@ -22,7 +22,7 @@ from harness.comparison.findings import (
     verdicts,
     witnessed,
 )
-from harness.completion.rollout import ENDINGS
+from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.workers.outcomes import Failure
 
 TOKEN = 65
@@ -275,11 +275,11 @@ class TestWords:
     def test_every_failure_of_an_engine_is_a_status_that_convicts_nobody(self, failure):
         assert BY_ACCEPTER[FAILED[failure.word]][0] == "unresolved"
 
-    @pytest.mark.parametrize("ending", ENDINGS)
-    def test_every_ending_of_a_roll_out_but_one_is_a_status(self, ending):
-        assert (ending in ENDED) == (ending != "complete")
-        if ending in ENDED:
-            assert BY_ACCEPTER[ENDED[ending]] == ("unresolved", ending)
+    @pytest.mark.parametrize("outcome", ROLLOUT_OUTCOMES)
+    def test_every_outcome_of_a_roll_out_but_one_is_a_status(self, outcome):
+        assert (outcome in ENDED) == (outcome != "complete")
+        if outcome in ENDED:
+            assert BY_ACCEPTER[ENDED[outcome]] == ("unresolved", outcome)
 
     def test_every_status_is_in_the_table_of_this_test(self):
         assert set(BY_ACCEPTER) == set(Status)

@@ -134,7 +134,7 @@ class TestBatches:
         while offset < len(text):
             assert here.engines == (0, 1)
             assert not here.differ
-            token = lookahead.likely_token(steps.key.at(len(consumed)), steps.path(offset))
+            token = lookahead.predicted_token(steps.key.at(len(consumed)), steps.path(offset))
             assert allows(here.masks[0], token)
             offset += len(VOCABULARY.tokens[token])
             here = steps.arrive((0, 1), consumed, offset, token)
@@ -171,7 +171,7 @@ def test_a_failure_is_told_at_its_position():
     here = steps.arrive((0, 1), (), 0, NOTHING)
     consumed, offset = (), 0
     while not here.failures:
-        token = lookahead.likely_token(steps.key.at(len(consumed)), steps.path(offset))
+        token = lookahead.predicted_token(steps.key.at(len(consumed)), steps.path(offset))
         offset += len(VOCABULARY.tokens[token])
         here = steps.arrive((0, 1), consumed, offset, token)
         consumed = (*consumed, token)

@@ -24,7 +24,7 @@ from harness.comparison import (
     verdict_record,
 )
 from harness.comparison.findings import Findings, Status
-from harness.comparison.instances import Fed
+from harness.comparison.instances import FedInstance
 from harness.completion.rollout import Rollout
 from harness.engines import service
 from harness.localization import at_token
@@ -76,7 +76,7 @@ def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
     return patch
 
 
-def fed_otherwise(**change: Callable[[Fed], Any]) -> Patch:
+def fed_otherwise(**change: Callable[[FedInstance], Any]) -> Patch:
     """Instances are fed with some fields changed."""
 
     def make(prepare):
@@ -89,13 +89,13 @@ def fed_otherwise(**change: Callable[[Fed], Any]) -> Patch:
     return instead(case_run, "prepare", make)
 
 
-def rolled_as(ending: str) -> Patch:
+def rolled_as(outcome: str) -> Patch:
     """Roll-outs that end so count as complete."""
 
     def make(roll_out):
         def rolled(*arguments):
             one = roll_out(*arguments)
-            return Rollout("complete", one.tokens) if one.ending == ending else one
+            return Rollout("complete", one.tokens) if one.outcome == outcome else one
 
         return rolled
 
@@ -306,12 +306,12 @@ MUTANTS = (
     ),
     Mutant(
         "a rejection is attributed to what the validators name",
-        instead(verdict_record, "_FORCED", lambda _: ()),
+        instead(verdict_record, "_GOVERNED", lambda _: ()),
         checks.check_it_is_attributed,
     ),
     Mutant(
         "an acceptance is attributed to what is in force",
-        instead(verdict_record, "_FORCED", lambda forced: (*forced, "false_acceptance")),
+        instead(verdict_record, "_GOVERNED", lambda kinds: (*kinds, "false_acceptance")),
         checks.check_it_is_attributed,
     ),
     Mutant(

@@ -20,7 +20,7 @@ from harness.workers.outcomes import (
     Crashed,
     MaskViolation,
     OutOfMemory,
-    Refused,
+    Refusal,
     TimedOut,
 )
 from tests import miniatures
@@ -77,7 +77,7 @@ class TestCompiling:
     def test_every_way_to_fail_is_told_apart_and_survived(self, panel_of):
         outcomes = {
             miniatures.Enumerator: None,
-            miniatures.RefusesAll: Refused("this engine refuses every schema"),
+            miniatures.RefusesAll: Refusal("this engine refuses every schema"),
             miniatures.CrashesOnCompile: Crashed("died of SIGSEGV", signal="SIGSEGV"),
             miniatures.ExitsOnCompile: Crashed("left with exit code 3"),
             miniatures.HangsOnCompile: TimedOut("over the limit of 1 s"),
@@ -321,7 +321,7 @@ class TestRecovering:
 
         panel = InProcessPanel([Capricious], vocabulary)
         panel.compile(SCHEMA)
-        assert isinstance(panel.recover(0, ()), Refused)
+        assert isinstance(panel.recover(0, ()), Refusal)
 
 
 @linux

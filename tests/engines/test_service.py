@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.completion.rollout import ENDINGS
+from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.requests import (
     NO_CONTINUATION,
     TOKEN_REFUSED,
@@ -386,8 +386,8 @@ class TestRollingOut:
     def roll(self, kind, schema, text, tokens, limit=20, key="key"):
         service = standing(kind, schema, text)
         answer = ask(service, RollOut(array(tokens), key, limit))
-        pairs = zip(answer.endings, answer.taken.ints(), strict=True)
-        return [(ENDINGS[one], tail) for one, tail in pairs]
+        pairs = zip(answer.outcomes, answer.taken.ints(), strict=True)
+        return [(ROLLOUT_OUTCOMES[one], tail) for one, tail in pairs]
 
     def test_to_the_end(self):
         rolled = self.roll(miniatures.Enumerator, {"enum": [12, 123]}, "1", ids("2", "23"))

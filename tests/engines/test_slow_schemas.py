@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.engines.panel import Limits, Panel
-from harness.engines.slow_schemas import Recalled, SlowSchemas
+from harness.engines.slow_schemas import SlowOutcome, SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.protocol import EngineInfo
 from harness.workers.outcomes import Compiled, TimedOut
@@ -23,18 +23,18 @@ def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
 
 def test_a_time_out_is_remembered(tmp_path):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
-    assert slow(tmp_path).recall(ENGINE, "{}") == Recalled("timed_out")
+    assert slow(tmp_path).recall(ENGINE, "{}") == SlowOutcome("timed_out")
 
 
 @pytest.mark.parametrize("printed", ["a warning\n\n", "10 %\r20 %\r\n", "\nübrig"])
 def test_what_was_printed_until_a_time_out_is_remembered_with_it(tmp_path, printed):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0, printed)
-    assert slow(tmp_path).recall(ENGINE, "{}") == Recalled("timed_out", printed)
+    assert slow(tmp_path).recall(ENGINE, "{}") == SlowOutcome("timed_out", printed)
 
 
 @pytest.mark.parametrize(
     ("seconds", "recalled"),
-    [(1.9, None), (2.1, Recalled("compiled")), (9.9, Recalled("compiled"))],
+    [(1.9, None), (2.1, SlowOutcome("compiled")), (9.9, SlowOutcome("compiled"))],
 )
 def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, recalled):
     slow(tmp_path).keep(ENGINE, "{}", "compiled", seconds)
@@ -51,7 +51,7 @@ def test_a_damaged_memory_is_no_memory(tmp_path, content):
 
 def test_what_compiled_before_is_given_more_time():
     memory = SlowSchemas(None, 10.0, "v")  # type: ignore[arg-type]
-    assert memory.limit(Recalled("compiled")) > memory.limit(None) == 10.0
+    assert memory.limit(SlowOutcome("compiled")) > memory.limit(None) == 10.0
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.estimates import Drawn, Estimate, estimate
+from harness.report.estimates import DisputeSizes, Estimate, estimate
 
 
 def estimated(disputes, hits):
     """Of disputes as (tokens, drawn, census) and hits as (by right, sampled)."""
     columns = np.array(disputes, dtype=np.int64).reshape(-1, 3).T
     found = np.array(hits, dtype=np.int64).reshape(-1, 2)
-    return estimate(Drawn(*columns), int(found[:, 0].sum()), found[:, 1])
+    return estimate(DisputeSizes(*columns), int(found[:, 0].sum()), found[:, 1])
 
 
 @st.composite

@@ -235,9 +235,9 @@ class TestData:
         assert (one["before"], one["after"], one["ends"]) == (['{"a": "b'], ['"}'], True)
         assert (one["allowed"], one["forbidden"]) == (["one:A"], ["two:B", "three:C"])
         assert (one["accepter"], one["instance_pointer"]) == ("one:A", "/a")
-        assert one["said"]["verdict"] == "invalid"
-        assert one["said"]["jsonschema"]["errors"][0]["keyword"] == "maxLength"
-        assert one["said"]["jsonschema-rs"]["valid"] is False
+        assert one["opinions"]["verdict"] == "invalid"
+        assert one["opinions"]["jsonschema"]["errors"][0]["keyword"] == "maxLength"
+        assert one["opinions"]["jsonschema-rs"]["valid"] is False
         first, last = data["cases"]["lengths"]["spans"][one["schema_pointer"]]
         lines = data["cases"]["lengths"]["lines"][first : last + 1]
         assert [line.strip() for line in lines] == ['"maxLength": 1']
@@ -247,7 +247,7 @@ class TestData:
     def test_bytes_that_are_no_text_stay_apart(self, data):
         dead, _ = verdict(data, "dead_end")
         assert dead["token"]["text"].encode("utf-8", "surrogateescape") == b"\xff"
-        assert dead["said"] is None
+        assert dead["opinions"] is None
 
     @pytest.mark.processes
     def test_an_end_of_generation_is_no_text(self, data):

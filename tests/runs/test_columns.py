@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.runs.columns import (
-    Coded,
+    CodedColumn,
     distinct,
     folded,
     grouped,
@@ -101,7 +101,9 @@ class TestCombinations:
     def test_of_many_wide_columns_are_told_apart(self):
         """Together these would need 120 bits."""
         wide = range(1 << 40)
-        columns = [Coded(np.array(codes), wide) for codes in ([5, 5, 2**39], [1, 1, 1], [7, 9, 7])]
+        columns = [
+            CodedColumn(np.array(codes), wide) for codes in ([5, 5, 2**39], [1, 1, 1], [7, 9, 7])
+        ]
         first, times = folded(columns)
         assert (first.tolist(), times.tolist()) == ([0, 1, 2], [1, 1, 1])
 

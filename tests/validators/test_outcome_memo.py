@@ -10,7 +10,7 @@ import pytest
 
 from harness.validators.batch import outcome_memo
 from harness.validators.batch.outcome_memo import (
-    CONTENT,
+    CONTENT_KEYWORDS,
     STRUCTURE,
     Names,
     RecordingValidator,
@@ -124,7 +124,9 @@ EXAMPLES: dict[tuple[str, str], Example] = {
 
 
 def test_every_keyword_that_looks_at_content_has_an_example():
-    assert set(EXAMPLES) == {(kind, one) for kind, keywords in CONTENT.items() for one in keywords}
+    assert set(EXAMPLES) == {
+        (kind, one) for kind, keywords in CONTENT_KEYWORDS.items() for one in keywords
+    }
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=map("-".join, EXAMPLES))
@@ -139,7 +141,7 @@ def test_all_is_as_with_whole_texts(example):
 def test_no_keyword_may_be_left_out(kind, keyword, monkeypatch):
     schema, *texts = EXAMPLES[kind, keyword]
     expected = whole(opened(schema), *texts)
-    monkeypatch.setitem(CONTENT, kind, CONTENT[kind] - {keyword})
+    monkeypatch.setitem(CONTENT_KEYWORDS, kind, CONTENT_KEYWORDS[kind] - {keyword})
     backwards = many(opened(schema), texts[0], texts[1][::-1], texts[2])[::-1]
     assert expected != many(opened(schema), *texts) or expected != backwards
 
@@ -148,7 +150,7 @@ def test_no_keyword_may_be_left_out(kind, keyword, monkeypatch):
 def test_every_keyword_of_a_draft_is_known(draft):
     made = draft_of({"$schema": DRAFTS[draft]})
     assert made is not None
-    assert set(made.repaired.VALIDATORS) <= STRUCTURE.union(*CONTENT.values())
+    assert set(made.repaired.VALIDATORS) <= STRUCTURE.union(*CONTENT_KEYWORDS.values())
 
 
 def test_a_keyword_that_is_not_known_teaches_nothing(monkeypatch):

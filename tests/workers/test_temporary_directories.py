@@ -17,8 +17,8 @@ from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.workers import temporary_directories as module
 from harness.workers.temporary_directories import (
     SharedDirectory,
-    held,
     saved_vocabulary,
+    shared_directory,
     short_base,
     sweep_up,
 )
@@ -131,7 +131,7 @@ def test_a_vocabulary_is_saved_for_the_time_being(tmp_path, monkeypatch):
 
 def test_another_name_is_another_directory(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "short_base", lambda: tmp_path)
-    with held("a") as a, held("b") as b:
+    with shared_directory("a") as a, shared_directory("b") as b:
         assert a != b
     assert names(tmp_path) == []
 
@@ -140,7 +140,7 @@ class TestBase:
     def test_it_is_short_only_for_its_user_and_gone_with_the_last(self, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
         monkeypatch.setattr(module, "LONGEST_BASE", 1000)
-        with held("one") as directory:
+        with shared_directory("one") as directory:
             base = directory.parent
             assert base == short_base()
             assert base.stat().st_mode & 0o777 == 0o700
@@ -159,7 +159,7 @@ class TestBase:
     def test_many_who_come_and_go_do_each_other_no_harm(self, tmp_path):
         def come_and_go(number):
             for turn in range(50):
-                with held(f"{number % 2}", tmp_path / "base") as directory:
+                with shared_directory(f"{number % 2}", tmp_path / "base") as directory:
                     (directory / f"{number}-{turn}").touch()
 
         with ThreadPoolExecutor(4) as pool:

@@ -28,7 +28,7 @@ from typing import Any
 from harness.errors import MaskcourtError, UsageError
 from harness.optional import require
 from harness.workers.lineage import MARK, end_all, marked
-from harness.workers.temporary_directories import held
+from harness.workers.temporary_directories import shared_directory
 
 OBJECT_STORE = 128 << 20
 """Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""
@@ -161,7 +161,7 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
         MaskcourtError: Ray does not start, or listens to more than this machine.
     """
     mark = secrets.token_hex(8)
-    with held(f"r{os.getpid()}") as directory, _nothing_left(mark):
+    with shared_directory(f"r{os.getpid()}") as directory, _nothing_left(mark):
         os.environ["RAY_TMPDIR"] = str(directory)
         ray = import_ray(local=True)
         with _kept_off_stdout():

@@ -21,9 +21,9 @@ from harness.execution.sweep.lane_actor import (
     CaseBegun,
     CaseStored,
     LaneActor,
+    LaneOpened,
     LaneOrder,
     LaneReport,
-    Opened,
     WorkRequest,
 )
 from harness.execution.sweep.ledger import Ledger
@@ -47,7 +47,7 @@ class _Lane:
 
     name: str
     actor: Any
-    opened: Opened | None = None
+    opened: LaneOpened | None = None
     serving: bool = False
     known: int = 0
     seen: int = 0
@@ -108,7 +108,7 @@ class Dispatch:
                 for call in self._ended_calls():
                     lane, method = self._calls.pop(call)
                     if lane in self._lanes:
-                        self._hear(self._lanes[lane], method, call)
+                        self._receive(self._lanes[lane], method, call)
                 self._answer_requests()
                 self._show()
         finally:
@@ -154,7 +154,7 @@ class Dispatch:
         self._check_patience()
         return list(ready)
 
-    def _hear(self, lane: _Lane, method: str, call: Any) -> None:
+    def _receive(self, lane: _Lane, method: str, call: Any) -> None:
         errors = self.ray.exceptions
         try:
             answer = self.ray.get(call)
@@ -168,7 +168,7 @@ class Dispatch:
         match answer:
             case MaskcourtError():
                 raise answer
-            case Opened():
+            case LaneOpened():
                 self._opened(lane, answer)
             case LaneReport():
                 self._reported(lane, answer)
@@ -185,7 +185,7 @@ class Dispatch:
         # an answer to a request that was lost: the request is in the next report
         lane.seen = 0 if method == "give" else lane.seen
 
-    def _opened(self, lane: _Lane, opened: Opened) -> None:
+    def _opened(self, lane: _Lane, opened: LaneOpened) -> None:
         self._false_starts = 0
         lane.opened = opened
         self.work.lane(self.cluster, opened.node)
@@ -201,7 +201,7 @@ class Dispatch:
             )
         self._begin_lane(lane)
 
-    def _begin(self, opened: Opened) -> None:
+    def _begin(self, opened: LaneOpened) -> None:
         """Begin the run, and make its cases available to all nodes."""
         assert list(opened.engines) == [spec.name for spec in self.order.settings.specs]
         self._run, jobs = self.begin(opened.engines)
@@ -286,9 +286,9 @@ class Dispatch:
     def _false_start(self, reason: str) -> None:
         self._false_starts += 1
         if self._false_starts >= MAX_FALSE_STARTS:
-            said = " ".join(reason.split())[-300:]
+            shown = " ".join(reason.split())[-300:]
             raise MaskcourtError(
-                f"{MAX_FALSE_STARTS} lanes in a row died while starting: {said}",
+                f"{MAX_FALSE_STARTS} lanes in a row died while starting: {shown}",
                 "bench --lanes 1 --debug shows why, on one of the nodes",
             )
 

@@ -49,7 +49,7 @@ class LaneOrder:
 
 
 @dataclass(frozen=True)
-class Opened:
+class LaneOpened:
     """A lane that is up: where it is, and what its engines say they are."""
 
     node: str
@@ -117,16 +117,16 @@ class LaneActor:
         self._request: WorkRequest | None = None
         self._requests = 0
         self._queue: deque[int] = deque()
-        self._ending = self._over = self._closed = False
+        self._last_given = self._over = self._closed = False
         self._error: MaskcourtError | None = None
-        self._opened: Opened | None = None
+        self._opened: LaneOpened | None = None
         self._work: tuple[RunDirectory, CaseFiles] | None = None
-        self._held: list[SharedDirectory] = []
+        self._directories: list[SharedDirectory] = []
         self._thread: threading.Thread | None = None
         self._taken: dict[int, float] = {}
         self._free_since = 0.0
 
-    def open(self, vocabulary: Sequence[Any]) -> Opened | MaskcourtError:
+    def open(self, vocabulary: Sequence[Any]) -> LaneOpened | MaskcourtError:
         """Start the engines; what they say they are, or why the lane cannot be used.
 
         Args:
@@ -165,7 +165,7 @@ class LaneActor:
             if self._request is not None and self._request.number == request:
                 self._request = None
                 self._queue.extend(ordinals)
-                self._ending = last
+                self._last_given = last
                 self._changed.notify_all()
 
     def report(self, known: int, request: int, seconds: float) -> LaneReport:
@@ -191,7 +191,7 @@ class LaneActor:
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(5)
-        for one in self._held:
+        for one in self._directories:
             one.release()
 
     def _has_report(self, known: int) -> bool:
@@ -246,20 +246,20 @@ class LaneActor:
         )
 
     def _open(self, lane: Lane) -> None:
-        opened = Opened(_node(), os.getpid(), lane.open())
+        opened = LaneOpened(_node(), os.getpid(), lane.open())
         with self._changed:
             self._opened = opened
             self._changed.notify_all()
 
     def _filled(self, name: str, fill: Callable[[Path], object]) -> Path:
         one = SharedDirectory(name)
-        self._held.append(one)
+        self._directories.append(one)
         return one.filled(fill)
 
     def _round_begins(self) -> bool:
         """Wait for the first case of a round; False when the lane is to end."""
         with self._changed:
-            self._over = self._ending = False
+            self._over = self._last_given = False
             self._ask(idle=True)
             return not self._closed
 
@@ -267,7 +267,7 @@ class LaneActor:
         """The next case of a round; None when the round is over."""
         assert self._work is not None
         with self._changed:
-            if not self._queue and not self._ending and not self._over:
+            if not self._queue and not self._last_given and not self._over:
                 self._ask(idle=False)
             if self._over or self._closed or not self._queue:
                 self._over = True

@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.report.counts import Counts, StoredRun
 from harness.report.estimates import Disputes
-from harness.runs.columns import Coded, Ints, grouped, numbers, ranged, words
+from harness.runs.columns import CodedColumn, Ints, grouped, numbers, ranged, words
 from harness.runs.tables import named_engines
 from harness.verdict_kinds import ACCEPTANCES, BUG, ERRORS, INSTANCE, REJECTIONS, WALK
 
@@ -178,7 +178,7 @@ def _proven(walk: Counts, rows: Ints, many: int, engines: Sequence[str]) -> dict
 
 
 def _most(
-    engine: Coded,
+    engine: CodedColumn,
     fits: np.ndarray[Any, Any],
     rows: Ints,
     tokens: Ints,

@@ -48,10 +48,10 @@ def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Expl
         ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
         ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
         ``special`` where it is no text), ``after_tokens``, ``ends``, ``accepter``, ``allowed``,
-        ``forbidden``, and ``said`` (see `harness.validators.opinions.opinions`; None where the
+        ``forbidden``, and ``opinions`` (see `harness.validators.opinions.opinions`; None where the
         verdict rests on no text).
         ``cases``: by name, ``lines``, ``spans`` and ``abridged`` of the schema, as in
-        `harness.report.page.schema_lines.Laid`.
+        `harness.report.page.schema_lines.SchemaLines`.
 
     Raises:
         RunDirectoryError: The tables do not fit together.
@@ -63,12 +63,12 @@ def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Expl
         for case in witnesses(run, sample.choice, vocabulary):
             verdicts = list(_of_case(case, sample, rows, context, vocabulary, host))
             pointers = {one["schema_pointer"] for one in verdicts}
-            laid = laid_out(case.schema, sorted(pointers), SCHEMA_LIMIT)
+            shown = laid_out(case.schema, sorted(pointers), SCHEMA_LIMIT)
             found.verdicts += verdicts
             found.cases[case.case] = {
-                "lines": laid.lines,
-                "spans": laid.spans,
-                "abridged": laid.abridged,
+                "lines": shown.lines,
+                "spans": shown.spans,
+                "abridged": shown.abridged,
                 "size": len(case.schema),
             }
     return found
@@ -164,7 +164,7 @@ def _of_case(
             "accepter": one.accepter,
             "allowed": allowed,
             "forbidden": forbidden,
-            "said": _shortened(host.opinions(case.schema, one.text)) if asked else None,
+            "opinions": _shortened(host.opinions(case.schema, one.text)) if asked else None,
         }
 
 
@@ -193,11 +193,11 @@ def ends(completion: Sequence[int], eos_ids: Sequence[int]) -> bool:
     return bool(completion) and completion[-1] in eos_ids
 
 
-def _shortened(said: Mapping[str, Any]) -> dict[str, Any]:
+def _shortened(opinions: Mapping[str, Any]) -> dict[str, Any]:
     """The same with long messages cut."""
-    out = dict(said)
-    out["detail"] = _cut(str(said.get("detail", "")))
-    for name, one in said.items():
+    out = dict(opinions)
+    out["detail"] = _cut(str(opinions.get("detail", "")))
+    for name, one in opinions.items():
         if isinstance(one, Mapping) and "errors" in one:
             errors = [{**error, "message": _cut(error["message"])} for error in one["errors"]]
             out[name] = {**one, "errors": errors}

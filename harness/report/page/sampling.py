@@ -19,7 +19,7 @@ import numpy.typing as npt
 from harness.completion.rollout import keyed_index
 from harness.replay.witness_reader import Choice, every
 from harness.report.counts import Classify, StoredRun
-from harness.runs.columns import Coded, Ints, distinct, grouped, numbers, ranged, words
+from harness.runs.columns import CodedColumn, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, DEPARTURE, INSTANCE, WALK, WARNED
@@ -63,7 +63,7 @@ class _Grouped:
 
     rows: list[dict[str, Any]]
     able: list[Ints]
-    departure: Coded
+    departure: CodedColumn
 
 
 def draw(
@@ -150,7 +150,7 @@ def _by_group(stored: StoredRun, evidence: str, able: Ints) -> _Grouped:
     columns = (
         *(words(column) for column in (table["engine"], table["kind"], classes["class"])),
         words(table["keyword"]),
-        Coded(family.codes[case], family.values),
+        CodedColumn(family.codes[case], family.values),
         ranged(numbers(table["located"], missing=False)),
         stored.severities(evidence),
     )

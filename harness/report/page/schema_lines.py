@@ -26,7 +26,7 @@ class _Number(str):
 
 
 @dataclass
-class Laid:
+class SchemaLines:
     """A schema in lines.
 
     Attributes:
@@ -40,7 +40,7 @@ class Laid:
     abridged: bool = False
 
 
-def laid_out(schema: str, pointers: Iterable[str], limit: int) -> Laid:
+def laid_out(schema: str, pointers: Iterable[str], limit: int) -> SchemaLines:
     """Lay a schema out; with parts left out where its text has more than `limit` characters.
 
     A pointer may lead through ``$ref``, as those of validators do: then it is about the lines that
@@ -52,25 +52,25 @@ def laid_out(schema: str, pointers: Iterable[str], limit: int) -> Laid:
         writer = _Writer(set(where.values()) if len(schema) > limit else None)
         writer.write(value, (), "", "")
     except (ValueError, RecursionError):
-        cut = schema[:limit]
-        return Laid(_printable(cut).split("\n"), abridged=len(cut) < len(schema))
-    laid = writer.laid
+        begin = schema[:limit]
+        return SchemaLines(_printable(begin).split("\n"), abridged=len(begin) < len(schema))
+    shown = writer.shown
     for pointer, path in where.items():
-        laid.spans[pointer] = next(
+        shown.spans[pointer] = next(
             writer.places[path[:size]]
             for size in range(len(path), -1, -1)
             if path[:size] in writer.places
         )
-    return laid
+    return shown
 
 
 class _Writer:
     """Writes lines; `wanted` are the places to keep, None keeps all."""
 
     def __init__(self, wanted: set[SchemaPath] | None) -> None:
-        self.laid = Laid()
+        self.shown = SchemaLines()
         self.places: dict[SchemaPath, tuple[int, int]] = {}
-        self._ways = (
+        self._kept = (
             None
             if wanted is None
             else {path[:size] for path in wanted for size in range(len(path) + 1)}
@@ -79,24 +79,24 @@ class _Writer:
 
     def write(self, value: Any, path: SchemaPath, head: str, tail: str) -> None:
         """Write one value; `head` stands before it on its first line, `tail` behind it."""
-        begin = len(self.laid.lines)
+        begin = len(self.shown.lines)
         margin = head[: len(head) - len(head.lstrip())]
         if not isinstance(value, dict | list) or not value:
-            self.laid.lines.append(f"{head}{_flat(value)}{tail}")
+            self.shown.lines.append(f"{head}{_flat(value)}{tail}")
         elif self._is_left_out(value, path):
-            self.laid.abridged = True
+            self.shown.abridged = True
             inner = f" … {len(_flat(value)):,} characters left out … "
-            self.laid.lines.append(head + inner.join(_brackets(value)) + tail)
+            self.shown.lines.append(head + inner.join(_brackets(value)) + tail)
         else:
             opening, closing = _brackets(value)
-            self.laid.lines.append(head + opening)
+            self.shown.lines.append(head + opening)
             for name, item, label, comma in _members(value):
                 self.write(item, (*path, name), f"{margin}  {label}", comma)
-            self.laid.lines.append(margin + closing + tail)
-        self.places[path] = (begin, len(self.laid.lines) - 1)
+            self.shown.lines.append(margin + closing + tail)
+        self.places[path] = (begin, len(self.shown.lines) - 1)
 
     def _is_left_out(self, value: Any, path: SchemaPath) -> bool:
-        if self._ways is None or path in self._ways:
+        if self._kept is None or path in self._kept:
             return False
         near = path[:-1] in self._ends
         return len(_flat(value)) > (400 if near else 60)

@@ -9,7 +9,7 @@ that looks into the changed value is noted with its answer, as a *question*. The
     the one have the same answers of the other, have the same outcome.
 
 Why this is exact. jsonschema is a deterministic program. It gets at the content of the value only
-through the functions of the keywords in `CONTENT`; all others treat two strings, or two numbers,
+through the functions of `CONTENT_KEYWORDS`; all others treat two strings, or two numbers,
 alike (`harness.validators.formats` has ``format`` say nothing of numbers). So it does the same on
 both documents up to the first question; as the answers are the same, up to the second; and so on to
 the end. What is not evaluated, because something before it decided, is not asked on the other
@@ -60,7 +60,7 @@ STRUCTURE: Final = frozenset(
 
 _OF_TEXT = frozenset({"pattern", "format", "minLength", "maxLength"})
 
-CONTENT: Final[dict[str, frozenset[str]]] = {
+CONTENT_KEYWORDS: Final[dict[str, frozenset[str]]] = {
     "string": _OF_TEXT | {"enum", "const"},
     "name": _OF_TEXT,
     "number": frozenset(
@@ -75,7 +75,7 @@ CONTENT: Final[dict[str, frozenset[str]]] = {
 ``enum`` or ``const``), one number from another (``type`` knows integers), and one array or object
 from another that differs from it in nothing but one such value."""
 
-_KNOWN = STRUCTURE.union(*CONTENT.values())
+_KNOWN = STRUCTURE.union(*CONTENT_KEYWORDS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +227,8 @@ class _Recording:
         if keyword in STRUCTURE:
             return False
         if instance is self.value:
-            return keyword not in _KNOWN or keyword in CONTENT[self.kind]
-        if keyword in _KNOWN and keyword not in CONTENT["container"]:
+            return keyword not in _KNOWN or keyword in CONTENT_KEYWORDS[self.kind]
+        if keyword in _KNOWN and keyword not in CONTENT_KEYWORDS["container"]:
             return False
         return _holds(instance, self.value)
 
