@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.classification.written_text import Spots
+from harness.classification.written_text import Prefixes
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
@@ -34,7 +34,7 @@ BEFORE: Final = 32
 RowMask = npt.NDArray[np.bool_]
 
 _WORDS = ("engine", "kind", "category", "detail", "keyword", "schema_pointer", "instance_pointer")
-_SPOT = {WALK: ("walk", "position", "refused_at"), INSTANCE: ("instance", "consumed", "offset")}
+_PREFIX = {WALK: ("walk", "position", "refused_at"), INSTANCE: ("instance", "consumed", "offset")}
 _NAMED = re.compile(r"\{(keyword|format|pattern)\}")
 
 
@@ -54,7 +54,7 @@ class VerdictRows:
         self.evidence = evidence
         self._given = vocabulary
         self._reader = reader_of(run)
-        names = ["case", *_SPOT[evidence], "token", *_WORDS]
+        names = ["case", *_PREFIX[evidence], "token", *_WORDS]
         self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
         self.size = len(self._columns["case"])
         self._cases = self._read("cases", ["case", "schema", "references"])
@@ -142,8 +142,8 @@ class VerdictRows:
         return numbers(self._columns["token"], -1).astype(np.int64)
 
     @cached_property
-    def _spots(self) -> Spots:
-        first, second = (numbers(self._columns[name], -1) for name in _SPOT[self.evidence][:2])
+    def _prefixes(self) -> Prefixes:
+        first, second = (numbers(self._columns[name], -1) for name in _PREFIX[self.evidence][:2])
         codes, pieces = self._pieces
         if self.evidence == WALK:
             table = self._read("positions", ["case", "walk", "position", "offset"])
@@ -151,7 +151,7 @@ class VerdictRows:
         else:
             table, second = self._instances, self._offsets
             texts = table["text"]
-        return Spots.of(
+        return Prefixes.of(
             self.evidence,
             (self._case, first, second),
             (codes, [begun for begun, _ in pieces]),
@@ -236,10 +236,10 @@ class VerdictRows:
         return np.asarray(special[self._token[rows]] == wanted)
 
     def _before_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
-        spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
+        prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
         fits = []
-        for spot in spots.tolist():
-            text = self._spots.before(spot, BEFORE)
+        for prefix in prefixes.tolist():
+            text = self._prefixes.before(prefix, BEFORE)
             known = None if text is None else text.decode("latin-1")
             fits.append(known is not None and any(one.fullmatch(known) for one in wanted))
         return np.array(fits, dtype=np.bool_)[which]
@@ -248,14 +248,14 @@ class VerdictRows:
         """Whether the mask held one token, and the verdict's begins the text that it begins."""
         if self.evidence != WALK:
             return np.full(len(rows), not wanted)
-        spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
-        single = self._single(engine)[self._spots.row[spots]]
+        prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
+        single = self._single(engine)[self._prefixes.row[prefixes]]
         ends = self._ends(engine)
         size = self.vocabulary.size
         pairs: list[int] = []
         for number in np.flatnonzero(single).tolist():
-            spot = int(spots[number])
-            onward = self._spots.onward(spot, int(ends[self._spots.row[spot]]))
+            prefix = int(prefixes[number])
+            onward = self._prefixes.onward(prefix, int(ends[self._prefixes.row[prefix]]))
             pairs += [number * size + token for token in self.vocabulary.starts(onward)]
         keys = which * size + self._token[rows]
         forced = np.isin(keys, np.array(pairs, dtype=np.int64)) & (self._token[rows] >= 0)
@@ -269,8 +269,8 @@ class VerdictRows:
             self._case_of(masks["case"])[mine],
             *(numbers(masks[name])[mine] for name in ("walk", "position")),
         ]
-        out = np.zeros(self._spots.positions + 1, dtype=np.bool_)
-        out[matching(places, self._spots.keys)] = True
+        out = np.zeros(self._prefixes.positions + 1, dtype=np.bool_)
+        out[matching(places, self._prefixes.keys)] = True
         out[-1] = False
         return out
 
@@ -281,7 +281,7 @@ class VerdictRows:
         lengths = np.append(self._token_lengths(), 0)
         index = list(self.run.manifest["identity"]["engines"]).index(engine)
         judged = (numbers(table["judged"]).astype(np.int64) >> index) & 1 == 1
-        case, walk, _ = self._spots.keys
+        case, walk, _ = self._prefixes.keys
         _, group = np.unique(np.column_stack([case, walk]), axis=0, return_inverse=True)
         ends = np.zeros(len(token), dtype=np.int64)
         np.maximum.at(ends, group.ravel(), np.where(judged, offset + lengths[token], 0))
@@ -291,17 +291,18 @@ class VerdictRows:
         """Whether the byte is whitespace behind the whole value."""
         codes, pieces = self._pieces
         keys, which = np.unique(
-            self._spots.of_row[rows] * len(pieces) + codes[rows], return_inverse=True
+            self._prefixes.of_row[rows] * len(pieces) + codes[rows], return_inverse=True
         )
         found = []
         for key in keys.tolist():
-            spot, code = divmod(key, len(pieces))
-            found.append(self._spots.trails(spot, (pieces[code][1] or "")[:1].encode("latin-1")))
+            prefix, code = divmod(key, len(pieces))
+            byte = (pieces[code][1] or "")[:1].encode("latin-1")
+            found.append(self._prefixes.trails(prefix, byte))
         return np.asarray(np.array(found, dtype=np.bool_)[which] == wanted)
 
     def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:
-        spots, which = np.unique(self._spots.of_row[rows], return_inverse=True)
-        words = self._spots.objects(spots.tolist(), self._schema_of)
+        prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
+        words = self._prefixes.objects(prefixes.tolist(), self._schema_of)
         return np.array([not one.isdisjoint(wanted) for one in words], dtype=np.bool_)[which]
 
     def _warned(self, wanted: Sequence[str], rows: RowNumbers, engine: str) -> RowMask:

@@ -1,7 +1,7 @@
 """What was written before the byte that each verdict is about, and how the text stood there.
 
-A *spot* is such a place: a position of a walk and what a token writes there before the byte, or a
-place in an instance.
+A *prefix* is what is written up to there: the text of a walk's position with what the token itself
+writes before the byte, or the beginning of an instance.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _SPACE = frozenset((b" ", b"\t", b"\r", b"\n"))
 
 
 @dataclass
-class Spots:
-    """The distinct spots of one table of verdicts.
+class Prefixes:
+    """The distinct prefixes of one table of verdicts.
 
     Attributes:
-        of_row: The spot of each verdict, shape ``(n,)``.
-        row: The row of each spot in the table of positions, or of instances; -1 without one.
-        case: The row of each spot's case.
+        of_row: The prefix of each verdict, shape ``(n,)``.
+        row: The row of each prefix in the table of positions, or of instances; -1 without one.
+        case: The row of each prefix's case.
         keys: The columns that identify the rows of that table.
         positions: How many rows that table has.
     """
@@ -61,8 +61,8 @@ class Spots:
         begun: tuple[npt.NDArray[Any], Sequence[bytes]],
         table: Mapping[str, Any],
         texts: pa.ChunkedArray,
-    ) -> Spots:
-        """The spots of verdicts.
+    ) -> Prefixes:
+        """The prefixes of verdicts.
 
         Args:
             evidence: ``walk`` or ``instance``.
@@ -88,45 +88,45 @@ class Spots:
         before = [written[code] for code in codes[first].tolist()]
         return cls(of_row, row, case, keys, len(keys[0]), text, before)
 
-    def before(self, spot: int, most: int) -> bytes | None:
-        """At most so many bytes before a spot; None where that is not stored."""
-        found = self.written(spot)
+    def before(self, prefix: int, most: int) -> bytes | None:
+        """At most so many bytes before a byte; None where that is not stored."""
+        found = self.written(prefix)
         return None if found is None else found[max(0, len(found) - most) :]
 
-    def written(self, spot: int) -> bytes | None:
-        """All that is written before a spot; None where that is not stored."""
-        found = self._text(spot)
-        return None if found is None else found[0][: found[1]] + self._begun[spot]
+    def written(self, prefix: int) -> bytes | None:
+        """All that is written before a byte; None where that is not stored."""
+        found = self._text(prefix)
+        return None if found is None else found[0][: found[1]] + self._begun[prefix]
 
-    def onward(self, spot: int, end: int) -> bytes:
-        """The text from a spot's position on, up to an offset."""
-        found = self._text(spot)
+    def onward(self, prefix: int, end: int) -> bytes:
+        """The text from a prefix's position on, up to an offset."""
+        found = self._text(prefix)
         return b"" if found is None else found[0][found[1] : end]
 
-    def trails(self, spot: int, byte: bytes) -> bool:
+    def trails(self, prefix: int, byte: bytes) -> bool:
         """Whether a byte is whitespace behind the whole value."""
-        if spot not in self._states:
-            found = self.written(spot)
-            self._states[spot] = None if found is None else advance(START, found)
-        state = self._states[spot]
+        if prefix not in self._states:
+            found = self.written(prefix)
+            self._states[prefix] = None if found is None else advance(START, found)
+        state = self._states[prefix]
         return state is not None and state.can_end and byte in _SPACE
 
     def objects(
-        self, spots: Sequence[int], schema_of: Callable[[int], Any]
+        self, prefixes: Sequence[int], schema_of: Callable[[int], Any]
     ) -> list[frozenset[str]]:
-        """Which of `OBJECTS` are true of the object that is open at each spot.
+        """Which of `OBJECTS` are true of the object that is open behind each prefix.
 
         Args:
-            spots: The spots; quickest in their own order.
+            prefixes: The prefixes; quickest in their own order.
             schema_of: Gives the parsed schema of a case, by its row.
         """
         known: tuple[int, bytes, Cursor | None] = (-1, b"", None)
         applicable = Applicable({})
-        for spot in spots:
-            if spot in self._objects:
+        for prefix in prefixes:
+            if prefix in self._objects:
                 continue
-            found = self.written(spot)
-            case = int(self.case[spot])
+            found = self.written(prefix)
+            case = int(self.case[prefix])
             text = found or b""
             if case != known[0]:
                 applicable = Applicable(schema_of(case))
@@ -134,8 +134,8 @@ class Spots:
                 known = (case, b"", Cursor())
             here = None if known[2] is None else feed(known[2], text[len(known[1]) :])
             known = (case, text, here)
-            self._objects[spot] = _object(applicable, here if found is not None else None)
-        return [self._objects[spot] for spot in spots]
+            self._objects[prefix] = _object(applicable, here if found is not None else None)
+        return [self._objects[prefix] for prefix in prefixes]
 
 
 def _object(applicable: Applicable, here: Cursor | None) -> frozenset[str]:
@@ -164,13 +164,13 @@ def _of_references(
     offset = numbers(table["offset"], -1)
     references: dict[int, list[bytes]] = {}
 
-    def text(spot: int) -> tuple[bytes, int] | None:
-        at, which = int(case[spot]), int(walk[spot])
+    def text(prefix: int) -> tuple[bytes, int] | None:
+        at, which = int(case[prefix]), int(walk[prefix])
         if at not in references:
             references[at] = texts[at].as_py() or []
-        if row[spot] < 0 or not 0 <= which < len(references[at]):
+        if row[prefix] < 0 or not 0 <= which < len(references[at]):
             return None
-        return references[at][which], int(offset[row[spot]])
+        return references[at][which], int(offset[row[prefix]])
 
     return text
 
@@ -178,10 +178,10 @@ def _of_references(
 def _of_instances(
     texts: pa.ChunkedArray, offset: Ints, row: Ints
 ) -> Callable[[int], tuple[bytes, int] | None]:
-    def text(spot: int) -> tuple[bytes, int] | None:
-        if row[spot] < 0:
+    def text(prefix: int) -> tuple[bytes, int] | None:
+        if row[prefix] < 0:
             return None
-        whole = texts[int(row[spot])].as_py()
-        return whole, min(len(whole), int(offset[spot]))
+        whole = texts[int(row[prefix])].as_py()
+        return whole, min(len(whole), int(offset[prefix]))
 
     return text

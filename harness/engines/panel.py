@@ -1,6 +1,6 @@
 """The panel: the engines of a run, each in its host, asked together and kept alive.
 
-A seat that fails is empty for the rest of the case, or until `Panel.recover` has brought its
+An engine that fails is absent for the rest of the case, or until `Panel.recover` has brought its
 host back to the same position. Every failure is told as an outcome of that engine alone.
 """
 

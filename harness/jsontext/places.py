@@ -1,4 +1,4 @@
-"""Places: what kind of spot in a JSON text a position is at, in words that a table can show."""
+"""Places: what a position in a JSON text is in or between, in words that a table can show."""
 
 from __future__ import annotations
 

@@ -46,31 +46,31 @@ def by_catalogue(run: RunDirectory, evidence: str) -> pa.Table:
 
 
 _PLACE = ("case", "walk", "position")
-_SPOT = {WALK: _PLACE, INSTANCE: ("case", "instance", "consumed")}
+_POSITION = {WALK: _PLACE, INSTANCE: ("case", "instance", "consumed")}
 _WORDS = ("engine", "kind", "reason", "keyword", "category", "jsonschema", "jsonschema_rs")
 _NUMBERS = ("always_resolved", "located", "dispute")
 
 
 @dataclass(frozen=True)
 class FoldedVerdicts:
-    """The entries that `Counts` are picked from, in the order of their spots, shape ``(n,)`` each.
+    """The entries that `Counts` are picked from, by position, shape ``(n,)`` each.
 
     Attributes:
         columns: The words, by column.
-        spot: Where: the row of a walk's position, or a number for a place in an instance.
+        position: Where: the row of a walk's position, or a number for a place in an instance.
         case: Which row of the table of cases.
         tokens: How many verdicts, or how many they stand for.
     """
 
     columns: Mapping[str, CodedColumn]
-    spot: Ints
+    position: Ints
     case: npt.NDArray[np.int32]
     tokens: npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Some folded verdicts; an entry is one combination of words at one spot.
+    """Some folded verdicts; an entry is one combination of words at one position.
 
     Attributes:
         folded: All of them.
@@ -95,9 +95,9 @@ class Counts:
         return self.folded.tokens[self.rows]
 
     @property
-    def spot(self) -> Ints:
+    def position(self) -> Ints:
         """Where each entry is, ascending, shape ``(n,)``."""
-        return self.folded.spot[self.rows]
+        return self.folded.position[self.rows]
 
     @property
     def case(self) -> npt.NDArray[np.int32]:
@@ -116,14 +116,15 @@ class Counts:
         """The same entries with further columns, shape ``(n,)`` each."""
         names = self.folded.columns
         of_all = {name: self.column(name) for name in names}
-        return Counts.of(FoldedVerdicts({**of_all, **columns}, self.spot, self.case, self.tokens))
+        both = {**of_all, **columns}
+        return Counts.of(FoldedVerdicts(both, self.position, self.case, self.tokens))
 
     def total(self) -> dict[str, int]:
         """Tokens, positions and cases of all entries together."""
-        spot = self.spot
+        position = self.position
         return {
             "tokens": int(self.tokens.sum()),
-            "positions": int(np.count_nonzero(spot[1:] != spot[:-1])) + bool(len(spot)),
+            "positions": int(np.count_nonzero(position[1:] != position[:-1])) + bool(len(position)),
             "cases": int(np.count_nonzero(np.bincount(self.case))),
         }
 
@@ -147,7 +148,7 @@ class Counts:
         many = len(first)
         units = {
             "tokens": np.rint(np.bincount(group, self.tokens, many)).astype(np.int64).tolist(),
-            "positions": _distinct(group, self.spot, many),
+            "positions": _distinct(group, self.position, many),
             "cases": _distinct(group, self.case, many),
         }
         picked = [[one.values[code] for code in one.codes[first].tolist()] for one in columns]
@@ -252,7 +253,7 @@ class _Fold:
 
     def _needed(self) -> list[str]:
         """The columns of the table that the question needs."""
-        read = {*_SPOT[self.evidence], *(set(self.names) & {*_WORDS, *_NUMBERS})}
+        read = {*_POSITION[self.evidence], *(set(self.names) & {*_WORDS, *_NUMBERS})}
         if "severity" in self.names:
             read |= {"token", "kind", "category"}
         if "place" in self.names and self.evidence == INSTANCE:
@@ -261,37 +262,37 @@ class _Fold:
 
     def counts(self) -> Counts:
         """The folded rows."""
-        spot = self._spots()
-        columns = {name: self._column(name, spot) for name in self.names}
-        first, tokens = folded([ranged(spot), *columns.values()])
+        position = self._positions()
+        columns = {name: self._column(name, position) for name in self.names}
+        first, tokens = folded([ranged(position), *columns.values()])
         picked = {name: column[first] for name, column in columns.items()}
-        return Counts.of(FoldedVerdicts(picked, spot[first], self.case[first], tokens))
+        return Counts.of(FoldedVerdicts(picked, position[first], self.case[first], tokens))
 
     def rows(self, name: str) -> CodedColumn:
         """One column, unfolded."""
-        return self._column(name, self._spots())
+        return self._column(name, self._positions())
 
-    def _spots(self) -> Ints:
-        return self._walk_spots() if self.evidence == WALK else self._instance_spots()
+    def _positions(self) -> Ints:
+        return self._walk_positions() if self.evidence == WALK else self._instance_positions()
 
-    def _walk_spots(self) -> Ints:
+    def _walk_positions(self) -> Ints:
         """The row of each verdict's position; beyond the last row where it has none."""
         at, table = self.stored.positions, self.table
         keys = (self.case, numbers(table["walk"]), numbers(table["position"]))
-        spot = matching(keys, (at.case, at.walk, at.number))
-        stray = np.flatnonzero(spot < 0)
+        position = matching(keys, (at.case, at.walk, at.number))
+        stray = np.flatnonzero(position < 0)
         if len(stray):
             _, group = grouped([ranged(key[stray]) for key in keys])
-            spot[stray] = len(at.case) + group
-        return spot
+            position[stray] = len(at.case) + group
+        return position
 
-    def _instance_spots(self) -> Ints:
+    def _instance_positions(self) -> Ints:
         """A number for each place in an instance that a verdict is about."""
         table = self.table
         keys = (self.case, numbers(table["instance"]), numbers(table["consumed"]))
         return grouped([ranged(key) for key in keys])[1]
 
-    def _column(self, name: str, spot: Ints) -> CodedColumn:
+    def _column(self, name: str, position: Ints) -> CodedColumn:
         if name in _WORDS:
             return words(self.table[name])
         if name in _NUMBERS:
@@ -299,22 +300,22 @@ class _Fold:
         if name in ("class", "departure"):
             return words(self.stored.classes(self.evidence)[name])
         if name == "severity":
-            return CodedColumn(self._severity(spot), SEVERITIES)
+            return CodedColumn(self._severity(position), SEVERITIES)
         assert name == "place", name
         if self.evidence == INSTANCE:
             return words(self.table["place"])
         place = self.stored.positions.place
         values = place.values if "" in place.values else (*place.values, "")
         codes = np.append(place.codes, values.index(""))
-        return CodedColumn(codes[np.minimum(spot, len(place.codes))], values)
+        return CodedColumn(codes[np.minimum(position, len(place.codes))], values)
 
-    def _severity(self, spot: Ints) -> npt.NDArray[np.int8]:
+    def _severity(self, position: Ints) -> npt.NDArray[np.int8]:
         token = numbers(self.table["token"], -1)
         refused = words(self.table["kind"]).equal(*REJECTIONS)
         ends = words(self.table["category"]).equal("end")
         if self.evidence == WALK:
             canonical = np.append(self.stored.positions.canonical, -1)
-            there = canonical[np.minimum(spot, len(canonical) - 1)] == token
+            there = canonical[np.minimum(position, len(canonical) - 1)] == token
         else:
             there = self._canonical_in_instance(token)
         return severities(token, refused & there & (token >= 0), ends, self.stored.size)

@@ -104,10 +104,10 @@ class Disputes:
         at, table = self._stored.positions, self._table
         case = self._stored.case_of(table["case"])
         keys = (case, numbers(table["walk"]), numbers(table["position"]))
-        spot = matching(keys, (at.case, at.walk, at.number))
+        position = matching(keys, (at.case, at.walk, at.number))
         number = walk.column("dispute")
         dispute = np.asarray(number.values, dtype=np.int64)[number.codes]
-        return matching((walk.spot, dispute), (spot, numbers(table["dispute"])))
+        return matching((walk.position, dispute), (position, numbers(table["dispute"])))
 
     def estimate(self, mine: Counts, rows: Ints, engine: int, kind: str) -> dict[str, int]:
         """The estimate for one engine and kind, in whole tokens: ``tokens``, ``low``, ``high``.

@@ -1,4 +1,4 @@
-"""Many texts that differ in one spot have the rulings that each has as a whole."""
+"""Many texts that differ in one place have the rulings that each has as a whole."""
 
 from __future__ import annotations
 
@@ -349,7 +349,7 @@ def test_where_the_limit_for_backtracking_is_reached():
 
 
 def test_no_more_documents_are_kept_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(prepared_documents, "MAX_SPOTS", 2)
+    monkeypatch.setattr(prepared_documents, "MAX_PLACES", 2)
     service = opened({}, ValidatorService)
     for number in range(5):
         texts = b'[%d, "' % number, [b"a", b"b", b"c"], [b'"]'], [0] * 3

@@ -19,15 +19,15 @@ def cut(prefix: bytes, middles: list[bytes], *suffixes: bytes) -> text_batches.G
 
 
 def values(groups: text_batches.Groups) -> dict[LiteralPlace, list[object]]:
-    return {spot: group.values for spot, group in groups.items()}
+    return {place: group.values for place, group in groups.items()}
 
 
 class TestStrings:
     def test_that_go_on_are_in_one_spot_whatever_is_left_of_them(self):
         groups = cut(b'{"a": "be', [b"x", b"\xc3\xa9", b"\\n", b""], b'gin"}', b'"}')
-        spot = LiteralPlace(b'{"a": ', b"}", "string")
-        assert groups[spot].at == [0, 2, 1, 3]
-        assert values(groups) == {spot: ["bexgin", "be\ngin", "beé", "be"]}
+        place = LiteralPlace(b'{"a": ', b"}", "string")
+        assert groups[place].at == [0, 2, 1, 3]
+        assert values(groups) == {place: ["bexgin", "be\ngin", "beé", "be"]}
 
     def test_that_are_closed_are_in_the_spot_before_what_follows(self):
         groups = cut(b'["a', [b'b"', b'b" '], b", 1]", b"]")
@@ -69,7 +69,7 @@ class TestStrings:
         deep = b"[" * (strict_json.MAX_DEPTH + 1) + b'"'
         assert cut(deep, [b'"b'], b"]").broken == []
 
-    def test_that_are_never_closed_are_in_no_spot(self):
+    def test_that_are_never_closed_are_in_no_place(self):
         assert cut(b'"a', [b"b", b"\\"], b"") == {}
 
     @pytest.mark.parametrize("byte", [b"\n", b"\x00", b"\x1f"])
@@ -81,8 +81,8 @@ class TestStrings:
 class TestNumbers:
     def test_are_whole(self):
         groups = cut(b"[-1", [b"2", b".5", b"e+1"], b"0]")
-        spot = LiteralPlace(b"[", b"]", "number")
-        assert values(groups) == {spot: [-120, -1.5, -1e10]}
+        place = LiteralPlace(b"[", b"]", "number")
+        assert values(groups) == {place: [-120, -1.5, -1e10]}
 
     def test_with_faults(self):
         (group,) = cut(b"", [b"1e999", b"1.00000000000000001", b"1"], b"").values()
@@ -90,11 +90,11 @@ class TestNumbers:
         assert group.values == [1]
 
     @pytest.mark.parametrize(("prefix", "middle"), [(b"1", b"-"), (b"tru", b"e"), (b"", b"01")])
-    def test_that_are_none_are_in_no_spot(self, prefix, middle):
+    def test_that_are_none_are_in_no_place(self, prefix, middle):
         assert cut(prefix, [middle], b"") == {}
 
 
-def test_brackets_and_white_space_are_in_no_spot():
+def test_brackets_and_white_space_are_in_no_place():
     assert cut(b"[1", [b"]", b" ", b"", b",[", b"x1"], b"]") == {}
 
 
@@ -112,10 +112,10 @@ def test_whatever_is_cut_can_be_put_together(prefix, middle, suffix):
     if groups.broken:
         with pytest.raises(strict_json.JsonError):
             strict_json.parse(text)
-    for spot, group in groups.items():
-        assert text.startswith(spot.before)
-        assert text.endswith(spot.behind)
-        literal = text[len(spot.before) : len(text) - len(spot.behind)]
+    for place, group in groups.items():
+        assert text.startswith(place.before)
+        assert text.endswith(place.behind)
+        literal = text[len(place.before) : len(text) - len(place.behind)]
         assert text_batches.read(literal) == (
             (group.values[0], None) if group.values else (None, group.faulty[0][1])
         )

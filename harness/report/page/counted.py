@@ -139,7 +139,8 @@ def _sets(stored: StoredRun, walk: Counts, disputes: Ints) -> list[dict[str, Any
         return []
     case = stored.case_of(table["case"])
     number = {name: numbers(table[name]).astype(np.int64) for name in names[1:]}
-    spot = grouped([ranged(case), *(ranged(number[name]) for name in ("walk", "position"))])[1]
+    keys = [ranged(number[name]) for name in ("walk", "position")]
+    position = grouped([ranged(case), *keys])[1]
     sides = [ranged(number[name]) for name in ("accepters", "rejecters")]
     first, group = grouped(sides)
     proven = _proven(walk, disputes, table.num_rows, stored.engines)
@@ -152,7 +153,7 @@ def _sets(stored: StoredRun, walk: Counts, disputes: Ints) -> list[dict[str, Any
                 "accepters": named_engines(int(number["accepters"][row]), stored.engines),
                 "rejecters": named_engines(int(number["rejecters"][row]), stored.engines),
                 **{name: int(column[mine].sum()) for name, column in sums.items()},
-                "positions": len(np.unique(spot[mine])),
+                "positions": len(np.unique(position[mine])),
                 "cases": len(np.unique(case[mine])),
             }
         )

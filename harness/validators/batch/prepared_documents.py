@@ -1,4 +1,4 @@
-"""Many texts that differ in one spot only, validated by what is in that spot.
+"""Many texts that differ in one place only, validated by what is in that place.
 
 A disputed token stands behind one text and before one of a few completions. For all texts that
 differ in the same literal (`harness.validators.batch.text_batches`), the rest is read, checked and
@@ -9,12 +9,12 @@ jsonschema-rs asked about it. jsonschema is asked once for each of the outcomes 
 Why the rulings are those of the whole texts:
 
 - A text is JSON exactly where its literal is, and the text with another literal of the same kind in
-  that spot is. Other faults add up likewise: halves of surrogate pairs, numbers out of range or
+  that place is. Other faults add up likewise: halves of surrogate pairs, numbers out of range or
   not kept, names that occur twice. Only a name can make a name occur twice, which is looked for.
 - Its value is the other text's value with the literal's value in its place. The place is found by
   reading a literal that stands for what is nowhere else in the text.
 
-What cannot be cut, what is alone in its spot, and what is nested too deep is validated whole.
+What cannot be cut, what is alone in its place, and what is nested too deep is validated whole.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from harness.validators.validate import NOT_KEPT, Opinion, Validators, compare, 
 from harness.validators.validation_errors import ValidationFailures
 from harness.workers import wire
 
-MAX_SPOTS: Final = 128
+MAX_PLACES: Final = 128
 """Documents kept; the positions within one string lead to the same ones."""
 
 FEW: Final = 2
-"""So many texts in one spot are validated whole, which is as cheap as to prepare for more."""
+"""So many texts in one place are validated whole, which is as cheap as to prepare for more."""
 
 _PATIENCE: Final = 8
 """After so many runs of jsonschema that teach nothing, a document is not recorded any more."""
@@ -110,8 +110,8 @@ class Prepared:
         groups = text_batches.cut(prefix, middles, suffixes, which)
         for index in groups.broken:
             rulings[index] = _UNREAD[text_batches.NOT_JSON]
-        for spot, group in groups.items():
-            document = self._document(spot, len(group))
+        for place, group in groups.items():
+            document = self._document(place, len(group))
             if document is not None:
                 for index, fault in group.faulty:
                     rulings[index] = document.unread(fault)
@@ -124,25 +124,25 @@ class Prepared:
             for index, one in enumerate(rulings)
         ]
 
-    def _document(self, spot: text_batches.LiteralPlace, count: int) -> _Document | None:
-        """The document of `spot`, kept or made; None where its texts are validated whole."""
-        if spot in self._documents:
-            document = self._documents[spot] = self._documents.pop(spot)
+    def _document(self, place: text_batches.LiteralPlace, count: int) -> _Document | None:
+        """The document of `place`, kept or made; None where its texts are validated whole."""
+        if place in self._documents:
+            document = self._documents[place] = self._documents.pop(place)
             return document
         if count <= FEW:
             return None
-        if len(self._documents) >= MAX_SPOTS:
+        if len(self._documents) >= MAX_PLACES:
             del self._documents[next(iter(self._documents))]
-        made = self._documents[spot] = self._prepare(spot)
+        made = self._documents[place] = self._prepare(place)
         return made
 
-    def _prepare(self, spot: text_batches.LiteralPlace) -> _Document | None:
-        for spelt, stand_in in _STAND_INS[spot.kind]:
-            text = spot.before + spelt + spot.behind
+    def _prepare(self, place: text_batches.LiteralPlace) -> _Document | None:
+        for spelt, stand_in in _STAND_INS[place.kind]:
+            text = place.before + spelt + place.behind
             try:
                 value = strict_json.parse(text)
             except (strict_json.TooDeep, strict_json.NumberOverflow):
-                return None  # a name in this spot might be a worse fault than the second
+                return None  # a name in this place might be a worse fault than the second
             except strict_json.JsonError as error:
                 return _Document(text_batches.FAULTS[type(error)], None)
             found = list(_places([value], stand_in))
@@ -184,7 +184,7 @@ def _places(document: list[Any], value: str | int) -> Iterator[_ValuePlace]:
 
 
 class _Document:
-    """The texts that differ in one spot.
+    """The texts that differ in one place.
 
     Args:
         fault: What is wrong with all of them.

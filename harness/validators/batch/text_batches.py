@@ -52,7 +52,7 @@ class LiteralPlace(NamedTuple):
 
 @dataclass
 class Group:
-    """The texts that differ in one spot.
+    """The texts that differ in one place.
 
     Attributes:
         at: Those whose literal is read, by their index.
@@ -78,7 +78,7 @@ class Group:
 
 
 class Groups(dict[LiteralPlace, Group]):
-    """Groups by their spot, made as they are needed.
+    """Groups by their place, made as they are needed.
 
     Attributes:
         broken: Texts that are no JSON, whatever else is in them, by their index.
@@ -88,8 +88,8 @@ class Groups(dict[LiteralPlace, Group]):
         super().__init__()
         self.broken: list[int] = []
 
-    def __missing__(self, spot: LiteralPlace) -> Group:
-        made = self[spot] = Group()
+    def __missing__(self, place: LiteralPlace) -> Group:
+        made = self[place] = Group()
         return made
 
 
@@ -112,7 +112,7 @@ def read(literal: bytes) -> tuple[Any, int | None]:
 def cut(
     prefix: bytes, middles: wire.Ragged, suffixes: Sequence[bytes], which: npt.NDArray[np.int32]
 ) -> Groups:
-    """The texts ``prefix + middles[i] + suffixes[which[i]]``, by the spot in which they differ.
+    """The texts ``prefix + middles[i] + suffixes[which[i]]``, by the place in which they differ.
 
     Texts that are in no group have no such literal: nothing closes the string, or the token is not
     in a string or a number and begins none.
