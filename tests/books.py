@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import pyarrow as pa
 
 from harness.runs.directory import create_or_resume, open_run
@@ -153,14 +156,25 @@ class Book:
 def store(path, *books, finish=True, engines=ENGINES, vocabulary=None, data="maskbench:some"):
     """A run of these books at `path`, finished or not, as a reader finds it."""
     identity = {"engines": engines, "vocabulary": vocabulary or {}, "data": {"name": data}}
-    run = create_or_resume(path, identity, {})
-    if finish:  # all books are one case to the writer, which is quicker and the same to a reader
-        run.write_case(0, joined([book.rows for book in books]))
-        run.finish({"seconds": 2.5})
-    for ordinal, book in enumerate(() if finish else books):
-        run.write_case(ordinal, book.rows)
-    run.release()
+    made = pickle.dumps((finish, identity, [book.rows for book in books]))
+    if made not in _MADE:
+        run = create_or_resume(path, identity, {})
+        if finish:  # all books are one case to the writer, which is quicker, the same to a reader
+            run.write_case(0, joined([book.rows for book in books]))
+            run.finish({"seconds": 2.5})
+        for ordinal, book in enumerate(() if finish else books):
+            run.write_case(ordinal, book.rows)
+        run.release()
+        files = (file for file in path.rglob("*") if file.is_file())
+        _MADE[made] = {file.relative_to(path): file.read_bytes() for file in files}
+    for file, content in _MADE[made].items():
+        (path / file).parent.mkdir(parents=True, exist_ok=True)
+        (path / file).write_bytes(content)
     return open_run(path)
+
+
+_MADE: dict[bytes, dict[Path, bytes]] = {}
+"""The files of runs that were stored before, by what is in them: many tests ask for the same."""
 
 
 def joined(parts):

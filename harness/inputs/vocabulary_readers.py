@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -92,13 +93,18 @@ def _open_embedded() -> Vocabulary:
 
 def unpack_tokens(packed: bytes, count: int) -> list[bytes]:
     """The tokens in an embedded data file: xz of `count` length bytes, then all token bytes."""
+    return list(_unpacked(packed, count))
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes, count: int) -> tuple[bytes, ...]:
     raw = lzma.decompress(packed)
     tokens = []
     at = count
     for length in raw[:count]:
         tokens.append(raw[at : at + length])
         at += length
-    return tokens
+    return tuple(tokens)
 
 
 def _open_path(path: Path, eos: str | None) -> Vocabulary:
