@@ -118,8 +118,5 @@ CLASSES: Final = (BUG, WARNED, DEPARTURE)
 
 A verdict that is open has no class."""
 
-FORMAT: Final = "format"
-"""The keyword of which counts are kept apart: since 2019-09 it is an annotation by default."""
-
 WALK, INSTANCE = "walk", "instance"
 """What a verdict rests on: a walk along a reference, or one of the case's own instances."""

@@ -24,6 +24,7 @@ _OF_CASES = ("family", "draft", "case")
 GROUPINGS = ("keyword", "category", "family", "departure", "draft", "case", "place", "severity")
 """What verdicts can be grouped by; ``cause`` groups contested ones."""
 
+_APART = ("located", "by_format")
 _CAUSE = ("reason", "keyword", "jsonschema", "jsonschema_rs")
 
 
@@ -39,7 +40,8 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
         ``by`` and ``rows``, those with most tokens first. A row has the grouping column,
         ``engine``, ``kind``, ``class``, ``evidence`` (``walk`` or ``instance``), ``tokens``
         (verdicts: one for each token, or for each instance), ``positions``, ``cases``, and that of
-        a false acceptance ``located`` (those of the tokens at which the error itself lies).
+        a false acceptance ``located`` (those of the tokens at which the error itself lies) and
+        ``by_format`` (those that rest on ``format`` alone).
 
         By cause, a row has ``evidence``, ``reason``, ``keyword``, ``jsonschema`` and
         ``jsonschema_rs`` (what each validator said), ``tokens`` (verdicts of all engines together),
@@ -59,15 +61,18 @@ def _order(row: dict[str, Any], by: str) -> tuple[Any, ...]:
 
 def _rows(stored: StoredRun, by: str, evidence: str) -> list[dict[str, Any]]:
     """The rows of one kind of evidence."""
-    names = ("engine", "kind", "class", "located")
+    names = ("engine", "kind", "class", *_APART)
     folded = stored.fold(evidence, (*names, by) if by in _FOLDED else names)
     counts = folded.where(kind=ERRORS)
     if by in _OF_CASES:
         counts = counts.having(**{by: _of_cases(stored, by, counts)[counts.case]})
     columns = (by, "engine", "kind", "class")
-    located = {
-        tuple(row[name] for name in columns): row["tokens"]
-        for row in counts.where(located=True).grouped(columns)
+    apart = {
+        name: {
+            tuple(row[column] for column in columns): row["tokens"]
+            for row in counts.where(**{name: True}).grouped(columns)
+        }
+        for name in _APART
     }
     found = []
     for row in counts.grouped(columns):
@@ -75,7 +80,7 @@ def _rows(stored: StoredRun, by: str, evidence: str) -> list[dict[str, Any]]:
         units = {name: row[name] for name in ("tokens", "positions", "cases")}
         one = {**dict(zip(columns, key, strict=True)), "evidence": evidence, **units}
         if row["kind"] == FALSE_ACCEPTANCE.name:
-            one["located"] = located.get(key, 0)
+            one |= {name: of.get(key, 0) for name, of in apart.items()}
         found.append(one)
     return found
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from harness.report.format_alone import rests_on_format
 from harness.report.severity import SEVERITIES, severities
 from harness.runs.columns import (
     CodedColumn,
@@ -231,12 +232,17 @@ class StoredRun:
         """The severity of each verdict of one kind of evidence, in the order of the table."""
         return _Fold(self, evidence, ("severity",)).rows("severity")
 
+    def by_format(self, evidence: str) -> npt.NDArray[np.bool_]:
+        """Which verdicts rest on `format` alone, in the order of the table."""
+        return rests_on_format(self.run, evidence)
+
     def fold(self, evidence: str, names: Sequence[str]) -> Counts:
         """The verdicts of one kind of evidence, counted by some columns.
 
         Args:
             evidence: ``walk`` or ``instance``.
-            names: Stored columns, and ``class``, ``departure``, ``place`` and ``severity``.
+            names: Stored columns, and ``class``, ``departure``, ``place``, ``severity`` and
+                ``by_format`` (`harness.report.format_alone`).
         """
         return _Fold(self, evidence, names).counts()
 
@@ -299,8 +305,10 @@ class _Fold:
             return ranged(numbers(self.table[name], missing=False))
         if name in ("class", "departure"):
             return words(self.stored.classes(self.evidence)[name])
-        if name == "severity":
-            return CodedColumn(self._severity(position), SEVERITIES)
+        if name in ("severity", "by_format"):
+            is_severity = name == "severity"
+            codes = self._severity(position) if is_severity else self._by_format
+            return CodedColumn(codes, SEVERITIES if is_severity else (False, True))
         assert name == "place", name
         if self.evidence == INSTANCE:
             return words(self.table["place"])
@@ -308,6 +316,10 @@ class _Fold:
         values = place.values if "" in place.values else (*place.values, "")
         codes = np.append(place.codes, values.index(""))
         return CodedColumn(codes[np.minimum(position, len(place.codes))], values)
+
+    @property
+    def _by_format(self) -> npt.NDArray[np.int8]:
+        return self.stored.by_format(self.evidence).astype(np.int8)
 
     def _severity(self, position: Ints) -> npt.NDArray[np.int8]:
         token = numbers(self.table["token"], -1)

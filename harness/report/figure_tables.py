@@ -36,7 +36,7 @@ from harness.workers.outcomes import COMPILE_WORDS
 Row = Mapping[str, Any]
 
 _RATIO = ("value", "low", "high", "interval")
-_WORST = (*SEVERITIES, "several_tokens")
+_WORST = (*SEVERITIES, "by_format", "several_tokens")
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
         for kind, share in one["share_with_bug"].items():
             row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
             counts = {"found": share["cases"], "scaled": None, "of": share["of"]}
-            worst = {**share["severity"], "several_tokens": share["several_tokens"]}
+            worst = {**share["severity"], **{one: share[one] for one in _WORST[-2:]}}
             rows.append({**row, **counts, **_ratio(share), **worst})
         for kind, rate in one["per_million"].items():
             row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
@@ -193,8 +193,9 @@ _OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], FigureTable]] = {
 
 
 def _by(by: str, rows: Sequence[Row]) -> FigureTable:
-    columns = (by, "engine", "kind", "class", "evidence", "tokens", "cases", "located")
-    filled = [{"located": None, **row} for row in rows]
+    apart = ("located", "by_format")
+    columns = (by, "engine", "kind", "class", "evidence", "tokens", "cases", *apart)
+    filled = [{**dict.fromkeys(apart), **row} for row in rows]
     return _table(f"Proven errors by {by}", columns, filled)
 
 

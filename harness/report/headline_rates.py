@@ -66,8 +66,8 @@ def share_with_bug(bugs: SchemaBugs, engine: int) -> dict[str, Any]:
 
     Each of `KINDS_OF` and ``other`` has ``cases``, ``of`` (cases), ``value``, of its 95% interval
     ``low``, ``high`` and ``interval``, the method; ``severity`` (the cases by their worst bug),
-    ``several_tokens`` (those with more than one wrong token) and ``lone_token``
-    (`SchemaBugs.lone_token`).
+    ``by_format`` (those in which all bugs rest on ``format`` alone), ``several_tokens`` (those with
+    more than one wrong token) and ``lone_token`` (`SchemaBugs.lone_token`).
     """
     judged = judged_positions(bugs.stored, engine) > 0
     kinds = {**KINDS_OF, **_BEYOND}
@@ -80,6 +80,7 @@ def share_with_bug(bugs: SchemaBugs, engine: int) -> dict[str, Any]:
             "of": len(hits),
             **interval.scaled(1),
             "severity": one.by_severity(judged),
+            "by_format": int(np.count_nonzero(one.by_format & judged)),
             "several_tokens": int(np.count_nonzero(one.any & (one.lone < 0) & judged)),
             "lone_token": bugs.lone_token(one, judged),
         }

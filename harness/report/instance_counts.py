@@ -14,7 +14,6 @@ from harness.runs.tables import VERDICT_TABLES, is_mislabelled
 from harness.verdict_kinds import (
     CLASSES,
     FALSE_ACCEPTANCE,
-    FORMAT,
     INSTANCE,
     MAIN_KINDS,
     OTHER_KINDS,
@@ -77,13 +76,13 @@ class InstanceCounts:
 
         Keys: ``false_acceptances``, ``false_rejections`` and ``other_kinds`` (by kind), each with
         ``instances``, ``cases`` and the instances by class (``bug``, ``warned``, ``departure``);
-        ``by_format``, the false acceptances of texts that break ``format``;
+        ``by_format``, the false acceptances that rest on ``format`` alone;
         and how many instances there were for the engine: ``tested_valid``, ``tested_invalid``,
         ``contested``.
         """
         tested = self._verdict[self.tested(engine)]
         others = {kind: _counted(mine.where(kind=kind)) for kind in OTHER_KINDS}
-        accepted = mine.where(kind=FALSE_ACCEPTANCE.name, keyword=FORMAT)
+        accepted = mine.where(kind=FALSE_ACCEPTANCE.name, by_format=True)
         return {
             **{key: _counted(mine.where(kind=kind)) for key, kind in MAIN_KINDS.items()},
             "by_format": accepted.total()["tokens"],

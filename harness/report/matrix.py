@@ -58,6 +58,7 @@ def matrix(
             flags = bugs.of(number, KINDS_OF[kind])
             met, of = (int(np.count_nonzero(one)) for one in (flags.met & among, among))
             worst = flags.by_severity(among)
+            worst["by_format"] = int(np.count_nonzero(flags.met & flags.by_format & among))
             sentence = _SENTENCES[column](met, of, worst) if of else "Was judged on no schema."
             found[name][column] = {
                 "count": met,
@@ -105,8 +106,9 @@ def _accepted(met: int, of: int, counted: Mapping[str, int]) -> str:
         return f"Lets no invalid output through in {schemas(of)}, as far as is proven."
     if not met:
         return f"Lets invalid output through at rare tokens only, in {rare:,} of {schemas(of)}."
+    alone = f", in {counted['by_format']:,} by `format` alone" if counted["by_format"] else ""
     more = f", and in {rare:,} more at rare tokens only" if rare else ""
-    return f"Lets invalid output through in {met:,} of {schemas(of)}{more}."
+    return f"Lets invalid output through in {met:,} of {schemas(of)}{alone}{more}."
 
 
 def _forbidden(met: int, of: int, counted: Mapping[str, int]) -> str:

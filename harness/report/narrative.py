@@ -216,8 +216,8 @@ def _by_format(found: Digest, of: Mapping[str, Any]) -> str:
         return ""
     return (
         f"Of its false acceptances {tokens:,} tokens of walks and {_count(instances, 'instance')}"
-        " break `format`, which is an annotation by default since draft 2019-09, and is asserted"
-        " here (`--formats`)."
+        " rest on `format` alone, which is an annotation by default since draft 2019-09, and is"
+        " asserted here (`--formats`)."
     )
 
 

@@ -140,16 +140,19 @@ def _errors(engines: Mapping[str, Any]) -> Table:
         "false acceptances: the engine allowed a text that is invalid under the schema\n"
         "false rejections: it forbade a token that leads to a valid text\n"
         "bugs, warned (the engine said that it ignores the keyword) and departures\n"
-        "(deviations that it documents) are tokens; cases are those of all three",
+        "(deviations that it documents) are tokens; cases are those of all three;\n"
+        "format: tokens of all three that rest on `format` alone, an annotation by\n"
+        "default since draft 2019-09",
         words=["verdict"],
-        numbers=[*_CLASSES.values(), "cases"],
-        width=24,
+        numbers=[*_CLASSES.values(), "format", "cases"],
+        width=18,
     )
     for name, engine in engines.items():
-        judged = f"{engine['version']}, {_plural(engine['judged']['cases'], 'case')} judged"
+        judged = f"{engine['version']}, {engine['judged']['cases']:,} judged"
         labels = [Text(name, style="bold"), Text(judged, style="dim")]
         for number, (kind, verdict, counts) in enumerate(_kinds(engine)):
             cells = [f"{engine['by_class'][kind][one]:,}" for one in _CLASSES]
+            cells.append(f"{counts['by_format']:,}" if "by_format" in counts else "")
             head = labels[number] if number < len(labels) else ""
             table.add_row(head, verdict, *cells, f"{counts['cases']:,}")
         table.add_section()
@@ -171,7 +174,8 @@ def _instances(engines: Mapping[str, Any]) -> Table:
         "false acceptances: of so many invalid instances, those let through\n"
         "false rejections: of so many valid instances, those refused",
         words=["verdict"],
-        numbers=[*_CLASSES.values(), "of", "cases"],
+        numbers=[*_CLASSES.values(), "of", "format", "cases"],
+        width=14,
     )
     for name, engine in engines.items():
         found = engine["instances"]
@@ -179,7 +183,9 @@ def _instances(engines: Mapping[str, Any]) -> Table:
         rows = [(key, found[key], of) for key, of in zip(MAIN_KINDS, tested, strict=True)]
         rows += [(kind, counts, "") for kind, counts in found["other_kinds"].items()]
         for number, (kind, counts, of) in enumerate(rows):
-            cells = [*(f"{counts[one]:,}" for one in _CLASSES), of, f"{counts['cases']:,}"]
+            by_format = f"{found['by_format']:,}" if kind == FALSE_ACCEPTANCE.plural else ""
+            cells = [f"{counts[one]:,}" for one in _CLASSES]
+            cells += [of, by_format, f"{counts['cases']:,}"]
             table.add_row(Text("" if number else name), kind.replace("_", " "), *cells)
         table.add_section()
     return table
@@ -313,11 +319,6 @@ def _print_causes(name: str, engine: Mapping[str, Any], console: Console) -> Non
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
             " are located: the error lies at the token itself, not behind it"
         )
-    if by_format := accepted["by_format"] + engine["instances"]["by_format"]:
-        lines.append(
-            f"{name}: {by_format:,} false acceptances, tokens and instances, break `format`,"
-            " an annotation by default since draft 2019-09"
-        )
     if severity["on_path"]:
         lines.append(
             f"{name}: of {sum(severity.values()):,} false rejections that are bugs"
@@ -390,7 +391,8 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
     else:
         title = f"Verdicts by {found['by']} (in tokens, for instances in instances)"
         columns = (found["by"], "engine", "kind", "class", "evidence")
-        table = _breakdown(title, columns, ("tokens", "cases"), rows)
+        by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
+        table = _breakdown(title, columns, ("tokens", *by_format, "cases"), rows)
     console.print(table)
     if len(rows) > _ROWS:
         more = f"and {len(rows) - _ROWS:,} more rows; --json lists all"
@@ -412,7 +414,7 @@ def _breakdown(
         if column == "example":
             table.add_column(column, overflow="fold")
         else:
-            table.add_column(column, justify="right", no_wrap=True)
+            table.add_column(column.replace("_", " "), justify="right")
     for row in rows[:_ROWS]:
         cells = [_cell(row, column) or "-" for column in words]
         cells += [_cell(row, column) for column in others]

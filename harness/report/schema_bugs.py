@@ -10,19 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
-from harness.inputs.vocabulary_readers import EMBEDDED
 from harness.report.counts import StoredRun
 from harness.report.severity import SEVERITIES
 from harness.runs.columns import Ints, distinct, numbers, translated, words
-from harness.runs.made_with import vocabulary_of
+from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, ERRORS, WALK
 
@@ -41,10 +38,12 @@ class SchemaFlags:
     Attributes:
         worst: The index in `WORST_FIRST` of the worst bug; beyond its end where there is none.
         lone: The token that alone is wrong, -1 where there is none or more than one.
+        by_format: Whether all that is wrong rests on `format` alone.
     """
 
     worst: npt.NDArray[np.int8]
     lone: Ints
+    by_format: npt.NDArray[np.bool_]
 
     @property
     def any(self) -> npt.NDArray[np.bool_]:
@@ -77,6 +76,7 @@ class BugRows:
         token: The token at fault, -1 for none.
         rank: The index of its severity in `WORST_FIRST`.
         located: Whether the error lies at that token.
+        by_format: Whether it rests on `format` alone.
         consumed: How many tokens were consumed before.
     """
 
@@ -88,6 +88,7 @@ class BugRows:
     token: Ints
     rank: npt.NDArray[np.int8]
     located: npt.NDArray[np.bool_]
+    by_format: npt.NDArray[np.bool_]
     consumed: Ints
 
 
@@ -114,7 +115,8 @@ class SchemaBugs:
         lone = np.full(cases, -1, dtype=np.int64)
         alone = many[case] == 1
         lone[case[alone]] = token[alone]
-        return SchemaFlags(worst, lone)
+        others = np.bincount(rows.case[mine & ~rows.by_format], minlength=cases)
+        return SchemaFlags(worst, lone, (worst < _NO_BUG) & (others == 0))
 
     def mine(self, engine: int, kinds: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which rows are an engine's, of some kinds."""
@@ -139,14 +141,8 @@ class SchemaBugs:
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:
-        """The vocabulary of the run, if it is at hand and still what it was."""
-        stored = self.stored.run.manifest["identity"].get("vocabulary", {})
-        try:
-            if stored["spec"] != EMBEDDED and not Path(stored["spec"]).exists():
-                return None  # of a hub: a tally asks no network
-            return vocabulary_of(self.stored.run)
-        except (KeyError, ValueError, OSError, MaskcourtError):
-            return None
+        """The vocabulary of the run, if it is at hand: a tally asks no network."""
+        return vocabulary_at_hand(self.stored.run)
 
 
 def _read(stored: StoredRun, evidence: str) -> BugRows:
@@ -166,5 +162,6 @@ def _read(stored: StoredRun, evidence: str) -> BugRows:
         numbers(table["token"], -1)[row].astype(np.int64),
         _RANK[stored.severities(evidence).codes[row]],
         numbers(table["located"], missing=False)[row].astype(np.bool_),
+        stored.by_format(evidence)[row],
         numbers(table[consumed], -1)[row].astype(np.int64),
     )

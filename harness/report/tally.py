@@ -31,7 +31,6 @@ from harness.verdict_kinds import (
     ERRORS,
     FALSE_ACCEPTANCE,
     FALSE_REJECTION,
-    FORMAT,
     INSTANCE,
     MAIN_KINDS,
     OTHER_KINDS,
@@ -42,6 +41,7 @@ from harness.workers.outcomes import COMPILE_WORDS
 _BUG: Mapping[str, object] = {"class": BUG}
 _WALK_COLUMNS = (
     *("engine", "kind", "class", "severity", "located", "reason", "keyword", "place"),
+    "by_format",
     *("always_resolved", "dispute"),
 )
 
@@ -67,7 +67,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         - ``compile``, ``judged``, ``failures``;
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
-          ``by_format``: those whose text breaks ``format``;
+          ``by_format``: those that rest on ``format`` alone (`harness.report.format_alone`);
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
             ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
@@ -76,7 +76,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     """
     stored = StoredRun(run, classify)
     walk = stored.fold(WALK, _WALK_COLUMNS)
-    instance = stored.fold(INSTANCE, ("engine", "kind", "class", "keyword"))
+    instance = stored.fold(INSTANCE, ("engine", "kind", "class", "by_format"))
     disputes = Disputes(stored)
     engines = _EngineSummaries(stored, walk, instance, disputes)
     cases = run.table("cases", ["case", "status", "reason"])
@@ -159,7 +159,7 @@ class _EngineSummaries:
         counts: dict[str, Any] = mine.total()
         if kind == FALSE_ACCEPTANCE.name:
             counts["located"] = int(mine.where(located=True).tokens.sum())
-            counts["by_format"] = int(mine.where(keyword=FORMAT).tokens.sum())
+            counts["by_format"] = int(mine.where(by_format=True).tokens.sum())
         if self.dispute_rows is not None:
             rows = self.dispute_rows[mine.rows]
             counts["estimate"] = self.disputes.estimate(mine, rows, index, kind)

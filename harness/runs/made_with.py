@@ -7,6 +7,8 @@ program comes with: the embedded vocabulary, and the built-in engines as they ar
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from harness.engines.environments import is_installed, provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import (
@@ -17,7 +19,7 @@ from harness.engines.specs import (
     parse_specs,
     read_spec,
 )
-from harness.errors import RunDirectoryError, UsageError
+from harness.errors import MaskcourtError, RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
 from harness.runs.directory import RunDirectory
@@ -51,6 +53,17 @@ def vocabulary_of(run: RunDirectory) -> Vocabulary:
     if vocabulary.sha256 != stored["sha256"]:
         raise UsageError(f"the vocabulary {spec!r} is not the one that {run.path} was made with")
     return vocabulary
+
+
+def vocabulary_at_hand(run: RunDirectory) -> Vocabulary | None:
+    """The same where it is at hand and still what it was; None if a hub would be asked for it."""
+    stored = run.manifest["identity"].get("vocabulary", {})
+    try:
+        if stored["spec"] != EMBEDDED and not Path(stored["spec"]).exists():
+            return None
+        return vocabulary_of(run)
+    except (KeyError, ValueError, OSError, MaskcourtError):
+        return None
 
 
 def engines_of(run: RunDirectory) -> list[EngineSpec]:

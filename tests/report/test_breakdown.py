@@ -68,6 +68,7 @@ class TestRows:
             "positions": 3,
             "cases": 2,
             "located": 2,
+            "by_format": 0,
         }
         assert all("located" not in row for row in found["rows"] if row["kind"] == "never_stops")
 

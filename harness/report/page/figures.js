@@ -64,7 +64,7 @@ const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.v
 // How bad an engine is, by errors of one kind.
 const shareColumns = (kind) => [
   ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-  ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(one)].flat(); }],
+  ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(one), one.by_format ? el('small', {}, `in ${count(one.by_format)} by format alone`) : ''].flat(); }],
   ['by their worst', (name) => worst(engineOf(name).share_with_bug[kind]) || '–'],
   ['at more than one token', (name) => { const one = engineOf(name).share_with_bug[kind]; return one.of ? percent(one.several_tokens / one.of) : '–'; }],
   ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],

@@ -1,0 +1,63 @@
+"""What rests on `format` alone: judged by the text, not by the keyword that is named first."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.report import format_alone
+from harness.report.breakdown import breakdown
+from harness.report.format_alone import rests_on_format
+from harness.report.tally import summary
+from tests.books import all_bugs
+from tests.inprocess import InProcessJudge
+from tests.replaying import stored
+from tests.reporting import ENGINES, Page
+
+
+@pytest.fixture(autouse=True)
+def _in_process(monkeypatch):
+    monkeypatch.setattr(format_alone, "Judge", lambda _, formats: InProcessJudge(formats=formats))
+
+
+def accepting(name, schema, *ends, keyword="format"):
+    """Texts that end so behind `"1`, all let through; of each the keyword that is named first."""
+    draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    book = Page("family", name, {**draft, **schema}, "1")
+    for end in ends:
+        completion = book.completion(end[1:] + b'"')
+        book.verdict("false_acceptance", "one:A", b'"1', end[:1], completion, keyword=keyword)
+    return book
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword", "found"),
+    [
+        ({"format": "date", "maxLength": 2}, "format", [True, False]),
+        ({"anyOf": [{"format": "date"}, {"type": "null"}]}, "anyOf", [True, True]),
+        ({"anyOf": [{"maxLength": 1}, {"type": "null"}]}, "anyOf", [False, False]),
+        ({"if": {"format": "date"}, "else": False}, "false", [True, True]),
+        ({"not": {"format": "date"}}, "not", [False, False]),
+    ],
+)
+def test_is_what_would_be_valid_without_it(tmp_path, schema, keyword, found):
+    """Of the texts "12" and "123"."""
+    book = accepting("one", schema, b"2", b"23", keyword=keyword)
+    run = stored(tmp_path, [book], ENGINES)
+    assert rests_on_format(run, "walk").tolist() == found
+
+
+def test_is_counted_in_the_tables(tmp_path):
+    """In the first schema it is all that is wrong."""
+    alone = accepting("alone", {"format": "date"}, b"2", b"3")
+    both = accepting("both", {"format": "date", "maxLength": 2}, b"2", b"23")
+    run = stored(tmp_path, [alone, both], ENGINES)
+    found = summary(run, all_bugs)
+    assert found["engines"]["one:A"]["false_acceptances"]["by_format"] == 3
+    rows = breakdown(run, "case", all_bugs)["rows"]
+    assert [(row["case"], row["tokens"], row["by_format"]) for row in rows] == [
+        ("alone", 2, 2),
+        ("both", 2, 1),
+    ]
+    assert found["matrix"]["one:A"]["accepts"]["sentence"].startswith(
+        "Lets invalid output through in 2 of 2 schemas, in 1 by `format` alone"
+    )
