@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from harness.comparison.attempts import AttemptLists, Attempts, Columns
 from harness.comparison.findings import ENDED, Completion, Evidence, Findings, Flaw, Status
-from harness.comparison.validator_queries import Ruled
+from harness.comparison.validator_queries import AttemptRulings
 from harness.comparison.walk import Position
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED
@@ -51,7 +51,7 @@ class FindingsStore:
         self.first_invalid = np.full(shape, -1, dtype=np.int32)
         self.tries = np.zeros(shape, dtype=np.int32)
         self.cleared = np.zeros(shape[1], dtype=np.bool_)
-        self.invalid: list[tuple[Attempts, Ruled]] = []
+        self.invalid: list[tuple[Attempts, AttemptRulings]] = []
         self.token_bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
         for column in np.flatnonzero(self.findings.ends).tolist():
             self.token_bytes[column] = b""
@@ -130,7 +130,7 @@ class FindingsStore:
         number = self.rolled_out(taken) if taken else -1
         self.findings.flaws.append(Flaw(row, token, kind, number))
 
-    def note_rulings(self, one: Attempts, ruled: Ruled) -> None:
+    def note_rulings(self, one: Attempts, ruled: AttemptRulings) -> None:
         """Note what screening says of one engine's completions."""
         verdict = ruled.verdicts[ruled.which]
         valid = verdict == VALID
@@ -149,7 +149,7 @@ class FindingsStore:
             question = (ruled.rulings[ruled.which[at]], int(one.numbers[at]))
             self._open_question.setdefault((one.row, int(one.columns[at])), question)
 
-    def settle(self, one: Attempts, ruled: Ruled) -> None:
+    def settle(self, one: Attempts, ruled: AttemptRulings) -> None:
         """Leave entries with invalid completions, as both validators rule on them."""
         for which in np.unique(ruled.which).tolist():
             some = ruled.which == which

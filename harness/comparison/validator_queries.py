@@ -25,7 +25,7 @@ _Ask = Callable[
 
 
 @dataclass(frozen=True)
-class Ruled:
+class AttemptRulings:
     """The rulings on some texts.
 
     Attributes:
@@ -38,9 +38,9 @@ class Ruled:
     verdicts: npt.NDArray[np.int8]
     which: Numbers
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Ruled:
+    def only(self, chosen: npt.NDArray[np.bool_]) -> AttemptRulings:
         """Those on the chosen texts."""
-        return Ruled(self.rulings, self.verdicts, self.which[chosen])
+        return AttemptRulings(self.rulings, self.verdicts, self.which[chosen])
 
 
 class ValidatorQueries:
@@ -63,11 +63,11 @@ class ValidatorQueries:
         self._screened = _RulingCache(len(tokens), self._asked(judge.screen_many))
         self._confirmed = _RulingCache(len(tokens), self._asked(judge.judge_many))
 
-    def screen(self, attempts: Sequence[Attempts]) -> list[Ruled]:
+    def screen(self, attempts: Sequence[Attempts]) -> list[AttemptRulings]:
         """What the fast validator says, and both where it does not say invalid."""
         return self._screened.look(attempts)
 
-    def confirm(self, attempts: Attempts) -> Ruled:
+    def confirm(self, attempts: Attempts) -> AttemptRulings:
         """What both validators say."""
         return self._confirmed.look([attempts])[0]
 
@@ -109,7 +109,7 @@ class _RulingCache:
         self._keys: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._which: Numbers = np.zeros(0, dtype=np.int32)
 
-    def look(self, attempts: Sequence[Attempts]) -> list[Ruled]:
+    def look(self, attempts: Sequence[Attempts]) -> list[AttemptRulings]:
         """The rulings on the texts of each of the attempts."""
         keys = [one.numbers.astype(np.int64) * self._count + one.columns for one in attempts]
         if not keys:
@@ -117,7 +117,7 @@ class _RulingCache:
         wanted = np.unique(np.concatenate(keys))
         self._learn(wanted[~np.isin(wanted, self._keys, assume_unique=True)])
         found = [self._which[np.searchsorted(self._keys, one)] for one in keys]
-        return [Ruled(self._rulings, self._verdicts, which) for which in found]
+        return [AttemptRulings(self._rulings, self._verdicts, which) for which in found]
 
     def _learn(self, keys: npt.NDArray[np.int64]) -> None:
         """Ask about texts that were not asked about before."""

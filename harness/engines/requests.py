@@ -24,7 +24,7 @@ from harness.workers.outcomes import Compiled, Refusal
 
 A = TypeVar("A")
 T = TypeVar("T")
-Ints = npt.NDArray[np.int32]
+Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 NO_CONTINUATION = -1
@@ -205,7 +205,7 @@ class Keep(Request[Done]):
 class Goto(Request[Done]):
     """Stand where the start state is after `tokens`, shape ``(n,)`` int32."""
 
-    tokens: Ints
+    tokens: Int32s
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ class Walk(Request[WalkEnded]):
         bank: Where in the buffer the masks go.
     """
 
-    tokens: Ints
+    tokens: Int32s
     consumed: int
     bank: int
 
@@ -242,7 +242,7 @@ class PositionRequest(Request[A], Generic[A]):
 class Proved:
     """For each token a rank in its list, `NO_CONTINUATION` or `TOKEN_REFUSED`; ``(n,)`` int32."""
 
-    choice: Ints
+    choice: Int32s
 
 
 @dataclass(frozen=True)
@@ -260,9 +260,9 @@ class Prove(PositionRequest[Proved]):
         members: The lists: numbers of continuations.
     """
 
-    tokens: Ints
-    lists: Ints
-    starts: Ints
+    tokens: Int32s
+    lists: Int32s
+    starts: Int32s
     continuations: wire.Ragged
     members: wire.Ragged
 
@@ -287,7 +287,7 @@ class RollOut(PositionRequest[RolledOut]):
     Every choice depends on `key` and the token alone.
     """
 
-    tokens: Ints
+    tokens: Int32s
     key: str
     limit: int
 
@@ -303,7 +303,7 @@ class Confirmed:
         consumes: Whether the engine nevertheless consumes that one, shape ``(n,)`` bool.
     """
 
-    reached: Ints
+    reached: Int32s
     consumes: Bools
 
 
@@ -316,7 +316,7 @@ class Confirm(PositionRequest[Confirmed]):
         continuations: One for each.
     """
 
-    tokens: Ints
+    tokens: Int32s
     continuations: wire.Ragged
 
 
@@ -337,7 +337,7 @@ class Exhaust(PositionRequest[Exhausted]):
         budget: Masks looked at for one token before the answer is that nothing is known.
     """
 
-    tokens: Ints
+    tokens: Int32s
     limit: int
     budget: int
 
@@ -346,7 +346,7 @@ class Exhaust(PositionRequest[Exhausted]):
 class Lengthened:
     """How often each token may follow itself, shape ``(n,)`` int32."""
 
-    times: Ints
+    times: Int32s
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ class Lengthen(PositionRequest[Lengthened]):
     The mask is looked at before every token.
     """
 
-    tokens: Ints
+    tokens: Int32s
     limit: int
 
 
@@ -364,7 +364,7 @@ class Lengthen(PositionRequest[Lengthened]):
 class Followed:
     """How many leading tokens of each list are allowed one after another, ``(n,)`` int32."""
 
-    allowed: Ints
+    allowed: Int32s
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from harness.validators.judge import SUSPECT, VERDICTS
 from harness.validators.validate import Opinion, TextOutcome
 
-Ruled = tuple[int, str, str, str, str, str, str]
+EncodedRuling = tuple[int, str, str, str, str, str, str]
 """The fields of a `harness.validators.judge.Ruling`."""
 
 _NUMBER = {verdict: number for number, verdict in enumerate(VERDICTS)}
 
 
-def of_outcome(outcome: TextOutcome) -> Ruled:
+def of_outcome(outcome: TextOutcome) -> EncodedRuling:
     """The ruling that an explained outcome makes."""
     first, second = map(_opinion_word, outcome.opinions)
     return _NUMBER[outcome.verdict], outcome.reason, *_first_error(outcome), first, second
 
 
-def of_suspicion(place: tuple[str, str, str]) -> Ruled:
+def of_suspicion(place: tuple[str, str, str]) -> EncodedRuling:
     """The ruling where jsonschema-rs alone calls a text invalid.
 
     Args:

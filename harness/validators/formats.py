@@ -32,7 +32,7 @@ import jsonschema_rs
 
 from harness.validators import format_checks, format_grammars
 
-Check = Callable[[str], bool]
+FormatCheck = Callable[[str], bool]
 
 _DRAFT_4 = frozenset({"date-time", "email", "hostname", "ipv4", "ipv6", "uri"})
 _DRAFT_6 = _DRAFT_4 | {"uri-reference", "uri-template", "json-pointer"}
@@ -66,7 +66,7 @@ _AHEAD: dict[str, frozenset[str]] = {
 EMAIL_OPTIONS = jsonschema_rs.EmailOptions(allow_display_text=False)
 """A name before a mailbox in ``<>`` belongs to neither RFC 5321 nor an ``addr-spec``."""
 
-_CHECKS: dict[str, Check] = {
+_CHECKS: dict[str, FormatCheck] = {
     "date": format_checks.is_date,
     "date-time": format_checks.is_date_time,
     "duration": format_checks.is_duration,
@@ -88,14 +88,14 @@ _CHECKS: dict[str, Check] = {
     "uuid": format_checks.is_uuid,
 }
 
-_BEFORE_2019: dict[str, Check] = {
+_BEFORE_2019: dict[str, FormatCheck] = {
     # RFC 1034, section 3.1, which these drafts cite, knows names with a dot behind.
     "hostname": partial(format_checks.is_hostname, rooted=True),
 }
-_BEFORE_2020: dict[str, Check] = {"email": format_grammars.is_addr_spec}
+_BEFORE_2020: dict[str, FormatCheck] = {"email": format_grammars.is_addr_spec}
 """These drafts cite RFC 5322, section 3.4.1, of which RFC 5321 allows a part."""
 
-_OLDER: dict[str, dict[str, Check]] = {
+_OLDER: dict[str, dict[str, FormatCheck]] = {
     "draft-04": _BEFORE_2019 | _BEFORE_2020,
     "draft-06": _BEFORE_2019 | _BEFORE_2020,
     "draft-07": _BEFORE_2019 | _BEFORE_2020,
@@ -106,7 +106,7 @@ _OLDER: dict[str, dict[str, Check]] = {
 _DIGITS_FIRST = re.compile(r"[0-9]{4}-")
 _PRINTABLE = re.compile(r"[ -~]*")
 
-_NARROWER: dict[str, Check] = {
+_NARROWER: dict[str, FormatCheck] = {
     # A year has four digits, and no sign (RFC 3339, section 5.6).
     "date": lambda text: _DIGITS_FIRST.match(text) is not None,
     # No control characters are in a Quoted-string (RFC 5321, section 4.1.2).
@@ -128,7 +128,7 @@ def checker(draft: str) -> jsonschema.FormatChecker:
 
 
 @cache
-def narrowed(draft: str, rust: Any) -> dict[str, Check]:
+def narrowed(draft: str, rust: Any) -> dict[str, FormatCheck]:
     """The checks that jsonschema-rs is given under `draft` in the place of its own.
 
     Each asks for what its own asks for and for more.
@@ -148,10 +148,10 @@ def narrowed(draft: str, rust: Any) -> dict[str, Check]:
     }
 
 
-def _both(own: Check, narrower: Check) -> Check:
+def _both(own: FormatCheck, narrower: FormatCheck) -> FormatCheck:
     return lambda text: narrower(text) and own(text)
 
 
-def _of_texts(check: Check) -> Callable[[object], bool]:
+def _of_texts(check: FormatCheck) -> Callable[[object], bool]:
     """`check` for any value: a format says nothing of what is no text."""
     return lambda value: not isinstance(value, str) or check(value)

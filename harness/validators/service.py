@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.jsontext.pointers import typed_steps
 from harness.validators.batch.prepared_documents import Prepared, Whole
-from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
+from harness.validators.encoded_rulings import EncodedRuling, of_outcome, of_suspicion
 from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
 
@@ -75,11 +75,11 @@ class ValidatorService:
         texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
         return _numbered(map(self._judged, texts))
 
-    def _screened(self, text: bytes) -> Ruled:
+    def _screened(self, text: bytes) -> EncodedRuling:
         found = self.validators.screen(text)
         return of_outcome(found) if isinstance(found, TextOutcome) else of_suspicion(found.place)
 
-    def _judged(self, text: bytes) -> Ruled:
+    def _judged(self, text: bytes) -> EncodedRuling:
         return of_outcome(self.validators.judge(text, explain=True))
 
     def errors(self, message: wire.Message) -> wire.Message:
@@ -94,8 +94,8 @@ class ValidatorService:
         return wire.Message({"errors": found})
 
 
-def _numbered(rulings: Iterable[Ruled]) -> wire.Message:
+def _numbered(rulings: Iterable[EncodedRuling]) -> wire.Message:
     """Rulings as numbers into a list of distinct ones."""
-    kinds: dict[Ruled, int] = {}
+    kinds: dict[EncodedRuling, int] = {}
     numbers = [kinds.setdefault(one, len(kinds)) for one in rulings]
     return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(numbers, dtype=np.int32)})

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,17 @@ def test_the_code_has_no_private_words():
     names = {name for path in modules for name in (f"_{path.stem}_", *names_in(path))}
     assert "_findings_store_" in names
     assert not [name for name in names if GONE.search(name)]
+
+
+def test_no_two_modules_have_a_class_of_the_same_name():
+    owners = Counter(
+        node.name
+        for path in (ROOT / "harness").glob("**/*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert owners
+    assert not [name for name, count in owners.items() if count > 1]
 
 
 def test_the_map_has_every_package_in_the_order_that_is_enforced():

@@ -37,7 +37,7 @@ from harness.validators.batch.outcome_memo import (
     ValueKind,
     unique,
 )
-from harness.validators.encoded_rulings import Ruled, of_outcome, of_suspicion
+from harness.validators.encoded_rulings import EncodedRuling, of_outcome, of_suspicion
 from harness.validators.validate import NOT_KEPT, Opinion, Validators, compare, unread
 from harness.validators.validation_errors import ValidationFailures
 from harness.workers import wire
@@ -70,7 +70,7 @@ class Whole(NamedTuple):
         proven: Whether jsonschema is asked as well where jsonschema-rs says invalid.
     """
 
-    rule: Callable[[bytes], Ruled]
+    rule: Callable[[bytes], EncodedRuling]
     proven: bool
 
 
@@ -96,7 +96,7 @@ class Prepared:
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
         whole: Whole,
-    ) -> list[Ruled]:
+    ) -> list[EncodedRuling]:
         """The ruling on ``prefix + middles[i] + suffixes[which[i]]``, for each ``i``.
 
         Args:
@@ -106,7 +106,7 @@ class Prepared:
             which: The suffix of each text, by its index; shape ``(len(middles),)``.
             whole: Rules on a text that is validated whole, and says what is wanted of the others.
         """
-        rulings: list[Ruled | None] = [None] * len(middles)
+        rulings: list[EncodedRuling | None] = [None] * len(middles)
         groups = text_batches.cut(prefix, middles, suffixes, which)
         for index in groups.broken:
             rulings[index] = _UNREAD[text_batches.NOT_JSON]
@@ -195,11 +195,11 @@ class _Document:
         self._fault = fault
         self._asked = asked
 
-    def unread(self, fault: int) -> Ruled:
+    def unread(self, fault: int) -> EncodedRuling:
         """The ruling on a text whose literal has this fault."""
         return _UNREAD[fault if self._fault is None else min(fault, self._fault)]
 
-    def rule(self, values: Iterable[Any], *, proven: bool) -> Iterator[Ruled]:
+    def rule(self, values: Iterable[Any], *, proven: bool) -> Iterator[EncodedRuling]:
         """The ruling on the text with each of these values."""
         if self._asked is not None and self._fault is None:
             return self._asked.rule(values, proven)
@@ -217,8 +217,8 @@ class _Known(NamedTuple):
     None for the second where the place of its error would have to be told.
     """
 
-    valid: Ruled
-    invalid: Ruled | None
+    valid: EncodedRuling
+    invalid: EncodedRuling | None
 
 
 class _AskedDocument:
@@ -246,7 +246,7 @@ class _AskedDocument:
             self.others = frozenset(last) - {place.slot}
             self._put = partial(_rename, last, *_around(last, place.slot))
 
-    def rule(self, values: Iterable[Any], proven: bool) -> Iterator[Ruled]:
+    def rule(self, values: Iterable[Any], proven: bool) -> Iterator[EncodedRuling]:
         """The ruling on the document with each of these values in its place."""
         proven = proven or self._validators.backtracks  # so that it is no suspicion either
         if self._kind == "name":
@@ -254,7 +254,7 @@ class _AskedDocument:
         tree = self._trees[()]
         return (self._ruled(value, tree, proven) for value in values)
 
-    def _named(self, name: str, proven: bool) -> Ruled:
+    def _named(self, name: str, proven: bool) -> EncodedRuling:
         if name in self.others:
             return _UNREAD[text_batches.DUPLICATE_KEYS]
         alike = self._recorder.names.alike(name) if self._recorder else None
@@ -265,7 +265,7 @@ class _AskedDocument:
             tree = self._trees[alike] = Tree()
         return self._ruled(name, tree, proven)
 
-    def _ruled(self, value: Any, tree: Tree | None, proven: bool) -> Ruled:
+    def _ruled(self, value: Any, tree: Tree | None, proven: bool) -> EncodedRuling:
         """The ruling on one value, whose tree this is."""
         self._put(value)
         valid = self._says_fast(self._root[0])
@@ -280,7 +280,7 @@ class _AskedDocument:
                 return found
         return self._judged(value)
 
-    def _judged(self, value: Any) -> Ruled:
+    def _judged(self, value: Any) -> EncodedRuling:
         """The ruling on one value, as on a whole text."""
         self._put(value)
         return of_outcome(self._validators.judge_value(self._root[0], explain=True))
