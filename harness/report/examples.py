@@ -12,7 +12,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, every, spelled, witnesses
 from harness.report.headline_rates import KINDS_OF
-from harness.report.schema_bugs import SchemaBugs
+from harness.report.schema_bugs import RARE, SchemaBugs
 from harness.runs.columns import Ints
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK
@@ -20,6 +20,8 @@ from harness.verdict_kinds import INSTANCE, WALK
 _CANDIDATES = 30
 """Verdicts of each engine and kind of which the text is looked at."""
 _LONG_TOKEN = 12
+_RULE = 4
+"""So many of the same character draw a line."""
 _BEFORE, _AFTER = 48, 24
 """Characters that are shown of a long text."""
 
@@ -29,8 +31,9 @@ def examples(
 ) -> dict[tuple[int, str], dict[str, Any]]:
     """An example of each engine's bugs of each kind, by the engine's number and the kind.
 
-    Of the worst severity that there is, and of these a short printable text. Nothing where the
-    vocabulary is not at hand.
+    One that a model meets, where there is any; of these one worth showing, which neither rests on
+    `format` alone nor is about an odd token (`_is_odd`); then of the worst severity that there is,
+    and of these a short printable text. Nothing where the vocabulary is not at hand.
 
     Args:
         bugs: The bugs of the run.
@@ -45,14 +48,15 @@ def examples(
     vocabulary, rows = bugs.vocabulary, bugs.rows
     if vocabulary is None or not len(rows.row):
         return {}
-    order = _order(bugs, vocabulary)
+    least = _least(bugs, vocabulary)
+    order = _order(bugs, least)
     wanted: dict[tuple[bool, int], tuple[int, str, int]] = {}
     for engine, cases in enumerate(among):
         for kind in kinds:
             mine = bugs.mine(engine, KINDS_OF[kind]) & cases[rows.case]
             for at in order[mine[order]][:_CANDIDATES].tolist():
                 name = (bool(rows.is_walk[at]), int(rows.row[at]))
-                wanted[name] = (engine, kind, int(rows.rank[at]))
+                wanted[name] = (engine, kind, int(least[at]))
     sides = (np.array(sorted(row for w, row in wanted if w is side)) for side in (True, False))
     choice = Choice(*(one.astype(np.int64) for one in sides))
     best: dict[tuple[int, str], tuple[Any, dict[str, Any]]] = {}
@@ -72,7 +76,17 @@ def _keyword(bugs: SchemaBugs, key: tuple[Any, ...]) -> str:
     return str(column[number].as_py() or "")
 
 
-def _order(bugs: SchemaBugs, vocabulary: Vocabulary) -> Ints:
+def _least(bugs: SchemaBugs, vocabulary: Vocabulary) -> Ints:
+    """What speaks against each bug as an example: the less the better, shape ``(n,)``."""
+    rows = bugs.rows
+    odd = np.array([_is_odd(one) for one in vocabulary.tokens], dtype=np.bool_)
+    dull = rows.by_format | ((rows.token >= 0) & odd[np.clip(rows.token, 0, len(odd) - 1)])
+    rare = rows.rank >= RARE
+    found: Ints = rows.rank.astype(np.int64) + np.where(dull, 10, 0) + np.where(rare, 100, 0)
+    return found
+
+
+def _order(bugs: SchemaBugs, least: Ints) -> Ints:
     """The bugs that have a witness, those first that promise most."""
     rows, able = bugs.rows, every(bugs.stored.run)
     mine = np.where(
@@ -80,15 +94,17 @@ def _order(bugs: SchemaBugs, vocabulary: Vocabulary) -> Ints:
         np.isin(rows.row, able.of(WALK)),
         np.isin(rows.row, able.of(INSTANCE)),
     )
-    odd = np.array([_is_odd(one) for one in vocabulary.tokens], dtype=np.bool_)
-    unseen = (rows.token >= 0) & odd[np.clip(rows.token, 0, len(odd) - 1)]
-    keys = (rows.row, rows.consumed, ~rows.located, ~rows.is_walk, unseen, rows.rank)
+    keys = (rows.row, rows.consumed, ~rows.located, ~rows.is_walk, least)
     order = np.lexsort(keys)
     return order[mine[order]]
 
 
 def _is_odd(token: bytes) -> bool:
-    return len(token) > _LONG_TOKEN or not token.isascii() or not token.decode().isprintable()
+    """Whether nobody would write a token, or it is a mere spelling: an escape, space, a rule."""
+    if len(token) > _LONG_TOKEN or not token.isascii() or b"\\" in token:
+        return True
+    text = token.decode().strip(" ")
+    return not text.isprintable() or not text or (len(text) >= _RULE and len(set(text)) == 1)
 
 
 def _shown(one: Witness, vocabulary: Vocabulary) -> tuple[dict[str, Any], tuple[bool, int]]:

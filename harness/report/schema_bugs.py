@@ -27,6 +27,9 @@ WORST_FIRST: Final = ("on_path", "common", "unranked", "rare")
 """Of a schema's bugs the first of these counts. Without a rank is above all an instance that is let
 through as a whole: somebody wrote it."""
 
+RARE: Final = WORST_FIRST.index("rare")
+"""What a model meets is before this."""
+
 _RANK = np.array([WORST_FIRST.index(one) for one in SEVERITIES], dtype=np.int8)
 _NO_BUG = len(WORST_FIRST)
 
@@ -54,7 +57,7 @@ class SchemaFlags:
     @property
     def met(self) -> npt.NDArray[np.bool_]:
         """Where there is a bug that a model meets: one at more than rare tokens."""
-        found: npt.NDArray[np.bool_] = self.worst < WORST_FIRST.index("rare")
+        found: npt.NDArray[np.bool_] = self.worst < RARE
         return found
 
     def by_severity(self, among: npt.NDArray[np.bool_]) -> dict[str, int]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from harness.classification.departures import Catalogue
+from harness.report import format_alone
 from harness.report.exports import write
 from harness.report.matrix import example_text
 from harness.report.page.collect import ReportRequest, collect
 from harness.report.tally import summary
 from tests import books, reporting
 from tests.books import Book, all_bugs, classes
+from tests.inprocess import InProcessJudge
+from tests.replaying import stored
 
 
 @pytest.fixture
@@ -103,6 +106,27 @@ class TestExamples:
         found = summary(run, all_bugs)["matrix"]["two:B"]["forbids"]["example"]
         assert found["token"].isprintable()
         assert "\\" not in found["token"]
+
+    @pytest.mark.parametrize("dull", [b"\\", b"\x01", b"\xff", b" "])
+    def test_are_no_mere_spellings_where_there_is_another(self, tmp_path, dull):
+        book = reporting.Page("family", "one", {"type": "string"}, "ab")
+        for token in (dull, b"z"):
+            why = (b'"', token, book.completion(b'"'), "one:A")
+            book.verdict("false_rejection", "two:B", *why, dispute=-1)
+        run = stored(tmp_path, [book], reporting.ENGINES)
+        assert summary(run, all_bugs)["matrix"]["two:B"]["forbids"]["example"]["token"] == "z"
+
+    def test_rest_on_more_than_format_where_there_is_another(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(
+            format_alone, "Judge", lambda _, formats: InProcessJudge(formats=formats)
+        )
+        book = reporting.Page("family", "one", {"format": "uri", "maxLength": 2}, "abc")
+        for before, word in ((b'"', "format"), (b'"ab', "maxLength")):
+            why = (before, b"z", book.completion(b'"'), "one:A")
+            book.verdict("false_acceptance", "one:A", *why, keyword=word, dispute=-1)
+        run = stored(tmp_path, [book], reporting.ENGINES)
+        example = summary(run, all_bugs)["matrix"]["one:A"]["accepts"]["example"]
+        assert example["keyword"] == "maxLength"
 
     @pytest.mark.processes
     def test_are_among_the_verdicts_of_the_page(self, run):
