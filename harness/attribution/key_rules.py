@@ -125,6 +125,8 @@ class KeyRules:
             for rank, keyword in enumerate(_NAMING, start=4):
                 if keyword in schema:
                     return rule(rank, keyword, source)
+            if _mapping(schema, "properties"):  # another key is one that it does not list
+                return rule(4 + len(_NAMING), "properties", source)
             return at_last(source)
 
         return governing_rule(self._sources, rule_of)
