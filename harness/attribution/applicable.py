@@ -96,6 +96,8 @@ class Applicable:
         self._refutation = Refutation(self._approximate)
         draft = draft_of(root)
         self._lone_references = draft is not None and draft.name in _NO_SIBLINGS
+        self._ignored = frozenset() if draft is None else draft.ignored
+        self._known: dict[int, dict[str, Any]] = {}
         self._places: dict[int, str] | None = None
 
     def levels(self, frames: Frames, scalar: Cursor | None, *, slot: bool) -> list[Sources]:
@@ -137,7 +139,8 @@ class Applicable:
                 out.append(source)
             elif isinstance(source.schema, dict):
                 alone = self._lone_references and "$ref" in source.schema
-                out.append(source._replace(schema=_ANYTHING) if alone else source)
+                known = _ANYTHING if alone else self._known_of(source.schema)
+                out.append(source._replace(schema=known))
                 inner = self._referred(source) if alone else self._applied(source, partial)
                 todo += [one for one in inner if id(one.schema) not in one.chain][::-1]
         for source in out:
@@ -148,11 +151,11 @@ class Applicable:
 
     def _applied(self, source: Source, partial: PartialValue) -> Iterator[Source]:
         """What a source applies to the same value."""
-        schema, pointer = source.schema, source.pointer
+        schema, pointer = self._known_of(source.schema), source.pointer
         yield from self._referred(source)
         for at, part in enumerate(listed(schema.get("allOf"))):
             yield source.inner(part, f"{pointer}/allOf/{at}")
-        yield from _triggered(source, partial)
+        yield from _triggered(source, schema, partial)
         if len(source.branches) >= _MAX_BRANCHES:
             return
         for keyword in ("anyOf", "oneOf"):
@@ -167,6 +170,15 @@ class Applicable:
             for branch, keyword in enumerate(("then", "else")):
                 if keyword in schema and branch in choice.live:
                     yield source.inner(schema[keyword], f"{pointer}/{keyword}", (choice, branch))
+
+    def _known_of(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """A schema without the keywords of other drafts: its own ignores them."""
+        if self._ignored.isdisjoint(schema):
+            return schema
+        if id(schema) not in self._known:
+            known = {name: value for name, value in schema.items() if name not in self._ignored}
+            self._known[id(schema)] = known
+        return self._known[id(schema)]
 
     def _referred(self, source: Source) -> Iterator[Source]:
         """What the references of a source lead to, at the place where that stands."""
@@ -183,13 +195,15 @@ class Applicable:
         return self._places.get(id(schema), "")
 
 
-def _triggered(source: Source, partial: PartialValue) -> Iterator[Source]:
+def _triggered(
+    source: Source, schema: dict[str, Any], partial: PartialValue
+) -> Iterator[Source]:
     """The schemas that a member's name brings with it."""
     if partial.frame is None or not partial.frame.is_object:
         return
     present = {*partial.frame.names, partial.frame.key}
     for keyword in ("dependentSchemas", "dependencies"):
-        rules = source.schema.get(keyword)
+        rules = schema.get(keyword)
         for name, part in rules.items() if isinstance(rules, dict) else ():
             if name in present:
                 yield source.inner(part, f"{source.pointer}/{keyword}/{escape(name)}")

@@ -52,6 +52,9 @@ _CLASSES: dict[str, tuple[Any, Any]] = {
 }
 
 
+_WITH_CONTAINS = {"minContains", "maxContains"}
+
+
 @dataclass(frozen=True)
 class Draft:
     """One draft, and how to build its two validators."""
@@ -61,6 +64,11 @@ class Draft:
     """The class of jsonschema with the repairs; its metaschema is the draft's."""
     rust: Any
     """The class of jsonschema-rs."""
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """The keywords of other drafts that this one does not know, and so ignores."""
+        return _all_keywords() - _keywords(self.name)
 
     def build_jsonschema(self, schema: object, rule: str = ASSERTION) -> tuple[Any, Respelt]:
         """A validator of jsonschema, and the schema that it was made for.
@@ -133,6 +141,20 @@ def draft_of(schema: object) -> Draft | None:
     scheme, _, rest = declared.removesuffix("#").partition("://")
     name = _IDENTIFIERS.get(rest) if scheme in ("http", "https") else None
     return _draft(name) if name else None
+
+
+@cache
+def _keywords(draft: str) -> frozenset[str]:
+    """The keywords of a draft; a few are read by others, and so no entries of their own."""
+    known = set(_CLASSES[draft][0].VALIDATORS)
+    known |= {"then", "else"} if "if" in known else set()
+    known |= {"exclusiveMinimum", "exclusiveMaximum"}  # in draft-04 they are read by the bounds
+    return frozenset(known | (_WITH_CONTAINS if draft in ("2019-09", LATEST) else set()))
+
+
+@cache
+def _all_keywords() -> frozenset[str]:
+    return frozenset().union(*map(_keywords, _CLASSES))
 
 
 @cache

@@ -14,8 +14,12 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 
+from harness.jsonschemas.paths import target
 from harness.jsontext.pointers import pointer
 from harness.validators.respelling import Respelt
+
+_MAX_REFERENCES = 50
+"""That lead to each other before a path is followed no farther."""
 
 MAX_MESSAGE = 200
 """Characters kept of a message; validators quote whole instances in them."""
@@ -61,13 +65,31 @@ class SlowFailures:
         keyword = str(error.validator or "false")
         # The path of jsonschema leaves references out; the subschema itself is found by identity.
         place = self._places.get(id(error.schema))
-        path = list(error.absolute_schema_path) if place is None else [*place, keyword]
+        dynamic = list(error.absolute_schema_path)
+        path = self._past_references(dynamic) if place is None else [*place, keyword]
         message = error.message
         if keyword == "pattern" and error.validator_value in self._written:
             written = self._written[error.validator_value]
             message = message.replace(repr(error.validator_value), repr(written))
         where = pointer(as_written(path, self._written))
         return ValidationFailure(keyword, where, pointer(error.absolute_path), short(message))
+
+
+    def _past_references(self, path: Sequence[Any]) -> Sequence[Any]:
+        """Where a path that leaves references out leads in the schema; `path` where that is open."""
+        part, found = self._schema, list[Any]()
+        for step in path:
+            for _ in range(_MAX_REFERENCES):
+                if not isinstance(part, dict) or step in part or "$ref" not in part:
+                    break
+                part = target(self._schema, part["$ref"])
+                found = list((self._places or {}).get(id(part), ()))
+            try:
+                part = part[step]  # type: ignore[index]
+            except (KeyError, IndexError, TypeError):
+                return path
+            found.append(step)
+        return found
 
 
 class FastFailures:

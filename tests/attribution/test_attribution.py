@@ -93,7 +93,8 @@ ROWS = [
     (OPEN, '{"x-y": ', "null", "literal", "type", "/patternProperties/^x-/type", ""),
     (ARRAY, "[", '"fi', "string", "const", "/prefixItems/0/const", ""),
     (ARRAY, '["first", ', "4", "number", "multipleOf", "/items/multipleOf", ""),
-    ({"items": [{}], "additionalItems": {"type": "null"}}, "[1, ", "n", "literal", "type", "/additionalItems/type", ""),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{}],
+      "additionalItems": {"type": "null"}}, "[1, ", "n", "literal", "type", "/additionalItems/type", ""),
     # inside strings
     ({"type": "string"}, '"a', "b", "string", "type", "/type", ""),
     ({"type": "string"}, '"a', "\n", "string", "type", "/type", ""),
@@ -194,6 +195,13 @@ ROWS = [
     ({"dependentSchemas": {"a": {"type": "object"}}}, '{"a": ""', "}", "structural", "type", "/dependentSchemas/a/type", ""),
     ({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/s", "const": "x",
       "definitions": {"s": {"type": "string"}}}, '"', "x", "string", "type", "/definitions/s/type", ""),
+    # what a draft does not know it ignores
+    ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "string", "const": "x"},
+     '"', "y", "string", "type", "/type", ""),
+    ({"$schema": "http://json-schema.org/draft-06/schema#", **SWITCH},
+     '{"on": true, "watt": ', "1", "number", "", "", ""),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {}},
+      "unevaluatedProperties": False}, '{"', "b", "key", "properties", "/properties", "additional"),
     # behind the whole value
     ({"type": "string"}, '"a"', " ", "whitespace", "", "", ""),
     ({"type": "string"}, '"a"', "x", "structural", "type", "/type", ""),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from harness.jsontext import strict_json
 from harness.validators import formats
 from harness.validators.drafts import draft_of
+from harness.validators.format_rules import ASSERTION
 from harness.validators.validate import MAX_FAILURES, UnjudgeableError, Validators
 from harness.validators.validation_errors import MAX_MESSAGE
 
@@ -409,6 +410,18 @@ BAD = {
     "regex": "(",
     "uuid": "1234",
 }
+
+
+def test_the_pointer_of_a_false_schema_leads_past_references():
+    leaf = {"if": {"required": ["leaf"]}, "then": {"properties": {"of": False}}}
+    node = {**leaf, "properties": {"of": {"items": {"$ref": "#/$defs/node"}}}}
+    schema = {"$defs": {"node": node}, "$ref": "#/$defs/node"}
+    outcome = Validators(json.dumps(schema), ASSERTION).judge(
+        b'{"of": [{"leaf": 1, "of": []}]}', explain=True
+    )
+    slow = outcome.opinions[0].errors[0]
+    assert slow.keyword == "false"
+    assert slow.schema_pointer == "/$defs/node/then/properties"
 
 
 class TestFormats:
