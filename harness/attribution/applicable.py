@@ -195,9 +195,7 @@ class Applicable:
         return self._places.get(id(schema), "")
 
 
-def _triggered(
-    source: Source, schema: dict[str, Any], partial: PartialValue
-) -> Iterator[Source]:
+def _triggered(source: Source, schema: dict[str, Any], partial: PartialValue) -> Iterator[Source]:
     """The schemas that a member's name brings with it."""
     if partial.frame is None or not partial.frame.is_object:
         return

@@ -74,9 +74,8 @@ class SlowFailures:
         where = pointer(as_written(path, self._written))
         return ValidationFailure(keyword, where, pointer(error.absolute_path), short(message))
 
-
     def _past_references(self, path: Sequence[Any]) -> Sequence[Any]:
-        """Where a path that leaves references out leads in the schema; `path` where that is open."""
+        """Where a path that leaves references out leads in the schema; itself if that is open."""
         part, found = self._schema, list[Any]()
         for step in path:
             for _ in range(_MAX_REFERENCES):
@@ -85,7 +84,7 @@ class SlowFailures:
                 part = target(self._schema, part["$ref"])
                 found = list((self._places or {}).get(id(part), ()))
             try:
-                part = part[step]  # type: ignore[index]
+                part = part[step]
             except (KeyError, IndexError, TypeError):
                 return path
             found.append(step)
