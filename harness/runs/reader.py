@@ -177,7 +177,8 @@ def _of_file(
         size = source.metadata.row_group(group).num_rows
         if wanted is None or _within(wanted, first, first + size).size:
             at = first
-            for batch in source.iter_batches(_ROWS, row_groups=[group], columns=names):
+            some = {"row_groups": [group], "columns": names, "use_threads": size > _ROWS}
+            for batch in source.iter_batches(_ROWS, **some):
                 yield from _chosen(batch, wanted, at)
                 at += batch.num_rows
         first += size

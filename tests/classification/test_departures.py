@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from dataclasses import replace
 
@@ -16,7 +17,7 @@ from harness.errors import InputError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.places import place_of
-from harness.runs.directory import create_or_resume, sha256_of
+from harness.runs.directory import RunDirectory, create_or_resume, sha256_of
 from harness.runs.tables import Rows
 from tests.departure_examples import (
     EXAMPLES,
@@ -168,29 +169,35 @@ def identity_of(engine, version, options, vocabulary, file="nowhere"):
     }
 
 
-@pytest.fixture
-def stored(tmp_path):
-    """Stores verdicts about one engine as a run."""
-    runs = []
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Stores verdicts about one engine as a run; what was stored before is said of another one."""
+    root = tmp_path_factory.mktemp("stored")
+    runs = {}
 
-    def store(verdicts, engine, version, options, *, instances=False, finished=False):
+    def written(verdicts, instances, finished):
+        name = str(len(runs))
         vocabulary = vocabulary_of(verdicts)
-        file = tmp_path / f"vocabulary{len(runs)}"
-        vocabulary.save(file)
-        identity = identity_of(engine, version, options, vocabulary, file)
-        run = create_or_resume(tmp_path / f"run{len(runs)}", identity, {})
-        runs.append(run)
+        vocabulary.save(root / f"vocabulary{name}")
         rows = Rows()
         for number, one in enumerate(verdicts):
             (instance_rows if instances else walk_rows)(rows, f"case{number}", one, vocabulary)
+        run = create_or_resume(root / name, {}, {})
         run.write_case(0, rows)
         if finished:
             run.finish({})
-        return run
-
-    yield store
-    for run in runs:
         run.release()
+        return run, vocabulary, root / f"vocabulary{name}"
+
+    def store(verdicts, engine, version, options, *, instances=False, finished=False):
+        key = pickle.dumps((verdicts, instances, finished))
+        if key not in runs:
+            runs[key] = written(verdicts, instances, finished)
+        run, *vocabulary = runs[key]
+        identity = identity_of(engine, version, options, *vocabulary)
+        return RunDirectory(run.path, {**run.manifest, "identity": identity}, trusted=True)
+
+    return store
 
 
 def found(table):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,7 +243,7 @@ NUMBER = {"enum": [1, 12, 20]}
 STRING = {"enum": ["/", "a/"]}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Planted:
     """One engine's one deviation, and how every verdict about it must be explained.
 
@@ -265,6 +266,11 @@ class Planted:
         schema = {**self.schema, "x-world": self.world}
         engines = (Speller, self.engine)
         return [Trial(schema, value, LONGER, engines) for value in self.values]
+
+    @cache  # noqa: B019 - all of them stay
+    def runs(self, resolver: str) -> list[tuple[Trial, Rows]]:
+        """The trials with their rows, run once for all that is asked about them."""
+        return [(trial, trial.run(resolver)) for trial in self.trials()]
 
 
 def too_much(*where: str, category: str) -> tuple[str, ...]:
@@ -393,15 +399,14 @@ class TestOneDeviation:
     """One engine is honest and complete, the other deviates in one way."""
 
     def test_all_of_it_is_found_and_nothing_else(self, planted, resolver):
-        for trial in planted.trials():
-            rows = trial.run(resolver)
+        for trial, rows in planted.runs(resolver):
             assert told(trial, rows) == exact(trial, rows)
             assert not flaws(rows)
 
     def test_it_is_attributed_to_what_was_planted(self, planted, resolver):
         why = set()
-        for trial in planted.trials():
-            verdicts = records(trial.run(resolver), "verdicts")
+        for _, rows in planted.runs(resolver):
+            verdicts = records(rows, "verdicts")
             assert {one["engine"] for one in verdicts} <= {planted.engine.__name__}
             why |= {tuple(one[name] for name in WHY) for one in verdicts}
         assert why == planted.why

@@ -65,8 +65,8 @@ PLAIN = {name: one for name, one in PLANTED.items() if one.engine is Forgets}
 @pytest.mark.parametrize("planted", PLAIN.values(), ids=PLAIN)
 def test_of_a_plain_error_every_token_without_hope_is_located(planted, resolver):
     found = []
-    for trial in planted.trials():
-        for written, verdict in acceptances(trial, trial.run(resolver)):
+    for trial, rows in planted.runs(resolver):
+        for written, verdict in acceptances(trial, rows):
             # A backslash alone does not yet tell which character it will become a part of.
             if trial.bytes_of(verdict["token"]) != b"\\":
                 assert verdict["located"] == hopeless(trial, written, verdict)
