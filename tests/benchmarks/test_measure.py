@@ -214,6 +214,7 @@ class TestAMeasurement:
         assert "matplotlib is not installed" in console.file.getvalue()
         assert [file.name for file in tmp_path.iterdir()] == ["benchmark.json"]
 
+    @pytest.mark.thorough
     @pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="needs matplotlib")
     def test_draws_the_curves(self, finished, tmp_path):
         result = as_json(finished, machine(), 1.0)

@@ -69,7 +69,9 @@ class TestEnumerator:
         }
         assert allowed(make(miniatures.Enumerator), {"enum": [1, 12]}, "1") == {b"2", b"<eos>"}
 
-    @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
+    @given(
+        st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=8)
+    )
     def test_allows_a_const_in_both_styles_and_nothing_else(self, value):
         engine = make(miniatures.Enumerator)
         assert accepts(engine, {"const": value}, json.dumps(value, ensure_ascii=False))

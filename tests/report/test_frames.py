@@ -15,6 +15,7 @@ import harness
 from harness.errors import RunDirectoryError, UsageError
 from harness.report import tally
 from harness.report.frames import Run
+from harness.runs import reader
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import SCHEMAS
 from tests import books
@@ -218,7 +219,7 @@ class TestBatches:
     def test_are_bounded(self, big):
         sizes = [len(some) for some in big.batches("verdicts", ["token"])]
         assert len(sizes) > 1
-        assert max(sizes) <= 1 << 15
+        assert max(sizes) <= SOME
 
     def test_complain_before_they_are_gone_through(self, big):
         with pytest.raises(UsageError):
@@ -229,9 +230,15 @@ class TestBatches:
 def big(tmp_path_factory):
     """A run with more verdicts than go into one batch."""
     many = Book("many").position(0)
-    many.verdicts(0, "a", "false_acceptance", 30_000).verdicts(0, "b", "false_rejection", 20_000)
+    many.verdicts(0, "a", "false_acceptance", 600).verdicts(0, "b", "false_rejection", 400)
     path = tmp_path_factory.mktemp("runs") / "run"
-    return Run(books.store(path, many, engines=ENGINES), all_bugs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_ROWS", SOME)
+        yield Run(books.store(path, many, engines=ENGINES), all_bugs)
+
+
+SOME = 256
+"""Rows in a batch."""
 
 
 @pytest.fixture(scope="module")
