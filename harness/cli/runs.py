@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 GROUPINGS = (
     *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
-    "cause",
+    *("number", "cause"),
 )
 
 

@@ -19,9 +19,12 @@ from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import ERRORS, FALSE_ACCEPTANCE
 
 CAUSE = "cause"
-_FOLDED = ("keyword", "category", "departure", "place", "severity")
+_FOLDED = ("keyword", "category", "departure", "place", "severity", "number")
 _OF_CASES = ("family", "draft", "case")
-GROUPINGS = ("keyword", "category", "family", "departure", "draft", "case", "place", "severity")
+GROUPINGS = (
+    *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
+    "number",
+)
 """What verdicts can be grouped by; ``cause`` groups contested ones."""
 
 _APART = ("located", "by_format")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from harness.report.format_alone import rests_on_format
+from harness.report.number_spelling import number_spellings
 from harness.report.severity import SEVERITIES, severities
 from harness.runs.columns import (
     CodedColumn,
@@ -242,7 +243,8 @@ class StoredRun:
         Args:
             evidence: ``walk`` or ``instance``.
             names: Stored columns, and ``class``, ``departure``, ``place``, ``severity`` and
-                ``by_format`` (`harness.report.format_alone`).
+                ``by_format`` (`harness.report.format_alone`) and ``number``
+                (`harness.report.number_spelling`).
         """
         return _Fold(self, evidence, names).counts()
 
@@ -305,10 +307,13 @@ class _Fold:
             return ranged(numbers(self.table[name], missing=False))
         if name in ("class", "departure"):
             return words(self.stored.classes(self.evidence)[name])
-        if name in ("severity", "by_format"):
-            is_severity = name == "severity"
-            codes = self._severity(position) if is_severity else self._by_format
-            return CodedColumn(codes, SEVERITIES if is_severity else (False, True))
+        made: dict[str, Callable[[], CodedColumn]] = {
+            "severity": lambda: CodedColumn(self._severity(position), SEVERITIES),
+            "by_format": lambda: CodedColumn(self._by_format, (False, True)),
+            "number": lambda: number_spellings(self.stored.run, self.evidence),
+        }
+        if name in made:
+            return made[name]()
         assert name == "place", name
         if self.evidence == INSTANCE:
             return words(self.table["place"])
