@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from harness.report.agreement import agreement
 from harness.report.breakdown import breakdown
-from harness.report.counts import Classify, by_catalogue
+from harness.report.counts import Classify, StoredRun, by_catalogue
+from harness.report.estimates import Disputes
 from harness.report.matrix import COLUMNS, example_text
 from harness.report.pairs import COLUMNS as PAIR
 from harness.report.severity import SEVERITIES
 from harness.report.tally import summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import RunReader
-from harness.runs.tables import named_engines
 from harness.verdict_kinds import (
     CLASSES,
     ERRORS,
@@ -90,7 +88,7 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
         made[f"by_{by}"] = _by(by, breakdown(run, by, once)["rows"])
     made["matrix"] = _matrix(found["matrix"])
     made["pairs"] = _table("Engines in pairs, on the same schemas", PAIR, found["pairs"])
-    made["agreement"] = _agreement(run)
+    made["agreement"] = _agreement(StoredRun(run, once))
     made["cases"] = _cases(run)
     return Digest(found, {name: made[name] for name in NAMES})
 
@@ -199,39 +197,19 @@ def _by(by: str, rows: Sequence[Row]) -> FigureTable:
     return _table(f"Proven errors by {by}", columns, filled)
 
 
-def _agreement(run: RunDirectory) -> FigureTable:
-    """Which engines accept together where they do not all agree, most tokens first."""
-    engines = list(run.manifest["identity"]["engines"])
-    tokens: dict[tuple[int, int], int] = {}
-    disputes: dict[tuple[int, int], int] = {}
-    cases: dict[tuple[int, int], set[str]] = {}
-    names = ["case", "accepters", "rejecters", "tokens"]
-    for batch in RunReader(run).batches("disputes", names):
-        case = batch.column("case")
-        sides = np.column_stack([batch.column(one).to_numpy() for one in names[1:3]])
-        found, group = np.unique(sides, axis=0, return_inverse=True)
-        group = group.reshape(-1)
-        summed = np.bincount(group, batch.column("tokens").to_numpy(), len(found))
-        counted = np.bincount(group, minlength=len(found))
-        codes = case.indices.to_numpy()
-        for number, (accepters, rejecters) in enumerate(found.tolist()):
-            key = (accepters, rejecters)
-            tokens[key] = tokens.get(key, 0) + int(summed[number])
-            disputes[key] = disputes.get(key, 0) + int(counted[number])
-            there = np.unique(codes[group == number]).tolist()
-            cases.setdefault(key, set()).update(case.dictionary[one].as_py() for one in there)
+def _agreement(stored: StoredRun) -> FigureTable:
+    columns = ("engine", "kind", "class", "dispute", "always_resolved")
+    walk = stored.fold(WALK, columns)
     rows = [
         {
-            "accept": SEPARATOR.join(named_engines(key[0], engines)),
-            "reject": SEPARATOR.join(named_engines(key[1], engines)),
-            "tokens": tokens[key],
-            "disputes": disputes[key],
-            "cases": len(cases[key]),
+            **row,
+            "accept": SEPARATOR.join(row["accepters"]),
+            "reject": SEPARATOR.join(row["rejecters"]),
         }
-        for key in sorted(tokens, key=lambda key: (-tokens[key], key))
+        for row in agreement(stored, walk, Disputes(stored).rows_of(walk))
     ]
-    columns = ("accept", "reject", "tokens", "disputes", "cases")
-    return _table("Disputed tokens by who accepts them", columns, rows)
+    numbers = ("tokens", "resolved", "wrong", "right", "disputes", "cases")
+    return _table("Disputed tokens by who accepts them", ("accept", "reject", *numbers), rows)
 
 
 SEPARATOR = " + "

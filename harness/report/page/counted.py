@@ -8,13 +8,11 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
+from harness.report.agreement import agreement
 from harness.report.counts import Counts, StoredRun
 from harness.report.estimates import Disputes
-from harness.runs.columns import CodedColumn, Ints, grouped, numbers, ranged, words
-from harness.runs.tables import named_engines
-from harness.verdict_kinds import ACCEPTANCES, BUG, ERRORS, INSTANCE, REJECTIONS, WALK
+from harness.runs.columns import grouped, ranged, words
+from harness.verdict_kinds import ERRORS, INSTANCE, WALK
 
 _MESSAGES = 8
 """Reasons for refusals that are listed for each engine."""
@@ -59,14 +57,8 @@ class PageCounts:
         return [row for row in rows if row["departure"]]
 
     def sets(self) -> list[dict[str, Any]]:
-        """Who accepts together and who rejects, with most disputed tokens first.
-
-        Each row has ``accepters`` and ``rejecters`` (engines), ``tokens`` and ``resolved`` of them,
-        ``positions``, ``cases``, and of the resolved tokens those where the accepters are proven
-        right (``right``, of which ``right_bug``: the others are warned of or departures) and wrong
-        (``wrong``, ``wrong_bug``); the rest is open.
-        """
-        return _sets(self._stored, self._walk, self._dispute_rows)
+        """Who accepts together: see `harness.report.agreement.agreement`."""
+        return agreement(self._stored, self._walk, self._dispute_rows)
 
     def fates(self) -> list[dict[str, Any]]:
         """What became of the cases: ``family``, ``status``, ``reason`` and ``cases``."""
@@ -130,68 +122,6 @@ def _pairs(counts: Counts, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ..
     first, _ = grouped([*columns, ranged(counts.case)])
     picked = ([one.values[code] for code in one.codes[first].tolist()] for one in columns)
     yield from zip(zip(*picked, strict=True), counts.case[first].tolist(), strict=True)
-
-
-def _sets(stored: StoredRun, walk: Counts, disputes: Ints) -> list[dict[str, Any]]:
-    names = ["case", "walk", "position", "accepters", "rejecters", "tokens", "drawn"]
-    table = stored.run.table("disputes", names)
-    if not table.num_rows:
-        return []
-    case = stored.case_of(table["case"])
-    number = {name: numbers(table[name]).astype(np.int64) for name in names[1:]}
-    keys = [ranged(number[name]) for name in ("walk", "position")]
-    position = grouped([ranged(case), *keys])[1]
-    sides = [ranged(number[name]) for name in ("accepters", "rejecters")]
-    first, group = grouped(sides)
-    proven = _proven(walk, disputes, table.num_rows, stored.engines)
-    sums = {"tokens": number["tokens"], "resolved": number["drawn"], **proven}
-    rows = []
-    for at, row in enumerate(first.tolist()):
-        mine = group == at
-        rows.append(
-            {
-                "accepters": named_engines(int(number["accepters"][row]), stored.engines),
-                "rejecters": named_engines(int(number["rejecters"][row]), stored.engines),
-                **{name: int(column[mine].sum()) for name, column in sums.items()},
-                "positions": len(np.unique(position[mine])),
-                "cases": len(np.unique(case[mine])),
-            }
-        )
-    return sorted(rows, key=lambda row: (-row["tokens"], row["accepters"], row["rejecters"]))
-
-
-def _proven(walk: Counts, rows: Ints, many: int, engines: Sequence[str]) -> dict[str, Ints]:
-    """What is proven of the tokens of each dispute, shape ``(many,)`` each.
-
-    One token may convict several engines: of each dispute the engine with most verdicts counts.
-    """
-    engine, kind, bug = (
-        walk.column("engine"),
-        walk.column("kind"),
-        walk.column("class").equal(BUG),
-    )
-    found = {}
-    for name, kinds in (("right", REJECTIONS), ("wrong", ACCEPTANCES)):
-        fits = kind.equal(*kinds) & (rows >= 0)
-        found[name] = _most(engine, fits, rows, walk.tokens, many, engines)
-        found[f"{name}_bug"] = _most(engine, fits & bug, rows, walk.tokens, many, engines)
-    return found
-
-
-def _most(
-    engine: CodedColumn,
-    fits: np.ndarray[Any, Any],
-    rows: Ints,
-    tokens: Ints,
-    many: int,
-    names: Sequence[str],
-) -> Ints:
-    best = np.zeros(many, dtype=np.int64)
-    for name in names:
-        mine = fits & engine.equal(name)
-        counted = np.bincount(rows[mine], tokens[mine], many).astype(np.int64)
-        best = np.maximum(best, counted)
-    return best
 
 
 def _first_line(message: str) -> str:
