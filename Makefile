@@ -80,15 +80,15 @@ benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minut
 
 # Each file stays with one worker, which makes what its tests share once; the slow files come first.
 # Compiled modules are kept whatever the environment says: many tests start processes that load them.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder
 NEEDS  := processes or browser or ray or network or engines or maskbench or thorough
 
-
+# More workers than processors: many tests wait for the processes that they started.
 test: $(VENV)/.test  ## run all tests
-	$(PYTEST)
+	$(PYTEST) -n $$(($$(nproc) + 2))
 
 test-fast: $(VENV)/.test  ## run the quick tests that need nothing but this process, in under a minute
-	$(PYTEST) --hypothesis-profile=fast -m "not ($(NEEDS))"
+	$(PYTEST) -n auto --hypothesis-profile=fast -m "not ($(NEEDS))"
 
 check: $(VENV)/.check  ## run the linter, the formatter's check, the type checker, the order of packages
 	$(BIN)/ruff check .

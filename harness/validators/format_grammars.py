@@ -27,19 +27,19 @@ _MAX_LOCAL, _MAX_DOMAIN, _MAX_MAILBOX = 64, 255, 254
 """Octets: RFC 5321, sections 4.5.3.1.1 to 4.5.3.1.3 (a path has two brackets more)."""
 
 
-def _mailbox(more: str) -> re.Pattern[str]:
+@cache
+def _mailbox(more: str = "") -> re.Pattern[str]:
     atom = f"[{_ATEXT}{more}]+"
     quoted = rf'"(?:[ !#-\[\]-~{more}]|\\[ -~])*"'
     return re.compile(rf"({atom}(?:\.{atom})*|{quoted})@(?:\[([!-Z^-~]+)\]|([^\[].*))", re.DOTALL)
 
 
-_MAILBOX, _IDN_MAILBOX = _mailbox(""), _mailbox("\x80-\U0010ffff")
 _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 
 
 def is_mailbox(text: str) -> bool:
     """``Mailbox`` of RFC 5321, section 4.1.2, within the sizes of section 4.5.3.1."""
-    found = _MAILBOX.fullmatch(text)
+    found = _mailbox().fullmatch(text)
     if found is None or len(found[1]) > _MAX_LOCAL or len(text) > _MAX_MAILBOX:
         return False
     if found[2] is not None:
@@ -59,7 +59,7 @@ def _is_literal(text: str) -> bool:
 
 def is_idn_mailbox(text: str) -> bool:
     """``Mailbox`` as RFC 6531, section 3.3, extends it: UTF-8, and U-labels of RFC 5890."""
-    found = _IDN_MAILBOX.fullmatch(text)
+    found = _mailbox("\x80-\U0010ffff").fullmatch(text)
     if found is None or len(found[1].encode("utf-8", "replace")) > _MAX_LOCAL:
         return False
     if found[2] is not None:

@@ -343,6 +343,9 @@ class TestDamagedParts:
         message = one_line(done.stderr)
         assert "parts/000001" in message
         assert "cut or altered" in message
+
+    def test_are_made_again_once_they_are_removed(self, own, unfinished, tmp_path):
+        run = shutil.copytree(unfinished, tmp_path / "run")
         shutil.rmtree(run / "parts/000001")
         done = self.again(own, unfinished, run)
         assert done.returncode == 0, done.stderr
