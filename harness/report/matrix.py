@@ -106,7 +106,7 @@ def _accepted(met: int, of: int, counted: Mapping[str, int]) -> str:
         return f"Lets no invalid output through in {schemas(of)}, as far as is proven."
     if not met:
         return f"Lets invalid output through at rare tokens only, in {rare:,} of {schemas(of)}."
-    alone = f", in {counted['by_format']:,} by `format` alone" if counted["by_format"] else ""
+    alone = f", in {counted['by_format']:,} by format alone" if counted["by_format"] else ""
     more = f", and in {rare:,} more at rare tokens only" if rare else ""
     return f"Lets invalid output through in {met:,} of {schemas(of)}{alone}{more}."
 

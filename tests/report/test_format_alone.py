@@ -59,5 +59,5 @@ def test_is_counted_in_the_tables(tmp_path):
         ("both", 2, 1),
     ]
     assert found["matrix"]["one:A"]["accepts"]["sentence"].startswith(
-        "Lets invalid output through in 2 of 2 schemas, in 1 by `format` alone"
+        "Lets invalid output through in 2 of 2 schemas, in 1 by format alone"
     )

@@ -183,6 +183,11 @@ class TestAnswers:
             ["three:C", "false rejection", "0 valid instances", "0", "0", "0", "", "", "0"],
         ]
 
+    def test_what_an_error_has_not_takes_no_room_on_a_phone(self, browser):
+        page = browser(size=PHONE)
+        empty = "return [...document.querySelectorAll('#table-errors td:empty')].map((one) => one.offsetHeight)"
+        assert set(page.run(empty)) == {0}
+
     def test_crosses_keywords_and_sets_with_engines(self, browser):
         page = browser()
         rows = [row.split() for row in page.texts("#heat-acc tbody tr")]

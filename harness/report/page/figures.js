@@ -101,7 +101,7 @@ function inNumbers() {
     + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
     + `${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''} What is not proven counts for nobody.`;
   const all = (row) => pairs.find((one) => one.counted === 'all' && ['kind', 'first', 'second'].every((name) => one[name] === row[name]));
-  const only = (key) => (row) => [count(row[key]), el('small', {}, `of all bugs ${count(all(row)[key])}`)];
+  const only = (key) => (row) => [count(row[key]), el('small', {}, `by all bugs ${count(all(row)[key])}`)];
   const apart = (row) => row.apart === null ? '–' : `${row.apart ? 'yes' : 'cannot tell apart'}, p = ${digits(row.p_holm)}`;
   fill('table-pairs', table([
     ['engines', (row) => `${row.first}, ${row.second}`, { h: true }], ['kind', (row) => words(row.kind)], ['schemas', (row) => count(row.schemas), { n: true }],
