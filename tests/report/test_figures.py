@@ -132,7 +132,7 @@ class TestExports:
         (file,) = exports.write(stored(book()), tmp_path / "out", "markdown", DECLARED)
         text = file.read_text("utf-8")
         assert text.count("\n### ") == len(NAMES) - 1
-        assert "| a + b | c | 50 | 1 | 1 |" in text
+        assert "| a + b | c | 50 | 50 | 3 | 6 | 1 | 1 |" in text
 
     def test_markdown_keeps_its_columns_whatever_is_in_a_cell(self):
         table = FigureTable("T", ("word", "n"), ({"word": "a|b\nc", "n": 1234567},))
