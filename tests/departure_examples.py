@@ -45,6 +45,11 @@ def accepted(keyword, pointer, schema, **more):
     )
 
 
+def multiple(kind, step, output, **bounds):
+    schema = {"type": kind, "multipleOf": step, **bounds}
+    return accepted("multipleOf", "/multipleOf", schema, output=output)
+
+
 @dataclass(frozen=True)
 class Examples:
     """What an entry fits, and what it nearly fits."""
@@ -78,15 +83,23 @@ OVERLAP = STAMP + (
     "falling back to anyOf semantics\n"
 )
 NO_MULTIPLE = STAMP + "multipleOf is not supported for type:number; ignoring multipleOf\n"
+NO_FRACTION = STAMP + "multipleOf for type:integer must be an integer; ignoring multipleOf\n"
+NO_LARGE = STAMP + "multipleOf for type:integer must be > 0 and <= 1024; ignoring multipleOf\n"
 NO_RANGE = STAMP + "range + multipleOf combination not yet supported; ignoring multipleOf\n"
 NO_LENGTH = " combined with minLength/maxLength is not supported; ignoring minLength/maxLength\n"
 NO_AHEAD = STAMP + "Lookahead assertion is not supported and is ignored in regex: "
 NO_ANCHOR = STAMP + "Anchor '^' in the middle of regex is ignored: "
+NO_ESCAPE = (
+    STAMP + "Escape sequence \\y is not recognized in regex; matching the character literally\n"
+)
 OLD_ANCHOR = (
     STAMP + "'^' should be at the start of the regex, but found in the middle. It is ignored.\n"
 )
 NO_URI = STAMP + "URI should either be '#' or start with '#/' but got #here\n"
 LENIENT = "llguidance: warning: "
+NOT_COUNTED = LENIENT + (
+    'min/maxProperties only supported when all keys listed in "properties" are required\n'
+)
 
 ORDER = [
     rejected('{"a": 1, "b": 2, "', b"c", {"properties": {"c": {}, "b": {}}}),
@@ -204,26 +217,19 @@ EXAMPLES = {
     ),
     "xgrammar-warns-multiple-of": Examples(
         [
-            accepted(
-                "multipleOf", "/multipleOf", {"type": "number", "multipleOf": 2}, output=NO_MULTIPLE
-            ),
-            accepted(
-                "multipleOf",
-                "/multipleOf",
-                {"type": "integer", "multipleOf": 2, "minimum": 1},
-                output=NO_RANGE,
-            ),
+            multiple("number", 2, NO_MULTIPLE),
+            multiple("integer", 2, NO_RANGE, minimum=1),
+            multiple("integer", 2, NO_RANGE, minimum=1, maximum=10_001),
+            multiple("integer", 2, NO_RANGE, exclusiveMinimum=0, maximum=10_001),
+            multiple("integer", 1.5, NO_FRACTION),
+            multiple("integer", 1025, NO_LARGE),
         ],
         [
-            accepted(
-                "multipleOf",
-                "/multipleOf",
-                {"type": "integer", "multipleOf": 2},
-                output=NO_MULTIPLE,
-            ),
-            accepted(
-                "multipleOf", "/multipleOf", {"type": "integer", "multipleOf": 2}, output=NO_RANGE
-            ),
+            multiple("integer", 2, NO_MULTIPLE),
+            multiple("integer", 2, NO_RANGE),
+            multiple("integer", 2, NO_RANGE, minimum=1, maximum=10_000),
+            multiple("integer", 1024, NO_FRACTION + NO_LARGE),
+            multiple("integer", 1025, ""),
             accepted("minimum", "/minimum", {"type": "number", "minimum": 2}, output=NO_MULTIPLE),
         ],
         XGRAMMAR,
@@ -267,11 +273,13 @@ EXAMPLES = {
             accepted("pattern", "/pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
             accepted("pattern", "/pattern", {"pattern": "a^b"}, output=f"{NO_ANCHOR}a^b\n"),
             accepted("pattern", "/pattern", {"pattern": "a^b"}, output=OLD_ANCHOR),
+            accepted("pattern", "/pattern", {"pattern": r"\\\y"}, output=NO_ESCAPE),
         ],
         [
             accepted("pattern", "/pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)bc\n"),
             accepted("pattern", "/pattern", {"pattern": "^a[^b]$"}, output=OLD_ANCHOR),
             accepted("type", "/type", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
+            accepted("pattern", "/pattern", {"pattern": r"\\y\d"}, output=NO_ESCAPE),
         ],
         XGRAMMAR,
     ),
@@ -348,6 +356,11 @@ EXAMPLES = {
         [rejected('"\\', b"u", {"type": "string"}), rejected('"', b"\\n", {"pattern": "^a"}, at=1)],
         LLGUIDANCE,
     ),
+    "llguidance-one-spelling": Examples(
+        [rejected('"a', b"\\/", {"const": "a/"}), rejected('"', b"\\u0061", {"enum": ["a"]})],
+        [rejected('"', b"a", {"const": "a"}), rejected('"', b"\\n", {"type": "string"})],
+        LLGUIDANCE,
+    ),
     "llguidance-uri-ipv6": Examples(
         [rejected('"http://[::', b"1", URI), rejected('"http://u@[', b"f", URI)],
         [
@@ -355,25 +368,6 @@ EXAMPLES = {
             rejected('"http://[::1]/', b"1", URI),
             rejected('"http://[::', b"1", {"format": "email"}),
         ],
-        LLGUIDANCE,
-    ),
-    "llguidance-leap-years": Examples(LEAP, LEAP_MISSES, LLGUIDANCE),
-    "llguidance-ascii-classes": Examples(
-        [rejected('"', "é".encode(), {"pattern": r"^\w+$"})],
-        [
-            rejected('"', b"aa", {"pattern": r"^\w+$"}),
-            rejected('"', "é".encode(), {"pattern": "^é$"}),
-        ],
-        LLGUIDANCE,
-    ),
-    "llguidance-integer-spelling": Examples(
-        [
-            rejected("1", b".0", {"type": "integer"}),
-            rejected("", b"1.", {"type": ["integer", "null"], "minimum": 0}, at=1),
-            rejected("1", b"e", {"allOf": [{"minimum": 0}, {"type": "integer"}]}),
-            rejected("1", b"e", {"type": "integer"}),
-        ],
-        [rejected("1", b".0", {"type": "number"}), rejected("1", b"0", {"type": "integer"})],
         LLGUIDANCE,
     ),
     "llguidance-repeated-keys": Examples(
@@ -398,6 +392,7 @@ EXAMPLES = {
             accepted(
                 "format", "/format", {"format": "iri"}, output=LENIENT + "Unknown format: iri\n"
             ),
+            accepted("minProperties", "/minProperties", {"minProperties": 2}, output=NOT_COUNTED),
         ],
         [
             accepted(
@@ -410,6 +405,7 @@ EXAMPLES = {
                 "format", "/format", {"format": "date"}, output=LENIENT + "Unknown format: iri\n"
             ),
             accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}),
+            accepted("required", "/required", A_B, output=NOT_COUNTED),
         ],
         {**LLGUIDANCE, "lenient": True},
         LLGUIDANCE,

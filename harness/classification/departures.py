@@ -1,11 +1,12 @@
 """Departures: which verdicts are about deviations that an engine declares, by a public source.
 
-The catalogue is ``datasets/departures.toml``. An entry names the engine, its versions, what it
-departs from, the source that declares it, and rules over a verdict's stored evidence. A verdict
-that an entry's rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself
-warned, in what it printed when it compiled the schema, that it ignores the keyword); every other
-proven verdict is a ``bug``. Where several entries fit, the first one counts. A class is never
-stored: it is computed whenever a run is read, with whatever catalogue is given.
+The catalogue is ``datasets/departures.toml``. An entry names the engine, its versions, the
+behaviour (see `harness.classification.behaviours`), what it departs from, the source that declares
+it and of which kind that is, and rules over a verdict's stored evidence. A verdict that an entry's
+rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself warned, in what it
+printed when it compiled the schema, that it ignores the keyword); every other proven verdict is a
+``bug``. Where several entries fit, the first one counts. A class is never stored: it is computed
+whenever a run is read, with whatever catalogue is given.
 
 A rule (a table ``when``; of several one must fit) is a set of conditions that must all hold; a list
 holds where one of its members does. The conditions:
@@ -26,19 +27,21 @@ holds where one of its members does. The conditions:
 - ``format``, ``schema_type``: values of ``format`` and ``type`` in the subschema at the pointer.
 - ``schema_has``: keywords that stand there.
 - ``schema_pattern``: regular expressions for its ``pattern``.
+- ``multiple_of``: what is true of its ``multipleOf``: see `MULTIPLES`.
 - ``only_through``: the subschema applies only by way of ``allOf`` (with two or more members) or of
   a ``reference`` that is not of the form ``#`` or ``#/…``.
 - ``references``: at least so many references lie on every way to the instance pointer.
-- ``warning``: regular expressions, one of which is found in what the engine printed when it
-  compiled; ``{keyword}``, ``{format}`` and ``{pattern}`` stand for those of the verdict.
+- ``warning``: ids of `harness.classification.engine_warnings`, one of which the engine printed when
+  it compiled the schema. By ``keyword`` or ``only_through`` the rule must name nothing but what
+  these are about.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,7 +50,9 @@ import pyarrow as pa
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from harness.attribution.token_category import CATEGORIES
-from harness.classification.verdict_rows import VerdictRows
+from harness.classification.behaviours import SOURCE_KINDS, Behaviour, read_behaviours
+from harness.classification.engine_warnings import EngineWarning, read_warnings
+from harness.classification.verdict_rows import MULTIPLES, VerdictRows
 from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
 from harness.errors import InputError, nearest
@@ -63,7 +68,8 @@ PLACES: Final = (
 )
 """The words of `harness.jsontext.places`."""
 
-_ENTRY = frozenset({"id", "class", "engine", "versions", "from", "source", "says", "when"})
+_TEXTS = ("id", "behaviour", "class", "engine", "versions", "from", "source_kind", "source", "says")
+_ENTRY = frozenset({*_TEXTS, "when"})
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _SOURCE = re.compile(r"https://[^\s/]+\.[^\s/]+/\S+")
 _TOO_LITTLE = frozenset({"kind", "evidence"})
@@ -71,6 +77,9 @@ _TOO_LITTLE = frozenset({"kind", "evidence"})
 
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
+
+_THROUGH: Final = {"allOf": "allOf", "reference": "$ref"}
+"""What ``only_through`` may ask, and the keyword that such a rule excuses."""
 
 OptionValue = str | bool | int
 
@@ -81,22 +90,26 @@ class Departure:
 
     Attributes:
         id: Its name in tables.
+        behaviour: What the engine does that it is about: the id of a behaviour.
         class_: ``departure`` or ``warned``.
         engine: The distribution whose version counts, such as ``outlines-core``, or `ANY`.
         versions: The versions that it is about.
         options: Sets of options of which the engine must have one; empty for any.
         from_: What is departed from: document and section.
+        source_kind: What kind of source declares it; see `SOURCE_KINDS`.
         source: The public URL where it is declared.
         says: What is declared there, in one line.
         when: The rules: conditions by name, in the order in which they are tried.
     """
 
     id: str
+    behaviour: str
     class_: str
     engine: str
     versions: SpecifierSet
     options: tuple[Mapping[str, OptionValue], ...]
     from_: str
+    source_kind: str
     source: str
     says: str
     when: tuple[Mapping[str, Any], ...]
@@ -115,9 +128,11 @@ class Departure:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The departures, in the order in which they are tried."""
+    """The departures, in the order in which they are tried, and what they refer to by id."""
 
     departures: tuple[Departure, ...]
+    behaviours: Mapping[str, Behaviour] = field(default_factory=dict)
+    warnings: Mapping[str, EngineWarning] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Departure]:
         return iter(self.departures)
@@ -129,29 +144,61 @@ class Catalogue:
 def load_catalogue(path: Path | None = None) -> Catalogue:
     """The catalogue in a file; None is the one that comes with maskcourt.
 
+    Behaviours and warnings of one's own may stand beside the departures in the file, as tables
+    ``[[behaviour]]`` and ``[[warning]]``; those that come with maskcourt are known as well.
+
     Raises:
         InputError: The file cannot be read, or an entry is not as it must be.
     """
     file = data_path("departures.toml") if path is None else path
+    tables = _tables(file, "departure", "behaviour", "warning")
+    behaviours = load_behaviours() | read_behaviours(tables["behaviour"], file)
+    warnings = load_warnings() | read_warnings(tables["warning"], file)
+    found: dict[str, Departure] = {}
+    for number, entry in enumerate(tables["departure"], start=1):
+        where = f"entry {number} of {file}"
+        one = _EntryReader(entry, where, behaviours, warnings).departure()
+        if one.id in found:
+            raise InputError(f"the catalogue {file} has two entries {one.id!r}")
+        found[one.id] = one
+    return Catalogue(tuple(found.values()), behaviours, warnings)
+
+
+def load_behaviours() -> dict[str, Behaviour]:
+    """The behaviours that come with maskcourt, by id.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    file = data_path("behaviours.toml")
+    return read_behaviours(_tables(file, "behaviour")["behaviour"], file)
+
+
+def load_warnings() -> dict[str, EngineWarning]:
+    """The warnings that come with maskcourt, by id.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    file = data_path("warnings.toml")
+    return read_warnings(_tables(file, "warning")["warning"], file)
+
+
+def _tables(file: Path, *names: str) -> dict[str, list[Any]]:
+    """The lists of tables in a file that consists of these alone."""
     try:
         read = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"the catalogue {file} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the catalogue {file} is not TOML: {error}") from error
-    entries = read.pop("departure", [])
-    if read or not isinstance(entries, list):
+    found = {name: read.pop(name, []) for name in names}
+    if read or not all(isinstance(one, list) for one in found.values()):
         raise InputError(
             f"the catalogue {file} holds {', '.join(sorted(read)) or 'no entries'}",
-            "it consists of tables [[departure]] alone",
+            "it consists of tables " + ", ".join(f"[[{name}]]" for name in names) + " alone",
         )
-    found: dict[str, Departure] = {}
-    for number, entry in enumerate(entries, start=1):
-        one = _EntryReader(entry, f"entry {number} of {file}").departure()
-        if one.id in found:
-            raise InputError(f"the catalogue {file} has two entries {one.id!r}")
-        found[one.id] = one
-    return Catalogue(tuple(found.values()))
+    return found
 
 
 def classify(
@@ -223,12 +270,20 @@ class _EntryReader:
     Args:
         entry: What TOML says.
         where: What to call it in a message until its id is known.
+        behaviours: Those that it may be about.
+        warnings: Those that its rules may name.
     """
 
-    def __init__(self, entry: Any, where: str) -> None:
+    def __init__(
+        self,
+        entry: Any,
+        where: str,
+        behaviours: Mapping[str, Behaviour],
+        warnings: Mapping[str, EngineWarning],
+    ) -> None:
         if not isinstance(entry, dict):
             raise InputError(f"{where} is no table")
-        self._entry = entry
+        self._entry, self._behaviours, self._warnings = entry, behaviours, warnings
         known = entry.get("id")
         self._where = f"{where} ({known})" if isinstance(known, str) else where
 
@@ -247,15 +302,25 @@ class _EntryReader:
             raise self._wrong("has an id that is not of lower-case words joined by hyphens")
         if self._text("class") not in (WARNED, DEPARTURE):
             raise self._wrong(f"has the class {self._text('class')!r}", "departure or warned")
+        if self._text("behaviour") not in self._behaviours:
+            raise self._unknown("behaviour", self._behaviours)
+        if self._text("source_kind") not in SOURCE_KINDS:
+            raise self._unknown("source_kind", SOURCE_KINDS)
+        if (self._text("class") == WARNED) != (self._text("source_kind") == "warning"):
+            raise self._wrong("is warned without the engine's warning, or declared by a warning")
+        if (self._text("engine") == ANY) != (self._text("source_kind") == "specification"):
+            raise self._wrong("is of one engine by the specification, or of all by another source")
         if not _SOURCE.fullmatch(self._text("source")):
             raise self._wrong("names no public source", "give the https URL that declares it")
         return Departure(
             self._text("id"),
+            self._text("behaviour"),
             self._text("class"),
             self._text("engine"),
             self._versions(),
             self._options(),
             self._text("from"),
+            self._text("source_kind"),
             self._text("source"),
             self._text("says"),
             self._rules(),
@@ -304,7 +369,26 @@ class _EntryReader:
                     out[condition] = read(rule[condition])
                 except ValueError as error:
                     raise self._wrong(f"has a bad {condition!r}: {error}") from error
+        if "warning" in out:
+            out["warning"] = tuple(self._warning(out, one).text for one in out["warning"])
         return out
+
+    def _warning(self, rule: Mapping[str, Any], name: str) -> EngineWarning:
+        """A warning that a rule names: the engine's, and about all that the rule excuses."""
+        if name not in self._warnings:
+            raise self._wrong(f"names an unknown warning {name!r}", nearest(name, self._warnings))
+        warning = self._warnings[name]
+        about = rule.get("keyword") or [_THROUGH[one] for one in rule.get("only_through", ())]
+        if warning.engine != self._entry["engine"] or not about:
+            raise self._wrong(f"has a rule that {name!r} is not about", "name its keyword")
+        if odd := sorted(set(about) - warning.keywords):
+            raise self._wrong(f"excuses {odd[0]!r}, which {name!r} is not about")
+        return warning
+
+    def _unknown(self, key: str, known: Iterable[str]) -> InputError:
+        return self._wrong(
+            f"has an unknown {key} {self._text(key)!r}", nearest(self._text(key), known)
+        )
 
     def _wrong(self, what: str, hint: str | None = None) -> InputError:
         return InputError(f"{self._where} {what}", hint)
@@ -333,11 +417,6 @@ def _expressions(value: Any) -> tuple[re.Pattern[str], ...]:
         raise ValueError(f"{error.pattern!r} is no regular expression: {error}") from error
 
 
-def _warnings(value: Any) -> tuple[str, ...]:
-    _expressions([re.sub(r"\{(?:keyword|format|pattern)\}", "x", one) for one in _texts(value)])
-    return _texts(value)
-
-
 def _flag(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -360,12 +439,13 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "special": _flag,
     "schema_pointer": _expressions,
     "token": _expressions,
-    "warning": _warnings,
+    "warning": _texts,
     "format": _texts,
     "schema_type": _texts,
     "schema_has": _texts,
     "schema_pattern": _expressions,
-    "only_through": _one_of(("allOf", "reference")),
+    "multiple_of": _one_of(MULTIPLES),
+    "only_through": _one_of(tuple(_THROUGH)),
     "before": _expressions,
     "forced": _flag,
     "object": _one_of(OBJECTS),

@@ -8,6 +8,7 @@ distinct value once, so that millions of verdicts take seconds.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -30,6 +31,12 @@ from harness.verdict_kinds import INSTANCE, WALK
 
 BEFORE: Final = 32
 """How many bytes before the token the condition ``before`` sees."""
+
+MULTIPLES: Final = ("fraction", "above_1024", "half_bounded", "wide")
+"""What may be true of ``multipleOf``: that it is a fraction, or beyond 1024; that the integers that
+the bounds beside it allow are bounded on one side only, or more than 10,000."""
+
+_WIDE = 10_000
 
 RowMask = npt.NDArray[np.bool_]
 
@@ -377,18 +384,45 @@ def _schema_says(
     here = schema.subschema(pointer, keyword)
     if here is None:
         return False
-    match condition:
-        case "format":
-            return here.get("format") in wanted
-        case "schema_type":
-            named = here.get("type")
-            return any(one in wanted for one in (named if isinstance(named, list) else [named]))
-        case "schema_has":
-            return any(one in here for one in wanted)
-        case "schema_pattern":
-            pattern = here.get("pattern")
-            return isinstance(pattern, str) and any(one.fullmatch(pattern) for one in wanted)
-    raise ValueError(f"no condition is called {condition!r}")
+    types, pattern = here.get("type"), here.get("pattern")
+    asked: Mapping[str, Callable[[], bool]] = {
+        "format": lambda: here.get("format") in wanted,
+        "schema_type": lambda: any(
+            one in wanted for one in (types if isinstance(types, list) else [types])
+        ),
+        "schema_has": lambda: any(one in here for one in wanted),
+        "schema_pattern": lambda: (
+            isinstance(pattern, str) and any(one.fullmatch(pattern) for one in wanted)
+        ),
+        "multiple_of": lambda: not _multiples(here).isdisjoint(wanted),
+    }
+    return asked[condition]()
+
+
+def _multiples(here: Mapping[str, Any]) -> set[str]:
+    """Which of `MULTIPLES` are true of a subschema."""
+    step = _number(here.get("multipleOf"))
+    if step is None:
+        return set()
+    found = {"fraction"} if step != math.floor(step) else set()
+    if step > 1024:
+        found.add("above_1024")
+    least = [*_bound(here, "minimum", 0), *_bound(here, "exclusiveMinimum", 1)]
+    greatest = [*_bound(here, "maximum", 0), *_bound(here, "exclusiveMaximum", -1)]
+    if bool(least) != bool(greatest):
+        found.add("half_bounded")
+    elif least and min(greatest) - max(least) >= _WIDE:
+        found.add("wide")
+    return found
+
+
+def _bound(here: Mapping[str, Any], name: str, shift: int) -> list[float]:
+    value = _number(here.get(name))
+    return [] if value is None else [value + shift]
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _printed(wanted: str, names: Mapping[str, Any], output: str) -> bool:

@@ -26,6 +26,7 @@ from tests.departure_examples import (
     OUTLINES,
     RESERVED,
     XGRAMMAR,
+    accepted,
     rejected,
 )
 
@@ -345,10 +346,12 @@ def test_another_vocabulary_is_refused(stored):
 GOOD = """
 [[departure]]
 id = "some-thing"
+behaviour = "solidus-escape"
 class = "departure"
 engine = "xgrammar"
 versions = ">=1"
 from = "RFC 1"
+source_kind = "documentation"
 source = "https://example.org/page"
 says = "It does."
 [[departure.when]]
@@ -389,7 +392,12 @@ def test_a_catalogue_of_ones_own(tmp_path, stored):
         ("token = ['a+']", "forced = 1", "true or false"),
         ("token = ['a+']", "references = 0", "a positive number"),
         ('"false_rejection"', '"contested"', "'contested' is not one of"),
-        ('class = "departure"', 'class = "warned"', "does not name the warning"),
+        ('"departure"', '"warned"', "is warned without the engine's warning"),
+        ('"documentation"', '"warning"', "declared by a warning"),
+        ('"documentation"', '"specification"', "of one engine by the specification"),
+        ('engine = "xgrammar"', 'engine = "*"', "or of all by another source"),
+        ('"documentation"', '"hearsay"', "an unknown source_kind 'hearsay'"),
+        ('"solidus-escape"', '"solidus"', "did you mean 'solidus-escape'"),
         ("[[departure]]", "x = 1\n[[departure]]", "consists of tables"),
         ("[[departure]]", "[[departure", "is not TOML"),
     ],
@@ -398,6 +406,53 @@ def test_a_bad_entry_is_refused(old, new, message, tmp_path):
     assert old in GOOD
     with pytest.raises(InputError, match=re.escape(message)):
         catalogue_of(tmp_path, GOOD.replace(old, new, 1))
+
+
+WARNED = (
+    GOOD.replace('class = "departure"', 'class = "warned"')
+    .replace('"documentation"', '"warning"')
+    .replace("token = ['a+']", 'keyword = ["allOf"]\nwarning = ["xgrammar-all-of"]')
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('warning = ["xgrammar-all-of"]', "", "does not name the warning"),
+        ('"xgrammar-all-of"', '"xgrammar-allof"', "did you mean 'xgrammar-all-of'"),
+        ('"xgrammar-all-of"', '"llguidance-one-of"', "'llguidance-one-of' is not about"),
+        ('keyword = ["allOf"]', "", "'xgrammar-all-of' is not about"),
+        ('["allOf"]', '["allOf", "anyOf"]', "excuses 'anyOf', which 'xgrammar-all-of'"),
+        ('keyword = ["allOf"]', 'only_through = ["reference"]', "excuses '$ref'"),
+        ('"xgrammar-all-of"', '"xgrammar-threads"', "excuses 'allOf'"),
+    ],
+)
+def test_a_warning_excuses_only_what_it_is_about(old, new, message, tmp_path):
+    assert len(catalogue_of(tmp_path, WARNED)) == 1
+    with pytest.raises(InputError, match=re.escape(message)):
+        catalogue_of(tmp_path, WARNED.replace(old, new, 1))
+
+
+def test_behaviours_and_warnings_of_ones_own(tmp_path, stored):
+    own = """
+[[behaviour]]
+id = "mine"
+about = "It warns of itself."
+[[warning]]
+id = "mine"
+engine = "my-engine"
+keyword = ["not"]
+text = "no {keyword} here"
+prints = "no not here"
+source = "https://example.org/code"
+silent = "an engine of one's own"
+"""
+    text = WARNED.replace('"solidus-escape"', '"mine"').replace('"xgrammar"', '"my-engine"')
+    text = text.replace('"allOf"', '"not"').replace('"xgrammar-all-of"', '"mine"')
+    mine = catalogue_of(tmp_path, text.replace("false_rejection", "false_acceptance") + own)
+    warned = accepted("not", "/not", {"not": {}}, output="no not here\n")
+    run = stored([warned, replace(warned, output="no if here\n")], "my-engine", "1.2", {})
+    assert found(classify(mine, run)) == [("warned", "some-thing"), ("bug", "")]
 
 
 def test_an_id_is_used_once(tmp_path):

@@ -1,0 +1,109 @@
+"""Behaviours are looked for in all engines, and classed alike where the sources are alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from adapters.llguidance import LLGuidanceEngine
+from adapters.outlines import OutlinesEngine
+from adapters.xgrammar import XGrammarEngine
+from harness.classification.behaviours import (
+    ENGINES,
+    NO_SOURCE,
+    SOURCE_KINDS,
+    classed_differently,
+    read_behaviours,
+)
+from harness.classification.departures import ANY, load_catalogue
+from harness.errors import InputError
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol import Refused, complete_options
+
+CATALOGUE = load_catalogue()
+BEHAVIOURS = CATALOGUE.behaviours
+KINDS = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
+
+
+def declaring(behaviour, engine):
+    """The entries of an engine that declare a behaviour."""
+    return [one for one in CATALOGUE if one.behaviour == behaviour and one.engine in (engine, ANY)]
+
+
+def test_no_two_engines_are_classed_differently_by_the_same_kind_of_source():
+    assert classed_differently(BEHAVIOURS, CATALOGUE) == []
+
+
+def test_two_engines_that_are_classed_differently_are_found():
+    both = BEHAVIOURS["control-characters"]
+    split = {**BEHAVIOURS, both.id: replace(both, bug={"llguidance": "source_comment"})}
+    mine = [one for one in CATALOGUE if one.id != "llguidance-control-characters"]
+    assert classed_differently(split, mine) == [("control-characters", "source_comment")]
+    (one,) = declaring("solidus-escape", "llguidance")
+    other = replace(one, engine="xgrammar", class_="warned")
+    found = classed_differently(BEHAVIOURS, [*CATALOGUE, other])
+    assert found == [("solidus-escape", "documentation")]
+
+
+def test_what_is_held_not_to_be_declared_has_no_source_that_declares():
+    reasons = {reason for one in BEHAVIOURS.values() for reason in one.bug.values()}
+    assert reasons <= NO_SOURCE.keys()
+    assert not NO_SOURCE.keys() & SOURCE_KINDS.keys()
+
+
+def test_every_behaviour_is_declared_or_had():
+    assert {one.behaviour for one in CATALOGUE} <= BEHAVIOURS.keys()
+    for one in BEHAVIOURS.values():
+        assert one.bug or any(declaring(one.id, engine) for engine in ENGINES), one.id
+
+
+def test_the_engines_are_those_of_the_catalogue():
+    assert {one.engine for one in CATALOGUE} == {*ENGINES, ANY}
+    assert tuple(kind.DISTRIBUTION for kind in KINDS) == ENGINES
+
+
+@cache
+def engine_with(kind, options):
+    return kind(byte_vocabulary(), complete_options(kind.OPTIONS, dict(options)))
+
+
+def takes(engine, schema, text):
+    """Whether an engine takes a text and its end; None where it refuses the schema."""
+    try:
+        matcher = engine.compile(schema)
+    except Refused:
+        return None
+    return all(matcher.consume(token) for token in (*text.encode(), 256))
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("one", [one for one in BEHAVIOURS.values() if one.schema])
+def test_the_installed_engines_behave_as_the_list_says(one, kind):
+    name = kind.DISTRIBUTION
+    engine = engine_with(kind, tuple(one.options.get(name, {}).items()))
+    has = takes(engine, one.schema, one.text) is (not one.valid)
+    assert has == bool(declaring(one.id, name) or name in one.bug)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"about": ""}, "needs id and about"),
+        ({"abuot": "x"}, "is not of the keys"),
+        ({"bug": {"xgrammar": "hearsay"}}, "says 'hearsay' of 'xgrammar'"),
+        ({"bug": {"nobody": "nothing_found"}}, "of 'nobody'"),
+    ],
+)
+def test_a_bad_behaviour_is_refused(change, message):
+    good = {"id": "x", "about": "It does.", "bug": {"xgrammar": "nothing_found"}}
+    assert read_behaviours([good], "here")["x"].bug == {"xgrammar": "nothing_found"}
+    with pytest.raises(InputError, match=message):
+        read_behaviours([{**good, **change}], "here")
+
+
+def test_an_id_is_used_once():
+    with pytest.raises(InputError, match="two behaviours 'x'"):
+        read_behaviours([{"id": "x", "about": "It does."}] * 2, "here")

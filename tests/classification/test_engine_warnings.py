@@ -1,0 +1,130 @@
+"""The list of warnings holds all that the installed engines can print, and rules are held to it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from adapters.llguidance import LLGuidanceEngine
+from adapters.xgrammar import XGrammarEngine
+from harness.classification.behaviours import ENGINES
+from harness.classification.departures import load_catalogue, load_warnings
+from harness.classification.engine_warnings import read_warnings
+from harness.errors import InputError
+from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol import complete_options
+
+WARNINGS = load_warnings()
+KINDS = {"xgrammar": (XGrammarEngine, {}), "llguidance": (LLGuidanceEngine, {"lenient": True})}
+MODULES = {"xgrammar": "libxgrammar_bindings.so", "llguidance": "_lib.abi3.so"}
+
+
+def listed():
+    return list(WARNINGS.values())
+
+
+def each(some):
+    return pytest.mark.parametrize("one", some, ids=lambda one: one.id)
+
+
+@each(listed())
+def test_a_printed_text_is_recognised_by_its_own_entry_alone(one):
+    assert [some.id for some in listed() if some.recognises(one.prints)] == [one.id]
+    assert one.engine in ENGINES
+
+
+@each([one for one in listed() if one.keywords])
+def test_what_a_warning_is_about_is_excused_by_a_rule(one):
+    excused = set()
+    for entry in load_catalogue():
+        for rule in entry.when:
+            if one.text in rule.get("warning", ()):
+                assert (entry.engine, entry.class_) == (one.engine, "warned")
+                through = {"allOf": "allOf", "reference": "$ref"}
+                excused |= {*rule.get("keyword", ())}
+                excused |= {through[some] for some in rule.get("only_through", ())}
+    assert excused == one.keywords
+
+
+@cache
+def engine_of(name):
+    kind, options = KINDS[name]
+    return kind(byte_vocabulary(), complete_options(kind.OPTIONS, options))
+
+
+@pytest.mark.engines
+@each([one for one in listed() if one.schema])
+def test_the_installed_engine_prints_it(one, capfd):
+    engine = engine_of(one.engine)
+    capfd.readouterr()
+    engine.compile(one.schema)
+    printed = capfd.readouterr().err
+    assert any(one.recognises(line) for line in printed.splitlines()), printed
+    for line in printed.splitlines():
+        assert any(some.recognises(line) for some in listed()), line
+
+
+def binary(name):
+    module = pytest.importorskip(name)
+    return (Path(module.__file__).parent / MODULES[name]).read_bytes()
+
+
+@pytest.mark.engines
+def test_no_text_of_xgrammar_that_sounds_like_a_warning_is_missing_from_the_list():
+    """Its texts end with a zero byte; those of Rust lie side by side and cannot be told apart."""
+    sounds = re.compile(
+        r"\bignor(?:ed|ing)\b(?!_)|falling back|still ongoing|relaxed|clamping|matched$"
+        r"|matching the character|not limited|Rejecting the|by default\.$",
+        re.IGNORECASE,
+    )
+    texts = re.findall(rb"(?<=\x00)[\x20-\x7e]{8,}(?=\x00)", binary("xgrammar"))
+    found = {text for text in (one.decode() for one in texts) if sounds.search(text)}
+    assert len(found) > 15
+    printed = "\n".join(one.prints for one in listed())
+    missing = {text for text in found if text not in printed}
+    assert not [text for text in missing if not any(one.recognises(text) for one in listed())]
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("name", MODULES)
+def test_the_listed_texts_are_those_of_the_installed_version(name):
+    data = binary(name)
+    older = {"xgrammar-rule", "xgrammar-keyword", "xgrammar-negative-class"}
+    for one in listed():
+        if one.engine == name and one.id not in older:
+            parts = one.prints.split(" ")
+            size = 4 if len(parts) > 6 else 2
+            pieces = {" ".join(parts[at : at + size]) for at in range(len(parts) - size + 1)}
+            assert any(piece.encode() in data for piece in pieces), one.id
+
+
+GOOD = {
+    "id": "x",
+    "engine": "xgrammar",
+    "keyword": ["not"],
+    "text": "no {keyword}",
+    "prints": "no not",
+    "source": "https://example.org/code",
+    "silent": "never",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"text": "("}, "has a bad text"),
+        ({"prints": ""}, "each a text"),
+        ({"keyword": "not"}, "does not list the keywords"),
+        ({"schema": "{}"}, "either schema or silent"),
+        ({"shcema": "{}"}, "is not of the keys"),
+    ],
+)
+def test_a_bad_warning_is_refused(change, message):
+    assert read_warnings([GOOD], "here")["x"].keywords == {"not"}
+    with pytest.raises(InputError, match=message):
+        read_warnings([{**GOOD, **change}], "here")
+    with pytest.raises(InputError, match="two warnings 'x'"):
+        read_warnings([GOOD, GOOD], "here")
