@@ -6,8 +6,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from harness.classification.departures import load_warnings
 from harness.runs.directory import RunDirectory
 
 _SOURCE = re.compile(r"^\S+\.(?:cc|cpp|h|py|rs):\d+: ")
@@ -27,8 +29,9 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
 
     Returns:
         By engine and outcome of compilation (``warned`` stands for schemas that were compiled, with
-        a warning): rows with ``reason`` (a message, three dots for what differs), ``schemas``, and
-        ``about`` (of the names that stand at the dots, in how many schemas), most schemas first.
+        a warning): rows with ``reason`` (a message, three dots for what differs; what the list of
+        warnings does not have is *not listed*, and excuses nothing), ``schemas``, and ``about`` (of
+        the names that stand at the dots, in how many schemas), most schemas first.
     """
     columns = ["case", "engine", "stage", "outcome", "message", "output"]
     found: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -41,6 +44,8 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
         outcome = "warned" if compiled else outcome
         for line in _warnings(row["output"]) if compiled else [_first_line(row["message"])]:
             reason, names = _shape(line) if outcome in ("refused", "warned") else (line, [])
+            if compiled and not _is_listed(line):
+                reason = f"not listed: {reason}"
             if row["case"] not in found[engine, outcome][reason]:
                 about[engine, outcome, reason].update(names)
             found[engine, outcome][reason].add(row["case"])
@@ -68,6 +73,11 @@ def _warnings(output: str) -> Iterator[str]:
     for line in output.splitlines():
         if "warn" in line.lower():
             yield line.strip()
+
+
+@cache
+def _is_listed(line: str) -> bool:
+    return any(one.recognises(line) for one in load_warnings().values())
 
 
 def _first_line(message: str) -> str:

@@ -43,6 +43,9 @@ AWAKE_FACTOR = 40
 OUTPUT_LIMIT = 16_384
 """Bytes of an engine's own output that are kept with a case."""
 
+_READ_LIMIT = 1 << 20
+"""Bytes of it that are looked at; of more than are kept, lines that are repeated are kept once."""
+
 _CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
 """The time of day that an engine prints before its warnings: two runs would differ in it."""
 
@@ -193,8 +196,11 @@ class Host:
         """What the host printed since this was last asked, its beginning if it is long."""
         end = os.fstat(self._output.fileno()).st_size
         start, self._mark = self._mark, end
-        data = os.pread(self._output.fileno(), min(end - start, OUTPUT_LIMIT), start)
-        return _CLOCK.sub("", data.decode("utf-8", "replace"))
+        data = os.pread(self._output.fileno(), min(end - start, _READ_LIMIT), start)
+        text = _CLOCK.sub("", data.decode("utf-8", "replace"))
+        if len(data) > OUTPUT_LIMIT:
+            text = "".join(dict.fromkeys(text.splitlines(keepends=True)))[:OUTPUT_LIMIT]
+        return text
 
     def stop(self) -> None:
         """End the process and wait for it."""

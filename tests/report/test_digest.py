@@ -65,6 +65,16 @@ def test_groups_refusals_by_reason_with_the_names_that_differ(digest):
     assert "b ran out of time on 1 schema: 1 over the limit of 10 s" in lines
 
 
+def test_marks_a_warning_that_the_list_does_not_have(digest):
+    warned = Book("warned").compiled("compiled", "compiled", "compiled")
+    known = "cpp/a.cc:9: Warning: Support for allOf with multiple options is still ongoing\n"
+    new = "cpp/a.cc:9: Warning: prefixItems is hard; ignoring it\n"
+    warned.rows.replace("engines", output=["", known + new, ""])
+    text = " ".join(" ".join(digest(*many(warned))).split())
+    assert "1 Support for allOf with multiple options is still ongoing" in text
+    assert "1 not listed: prefixItems is hard; ignoring it" in text
+
+
 def test_lists_few_cases_by_engine_instead_of_shares(digest):
     lines = digest(book("one"), refusing("two", "no"))
     (one,) = (line for line in lines if line.split()[:1] == ["one"])

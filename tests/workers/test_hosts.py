@@ -338,6 +338,17 @@ class TestOutput:
         assert said.startswith("begin")
         assert host.output() == ""
 
+    def test_a_line_that_is_repeated_without_end_hides_no_other(self, host):
+        first = (
+            "[12:00:00] file.cc:1: Warning: one thing\n[12:00:01] file.cc:2: Warning: one more\n"
+        )
+        host.request({"do": "say", "text": first * 400 + "the last"})
+        said = host.output()
+        assert said.startswith(
+            "file.cc:1: Warning: one thing\nfile.cc:2: Warning: one more\nthe last"
+        )
+        assert "the last on descriptor 2\n" in said
+
     def test_has_no_time_of_day_in_it(self, host):
         host.request({"do": "say", "text": "[12:34:56] a warning"})
         assert "a warning on stdout\n" in (said := host.output())

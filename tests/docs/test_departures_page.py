@@ -1,0 +1,42 @@
+"""The page about departures shows the catalogue as it is: behaviours by engine, kinds, warnings."""
+
+from __future__ import annotations
+
+from harness.classification.behaviours import ENGINES, NO_SOURCE, SOURCE_KINDS
+from harness.classification.departures import ANY, load_catalogue
+from tests.command import ROOT
+
+PAGE = (ROOT / "docs" / "departures.md").read_text("utf-8")
+CATALOGUE = load_catalogue()
+
+
+def cell(behaviour, engine):
+    """What the table says of one behaviour in one engine."""
+    some = [one for one in CATALOGUE if one.behaviour == behaviour.id]
+    reason = behaviour.bug.get(engine)
+    parts = []
+    for one in some:
+        if one.engine in (engine, ANY):
+            kind = "" if one.class_ == "warned" else f" ({SOURCE_KINDS[one.source_kind]})"
+            when = f", {one.versions}" if reason else ", by its options" if one.options else ""
+            parts.append(f"[{one.class_}]({one.source}){kind}{when}")
+    if reason:
+        parts.append(f"bug ({NO_SOURCE[reason]})")
+    return "; ".join(parts) or "none"
+
+
+def table():
+    lines = [f"| behaviour | {' | '.join(ENGINES)} |", "| --- " * (1 + len(ENGINES)) + "|"]
+    for one in CATALOGUE.behaviours.values():
+        about = one.about.replace("\\", "\\\\")
+        lines.append(f"| {about} | {' | '.join(cell(one, engine) for engine in ENGINES)} |")
+    return "\n".join(lines)
+
+
+def test_the_table_is_that_of_the_catalogue():
+    assert table() in PAGE, f"docs/departures.md needs this table:\n\n{table()}\n"
+
+
+def test_every_kind_of_source_is_explained():
+    for kind in [*SOURCE_KINDS, *NO_SOURCE]:
+        assert f"`{kind}`" in PAGE
