@@ -23,10 +23,12 @@ from tests.command import is_progress, maskcourt
 MINE = """
 [[departure]]
 id = "mine"
+behaviour = "keywords-ignored"
 class = "departure"
 engine = "maskcourt"
 versions = ">=0"
 from = "what miniatures promise"
+source_kind = "documentation"
 source = "https://example.com/miniatures"
 says = "Miniatures reject what they please."
 [[departure.when]]

@@ -22,10 +22,12 @@ ENGINES = {
 DECLARED = """
 [[departure]]
 id = "bounds"
+behaviour = "text-without-end"
 class = "departure"
 engine = "*"
 versions = ">=0"
 from = "JSON Schema, minimum"
+source_kind = "specification"
 source = "https://example.org/bounds"
 says = "Bounds are left out."
 [[departure.when]]

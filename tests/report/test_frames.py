@@ -144,6 +144,7 @@ class TestClasses:
         mine = tmp_path / "mine.toml"
         mine.write_text(
             '[[departure]]\nid = "all-mine"\nclass = "departure"\nengine = "*"\n'
+            'behaviour = "text-without-end"\nsource_kind = "specification"\n'
             'versions = ">=0"\nfrom = "x"\nsource = "https://example.org/x"\nsays = "x"\n'
             'when = [{kind = ["false_acceptance"], keyword = ["enum"]}]\n'
         )
