@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from harness.engines.panel import Limits
 from harness.replay.witness_reader import Choice, witnesses
-from harness.runs.columns import CodedColumn, Ints, translated, words
+from harness.runs.columns import translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import ANNOTATION, format_rule
 from harness.validators.judge import VALID, Judge
-from harness.verdict_kinds import FALSE_ACCEPTANCE, WALK
+from harness.verdict_kinds import FALSE_ACCEPTANCE
 
 _FORMAT = "format"
 _HIDING = (
@@ -43,45 +43,50 @@ def rests_on_format(run: RunDirectory, evidence: str) -> npt.NDArray[np.bool_]:
     Returns:
         Shape ``(n,)``, in the order of the table of verdicts.
     """
+    kinds = {one: _candidates(run, one) for one in VERDICT_TABLES}
+    asked, named = kinds[evidence]
+    if not asked.any():
+        return asked
+    if vocabulary_at_hand(run) is None:
+        return named
+    walk, instance = (tuple(np.flatnonzero(one).tolist()) for one, _ in kinds.values())
+    found = np.zeros(len(asked), dtype=np.bool_)
+    found[_judged(run, walk, instance)[evidence]] = True
+    return found
+
+
+def _candidates(
+    run: RunDirectory, evidence: str
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which verdicts may be about `format`, by keyword and schema, and which name it."""
     table = run.table(VERDICT_TABLES[evidence], ["case", "kind", "keyword"])
     keyword = words(table["keyword"])
     accepted = words(table["kind"]).equal(FALSE_ACCEPTANCE.name)
     if format_rule(run.manifest["identity"]) == ANNOTATION or not accepted.any():
-        return np.zeros(len(accepted), dtype=np.bool_)
-    asked = accepted & _may_rest(run, words(table["case"]), keyword)
-    if not asked.any():
-        return asked
-    if vocabulary_at_hand(run) is None:
-        return accepted & keyword.equal(_FORMAT)
-    return _judged(run, evidence, tuple(np.flatnonzero(asked).tolist()), len(asked))
-
-
-def _may_rest(run: RunDirectory, case: CodedColumn, keyword: CodedColumn) -> npt.NDArray[np.bool_]:
-    """Which verdicts may be about `format`, as far as the keyword and the schema say."""
+        nothing = np.zeros(len(accepted), dtype=np.bool_)
+        return nothing, nothing
     cases = run.table("cases", ["case", "schema"])
     schemas = cases["schema"].to_pylist()
     rows = {name: row for row, name in enumerate(cases["case"].to_pylist())}
-    of = translated(case, rows)
+    of = translated(words(table["case"]), rows)
     formats, branches = (
         np.array([f'"{one}"' in schema for schema in schemas], dtype=np.bool_)[of]
         for one in (_FORMAT, "if")
     )
+    named = accepted & keyword.equal(_FORMAT)
     hidden = keyword.equal(*_HIDING) | (branches & ~keyword.equal("json"))
-    found: npt.NDArray[np.bool_] = keyword.equal(_FORMAT) | (formats & hidden)
-    return found
+    return named | (accepted & formats & hidden), named
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=2)
 def _judged(
-    run: RunDirectory, evidence: str, rows: tuple[int, ...], size: int
-) -> npt.NDArray[np.bool_]:
+    run: RunDirectory, walk: tuple[int, ...], instance: tuple[int, ...]
+) -> dict[str, list[int]]:
     """Which of some rows have texts that are valid where formats are annotations."""
     vocabulary = vocabulary_at_hand(run)
     assert vocabulary is not None
-    chosen: Ints = np.array(rows, dtype=np.int64)
-    nothing = chosen[:0]
-    choice = Choice(chosen, nothing) if evidence == WALK else Choice(nothing, chosen)
-    found = np.zeros(size, dtype=np.bool_)
+    choice = Choice(*(np.array(rows, dtype=np.int64) for rows in (walk, instance)))
+    found: dict[str, list[int]] = {one: [] for one in VERDICT_TABLES}
     with closing(Judge(Limits().memory, formats=ANNOTATION)) as judge:
         for case in witnesses(run, choice, vocabulary):
             if judge.open(case.schema) is not None:
@@ -89,5 +94,6 @@ def _judged(
             some = list(case.witnesses)
             rulings = judge.judge([one.text for one in some])
             for one, ruling in zip(some, rulings, strict=True):
-                found[one.number] = ruling.verdict == VALID
+                if ruling.verdict == VALID:
+                    found[one.evidence].append(one.number)
     return found

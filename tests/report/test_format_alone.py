@@ -61,3 +61,16 @@ def test_is_counted_in_the_tables(tmp_path):
     assert found["matrix"]["one:A"]["accepts"]["sentence"].startswith(
         "Lets invalid output through in 2 of 2 schemas, in 1 by format alone"
     )
+
+
+def test_asks_about_instances_too(tmp_path):
+    book = accepting("one", {"format": "date", "maxLength": 2}, b"2")
+    for text in (b'"12"', b'"123"'):
+        number = book.instance(text)
+        about = {"engine": "one:A", "instance": number, "consumed": 4, "token": -1}
+        book._add("instance_verdicts", kind="false_acceptance", keyword="format", **about)
+    run = stored(tmp_path, [book], ENGINES)
+    assert rests_on_format(run, "walk").tolist() == [True]
+    assert rests_on_format(run, "instance").tolist() == [True, False]
+    counted = summary(run, all_bugs)["engines"]["one:A"]
+    assert (counted["false_acceptances"]["by_format"], counted["instances"]["by_format"]) == (1, 1)
