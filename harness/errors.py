@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from harness.printable import one_line
+
 
 class MaskcourtError(Exception):
     """A failure with a message for the user; the command line prints it in one line.
@@ -22,7 +24,8 @@ class MaskcourtError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        message = one_line(self.message)
+        return f"{message} ({one_line(self.hint)})" if self.hint else message
 
 
 class UsageError(MaskcourtError):

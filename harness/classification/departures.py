@@ -211,7 +211,7 @@ def classify(
 
     Args:
         catalogue: The departures.
-        run: The run; it may be unfinished, or older than some columns that rules ask for.
+        run: The run; it may be unfinished.
         evidence: ``walk`` for the table `verdicts`, ``instance`` for `instance_verdicts`.
         vocabulary: The run's, if it is at hand.
 

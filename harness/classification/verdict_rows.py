@@ -119,18 +119,10 @@ class VerdictRows:
         return self._given
 
     def _read(self, table: str, columns: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of a table; those that the run was made without are empty or full of nulls."""
-        batches = list(self._reader.batches(table, columns))
-        size = sum(batch.num_rows for batch in batches)
-        found = pa.Table.from_batches(batches) if batches else None
-        out = {}
-        for name in columns:
-            if found is not None and name in found.column_names:
-                out[name] = found[name]
-                continue
-            field = SCHEMAS[table].field(name) if name in SCHEMAS[table].names else None
-            out[name] = pa.chunked_array([pa.nulls(size, field.type if field else pa.string())])
-        return out
+        batches = [one.select(columns) for one in self._reader.batches(table, columns)]
+        names = pa.schema([SCHEMAS[table].field(name) for name in columns])
+        found = pa.Table.from_batches(batches, names)
+        return dict(zip(columns, found.columns, strict=True))
 
     @cached_property
     def _case(self) -> npt.NDArray[np.int32]:

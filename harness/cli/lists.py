@@ -10,6 +10,7 @@ from rich.table import Table
 
 from harness.cli.common import json_option, seed_option
 from harness.cli.printing import print_json, table_console
+from harness.printable import printable
 
 
 @click.command()
@@ -65,4 +66,4 @@ def cases(spec: str, ids: bool, as_json: bool, **choice: Any) -> None:
     table_console().print(table)
     if ids:
         for id_ in selected.ids:
-            click.echo(id_)
+            click.echo(printable(id_, ""))

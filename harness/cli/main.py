@@ -27,6 +27,7 @@ from harness.cli.run_options import is_url, request_of, run_options
 from harness.cli.runs import replay, resolvers, show_summary, tally
 from harness.cli.sweep import sweep
 from harness.errors import MaskcourtError, UsageError
+from harness.printable import LONGEST, one_line
 
 
 class _NobodyReads(Exception):
@@ -109,13 +110,16 @@ def main() -> NoReturn:
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         _fail(f"{error.strerror or error}{where}", UsageError.exit_code, debug=debug)
+    except Exception as error:  # noqa: BLE001 - an exit code of 1 would be a finding
+        what = f"an error of maskcourt itself: {type(error).__name__}: {error}"
+        _fail(f"{what} (--debug shows where; please report it)", UsageError.exit_code, debug=debug)
     sys.exit(0)
 
 
 def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
-    click.echo("maskcourt: " + " ".join(message.split()), err=True)
+    click.echo(f"maskcourt: {one_line(message, 2 * LONGEST + 3)}", err=True)
     sys.exit(code)
 
 

@@ -18,6 +18,7 @@ import click
 from harness.cli.common import departures_option, json_option, trust_option
 from harness.cli.printing import table_console
 from harness.errors import UsageError
+from harness.printable import json_text, spreadsheet_cell
 
 if TYPE_CHECKING:
     from harness.report.query import QueryResult
@@ -66,13 +67,13 @@ def query(
 
 def _print_json(answer: QueryResult) -> None:
     """One object; written row by row, so that a large answer is never held whole."""
-    head = json.dumps(list(answer.columns), ensure_ascii=False)
+    head = json_text(list(answer.columns))
     click.echo(f'{{\n  "columns": {head},\n  "rows": [', nl=False)
     names = _distinct(answer.columns)
     for number, row in enumerate(answer.rows):
         cells = dict(zip(names, map(_plain, row), strict=True))
         comma = "," if number else ""
-        click.echo(f"{comma}\n    {json.dumps(cells, ensure_ascii=False)}", nl=False)
+        click.echo(f"{comma}\n    {json_text(cells)}", nl=False)
     click.echo("\n  ]\n}")
 
 
@@ -109,14 +110,15 @@ def _plain(value: Any) -> Any:
 
 def _print_csv(answer: QueryResult) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(answer.columns)
+    writer.writerow(map(spreadsheet_cell, answer.columns))
     writer.writerows(_lines(answer.rows))
 
 
 def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
     for row in rows:
         cells = map(_plain, row)
-        yield [json.dumps(one) if isinstance(one, list | dict) else one for one in cells]
+        texts = (json.dumps(one) if isinstance(one, list | dict) else one for one in cells)
+        yield list(map(spreadsheet_cell, texts))
 
 
 def _print_table(answer: QueryResult) -> None:

@@ -17,6 +17,7 @@ from rich.text import Text
 from harness.execution.case_news import CaseNews, Example
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
+from harness.printable import printable
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
 FAILED = ("harness_error", "lane_died")
@@ -111,7 +112,7 @@ class RunProgress(LiveLine):
         self._slowest = ""
         self._count(case.news)
         if case.remark:
-            self.say(_printable(case.remark))
+            self.say(printable(case.remark))
         if case.news.example is not None and not self._shown:
             self._shown = True
             for line in self._told(case.news.example):
@@ -137,9 +138,9 @@ class RunProgress(LiveLine):
         invalid = example.kind == _ACCEPTS
         what = "lets invalid output through" if invalid else "forbids valid output"
         yield f"first proven error, after {time.monotonic() - self._began:.0f} s: {name} {what}"
-        rule = _printable(f'"{example.keyword}": {example.value}' if example.value else "")
-        yield f"  case {_printable(example.case)}" + (f", schema: {rule}" if rule else "")
-        text = _printable(f"{example.before}»{example.token}«{example.behind}")
+        rule = printable(f'"{example.keyword}": {example.value}' if example.value else "")
+        yield f"  case {printable(example.case)}" + (f", schema: {rule}" if rule else "")
+        text = printable(f"{example.before}»{example.token}«{example.behind}")
         for start in range(0, len(text), _WIDTH - 4):
             yield f"    {text[start : start + _WIDTH - 4]}"
         if invalid:
@@ -206,10 +207,3 @@ def _line(standing: _Standing) -> str:
 
 def _as_text(option: object) -> str:
     return json.dumps(option) if isinstance(option, bool) or option == "" else str(option)
-
-
-def _printable(text: str) -> str:
-    """Nothing in it that a terminal would obey."""
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )

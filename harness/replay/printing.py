@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterator
 
 import click
 from rich.progress import TimeRemainingColumn
 
 from harness.live import LiveLine
+from harness.printable import json_text, printable
 from harness.replay.repeat import Replayed, replay
 from harness.replay.witness_reader import Choice
 from harness.replay.witness_text import described, readable
@@ -33,7 +33,7 @@ def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
         else:
             for one in seen:
                 if len(choice) <= SHOWN or not one.agrees:
-                    counted.write(f"{one}\n")
+                    counted.write(f"{printable(str(one), '')}\n")
     if not as_json:
         click.echo(f"{counted.done - counted.differ} agree, {counted.differ} differ")
     return counted.differ == 0
@@ -43,7 +43,7 @@ def print_witness(run: RunDirectory, choice: Choice, *, as_json: bool) -> None:
     """Print the witness of one verdict in full."""
     witness = described(run, choice, vocabulary_of(run))
     if as_json:
-        click.echo(json.dumps(witness, indent=2, ensure_ascii=False))
+        click.echo(json_text(witness, indent=2))
     else:
         click.echo("\n".join(readable(witness)))
 
@@ -52,7 +52,7 @@ def _print_json(results: Iterator[Replayed], counted: Counted) -> None:
     """One object, written a row at a time: there may be millions."""
     separator = '{\n  "verdicts": ['
     for one in results:
-        counted.write(f"{separator}\n    {json.dumps(one.row(), ensure_ascii=False)}")
+        counted.write(f"{separator}\n    {json_text(one.row())}")
         separator = ","
     begin, end = ("", "\n  ]") if counted.done else (separator, "]")
     totals = f'  "replayed": {counted.done},\n  "differ": {counted.differ}\n'

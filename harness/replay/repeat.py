@@ -21,7 +21,7 @@ from harness.completion.rollout import LIMIT
 from harness.engines.metadata import EngineMetadata
 from harness.engines.requests import A, Exhaust, Goto, Probe, Request
 from harness.engines.text_probe import Probed
-from harness.errors import RunDirectoryError, UsageError
+from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
 from harness.replay.claims import Repetition, Trace, difference, searches, traces
 from harness.replay.witness import Witness
@@ -147,9 +147,6 @@ class _Again:
     def _compile(self, engines: Iterable[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""
         new = sorted(set(engines) - self._compiled.keys())
-        for name in new:
-            if name not in self._numbers:
-                raise RunDirectoryError(f"a verdict names {name!r}, which is no engine of the run")
         numbers = [self._numbers[name] for name in new]
         outcomes = self._lane.panel.compile(self._case.schema, numbers) if new else {}
         for name, number in zip(new, numbers, strict=True):
@@ -213,15 +210,15 @@ def _same_engines(
 ) -> None:
     for name, was in stored.items():
         now = present[name]
-        if now.packages != was["packages"]:
+        if now.packages != was.get("packages"):
             raise UsageError(
-                f"the run was made with {name} as {was['packages']},"
+                f"the run was made with {name} as {was.get('packages')},"
                 f" installed is {dict(now.packages)}",
                 "install those versions, or name the engine with its version",
             )
-        if now.options != was["options"]:
+        if now.options != was.get("options"):
             raise UsageError(
-                f"the run was made with {name} and the options {was['options']},"
+                f"the run was made with {name} and the options {was.get('options')},"
                 f" which now are {dict(now.options)}",
                 "use the version of maskcourt that made the run",
             )

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from harness.inputs.vocabulary import Vocabulary
+from harness.printable import printable
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
@@ -82,9 +83,9 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     )
     yield from _attribution(witness["why"])
     written, token = witness["consumed"]["text"], witness["token"]
-    name = _printable(token["text"])
+    name = printable(token["text"])
     yield "text so far, »the token« behind it:"
-    yield from _indented(_printable(written) + f"»{name}«")
+    yield from _indented(printable(written) + f"»{name}«")
     ids = ", ".join(map(str, token["ids"]))
     yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
     yield f"allowed by: {', '.join(witness['allowed_by']) or '-'}"
@@ -93,11 +94,11 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     if completion["ids"]:
         by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
         yield f"completion of {len(completion['ids'])} tokens{by}:"
-        yield from _indented(_printable(completion["text"]))
+        yield from _indented(printable(completion["text"]))
     if witness["validators"] is not None:
         yield from _opinions(witness["validators"])
     yield "schema:"
-    yield from _indented(_printable(_laid_out(witness["schema"])))
+    yield from _indented(printable(_laid_out(witness["schema"])))
 
 
 def _columns(one: Witness) -> list[str]:
@@ -143,14 +144,6 @@ def _readable(text: bytes) -> str:
     return text.decode("utf-8", "backslashreplace")
 
 
-def _printable(text: str) -> str:
-    """Nothing in it that a terminal would obey."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
-        for char in text
-    )
-
-
 def _indented(text: str) -> Iterator[str]:
     yield from (f"  {line}" for line in text.split("\n"))
 
@@ -173,7 +166,7 @@ def _attribution(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _opinions(found: Mapping[str, Any]) -> Iterator[str]:
     reason = found["reason"].replace("_", " ")
-    detail = ": ".join(filter(None, (reason, _printable(found["detail"]))))
+    detail = ": ".join(filter(None, (reason, printable(found["detail"]))))
     yield f"validators: {found['verdict']}" + (f" ({detail})" if detail else "")
     for name in ("jsonschema", "jsonschema-rs"):
         one = found.get(name, {"valid": None, "failure": "", "errors": []})
@@ -182,9 +175,9 @@ def _opinions(found: Mapping[str, Any]) -> Iterator[str]:
         for error in one["errors"]:
             where = f"{error['keyword']} at {_place_at(error['schema_pointer'])}"
             instance = _place_at(error["instance_pointer"])
-            yield f"    {where}, {instance} of the instance: {_printable(error['message'])}"
+            yield f"    {where}, {instance} of the instance: {printable(error['message'])}"
 
 
 def _place_at(pointer: str) -> str:
     """A JSON Pointer for a reader; that of a whole document is empty."""
-    return _printable(pointer) or "the root"
+    return printable(pointer) or "the root"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
+from harness.printable import markdown, spreadsheet_cell
 from harness.report.counts import Classify, by_catalogue
 from harness.report.figure_tables import Digest, FigureTable, digest
 from harness.runs.directory import RunDirectory, writing
@@ -89,7 +90,7 @@ def _line(cells: Any) -> str:
 
 
 def _csv_cell(value: Any) -> Any:
-    return "" if value is None else value
+    return "" if value is None else spreadsheet_cell(value)
 
 
 def _markdown_cell(value: Any) -> str:
@@ -99,7 +100,7 @@ def _markdown_cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    return markdown(str(value))
 
 
 def _csv_files(tables: Mapping[str, FigureTable]) -> dict[str, str]:

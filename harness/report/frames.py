@@ -209,8 +209,7 @@ class Run:
                 standing for null; rows that fit nowhere are never held.
 
         Returns:
-            The rows in their order, numbered by the index. Of an older run that lacks a column,
-            the column is full of nulls.
+            The rows in their order, numbered by the index.
 
         Raises:
             UsageError: There is no such table or column, or a value cannot be in the column.
@@ -286,15 +285,8 @@ def _empty(table: str, columns: Sequence[str]) -> pa.Table:
 
 
 def _shaped(some: pa.Table, table: str, columns: Sequence[str]) -> pa.Table:
-    """The wanted columns in the wanted types; those that an older run lacks full of nulls."""
-    arrays = []
-    for name, kind in zip((ROW, *columns), _schema(table, columns).types, strict=True):
-        if name not in some.column_names:
-            arrays.append(pa.chunked_array([pa.nulls(some.num_rows, kind)]))
-        else:
-            column = some[name]
-            arrays.append(column if column.type == kind else column.cast(kind))
-    return pa.Table.from_arrays(arrays, schema=_schema(table, columns))
+    """The wanted columns in the wanted types."""
+    return some.select([ROW, *columns]).cast(_schema(table, columns))
 
 
 def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:
@@ -304,8 +296,6 @@ def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:
         if isinstance(values, Collection) and not isinstance(values, str | bytes)
         else [values]
     )
-    if name not in some.column_names:  # an older run: nothing is known
-        return pa.chunked_array([pa.array(np.full(some.num_rows, None in many))])
     column = some[name]
     is_words = pa.types.is_dictionary(column.type)
     kind = column.type.value_type if is_words else column.type

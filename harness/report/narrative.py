@@ -320,7 +320,7 @@ def _procedure(cleared: Row | None) -> str:
     return (
         "Procedure: one roll-out per token charges an invalid text to the token that it began with;"
         f" of such charges that were looked at again {share:.0%} have a valid completion, and are"
-        " somebody else's false rejection ([one-roll-out](one-roll-out/README.md))."
+        " somebody else's false rejection (`one-roll-out`, below)."
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
+from harness.printable import markdown
 from harness.report import exports, figures, narrative
 from harness.report.counts import Classify, by_catalogue
 from harness.report.exports import as_markdown
@@ -102,7 +103,10 @@ def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
     ]
     for engine in found.engines:
         version = found.summary["engines"][engine].get("version", "?")
-        parts += [f"**{engine} {version}**", _items(narrative.engine_sentences(found, engine))]
+        parts += [
+            f"**{markdown(f'{engine} {version}')}**",
+            _items(narrative.engine_sentences(found, engine)),
+        ]
     parts += _figures(name, ("keywords", "severity", "agreement"))
     parts += ["### Why it may differ from the study"]
     parts += [_items(narrative.differences(found, run.manifest, _cleared(directory.parent)))]
@@ -119,7 +123,8 @@ def _compared(run: RunDirectory, found: Digest) -> str:
     seconds = "" if summary["seconds"] is None else f" in {summary['seconds'] / 60:,.0f} minutes"
     walked = f"{summary['walked']:,} walked, {summary['positions']:,} positions"
     return (
-        f"{summary['cases']:,} cases of `{data}` in {len(families)} families ({walked},"
+        f"{summary['cases']:,} cases of {markdown(f'`{data}`')} in {len(families)} families"
+        f" ({walked},"
         f" {summary['disputed_tokens']:,} disputed tokens, {summary['resolved_tokens']:,}"
         f" resolved){seconds}; seed {identity.get('rules', {}).get('seed')}. The words are those"
         " of [docs/verdicts.md](../docs/verdicts.md); counts are lower bounds, scaled"
@@ -128,7 +133,7 @@ def _compared(run: RunDirectory, found: Digest) -> str:
 
 
 def _items(sentences: Iterable[str]) -> str:
-    return "\n".join(f"- {one}" for one in sentences)
+    return "\n".join(f"- {markdown(one)}" for one in sentences)
 
 
 def _figures(name: str, shown: Iterable[str]) -> list[str]:

@@ -251,13 +251,14 @@ def _about_runs(runs: Mapping[str, RunDirectory]) -> pa.Table:
     for name, run in runs.items():
         identity = run.manifest["identity"]
         rules = identity.get("rules", {})
+        seed = rules.get("seed")
         rows.append(
             {
                 RUN: name,
                 "path": str(run.path),
                 "started": run.manifest.get("started"),
                 "commit": run.manifest.get("commit"),
-                "seed": rules.get("seed"),
+                "seed": None if seed is None or abs(seed) >> 63 else seed,
                 "cap": rules.get("cap"),
                 "vocabulary": identity.get("vocabulary", {}).get("name"),
                 "finished": run.finished,

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
+from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
 MANIFEST = "run.json"
@@ -54,6 +55,7 @@ class RunDirectory:
         self.trusted = trusted
         """Whether what the manifest names may be opened; see `harness.runs.made_with`."""
         self._lock: IO[str] | None = None
+        self._cases: frozenset[str] | None = None
 
     @property
     def finished(self) -> bool:
@@ -140,15 +142,39 @@ class RunDirectory:
         Raises:
             RunDirectoryError: A file is missing, cut or altered.
         """
-        if self.finished:
-            file = self.path / f"{name}.parquet"
-            _verify(file, self.manifest["tables"].get(name, {}).get("sha256", ""))
-            return _read(file, columns)
-        files = [_verified(part, name) for part in self._stored().values()]
-        if not files:
+        bounds = self.bounds(name)
+        tables = []
+        for file in self.files(name):
+            tables.append(_read(file, columns))
+            check_rows(file, tables[-1], bounds)
+        if not tables:
             empty = SCHEMAS[name].empty_table()
             return empty if columns is None else empty.select(list(columns))
-        return pa.concat_tables([_read(file, columns) for file in files]).unify_dictionaries()
+        return pa.concat_tables(tables).unify_dictionaries()
+
+    def files(self, name: str) -> list[Path]:
+        """The files of a table, verified against their checksums.
+
+        Raises:
+            RunDirectoryError: One is missing, cut or altered.
+        """
+        if not self.finished:
+            return [_verified(part, name) for part in self._stored().values()]
+        file = self.path / f"{name}.parquet"
+        stored = self.manifest["tables"].get(name, {})
+        verify(file, stored.get("sha256", ""))
+        with opened(file) as source:
+            if source.metadata.num_rows != stored["rows"]:
+                raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _AGAIN)
+        return [file]
+
+    def bounds(self, name: str) -> Bounds:
+        """What holds of the values of a table."""
+        if name == "cases":
+            return Bounds.of(self.manifest, None)
+        if self._cases is None or not self.finished:
+            self._cases = frozenset(self.table("cases", ["case"])["case"].to_pylist())
+        return Bounds.of(self.manifest, self._cases)
 
     def _stored(self) -> dict[int, Path]:
         """The directories of the cases that are there, by ordinal, ascending."""
@@ -303,11 +329,12 @@ def _verified(part: Path, name: str) -> Path:
         raise RunDirectoryError(
             f"{part} was cut or altered: its {SUMS} is not whole", _AGAIN
         ) from error
-    _verify(file, expected)
+    verify(file, expected)
     return file
 
 
-def _verify(file: Path, expected: str) -> None:
+def verify(file: Path, expected: str) -> None:
+    """Raise RunDirectoryError where a file is not the one whose checksum was written down."""
     if not file.is_file():
         raise RunDirectoryError(f"{file} is missing", _AGAIN)
     if sha256_of(file) != expected:
@@ -316,12 +343,24 @@ def _verify(file: Path, expected: str) -> None:
 
 def _read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
     names = None if columns is None else list(columns)
+    # `pq.read_table` makes a data set and threads first, which cost more than a small file.
+    with opened(file) as source:
+        table = source.read(names, use_threads=file.stat().st_size > _SMALL)
+    return table if names is None else table.select(names)
+
+
+@contextlib.contextmanager
+def opened(file: Path, *, memory_map: bool = False) -> Iterator[pq.ParquetFile]:
+    """A table's file for reading, its columns those of its name.
+
+    Raises:
+        RunDirectoryError: They are not, or it cannot be read, now or later.
+    """
     try:
-        # `pq.read_table` makes a data set and threads first, which cost more than a small file.
-        with pq.ParquetFile(file) as source:
-            table = source.read(names, use_threads=file.stat().st_size > _SMALL)
-        return table if names is None else table.select(names)
-    except (OSError, KeyError, pa.ArrowException) as error:
+        with pq.ParquetFile(file, memory_map=memory_map) as source:
+            check_columns(file, source.schema_arrow)
+            yield source
+    except (OSError, pa.ArrowException) as error:
         raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
 
 
@@ -383,6 +422,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"{path} has format {version}, of another maskcourt; this one reads {FORMAT}",
             "read it with the version that wrote it, or begin a new run with another --out",
         )
+    check_manifest(path / MANIFEST, manifest)
     return dict(manifest)
 
 

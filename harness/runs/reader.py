@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from harness.errors import RunDirectoryError
-from harness.runs.directory import RunDirectory, sha256_of
+from harness.runs.checks import check_rows
+from harness.runs.directory import RunDirectory, opened
 from harness.runs.tables import Rows
 
 ROW = "row"
@@ -27,8 +27,6 @@ ROW = "row"
 
 _ROWS = 1 << 15
 """Rows in a batch."""
-
-_AGAIN = "delete the damaged run and make it again"
 
 RowNumbers = npt.NDArray[np.int64]
 """Rows of a table, ascending."""
@@ -46,47 +44,27 @@ class RunReader:
         """The rows of a table in their order, with their numbers in the column `ROW`.
 
         Args:
-            table: Its name; a table that the run was made without has no rows.
-            columns: Those to read; of a run that was made without some, the others.
+            table: Its name.
+            columns: Those to read.
             wanted: Numbers of rows, ascending; None means all. Groups of rows without any of
                 them are not read, and batches without any are left out.
 
         Raises:
             RunDirectoryError: A file is missing, cut or altered.
         """
-        first = 0
-        for file in self._files(table):
-            try:
-                with pq.ParquetFile(file, memory_map=True) as source:
-                    yield from _of_file(source, columns, wanted, first)
-                    first += source.metadata.num_rows
-            except (OSError, pa.ArrowException) as error:
-                raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
+        first, bounds = 0, self.run.bounds(table)
+        for file in self.run.files(table):
+            with opened(file, memory_map=True) as source:
+                for batch in _of_file(source, columns, wanted, first):
+                    check_rows(file, batch, bounds)
+                    yield batch
+                first += source.metadata.num_rows
 
     @cached_property
     def order(self) -> dict[str, int]:
         """The cases, with their places in the order of the run."""
         found = (batch["case"].to_pylist() for batch in self.batches("cases", ["case"]))
         return {case: place for place, case in enumerate(itertools.chain.from_iterable(found))}
-
-    @cached_property
-    def _parts(self) -> list[Path]:
-        """The directories of an unfinished run's cases, verified."""
-        return [self.run.path / "parts" / f"{ordinal:06d}" for ordinal in sorted(self.run.done())]
-
-    def _files(self, table: str) -> Iterator[Path]:
-        """The files of a table, verified against their checksums."""
-        name = f"{table}.parquet"
-        if not self.run.finished:
-            yield from (part / name for part in self._parts)
-        elif table in self.run.manifest["tables"]:
-            file = self.run.path / name
-            if not file.is_file():
-                raise RunDirectoryError(f"{file} is missing", _AGAIN)
-            if sha256_of(file) != self.run.manifest["tables"][table]["sha256"]:
-                message = f"{file} was cut or altered: its checksum differs"
-                raise RunDirectoryError(message, _AGAIN)
-            yield file
 
 
 class UnstoredCase(RunDirectory):
@@ -110,8 +88,7 @@ class UnstoredReader(RunReader):
     ) -> Iterator[pa.RecordBatch]:
         """See `RunReader.batches`; all rows are held, so all that are wanted come at once."""
         whole = self.run.table(table)
-        names = [name for name in columns if name in whole.column_names]
-        for batch in whole.select(names).combine_chunks().to_batches():
+        for batch in whole.select(list(columns)).combine_chunks().to_batches():
             yield from _chosen(batch, wanted, 0)
 
 
@@ -171,13 +148,11 @@ class TableCursor:
 def _of_file(
     source: pq.ParquetFile, columns: Sequence[str], wanted: RowNumbers | None, first: int
 ) -> Iterator[pa.RecordBatch]:
-    there = set(source.schema_arrow.names)
-    names = [name for name in columns if name in there]
     for group in range(source.num_row_groups):
         size = source.metadata.row_group(group).num_rows
         if wanted is None or _within(wanted, first, first + size).size:
             at = first
-            some = {"row_groups": [group], "columns": names, "use_threads": size > _ROWS}
+            some = {"row_groups": [group], "columns": list(columns), "use_threads": size > _ROWS}
             for batch in source.iter_batches(_ROWS, **some):
                 yield from _chosen(batch, wanted, at)
                 at += batch.num_rows

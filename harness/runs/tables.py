@@ -20,7 +20,7 @@ accepted became invalid (-1 where that is not known).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.verdict_kinds import INSTANCE, WALK
+from harness.verdict_kinds import INSTANCE, KINDS, WALK
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
@@ -155,6 +155,15 @@ SCHEMAS: Mapping[str, pa.Schema] = {
         [("case", _NAME), ("stage", _NAME), ("engine", _NAME), ("seconds", pa.float64())]
     ),
 }
+
+GAPS = ("located",)
+"""Columns in which a value may be missing; in all others, none is."""
+
+KNOWN: Mapping[str, Collection[str]] = {"kind": KINDS}
+"""The words of some columns; in each, the empty one besides."""
+
+MOST: Mapping[str, int] = {"walk": 1 << 16, "position": 1 << 24, "instance": 1 << 24}
+"""Numbers of some columns are less; -1, which stands for none, is the least in all."""
 
 VERDICT_TABLES: Mapping[str, str] = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
 """The table of verdicts of each kind of evidence."""

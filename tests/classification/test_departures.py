@@ -7,7 +7,6 @@ import pickle
 import re
 from dataclasses import replace
 
-import pyarrow.parquet as pq
 import pytest
 
 from harness.attribution.attribute import Attribution
@@ -17,7 +16,7 @@ from harness.errors import InputError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.places import place_of
-from harness.runs.directory import RunDirectory, create_or_resume, sha256_of
+from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from tests.departure_examples import (
     EXAMPLES,
@@ -303,23 +302,6 @@ def test_what_proves_nothing_has_no_class(kind, stored):
 def test_verdicts_about_nothing_that_is_declared_are_bugs(stored):
     run = stored([rejected("[1,", b"2")], "xgrammar", "0.2.8", XGRAMMAR)
     assert found(classify(CATALOGUE, run)) == [("bug", "")]
-
-
-def test_a_run_that_is_older_than_columns_and_tables_can_be_classified(stored):
-    spaced = EXAMPLES["outlines-whitespace"].fits
-    verdicts = [*ORDER, *spaced]
-    run = stored(verdicts, "outlines-core", "0.2.14", OUTLINES, finished=True)
-    file = run.path / "verdicts.parquet"
-    pq.write_table(run.table("verdicts").drop_columns(["category", "detail", "located"]), file)
-    tables = {**run.manifest["tables"], "verdicts": {"sha256": sha256_of(file)}}
-    for name in ("masks", "instances", "instance_verdicts"):
-        del tables[name]
-    run.manifest = {**run.manifest, "tables": tables}
-    assert classify(CATALOGUE, run, "instance").num_rows == 0
-    whitespace = ("departure", "outlines-whitespace")
-    assert found(classify(CATALOGUE, run)) == [("bug", "")] * len(ORDER) + [whitespace] * len(
-        spaced
-    )
 
 
 def test_an_unfinished_run_and_a_finished_one_are_classified_alike(tmp_path):

@@ -331,5 +331,8 @@ class TestErrors:
 
     def test_defects_are_not_hidden(self, call, monkeypatch):
         self.failing(monkeypatch, AssertionError("a defect"))
-        with pytest.raises(AssertionError, match="a defect"):
-            call("tally", "x")
+        code, _, problems = call("tally", "x")
+        assert code == 2, "an exit code of 1 would be a finding"
+        assert "an error of maskcourt itself: AssertionError: a defect" in problems
+        assert "Traceback" not in problems
+        assert "Traceback" in call("--debug", "tally", "x")[2]

@@ -67,7 +67,9 @@ def lane_of(tmp_path):
 
 @pytest.fixture
 def run(tmp_path):
-    return create_or_resume(tmp_path / "run", {}, {})
+    names = ("CrashesOnCompile", "Enumerator", "ForbidsOne")
+    engines = {name: {"version": "0"} for name in names}
+    return create_or_resume(tmp_path / "run", {"engines": engines}, {})
 
 
 def served(lane, run, cases):

@@ -348,7 +348,7 @@ class TestEngines:
         ]
 
     def test_one_that_the_run_does_not_know(self, again):
-        with pytest.raises(RunDirectoryError, match="which is no engine of the run"):
+        with pytest.raises(RunDirectoryError, match="'CrashesOnCompile' in column engine"):
             again(self.write, EXTRA, AcceptsExtra)
 
     def test_validators_that_refuse_the_schema(self, again):

@@ -149,12 +149,6 @@ class TestReading:
         other = unfinished(tmp_path, [book(number) for number in range(CASES)], ["engine"])
         assert names(other, every(other)) == names(run, every(run))
 
-    def test_a_table_that_the_run_was_made_without_has_no_rows(self, run):
-        manifest = json.loads((run.path / "run.json").read_text())
-        del manifest["tables"]["instance_verdicts"]
-        old = RunDirectory(run.path, manifest)
-        assert len(every(old)) == CASES * WALKS
-
     def test_a_table_that_was_altered_is_refused(self, tmp_path):
         run = stored(tmp_path, [book(0)], ["engine"])
         file = run.path / "completions.parquet"

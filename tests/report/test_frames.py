@@ -185,17 +185,6 @@ class TestFrame:
         with pytest.raises(UsageError, match="cannot hold 'many'"):
             run.frame("verdicts", where={"token": "many"})
 
-    def test_of_an_older_run_is_full_of_nulls_where_a_column_is_missing(self, stored, monkeypatch):
-        import pyarrow as pa
-
-        path = stored(book()).path
-        longer = SCHEMAS["positions"].append(pa.field("mood", pa.string()))
-        monkeypatch.setitem(harness.report.frames.SCHEMAS, "positions", longer)
-        run = harness.load_run(path)
-        assert run.frame("positions", ["mood"])["mood"].isna().all()
-        assert len(run.frame("positions", where={"mood": None})) == 2
-        assert run.frame("positions", where={"mood": "good"}).empty
-
 
 class TestBatches:
     @given(st.data())

@@ -140,6 +140,7 @@ class TestSummary:
         """Rich would take the brackets for markup."""
         name = "b[c=1]"
         capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
+        capped.rows.replace("engines", engine=["a"] * capped.rows.count("engines"))
         printed = text(stored(capped, engines={"a": {"version": "1"}, name: {"version": "2"}}))
         tables = (
             "in short",
@@ -157,6 +158,8 @@ class TestSummary:
         long = {name: {"version": "0.2.14.post1"} for name in names}
         of_one = book()
         of_one.rows.replace("engines", engine=list(names))
+        for table in ("verdicts", "instance_verdicts"):
+            of_one.rows.replace(table, engine=[names[0]] * of_one.rows.count(table))
         printed = text(stored(of_one, engines=long), width=80)
         heads = [line.split() for line in printed.splitlines() if line.startswith(" engine ")]
         classes = ("bugs", "warned", "departures")

@@ -1,0 +1,63 @@
+"""Text that comes from elsewhere, made harmless: for a terminal, a spreadsheet, Markdown, JSON.
+
+Names of cases, keys of schemas and texts of engines are anybody's: escape sequences would move the
+cursor, marks of direction turn lines round, ``=1+1`` is a formula to a spreadsheet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+LONGEST = 500
+"""Characters of a message of one line; of a longer one the middle is left out."""
+
+_FORMULA = re.compile(r"[\s'\"]*[=+\-@|]|[\t\r]")
+_CODE = re.compile(r"((?<!`)`[^`]+`(?!`))")
+_MARKUP = re.compile(r"([\\`*\[\]<>#|~&$])")
+
+
+def printable(text: str, keep: str = "\n") -> str:
+    """Nothing in it that a terminal would obey or not show, but for the characters of `keep`."""
+    return text if text.isprintable() else "".join(_written(one, keep) for one in text)
+
+
+def _written(char: str, keep: str) -> str:
+    if char.isprintable() or char in keep:
+        return char
+    return char.encode("unicode_escape").decode()
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """A message in one line of bounded length; of a longer text the middle is left out."""
+    text = text if len(text) <= 4 * longest else text[: 2 * longest] + text[-2 * longest :]
+    text = printable(" ".join(text.split()))
+    half = (longest - 3) // 2
+    return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON that says the same, with nothing in it that a terminal would obey."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    if text.replace("\n", "").isprintable():
+        return text
+    shown = (one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+    return "".join(shown)
+
+
+def spreadsheet_cell(value: object) -> object:
+    """A cell of a CSV file; a text that a spreadsheet would compute begins with an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value, "\n\t")
+    return f"'{text}" if _FORMULA.match(value) else text
+
+
+def markdown(text: str) -> str:
+    """A text of one line for Markdown: code stays code; no link, image, HTML or mention."""
+    parts = _CODE.split(printable(text.replace("\n", " "), ""))
+    for at, part in enumerate(parts):
+        code = at % 2
+        parts[at] = part.replace("|", "\\|") if code else _MARKUP.sub(r"\\\1", part)
+        parts[at] = parts[at] if code else parts[at].replace("@", "&#64;")
+    return "".join(parts)

@@ -1,0 +1,162 @@
+"""What the manifest and the tables of a run must be, whoever made it: readers rely on this.
+
+Checksums and the seal show damage, not intent: those of a run that was forged are right. So types,
+gaps, ranges and names are looked at wherever a file is read, once, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from harness.engines.specs import MAX_ENGINES
+from harness.errors import RunDirectoryError
+from harness.runs.tables import GAPS, KNOWN, MOST, SCHEMAS
+
+_LARGEST = 1 << 53
+"""No number of a manifest or a table is as large: rows, nanoseconds, bytes of memory."""
+
+_COUNT, _TEXT, _NUMBER = (int,), (str, type(None)), (int, float, type(None))
+_ANY, _SEED = object, (int,)
+_ENGINE = {"version": _TEXT, "options": {"*": (bool, int, str)}, "packages": {"*": (str,)}}
+_MANIFEST: Mapping[str, Any] = {
+    "identity": {
+        "engines": {"*": {**_ENGINE, "tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}},
+        "harness": {"*": (str,)},
+        "vocabulary": {"spec": (str,), "eos": _TEXT, "name": (str,), "size": _COUNT}
+        | {"sha256": (str,)},
+        "data": {"name": (str,), "cases": _COUNT},
+        "rules": {"seed": _SEED, "cap": (int, type(None)), "walks": _COUNT, "*": (str,)},
+        "resolver": {"name": (str,), "*": _COUNT},
+        "limits": {"memory": _COUNT, "*": (int, float)},
+    },
+    "started": _TEXT,
+    "commit": _TEXT,
+    "machine": {"*": (str, int)},
+    "seconds": _NUMBER,
+    "tables": {"*": {"rows": _COUNT, "sha256": (str,)}},
+}
+"""Fields and their types, ``*`` for all others; those that are not here may be anything."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the rest of a run says about its tables.
+
+    Attributes:
+        engines: The names of its engines, in their order.
+        tokens: How many ids its vocabulary has.
+        cases: The names of its cases; None while those are read.
+    """
+
+    engines: Collection[str]
+    tokens: int
+    cases: Collection[str] | None
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any], cases: Collection[str] | None) -> Bounds:
+        """The bounds that a manifest sets."""
+        identity = manifest.get("identity", {})
+        size = identity.get("vocabulary", {}).get("size", 1 << 24)
+        return cls(identity.get("engines", {}), size, cases)
+
+    def words(self, column: str) -> Collection[str] | None:
+        """The words of a column; None where they may be any."""
+        if column in ("engine", "accepter"):
+            return self.engines
+        return self.cases if column == "case" else KNOWN.get(column)
+
+    def most(self, column: str) -> int:
+        """Numbers of a column are less."""
+        tokens = column in ("token", "canonical", "an item of tokens")
+        return self.tokens if tokens else MOST.get(column, _LARGEST)
+
+
+def check_manifest(file: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that holds what no run writes; what it lacks is missed where it is needed.
+
+    Raises:
+        RunDirectoryError: It names no engines, or one of its fields is of another type.
+    """
+    if (odd := _odd(manifest, _MANIFEST)) is not None:
+        _refuse(file, f"its {odd}")
+    engines = manifest.get("identity", {}).get("engines")
+    if engines is None or len(engines) > MAX_ENGINES:
+        _refuse(file, "the number of its engines")
+    if any({"rows", "sha256"} - one.keys() for one in manifest.get("tables", {}).values()):
+        _refuse(file, "its list of tables")
+
+
+def _odd(value: Any, wanted: Any, name: str = "content") -> str | None:
+    """The name of a field that is not as in any run."""
+    if isinstance(wanted, dict):
+        if not isinstance(value, dict):
+            return name
+        known = ((key, one, wanted.get(key, wanted.get("*", _ANY))) for key, one in value.items())
+        return next((odd for key, one, kind in known if (odd := _odd(one, kind, key))), None)
+    if wanted is _ANY:
+        return None
+    right = isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
+    if right and isinstance(value, int | float) and wanted is not _SEED:
+        right = math.isfinite(value) and -_LARGEST < value < _LARGEST
+        right = right and (value >= 0 or str in wanted)
+    return None if right else name
+
+
+def check_columns(file: Path, found: pa.Schema) -> None:
+    """Refuse a table that has not the columns of its name.
+
+    Raises:
+        RunDirectoryError: It has others, or of other types.
+    """
+    if not found.equals(known := SCHEMAS[file.stem]):
+        odd = (
+            dict(zip(found.names, found.types, strict=True)).items()
+            ^ dict(zip(known.names, known.types, strict=True)).items()
+        )
+        _refuse(file, f"column {min((name for name, _ in odd), default=found.names)}")
+
+
+def check_rows(file: Path, rows: pa.Table | pa.RecordBatch, bounds: Bounds) -> None:
+    """Refuse rows in which values are missing, out of range, or name what the run has not.
+
+    Raises:
+        RunDirectoryError: There is such a value.
+    """
+    try:
+        rows.validate(full=True)  # that words and texts are UTF-8, too
+    except pa.ArrowException:
+        _refuse(file, "how it is stored")
+    for name in rows.schema.names:
+        column = rows.column(name)
+        for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+            _check(file, name, chunk, bounds)
+            if pa.types.is_list(chunk.type):
+                _check(file, f"an item of {name}", chunk.flatten(), bounds)
+
+
+def _check(file: Path, name: str, column: pa.Array, bounds: Bounds) -> None:
+    if column.null_count and name not in GAPS:
+        _refuse(file, f"a gap in column {name}")
+    kind, known = column.type, bounds.words(name)
+    words = column.dictionary if pa.types.is_dictionary(kind) else column
+    if known is not None and (odd := set(words.to_pylist()) - {*known, ""}):
+        _refuse(file, f"{min(map(repr, odd))} in column {name}")
+    if pa.types.is_dictionary(kind) and words.null_count:
+        _refuse(file, f"a gap in column {name}")
+    if (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and len(column):
+        least, most = pc.min_max(column).as_py().values()
+        if not (least >= -1 and most < bounds.most(name)):  # NaN alone is neither
+            _refuse(file, f"a number in column {name}")
+
+
+def _refuse(file: Path, what: str) -> NoReturn:
+    raise RunDirectoryError(
+        f"{file} cannot be used: {what} is not as in any run", "maskcourt has not written it so"
+    )
