@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from adapters.llguidance import LLGuidanceEngine
-from adapters.xgrammar import XGrammarEngine
 from harness.classification.behaviours import ENGINES
 from harness.classification.departures import load_catalogue, load_warnings
 from harness.classification.engine_warnings import read_warnings
+from harness.engines.panel import Limits, Panel
+from harness.engines.specs import parse_specs
 from harness.errors import InputError
 from harness.inputs.vocabulary import byte_vocabulary
-from harness.protocol import complete_options
 
 WARNINGS = load_warnings()
-KINDS = {"xgrammar": (XGrammarEngine, {}), "llguidance": (LLGuidanceEngine, {"lenient": True})}
+SPECS = ["xgrammar", "llguidance[lenient=true]"]
 MODULES = {"xgrammar": "libxgrammar_bindings.so", "llguidance": "_lib.abi3.so"}
 
 
@@ -49,19 +48,21 @@ def test_what_a_warning_is_about_is_excused_by_a_rule(one):
     assert excused == one.keywords
 
 
-@cache
-def engine_of(name):
-    kind, options = KINDS[name]
-    return kind(byte_vocabulary(), complete_options(kind.OPTIONS, options))
+@pytest.fixture(scope="module")
+def panel(tmp_path_factory):
+    """The engines that can warn, in hosts of their own as in a run."""
+    vocabulary, file = byte_vocabulary(), tmp_path_factory.mktemp("warnings") / "vocabulary"
+    vocabulary.save(file)
+    with closing(Panel(parse_specs(SPECS), str(file), vocabulary.words, Limits())) as panel:
+        yield panel
 
 
 @pytest.mark.engines
+@pytest.mark.processes
 @each([one for one in listed() if one.schema])
-def test_the_installed_engine_prints_it(one, capfd):
-    engine = engine_of(one.engine)
-    capfd.readouterr()
-    engine.compile(one.schema)
-    printed = capfd.readouterr().err
+def test_what_the_installed_engine_prints_is_caught(one, panel):
+    panel.compile(one.schema)
+    printed = panel.output(list(MODULES).index(one.engine))
     assert any(one.recognises(line) for line in printed.splitlines()), printed
     for line in printed.splitlines():
         assert any(some.recognises(line) for some in listed()), line
