@@ -170,7 +170,7 @@ class TestAgainstTheOracle:
         assert not found, "verdicts about tokens that are not in dispute"
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
-    @settings(max_examples=30)
+    @settings(max_examples=settings.default.max_examples // 2)
     @given(trial=trials())
     def test_every_witness_replays(self, resolver, trial):
         assert_witnesses_replay(trial, trial.run(resolver))

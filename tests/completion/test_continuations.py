@@ -174,7 +174,7 @@ def test_every_candidate_makes_a_whole_document(name, data):
         json.loads((reference[:k] + token + end).decode(), object_pairs_hook=unique)
 
 
-@settings(max_examples=30)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.sampled_from(sorted(REACHABLE)), st.data())
 def test_candidates_do_not_depend_on_what_was_asked_before(name, data):
     schema, reference, _, _ = REACHABLE[name]

@@ -52,7 +52,7 @@ class TestWhatIsLocated:
                 assert not any(one == begun if end else one.startswith(begun) for one in right)
 
     @given(trial=trials())
-    @settings(max_examples=30)
+    @settings(max_examples=settings.default.max_examples // 2)
     def test_is_said_of_false_acceptances_alone(self, trial):
         for verdict in records(trial.run(), "verdicts"):
             assert (verdict["located"] is None) == (verdict["kind"] != "false_acceptance")

@@ -188,7 +188,10 @@ class TestFrame:
 
 class TestBatches:
     @given(st.data())
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=settings.default.max_examples // 2,
+        suppress_health_check=[HealthCheck.function_scoped_fixture],
+    )
     def test_are_the_frame_in_pieces(self, big, data):
         columns = data.draw(st.lists(st.sampled_from(big.columns("verdicts")), unique=True))
         where = data.draw(
