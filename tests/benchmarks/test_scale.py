@@ -14,12 +14,17 @@ from harness.runs.directory import create_or_resume
 from tests.books import Book
 from tests.inprocess import case
 
+IDENTITY = {
+    "engines": {"e": {"version": "1.0"}},
+    "rules": {"walks": 1},
+    "limits": {"compile": 10.0},
+}
+
 
 class TestScale:
     @pytest.fixture
     def run(self, tmp_path):
-        identity = {"rules": {"walks": 1}, "limits": {"compile": 10.0}}
-        run = create_or_resume(tmp_path / "run", identity, {})
+        run = create_or_resume(tmp_path / "run", IDENTITY, {})
         for ordinal, name in enumerate("ab"):
             book = Book(name, family=f"of {name}", schema='{"é": 1}')
             book.engine("e", "timed_out" if name == "b" else "compiled")
@@ -88,7 +93,6 @@ class TestScale:
         assert "of b: 1." in done.output
 
     def test_a_run_that_goes_on_is_refused(self, tmp_path):
-        identity = {"rules": {"walks": 1}, "limits": {"compile": 10.0}}
-        create_or_resume(tmp_path / "run", identity, {}).release()
+        create_or_resume(tmp_path / "run", IDENTITY, {}).release()
         done = CliRunner().invoke(scale, [str(tmp_path / "run")])
         assert "is no finished run of one walk per case" in done.output
