@@ -117,7 +117,8 @@ def _locked(file: Path) -> IO[str]:
 
 
 def _make_own(base: Path) -> None:
-    base.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # `exist_ok` fails where it goes meanwhile
+        base.mkdir(mode=0o700)
     found = base.lstat()
     if found.st_uid != os.geteuid() or base.is_symlink():
         raise MaskcourtError(f"{base} belongs to somebody else", "set TMPDIR to another directory")
