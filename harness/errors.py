@@ -28,6 +28,10 @@ class MaskcourtError(Exception):
         return f"{message} ({one_line(self.hint)})" if self.hint else message
 
 
+MORE_FILES = "allow more open files: ulimit -n 1024"
+"""What to do where the system says that there are too many."""
+
+
 class UsageError(MaskcourtError):
     """The caller asked for something that does not exist or does not go together."""
 

@@ -9,6 +9,7 @@ SIGTERM, 129 by SIGHUP), 0 else.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -26,7 +27,7 @@ from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options
 from harness.cli.runs import replay, resolvers, show_summary, tally
 from harness.cli.sweep import sweep
-from harness.errors import MaskcourtError, UsageError
+from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.printable import LONGEST, one_line
 
 
@@ -109,7 +110,8 @@ def main() -> NoReturn:
         _nobody_reads()
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
-        _fail(f"{error.strerror or error}{where}", UsageError.exit_code, debug=debug)
+        hint = f" ({MORE_FILES})" if error.errno == errno.EMFILE else ""
+        _fail(f"{error.strerror or error}{where}{hint}", UsageError.exit_code, debug=debug)
     except Exception as error:  # noqa: BLE001 - an exit code of 1 would be a finding
         what = f"an error of maskcourt itself: {type(error).__name__}: {error}"
         _fail(f"{what} (--debug shows where; please report it)", UsageError.exit_code, debug=debug)

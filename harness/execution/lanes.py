@@ -13,6 +13,7 @@ left.
 from __future__ import annotations
 
 import contextlib
+import errno
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -35,7 +36,7 @@ from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Checked
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
-from harness.errors import MaskcourtError, UsageError
+from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.execution.case_news import CaseNews, case_news
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
@@ -163,9 +164,11 @@ class Lane:
         """
         for index, failure in self.panel.open().items():
             output = self.panel.output(index).strip().splitlines()
+            too_many = os.strerror(errno.EMFILE) in failure.message
+            hint = MORE_FILES if too_many else "is it installed in this environment?"
             raise UsageError(
                 f"engine {self.panel.specs[index].name!r} does not start: {failure.message}",
-                output[-1] if output else "is it installed in this environment?",
+                output[-1] if output and not too_many else hint,
             )
         self._engines = {
             self.panel.specs[index].name: self._checked(index, answer)
@@ -428,6 +431,10 @@ def _lane_main(connection: Connection, settings: LaneSettings, mark: str) -> Non
         connection.send(error)
     except (EOFError, BrokenPipeError):
         pass
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        connection.send(UsageError(f"a lane cannot go on: {error.strerror}", MORE_FILES))
     finally:
         lane.close()
 

@@ -267,6 +267,7 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
     """
+    refuse_unwritable_name(path)
     try:
         there = (path / MANIFEST).is_file()
     except OSError:  # a name that is too long, a directory that may not be looked into
@@ -367,8 +368,20 @@ def opened(file: Path, *, memory_map: bool = False) -> Iterator[pq.ParquetFile]:
 _AGAIN = "delete the damaged part and run again with the same --out; everything else is kept"
 
 
+def refuse_unwritable_name(path: Path) -> None:
+    """Refuse a path in letters that the locale cannot encode: Parquet files have names in UTF-8."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError as error:
+        raise RunDirectoryError(
+            f"{path} has letters that cannot be encoded in this locale",
+            "choose a name in ASCII, or set LC_ALL=C.UTF-8",
+        ) from error
+
+
 def refuse_foreign(path: Path) -> None:
     """Refuse a path that cannot become a run directory; what was begun and left can."""
+    refuse_unwritable_name(path)
     if (path / MANIFEST).exists() or not path.exists():
         return
     if not path.is_dir():

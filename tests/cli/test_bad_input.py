@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import shutil
 import tarfile
@@ -200,6 +201,20 @@ class TestWhereItIsWritten:
         (tmp_path / "file").write_text("mine")
         message = self.refusal(*request(own, "--out", tmp_path / "file" / "run"))
         assert message.startswith(f"{tmp_path}/file/run cannot be written: Not a directory")
+
+    @pytest.mark.parametrize("name", ["grün".encode(), b"gr\xfcn"])
+    def test_a_name_that_the_locale_cannot_encode(self, own, tmp_path, name):
+        plain = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+        out = tmp_path / os.fsdecode(name)
+        message = self.refusal(*request(own, "--out", out), env={**os.environ, **plain})
+        assert "has letters that cannot be encoded in this locale (choose a name in" in message
+        assert not out.exists()
+
+    def test_too_few_open_files(self, own, tmp_path):
+        few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))  # noqa: E731
+        message = self.refusal(*request(own, "--out", tmp_path / "run"), preexec_fn=few)
+        assert "Too many open files" in message
+        assert message.endswith("(allow more open files: ulimit -n 1024)")
 
     def test_a_file(self, own, tmp_path):
         (tmp_path / "file").write_text("mine")

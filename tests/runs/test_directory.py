@@ -483,7 +483,7 @@ class TestLock:
         "import sys\n"
         "from pathlib import Path\n"
         "from harness.runs.directory import create_or_resume\n"
-        "run = create_or_resume(Path(sys.argv[1]), {'seed': 0}, {})\n"
+        "run = create_or_resume(Path(sys.argv[1]), {'engines': {}, 'seed': 0}, {})\n"
         "print('locked', flush=True)\n"
         "sys.stdin.read()\n"
     )
@@ -497,11 +497,11 @@ class TestLock:
             text=True,
         ) as other:
             assert other.stdout.readline() == "locked\n"
-            refused(lambda: begun({"seed": 0}), "another process writes")
+            refused(lambda: begun({"engines": {}, "seed": 0}), "another process writes")
             assert open_run(tmp_path / "run").table("cases").num_rows == 0, "reading is free"
             other.kill()
             other.wait()
-        assert begun({"seed": 0}).done() == set(), "the lock died with its process"
+        assert begun({"engines": {}, "seed": 0}).done() == set(), "the lock died with its process"
 
     def test_a_run_that_was_refused_locks_nobody_out(self, begun):
         begun()
