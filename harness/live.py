@@ -86,10 +86,10 @@ class LiveLine:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: int, note: str | None = None) -> None:
-        """Show how much is done on the live line, and a note where there is a new one."""
+    def update(self, done: int, note: str | None = None, total: int | None = None) -> None:
+        """Show how much is done on the live line, and a new note or total where there is one."""
         if self._bar is not None:
-            self._bar.update(self._task, completed=done)
+            self._bar.update(self._task, completed=done, total=total)
             if note is not None:
                 self._bar.update(self._task, note=note)
 

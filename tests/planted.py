@@ -2,7 +2,7 @@
 
 `Planted` is llguidance but for three schemas, told by their title (`PLANTED_CASES`): under one it
 forbids a token that is right, under one it allows a token that is wrong, under one it dies.
-`Gated` is the miniature `AcceptsExtra` that waits at compilation until a file is there, so that a
+`Forgetful` is llguidance without two keywords. `Gated` is the miniature `AcceptsExtra` that waits at compilation until a file is there, so that a
 test knows where a run stands without looking at a clock.
 """
 
@@ -86,6 +86,24 @@ class Planted(LLGuidanceEngine):
         if fault not in ("forbids", "allows"):
             return inner
         return PlantedMatcher(inner, self.vocabulary, fault)
+
+
+class Forgetful(LLGuidanceEngine):
+    """llguidance that knows neither ``maxItems`` nor ``minimum``: two bugs."""
+
+    def compile(self, schema: str) -> Matcher:  # type: ignore[override]
+        """A matcher for the schema without the two keywords."""
+        return super().compile(json.dumps(_without(json.loads(schema))))
+
+
+def _without(schema: object) -> object:
+    if isinstance(schema, list):
+        return [_without(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: _without(one) for name, one in schema.items() if name not in ("maxItems", "minimum")
+    }
 
 
 class Gated(AcceptsExtra):

@@ -1,4 +1,4 @@
-"""The command line: ``maskcourt bench | sweep | tally | report | query | replay | …``.
+"""The command line: ``maskcourt bench | sweep | tally | report | query | replay | bugs | …``.
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from harness import __version__, interrupts
+from harness.cli.bugs import bugs, minimize
 from harness.cli.common import FailOn
 from harness.cli.lists import cases, engines
 from harness.cli.query import query
@@ -87,7 +88,7 @@ def bench(**options: Any) -> None:
     show_summary(run, as_json=options["as_json"], fail_on=fail_on, in_short=True)
 
 
-for _command in (sweep, tally, report, query, replay, resolvers, engines, cases):
+for _command in (sweep, tally, report, query, replay, bugs, minimize, resolvers, engines, cases):
     cli.add_command(_command)
 
 

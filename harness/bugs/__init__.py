@@ -1,0 +1,1 @@
+"""Bugs: the few errors behind the many verdicts, each shrunk to its smallest case."""

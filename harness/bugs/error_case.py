@@ -1,0 +1,55 @@
+"""One error of one engine as a case that can be tried: a schema, a text, and a token if need be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.jsontext.strict_json import parse
+
+
+@dataclass(frozen=True)
+class ErrorCase:
+    """A schema and a text with which an engine shows an error.
+
+    Attributes:
+        engine: The engine's spec, as a run names it.
+        kind: The kind of the error, as verdicts name it.
+        schema: The JSON text of the schema.
+        text: What is fed: byte by byte, but for `token`; the end of sequence follows unless the
+            kind is about what comes before it.
+        token: Bytes that are fed as one token, where the error needs one; else empty.
+        token_at: How many bytes of `text` go before `token`.
+    """
+
+    engine: str
+    kind: str
+    schema: str
+    text: bytes
+    token: bytes = b""
+    token_at: int = 0
+
+    @property
+    def size(self) -> tuple[int, str, bytes]:
+        """What shrinking makes smaller: bytes in all, then the schema, then the text."""
+        length = len(self.schema.encode()) + len(self.text) + len(self.token)
+        return length, self.schema, self.text
+
+    @property
+    def parsed(self) -> Any:
+        """The schema."""
+        return parse(self.schema)
+
+    def with_schema(self, schema: Any) -> ErrorCase:
+        """The same text under another schema."""
+        return replace(self, schema=compact(schema))
+
+    def with_text(self, text: bytes) -> ErrorCase:
+        """Another text, fed byte by byte, under the same schema."""
+        return replace(self, text=text)
+
+
+def compact(value: Any) -> str:
+    """A value as JSON, without white space, members in their order."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,120 @@
+"""From a verdict of a run to a case that can be tried and shrunk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.bugs.error_case import ErrorCase, compact
+from harness.bugs.samples import ShrunkVerdict
+from harness.bugs.shrink import shrink
+from harness.bugs.trial import KINDS, Shown, Trial
+from harness.classification.departures import Catalogue
+from harness.engines.specs import EngineSpec
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness import NO_END, Witness
+from harness.replay.witness_reader import spelled
+from harness.validators.judge import Judge
+
+_OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_lies")
+
+
+class Shrinker:
+    """Shrinks verdicts: an engine each as it is needed, and both validators.
+
+    Args:
+        specs: The engines of the run, by name.
+        catalogue: The declared departures.
+        vocabulary: The run's.
+        memory: What a host may take.
+        formats: What formats are to the validators.
+    """
+
+    def __init__(
+        self,
+        specs: dict[str, EngineSpec],
+        catalogue: Catalogue,
+        vocabulary: Vocabulary,
+        memory: int,
+        formats: str,
+    ) -> None:
+        self._specs = specs
+        self._catalogue = catalogue
+        self._vocabulary = vocabulary
+        self._judge = Judge(memory, formats=formats)
+        self._trials: dict[str, Trial] = {}
+
+    def close(self) -> None:
+        """End all hosts."""
+        for trial in self._trials.values():
+            trial.close()
+        self._judge.close()
+
+    def sample(self, witness: Witness, schema: str, attributed: str) -> ShrunkVerdict:
+        """What becomes of one verdict."""
+        sample = ShrunkVerdict(witness.name, witness.case, attributed)
+        if witness.kind not in KINDS or witness.reason == NO_END:
+            return replace(sample, reason="such errors need a search to be shown")
+        whole = self._case(witness, schema)
+        for case in (whole, self._with_token(witness, whole)):
+            if case is None:
+                continue
+            with self._trial(case) as trial:
+                shown = trial.shown(case)
+                if shown is not None and _is_there(case, witness, shown, self._vocabulary):
+                    return _shrunk(sample, trial, case, shown)
+        return replace(sample, reason="the error does not show with bytes and the token alone")
+
+    def _case(self, witness: Witness, schema: str) -> ErrorCase:
+        text = witness.text
+        if witness.kind in ("dead_end", "mask_lies"):
+            token = (witness.token,) if witness.token >= 0 else ()
+            text = spelled(self._vocabulary, (*witness.before, *token))
+        return ErrorCase(witness.engine, witness.kind, compact(json.loads(schema)), text)
+
+    def _with_token(self, witness: Witness, case: ErrorCase) -> ErrorCase | None:
+        token = witness.token
+        if token < 0 or self._vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
+            return None
+        text = self._vocabulary.tokens[token]
+        before = spelled(self._vocabulary, witness.before)
+        return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
+
+    @contextlib.contextmanager
+    def _trial(self, case: ErrorCase) -> Iterator[Trial]:
+        """A trial of the case's engine; one with a token of its own is ended afterwards."""
+        spec = self._specs[case.engine]
+        if case.token:
+            trial = Trial(spec, self._judge, self._catalogue, [case.token])
+            try:
+                yield trial
+            finally:
+                trial.close()
+            return
+        if case.engine not in self._trials:
+            self._trials[case.engine] = Trial(spec, self._judge, self._catalogue)
+        yield self._trials[case.engine]
+
+
+def _is_there(case: ErrorCase, witness: Witness, shown: Shown, vocabulary: Vocabulary) -> bool:
+    """Whether a refusal is that of the verdict's token, and not of a byte before it."""
+    if case.token or witness.kind != "false_rejection" or witness.token < 0:
+        return True
+    start = len(spelled(vocabulary, witness.before))
+    return shown.at < 0 or start <= shown.at <= start + len(vocabulary.tokens[witness.token])
+
+
+def _shrunk(sample: ShrunkVerdict, trial: Trial, case: ErrorCase, shown: Shown) -> ShrunkVerdict:
+    found = shrink(trial, case, shown)
+    at = found.case.token_at if found.case.token else found.shown.at
+    return replace(
+        sample,
+        error=found.case,
+        at=at,
+        keyword=found.shown.keyword,
+        class_=found.shown.class_,
+        departure=found.shown.departure,
+        attempts=found.attempts,
+    )

@@ -1,0 +1,239 @@
+"""Which verdicts are one bug: groups by what is stored of them, and samples that say what they are.
+
+ErrorRows fall into groups by engine, kind, class, keyword and the sort of byte. Of each group some
+are shrunk, drawn by a seed; where all come to one bug, so does the group. Where they do not the
+group is split, by case and then by place, and samples of each part are shrunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from harness.bugs.samples import ShrunkVerdict
+from harness.classification.departures import Catalogue, classify
+from harness.completion.rollout import keyed_index
+from harness.inputs.vocabulary import Vocabulary
+from harness.runs.columns import words
+from harness.runs.directory import RunDirectory
+from harness.runs.tables import VERDICT_TABLES
+from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, LEGAL, WALK
+
+_LEVELS = (
+    ("engine", "kind", "class", "departure", "keyword", "category", "detail", "byte"),
+    ("case",),
+    ("schema_pointer", "instance_pointer"),
+)
+"""By what verdicts are grouped, and groups split."""
+_OF_REJECTIONS = ("category", "detail", "byte")
+"""What is about the refused byte: of a text that is let through it says nothing."""
+SAMPLES = 3
+"""ErrorRows of a group that are shrunk, of different cases where there are."""
+
+Codes = npt.NDArray[np.int64]
+APART = "its samples shrink to different bugs"
+
+
+@dataclass(frozen=True)
+class ErrorRows:
+    """The errors of a run, of both kinds of evidence, shape ``(n,)`` each.
+
+    Attributes:
+        names: What replay calls them: ``i`` before those of instances.
+        engine: Codes into `engines`.
+        kind: Codes into `harness.verdict_kinds.ERRORS`.
+        class_: Codes into `harness.verdict_kinds.CLASSES`.
+        case: Codes into `cases`.
+        keyword: Codes into `keywords`.
+        groups: At each level the number of the group that a verdict is in.
+        rank: In which order verdicts of a group are drawn.
+    """
+
+    evidence: npt.NDArray[np.int8]
+    row: Codes
+    engines: Sequence[str]
+    engine: Codes
+    kind: Codes
+    class_: Codes
+    cases: Sequence[str]
+    case: Codes
+    keywords: Sequence[str]
+    keyword: Codes
+    groups: Sequence[Codes]
+    rank: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def name(self, at: int) -> str:
+        """What a verdict is called on the command line."""
+        return f"{'i' if self.evidence[at] else ''}{self.row[at]}"
+
+
+def read_verdicts(
+    run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, seed: int
+) -> ErrorRows:
+    """The errors of a run, grouped; what no specification forbids is none of them.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+    """
+    tables = [
+        _read(run, catalogue, vocabulary, number, evidence)
+        for number, evidence in enumerate((WALK, INSTANCE))
+    ]
+    table = pa.concat_tables(tables)
+    columns = {name: words(table[name]) for level in _LEVELS for name in level}
+    groups: list[Codes] = []
+    group = np.zeros(table.num_rows, dtype=np.int64)
+    for level in _LEVELS:
+        for name in level:
+            codes = columns[name].codes.astype(np.int64)
+            group = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
+        groups.append(group)
+    evidence = table["evidence"].to_numpy()
+    row = table["row"].to_numpy()
+    key = np.uint64(keyed_index(f"{seed}/bugs", 1 << 64))
+    rank = _mixed((row.astype(np.uint64) << np.uint64(1)) + evidence.astype(np.uint64) + key)
+    kinds = columns["kind"]
+    return ErrorRows(
+        evidence,
+        row,
+        columns["engine"].values,
+        columns["engine"].codes.astype(np.int64),
+        np.array([ERRORS.index(one) for one in kinds.values])[kinds.codes],
+        np.array([CLASSES.index(one) for one in columns["class"].values])[columns["class"].codes],
+        columns["case"].values,
+        columns["case"].codes.astype(np.int64),
+        columns["keyword"].values,
+        columns["keyword"].codes.astype(np.int64),
+        groups,
+        rank,
+    )
+
+
+def _read(
+    run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, number: int, evidence: str
+) -> pa.Table:
+    stored = [*_LEVELS[0][:2], *("keyword", "category", "detail", "case"), *_LEVELS[2]]
+    place = "refused_at" if evidence == WALK else "offset"
+    table = run.table(VERDICT_TABLES[evidence], [*stored, "token", place])
+    classes = classify(catalogue, run, evidence, vocabulary)
+    kind, class_ = words(table["kind"]), words(classes["class"])
+    wanted = np.flatnonzero(
+        class_.equal(*CLASSES) & kind.equal(*(one for one in ERRORS if one not in LEGAL))
+    )
+    out = {name: _plain(table[name]).take(wanted) for name in stored}
+    out |= {name: _plain(classes[name]).take(wanted) for name in ("class", "departure")}
+    tokens = table["token"].to_numpy()[wanted]
+    at = table[place].to_numpy()[wanted] if evidence == WALK else np.full(len(wanted), -1)
+    out["byte"] = _bytes(tokens, at, vocabulary)
+    rejected = words(pa.chunked_array([out["kind"]])).equal("false_rejection", "never_stops")
+    empty = pa.array([""] * 1).take(np.zeros(len(wanted), dtype=np.int64))
+    for name in _OF_REJECTIONS:
+        out[name] = pa.compute.if_else(pa.array(rejected), out[name], empty)
+    out["evidence"] = pa.array(np.full(len(wanted), number, dtype=np.int8))
+    out["row"] = pa.array(wanted)
+    return pa.table(out)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """A column of words without its dictionary."""
+    return column.cast(pa.string()).combine_chunks()
+
+
+def _bytes(tokens: Codes, at: Codes, vocabulary: Vocabulary) -> pa.Array:
+    """What sort of byte each token is refused at: digits are alike, and so are letters."""
+    pairs, which = np.unique((tokens << 32) | (at + 1), return_inverse=True)
+    found = []
+    for pair in pairs.tolist():
+        token, place = pair >> 32, (pair & 0xFFFFFFFF) - 1
+        if token < 0 or vocabulary.special[token]:
+            found.append("")
+            continue
+        text = vocabulary.tokens[token]
+        byte = text[place : place + 1]
+        sort = "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()
+        found.append(sort if byte.isascii() else "beyond ASCII")
+    return pa.array(found, type=pa.string()).take(pa.array(which))
+
+
+def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Numbers that look random, one for each (the finaliser of splitmix64; Steele et al., 2014)."""
+    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@dataclass
+class Explanation:
+    """Which bug each verdict is, as far as the samples at hand say.
+
+    Attributes:
+        bug: Codes into `ids` and, below 0, into `reasons` (-1 is the first); shape ``(n,)``.
+        ids: The ids of bugs.
+        reasons: Why verdicts have none.
+        wanted: ErrorRows that must be shrunk to know more.
+    """
+
+    bug: Codes
+    ids: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    wanted: list[int] = field(default_factory=list)
+
+
+def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes) -> Explanation:
+    """Say of the verdicts `among` (ascending) which bugs they are, and what must be shrunk yet."""
+    found = Explanation(np.zeros(len(verdicts), dtype=np.int64))
+    codes: dict[str, int] = {}
+
+    def code(sample: ShrunkVerdict) -> int:
+        word = sample.bug or f"?{sample.reason}"
+        if word not in codes:
+            listed = found.ids if sample.bug else found.reasons
+            listed.append(sample.bug or sample.reason)
+            codes[word] = len(found.ids) - 1 if sample.bug else -len(found.reasons)
+        return codes[word]
+
+    def settle(rows: Codes, level: int) -> None:
+        drawn = _drawn(verdicts, rows)
+        known = [samples.get(verdicts.name(one)) for one in drawn]
+        missing = [one for one, sample in zip(drawn, known, strict=True) if sample is None]
+        if missing:
+            found.wanted.extend(missing)
+            return
+        found_codes = {code(one): one for one in known if one is not None}
+        if len(found_codes) == 1 or len(rows) == len(drawn):
+            if len(found_codes) == 1:
+                found.bug[rows] = next(iter(found_codes))
+            else:
+                found.bug[drawn] = [code(one) for one in known if one is not None]
+        elif level + 1 < len(verdicts.groups):
+            for part in _parts(verdicts.groups[level + 1], rows):
+                settle(part, level + 1)
+        else:
+            found.bug[rows] = code(ShrunkVerdict("", "", "", reason=APART))
+            found.bug[drawn] = [code(one) for one in known if one is not None]
+
+    for part in _parts(verdicts.groups[0], among):
+        settle(part, 0)
+    return found
+
+
+def _parts(groups: Codes, rows: Codes) -> Iterator[Codes]:
+    """Rows by their group, each part ascending."""
+    order = rows[np.argsort(groups[rows], kind="stable")]
+    bounds = np.flatnonzero(np.diff(groups[order])) + 1
+    yield from (part for part in np.split(order, bounds) if len(part))
+
+
+def _drawn(verdicts: ErrorRows, rows: Codes) -> list[int]:
+    """The sample of a group: the first by rank of each of some cases, then any."""
+    order = rows[np.argsort(verdicts.rank[rows], kind="stable")]
+    first = np.sort(np.unique(verdicts.case[order], return_index=True)[1])[:SAMPLES]
+    rest = np.setdiff1d(np.arange(min(len(order), 2 * SAMPLES)), first)
+    return [int(one) for one in order[[*first, *rest[: SAMPLES - len(first)]]]]

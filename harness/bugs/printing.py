@@ -1,0 +1,53 @@
+"""Bugs on a terminal: what is wrong, its smallest case, how often it was met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+from rich.progress import TimeRemainingColumn
+
+from harness.bugs.listing import Bug, BugList
+from harness.bugs.scripts import marked
+from harness.engines.specs import read_spec
+from harness.live import LiveLine
+
+
+class ShrinkProgress(LiveLine):
+    """How many verdicts were shrunk, with a live line on a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__("shrink", 0, "reading the verdicts", TimeRemainingColumn())
+
+    def tell(self, done: int, wanted: int, bugs: int) -> None:
+        """Say how far it is; how many are wanted in the end is not known before."""
+        note = f"{bugs} bugs so far, {wanted} more to shrink"
+        self.update(done, note, total=done + wanted)
+        if self.is_due():
+            self.plain(f"{done:,} verdicts shrunk, {note}")
+
+
+def print_bugs(bugs: Sequence[Bug]) -> None:
+    """Each bug in four lines."""
+    for one in bugs:
+        print_bug(one)
+
+
+def print_bug(one: Bug) -> None:
+    """One bug: its title, its smallest case, how often it was met."""
+    kind = one.error.kind.replace("_", " ")
+    click.echo(f"{one.id}  {read_spec(one.engine).name} {one.version}  {kind}")
+    click.echo(f"  {one.title}")
+    click.echo(f"  schema  {one.error.schema}")
+    click.echo(f"  text    {marked(one)}")
+    departure = f"; declared: {one.departure}" if one.departure else ""
+    met = f"in {one.cases:,} of {one.compiled:,} schemas, {one.verdicts:,} verdicts"
+    click.echo(f"  {met}, such as {one.verdict}{departure}")
+
+
+def print_unexplained(found: BugList, class_: str) -> None:
+    """How much the bugs explain, and why the rest is not."""
+    what = f"{found.verdicts:,} verdicts of the class {class_}"
+    click.echo(f"{100 * found.explained:.1f}% of {what} explained by {len(found.bugs)} bugs")
+    for reason, count in found.unexplained.items():
+        click.echo(f"  {count:,} not: {reason}")

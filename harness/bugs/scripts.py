@@ -1,0 +1,206 @@
+"""Stand-alone scripts that show a bug with nothing but the engine, and texts for its tracker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.listing import Bug
+from harness.bugs.specification import section
+from harness.engines.specs import read_spec
+
+_HEAD: Final = '''#!/usr/bin/env python3
+"""{title}
+
+Seen with {engine} {version}: pip install {packages}
+The text is {ruling} under the schema, by jsonschema and jsonschema-rs.
+{section}
+Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run.
+"""
+
+import sys
+
+SCHEMA = {schema!r}
+TEXT = {text!r}
+EXTRA = {extra!r}  # tokens beside the 256 bytes
+END = 256 + len(EXTRA)
+TOKENS = {tokens}  # how the text is cut
+VOCABULARY = [bytes([byte]) for byte in range(256)] + EXTRA
+
+
+def allowed():
+    """How many of the tokens, the end of sequence last, the engine allows in turn."""
+{body}
+
+try:
+    count = allowed()
+except Exception as problem:
+    print("cannot run:", problem)
+    sys.exit(2)
+spelled = b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count])
+whole = count == len(TOKENS)
+print("schema ", SCHEMA)
+print("allowed", spelled.decode("utf-8", "backslashreplace"), "and the end" if whole else "")
+if not whole:
+    print("refused", (VOCABULARY + [b"the end"])[TOKENS[count]])
+print("the text is {ruling}, so the engine is", {verdict})
+sys.exit({exit})
+'''
+
+_XGRAMMAR: Final = """    import xgrammar
+
+    tokenizer = xgrammar.TokenizerInfo(
+        VOCABULARY + [b""], xgrammar.VocabType.RAW, vocab_size=END + 1, stop_token_ids=[END]
+    )
+    compiler = xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
+    matcher = xgrammar.GrammarMatcher(compiler.compile_json_schema(SCHEMA, strict_mode=False))
+    for count, token in enumerate(TOKENS):
+        if not matcher.accept_token(token):
+            return count
+    return len(TOKENS)
+"""
+
+_LLGUIDANCE: Final = """    import llguidance
+
+    class Bytes:  # what the library asks of a tokenizer
+        eos_token_id, bos_token_id = END, None
+        tokens, special_token_ids = VOCABULARY + [b"<end>"], [END]
+
+        def __call__(self, text):
+            return list(text)
+
+    tokenizer = llguidance.LLTokenizer(
+        llguidance.TokenizerWrapper(Bytes()), n_vocab=END + 1, eos_token=END
+    )
+    grammar = '%llguidance {"no_forcing": true}\\nstart: %json ' + SCHEMA
+    grammar = llguidance.LLMatcher.grammar_from_lark(grammar)
+    matcher = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
+    if matcher.is_error():
+        raise ValueError(matcher.get_error())
+    count = matcher.validate_tokens(TOKENS[:-1])
+    matcher.consume_tokens(TOKENS[:count])
+    return count + (count == len(TOKENS) - 1 and matcher.is_accepting())
+"""
+
+_OUTLINES: Final = """    import outlines_core
+    from outlines_core.json_schema import build_regex_from_schema
+
+    ids = {}
+    for token, text in enumerate(VOCABULARY):
+        ids.setdefault(text, []).append(token)
+    vocabulary = outlines_core.Vocabulary(END, ids)
+    index = outlines_core.Index(build_regex_from_schema(SCHEMA, None), vocabulary)
+    state = index.get_initial_state()
+    for count, token in enumerate(TOKENS[:-1]):
+        state = index.get_next_state(state, token)
+        if state is None:
+            return count
+    return len(TOKENS) - 1 + index.is_final_state(state)
+"""
+
+_BODIES: Final[Mapping[str, str]] = {
+    "xgrammar": _XGRAMMAR,
+    "llguidance": _LLGUIDANCE,
+    "outlines": _OUTLINES,
+}
+_PACKAGES: Final[Mapping[str, str]] = {
+    "xgrammar": "'xgrammar=={version}'",
+    "llguidance": "'llguidance=={version}'",
+    "outlines": "'outlines-core=={version}'",
+}
+_USUAL: Final = {"spec", "auto", "", False}
+"""Values of options that stand for what the configuration says."""
+_KINDS: Final = ("false_rejection", "never_stops", "false_acceptance", "stops_too_early")
+
+
+def no_script(bug: Bug) -> str:
+    """Why there is no script for a bug; empty where there is one."""
+    spec = read_spec(bug.engine)
+    if spec.name not in _BODIES:
+        return f"scripts are written for {', '.join(_BODIES)}"
+    if bug.options.get("config") != "spec" or set(bug.options.values()) - _USUAL:
+        return "scripts are written for the configuration spec"
+    if bug.error.kind not in _KINDS:
+        return f"an error of the kind {bug.error.kind} needs masks, which a script does not show"
+    return ""
+
+
+def script(bug: Bug) -> str:
+    """A Python script that imports the engine alone.
+
+    Raises:
+        ValueError: There is none, as `no_script` says.
+    """
+    if problem := no_script(bug):
+        raise ValueError(problem)
+    name = read_spec(bug.engine).name
+    valid = bug.error.kind in ("false_rejection", "never_stops")
+    extra = [bug.error.token] if bug.error.token else []
+    schema = bug.error.schema
+    if name == "llguidance" and schema.startswith("{"):
+        comma = "" if schema == "{}" else ","
+        option = '{"json_allow_general_unicode_escapes":true}'
+        schema = f'{{"x-guidance":{option}{comma}{schema[1:]}'
+    return _HEAD.format(
+        title=bug.title,
+        engine=name,
+        version=bug.version,
+        packages=_PACKAGES[name].format(version=bug.version),
+        ruling="valid" if valid else "invalid",
+        section=section(bug.keyword),
+        schema=schema,
+        text=bug.error.text,
+        tokens=_tokens(bug.error),
+        extra=extra,
+        body=_BODIES[name],
+        verdict="'right' if whole else 'wrong'" if valid else "'wrong' if whole else 'right'",
+        exit="0 if whole else 1" if valid else "1 if whole else 0",
+    )
+
+
+def _tokens(case: ErrorCase) -> str:
+    """How the script cuts the text."""
+    if not case.token:
+        return "[*TEXT, END]"
+    end = case.token_at + len(case.token)
+    return f"[*TEXT[:{case.token_at}], 256, *TEXT[{end}:], END]"
+
+
+def report(bug: Bug) -> str:
+    """What to tell the engine's tracker, in Markdown."""
+    valid = bug.error.kind in ("false_rejection", "never_stops")
+    text = bug.error.text.decode("utf-8", "backslashreplace")
+    token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
+    word = "valid" if valid else "invalid"
+    does = f"refuses it at the place marked »…«{token}" if valid else "allows it to the end"
+    return "\n".join(
+        [
+            f"# {bug.title}",
+            "",
+            f"With {read_spec(bug.engine).name} {bug.version} and the schema",
+            "",
+            f"```json\n{bug.error.schema}\n```",
+            "",
+            f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:",
+            "",
+            f"```\n{marked(bug) if valid else text}\n```",
+            "",
+            f"Specified in {section(bug.keyword)}",
+            "",
+            f"Met in {bug.cases} of {bug.compiled} schemas. The script beside this text needs the",
+            "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone.",
+            "",
+            f"Found by maskcourt, bug {bug.id}.",
+            "",
+        ]
+    )
+
+
+def marked(bug: Bug) -> str:
+    """The text with the byte or the token at fault between marks."""
+    at = bug.at if 0 <= bug.at <= len(bug.error.text) else len(bug.error.text)
+    end = at + max(1, len(bug.error.token))
+    parts = (bug.error.text[:at], bug.error.text[at:end], bug.error.text[end:])
+    before, there, behind = (one.decode("utf-8", "backslashreplace") for one in parts)
+    return f"{before}»{there or 'the end'}«{behind}"

@@ -1,0 +1,184 @@
+"""The search for the bugs of a run: shrink what must be shrunk, until every verdict is explained.
+
+Hosts do the work; a thread each waits for the engine and the validators of one lane. What is found
+is kept beside the run and used again, so that a search goes on where it was interrupted.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.bugs.from_verdict import Shrinker
+from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
+from harness.bugs.samples import SampleFile, ShrunkVerdict
+from harness.classification.departures import Catalogue
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness import Witness
+from harness.replay.witness_reader import Choice, named, witnesses
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import engines_of, limits_of, vocabulary_of
+from harness.validators.format_rules import format_rule
+from harness.verdict_kinds import CLASSES
+
+Progress = Callable[[int, int, int], None]
+"""Told how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The bugs of a run, as far as they are known.
+
+    Attributes:
+        verdicts: All errors of the run.
+        among: Which of them were looked at.
+        explanation: Which bug each of these is.
+        samples: What was shrunk.
+    """
+
+    verdicts: ErrorRows
+    among: np.ndarray
+    explanation: Explanation
+    samples: Mapping[str, ShrunkVerdict]
+
+
+def search(
+    run: RunDirectory,
+    catalogue: Catalogue,
+    *,
+    classes: Sequence[str],
+    seed: int,
+    lanes: int,
+    progress: Progress,
+) -> Found:
+    """Shrink samples of a finished run until they explain all errors of some classes.
+
+    Raises:
+        MaskcourtError: The run, its engines or its vocabulary cannot be used.
+    """
+    vocabulary = vocabulary_of(run)
+    verdicts = read_verdicts(run, catalogue, vocabulary, seed)
+    among = np.flatnonzero(np.isin(verdicts.class_, [CLASSES.index(one) for one in classes]))
+    file = SampleFile(run)
+    samples = file.read()
+    began = len(samples)
+    with ExitStack() as stack:
+        stack.callback(file.close)
+        pool: _Pool | None = None
+        while (explanation := explain(verdicts, samples, among)).wanted:
+            if pool is None:
+                pool = stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
+            wanted = dict.fromkeys(verdicts.name(one) for one in explanation.wanted)
+            for sample in pool.shrunk(run, list(wanted)):
+                samples[sample.verdict] = sample
+                file.append(sample)
+                done = len(samples) - began
+                del wanted[sample.verdict]
+                progress(done, len(wanted), len({one.bug for one in samples.values() if one.bug}))
+    return Found(verdicts, among, explanation, samples)
+
+
+def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
+    """One verdict of a run, shrunk.
+
+    Raises:
+        MaskcourtError: There is no such verdict, or the run's engines cannot be used.
+    """
+    vocabulary = vocabulary_of(run)
+    named(run, [verdict])
+    with _pool(run, catalogue, vocabulary, 1) as pool:
+        (sample,) = pool.shrunk(run, [verdict])
+    return sample
+
+
+class _Pool:
+    """Threads with a shrinker each."""
+
+    def __init__(
+        self,
+        make: Callable[[], Shrinker],
+        vocabulary: Vocabulary,
+        lanes: int,
+    ) -> None:
+        self._make = make
+        self._vocabulary = vocabulary
+        self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
+        self._made: list[Shrinker] = []
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(lanes)
+        self._closed = False
+
+    def shrunk(self, run: RunDirectory, names: Sequence[str]) -> Iterator[ShrunkVerdict]:
+        """What becomes of verdicts, in no order."""
+        rows = {
+            evidence: np.array(
+                sorted(int(one.removeprefix("i")) for one in names if one.startswith("i") == flag),
+                dtype=np.int64,
+            )
+            for evidence, flag in (("walk", False), ("instance", True))
+        }
+        attributed = _keywords(run, rows)
+        futures: list[Future[ShrunkVerdict]] = []
+        for case in witnesses(run, Choice(rows["walk"], rows["instance"]), self._vocabulary):
+            for witness in case.witnesses:
+                keyword = attributed[witness.name]
+                futures.append(self._threads.submit(self._one, witness, case.schema, keyword))
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _one(self, witness: Witness, schema: str, keyword: str) -> ShrunkVerdict:
+        try:
+            shrinker = self._idle.get_nowait()
+        except queue.Empty:
+            shrinker = self._make()
+            with self._lock:
+                self._made.append(shrinker)
+        try:
+            return shrinker.sample(witness, schema, keyword)
+        finally:
+            self._idle.put(shrinker)
+
+    def close(self) -> None:
+        """End threads and hosts."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for shrinker in self._made:
+            shrinker.close()
+
+
+@contextmanager
+def _pool(
+    run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, lanes: int
+) -> Iterator[_Pool]:
+    specs = {one.name: one for one in engines_of(run)}
+    memory, formats = limits_of(run).memory, format_rule(run.manifest["identity"])
+    pool = _Pool(lambda: Shrinker(specs, catalogue, vocabulary, memory, formats), vocabulary, lanes)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def _keywords(run: RunDirectory, rows: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """The keywords that verdicts were attributed to, by their names."""
+    out: dict[str, str] = {}
+    for evidence, table, prefix in (
+        ("walk", "verdicts", ""),
+        ("instance", "instance_verdicts", "i"),
+    ):
+        column = run.table(table, ["keyword"])["keyword"]
+        wanted = rows[evidence]
+        out |= {
+            f"{prefix}{row}": keyword or ""
+            for row, keyword in zip(wanted.tolist(), column.take(wanted).to_pylist(), strict=True)
+        }
+    return out

@@ -1,0 +1,236 @@
+"""Shrinking: from the case on which an error was found to the smallest that shows the same error.
+
+Greedy: of the edits in the order of their passes the first that leaves the error as it was, and the
+case smaller, is taken, until no edit is. The order is fixed and nothing is drawn, so that the same
+case always shrinks to the same one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from harness.bugs import schema_edits, text_edits
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.trial import Shown, Trial
+
+_BATCH = 24
+"""Texts that are tried at a time under one schema."""
+
+MOST = 4000
+"""Cases that are tried at most."""
+MOST_FAILURES = 12
+"""Cases at most on which the engine fails or takes too long; each costs it its host."""
+
+MOST_SECONDS = 20.0
+"""That the engine may compile for one shrinking."""
+
+Edits = Callable[[ErrorCase], Iterator[ErrorCase]]
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """The smallest case that was found.
+
+    Attributes:
+        case: It.
+        shown: What it shows.
+        attempts: How many cases were tried.
+        whole: Whether nothing was left to try.
+    """
+
+    case: ErrorCase
+    shown: Shown
+    attempts: int
+    whole: bool
+
+
+def shrink(trial: Trial, case: ErrorCase, shown: Shown) -> Shrunk:
+    """The smallest case with the same error; `shown` is what `case` itself shows."""
+    return _Shrinking(trial, case, shown).run()
+
+
+class _Shrinking:
+    def __init__(self, trial: Trial, case: ErrorCase, shown: Shown) -> None:
+        self._trial = trial
+        self._best = case
+        self._shown = shown
+        self._known: set[tuple[str, bytes, bytes, int]] = set()
+        self._failed, self._began = trial.failures, trial.seconds
+        self.attempts = 0
+
+    @property
+    def _goes_on(self) -> bool:
+        return (
+            self.attempts < MOST
+            and self._trial.failures - self._failed < MOST_FAILURES
+            and self._trial.seconds - self._began < MOST_SECONDS
+        )
+
+    def run(self) -> Shrunk:
+        while self._goes_on:
+            before = self._best
+            for edits in PASSES:
+                while self._goes_on and self._improved(edits):
+                    pass
+            if self._best == before:
+                break
+        for edits in NORMAL:
+            while self._improved(edits, longer=True):
+                pass
+        return Shrunk(self._best, self._shown, self.attempts, self._goes_on)
+
+    def _improved(self, edits: Edits, *, longer: bool = False) -> bool:
+        """Take the first edit that is smaller and still the error; whether there was one."""
+        best = self._best
+        for group in _grouped(self._new(edits(best), best, longer)):
+            if not self._goes_on:
+                return False
+            for one, shown in zip(group, self._trial.shown_by(group), strict=True):
+                if shown is not None and shown.same_as(self._shown):
+                    self._best, self._shown = one, shown
+                    return True
+        return False
+
+    def _new(
+        self, edited: Iterator[ErrorCase], best: ErrorCase, longer: bool
+    ) -> Iterator[ErrorCase]:
+        for one in edited:
+            key = (one.schema, one.text, one.token, one.token_at)
+            if key in self._known or (one.size >= best.size and not longer):
+                continue
+            self._known.add(key)
+            self.attempts += 1
+            yield one
+
+
+def _grouped(cases: Iterator[ErrorCase]) -> Iterator[Sequence[ErrorCase]]:
+    """Neighbours with one schema together, some at a time."""
+    for _, group in itertools.groupby(cases, key=lambda one: one.schema):
+        while some := list(itertools.islice(group, _BATCH)):
+            yield some
+
+
+def _parts(case: ErrorCase) -> Iterator[ErrorCase]:
+    if case.token or not _is_json(case.text):
+        return
+    for schema, text in schema_edits.parts_with_texts(case.parsed, case.text):
+        yield case.with_schema(schema).with_text(text)
+
+
+def _of_schema(edits: Callable[[object], Iterator[object]]) -> Edits:
+    def made(case: ErrorCase) -> Iterator[ErrorCase]:
+        for schema in edits(case.parsed):
+            yield case.with_schema(schema)
+
+    return made
+
+
+def _of_json(edits: Callable[[bytes], Iterator[bytes]]) -> Edits:
+    """Edits of texts that are JSON and fed byte by byte."""
+
+    def made(case: ErrorCase) -> Iterator[ErrorCase]:
+        if not case.token and _is_json(case.text):
+            yield from (case.with_text(text) for text in edits(case.text))
+
+    return made
+
+
+def _of_bytes(edits: Callable[[bytes], Iterator[bytes]]) -> Edits:
+    """Edits of any text; around a token, of what stands before and behind it."""
+
+    def made(case: ErrorCase) -> Iterator[ErrorCase]:
+        if not case.token:
+            yield from (case.with_text(text) for text in edits(case.text))
+            return
+        end = case.token_at + len(case.token)
+        before, behind = case.text[: case.token_at], case.text[end:]
+        for text in edits(before):
+            yield replace(case, text=text + case.text[case.token_at :], token_at=len(text))
+        for text in edits(behind):
+            yield replace(case, text=case.text[:end] + text)
+
+    return made
+
+
+_typed = _of_schema(schema_edits.typed)
+
+
+def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A shorter token; what it loses is fed byte by byte, or not at all."""
+    if len(case.token) < 3:
+        return
+    end = case.token_at + len(case.token)
+    before, behind = case.text[: case.token_at], case.text[end:]
+    for token, start in ((case.token[1:], 1), (case.token[:-1], 0)):
+        yield replace(case, token=token, token_at=case.token_at + start)
+        yield replace(case, token=token, text=before + token + behind)
+
+
+def _renamed(case: ErrorCase) -> Iterator[ErrorCase]:
+    """Names and words that are shorter, in schema and text alike."""
+    schema = case.parsed
+    words = list(schema_edits.names(schema))
+    for old in words:
+        for new in ("a", "b", "c", "d", "e"):
+            if new == old or new in words:
+                continue
+            was, now = (json.dumps(one, ensure_ascii=False).encode() for one in (old, new))
+            edited = schema_edits.renamed(schema, old, new)
+            at = case.token_at
+            if case.token:
+                before = case.text[:at].replace(was, now)
+                behind = case.text[at + len(case.token) :].replace(was, now)
+                text, at = before + case.token + behind, len(before)
+            else:
+                text = case.text.replace(was, now)
+            yield replace(case.with_schema(edited), text=text, token_at=at)
+
+
+def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
+    """Keys that only the text has, called by the first letters that are free."""
+    if case.token or not _is_json(case.text):
+        return
+    taken = {*schema_edits.names(case.parsed)}
+    free = (name for name in "abcdefgh" if name not in taken)
+    keys = [key for key in text_edits.keys(case.text) if key not in taken]
+    wanted = dict(zip(keys, free, strict=False))
+    text = case.text
+    for old, new in wanted.items():
+        if old not in wanted.values():
+            text = text_edits.key_renamed(text, old, new)
+    if text != case.text:
+        yield case.with_text(text)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+PASSES: Sequence[Edits] = (
+    _parts,
+    _of_schema(schema_edits.emptied),
+    _of_schema(schema_edits.cut_down),
+    _of_schema(schema_edits.in_one_piece),
+    _of_schema(schema_edits.left_out),
+    _of_bytes(text_edits.without_layout),
+    _of_json(text_edits.members_left_out),
+    _of_json(text_edits.simpler_values),
+    _of_schema(schema_edits.made_plain),
+    _renamed,
+    _shorter_token,
+    _of_bytes(text_edits.pieces_left_out),
+    _of_bytes(text_edits.bytes_left_out),
+    _of_bytes(text_edits.plain_escapes),
+    _of_bytes(text_edits.plainer_bytes),
+)
+"""What is tried, in this order, again and again."""
+
+NORMAL: Sequence[Edits] = (_typed, _of_schema(schema_edits.type_first), _plain_keys)
+"""What makes the smallest case longer, and the same for more errors that are one."""

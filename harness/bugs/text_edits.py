@@ -1,0 +1,114 @@
+"""Smaller texts: parts left out, values and characters said more simply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from harness.jsontext.spans import ValueSpan, root_of
+
+_SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
+_SIMPLER = {"letter": b"aA", "digit": b"01"}
+_SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_LAYOUT = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
+
+
+def simpler_values(text: bytes) -> Iterator[bytes]:
+    """The JSON text with one value replaced by a shorter one, outermost first."""
+    for span in _values(root_of(text)):
+        for simple in _SIMPLE:
+            if len(simple) < span.end - span.start:
+                yield text[: span.start] + simple + text[span.end :]
+
+
+def members_left_out(text: bytes) -> Iterator[bytes]:
+    """The JSON text without one member or item."""
+    for span in _values(root_of(text)):
+        if span.kind == "object":
+            parts = [(one.key.start, one.value.end) for one in span.members]
+        elif span.kind == "array":
+            parts = [(one.value.start, one.value.end) for one in span.items]
+        else:
+            continue
+        for number, (start, end) in enumerate(parts):
+            if number + 1 < len(parts):
+                yield text[:start] + text[parts[number + 1][0] :]
+            elif number:
+                yield text[: parts[number - 1][1]] + text[end:]
+            else:
+                yield text[:start] + text[end:]
+
+
+def without_layout(text: bytes) -> Iterator[bytes]:
+    """The text without white space between its tokens: all of it, then piece by piece."""
+    plain = _LAYOUT.sub(lambda found: found[1] or b"", text)
+    if plain != text:
+        yield plain
+
+
+def bytes_left_out(text: bytes) -> Iterator[bytes]:
+    """The text without some bytes in a row, many first."""
+    size = min(len(text), 64)
+    while size:
+        for at in range(0, len(text), max(1, size // 2)):
+            yield text[:at] + text[at + size :]
+        size //= 2
+
+
+def pieces_left_out(text: bytes) -> Iterator[bytes]:
+    """The text, JSON or not, without what stands between two separators outside strings."""
+    bounds = [found.start() for found in _SEPARATOR.finditer(text) if found[1]]
+    for number, start in enumerate(bounds):
+        for end in bounds[number + 1 : number + 4]:
+            yield text[:start] + text[end:]
+            yield text[: start + 1] + text[end + 1 :]
+
+
+def plain_escapes(text: bytes) -> Iterator[bytes]:
+    """The text with one escape replaced by the first of the short ones."""
+    for found in _ESCAPE.finditer(text):
+        yield text[: found.start()] + b'\\"' + text[found.end() :]
+
+
+def plainer_bytes(text: bytes) -> Iterator[bytes]:
+    """The text with one letter or digit replaced by a plain one."""
+    for at in range(len(text)):
+        byte = text[at : at + 1]
+        sort = "letter" if byte.isalpha() else "digit" if byte.isdigit() else ""
+        for plain in _SIMPLER.get(sort, b""):
+            if bytes([plain]) < byte:
+                yield text[:at] + bytes([plain]) + text[at + 1 :]
+
+
+def keys(text: bytes) -> list[str]:
+    """The keys of all objects of a JSON text, each once, in their order."""
+    found: dict[str, None] = {}
+    for span in _values(root_of(text)):
+        if span.kind == "object":
+            found.update(dict.fromkeys(one.name for one in span.members))
+    return list(found)
+
+
+def key_renamed(text: bytes, old: str, new: str) -> bytes:
+    """The JSON text with another key in place of one, wherever it stands."""
+    spans = [
+        one.key
+        for span in _values(root_of(text))
+        if span.kind == "object"
+        for one in span.members
+        if one.name == old
+    ]
+    for span in sorted(spans, key=lambda one: -one.start):
+        text = text[: span.start] + b'"' + new.encode() + b'"' + text[span.end :]
+    return text
+
+
+def _values(span: ValueSpan) -> Iterator[ValueSpan]:
+    yield span
+    if span.kind == "object":
+        for member in span.members:
+            yield from _values(member.value)
+    elif span.kind == "array":
+        for item in span.items:
+            yield from _values(item.value)

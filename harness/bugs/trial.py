@@ -1,0 +1,268 @@
+"""Trials: does an engine show an error on a small case, and is it the same error still?
+
+The engine runs in its host with a vocabulary of the 256 bytes, the end of sequence and the tokens
+at issue, so that a compilation takes milliseconds. Both validators judge every text. What an error
+counts as is decided as for a run: the case becomes rows, and the catalogue of departures is asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.attribution.token_category import category
+from harness.bugs.error_case import ErrorCase
+from harness.classification.departures import Catalogue, classify
+from harness.comparison.case_record import CaseNotes
+from harness.comparison.instances import FedInstance
+from harness.comparison.verdict_record import VerdictNotes
+from harness.engines.panel import Limits, Panel
+from harness.engines.requests import Probe
+from harness.engines.specs import EngineSpec
+from harness.engines.text_probe import Probed
+from harness.errors import UsageError
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.jsontext.lexer import START, Mode, advance
+from harness.runs.reader import UnstoredCase
+from harness.runs.tables import VERDICT_TABLES
+from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
+from harness.verdict_kinds import BUG, INSTANCE
+from harness.workers import wire
+from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
+from harness.workers.temporary_directories import saved_vocabulary
+
+LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
+
+_ACCEPTED = ("false_acceptance", "stops_too_early")
+_REFUSED = ("false_rejection", "never_stops")
+_BRANCHES = ("anyOf", "oneOf")
+KINDS = (*_REFUSED, *_ACCEPTED, "dead_end", "mask_lies")
+"""The kinds that can be tried without other engines and without a search."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An error that a trial showed: what must stay the same while its case shrinks.
+
+    Attributes:
+        at: How many bytes of the text go before the one that is refused, or with which the text
+            became invalid; -1 where that is not known.
+        class_: What it counts as.
+        keyword: The keyword that is broken, or in force at the refused byte.
+        category: The kind of token that the byte is.
+        mark: What stays the same: the rule that is broken, the sort of byte that is refused and
+            where, or the sort of violation.
+        departure: The entry of the catalogue, empty for a bug.
+    """
+
+    at: int
+    class_: str
+    keyword: str
+    category: str
+    mark: str
+    departure: str = ""
+
+    def same_as(self, other: Shown) -> bool:
+        """Whether it is the same error as another, as far as one trial can tell.
+
+        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch.
+        """
+        return self.class_ == other.class_ and other.mark in (self.mark, *_BRANCHES)
+
+
+OpenPanel = Callable[[EngineSpec, str, Vocabulary], Panel]
+
+
+def _panel(spec: EngineSpec, file: str, vocabulary: Vocabulary) -> Panel:
+    return Panel([spec], file, vocabulary.words, LIMITS)
+
+
+class Trial:
+    """One engine, both validators, and a vocabulary of bytes and the tokens at issue.
+
+    Args:
+        spec: The engine.
+        judge: The validators; it may be shared with other trials.
+        catalogue: The declared departures.
+        tokens: The tokens at issue, beside the bytes.
+        open_panel: Makes the panel of the engine.
+
+    Attributes:
+        failures: How often the engine failed, or took too long.
+        seconds: What it took to compile, as it says itself.
+    """
+
+    def __init__(
+        self,
+        spec: EngineSpec,
+        judge: Judge,
+        catalogue: Catalogue,
+        tokens: Sequence[bytes] = (),
+        open_panel: OpenPanel = _panel,
+    ) -> None:
+        longer = [part for part in dict.fromkeys(_parts(tokens)) if len(part) > 1]
+        self.vocabulary: Vocabulary = byte_vocabulary(longer)
+        self._ids = {text: 257 + number for number, text in enumerate(longer)}
+        self._judge = judge
+        self._catalogue = catalogue
+        self._name = spec.name
+        self._stack = contextlib.ExitStack()
+        file = self._stack.enter_context(saved_vocabulary(self.vocabulary))
+        self._panel = open_panel(spec, str(file), self.vocabulary)
+        self._stack.callback(self._panel.close)
+        for failure in self._panel.open().values():
+            self.close()
+            raise UsageError(f"engine {spec.name!r} does not start: {failure.message}")
+        self.info = self._panel.infos[0]
+        self._schema: str | None = None
+        self._outcome: Outcome | None = None
+        self._printed = ""
+        self._judged: str | None = None
+        self._unjudgeable = False
+        self.failures = 0
+        self.seconds = 0.0
+
+    def close(self) -> None:
+        """End the engine's host."""
+        self._stack.close()
+
+    def shown(self, one: ErrorCase) -> Shown | None:
+        """The error that a case shows; None where it shows none of its kind."""
+        return next(self.shown_by([one]))
+
+    def shown_by(self, cases: Sequence[ErrorCase]) -> Iterator[Shown | None]:
+        """What each of some cases with one schema and one kind shows."""
+        first = cases[0]
+        rulings = self._rulings(first, [one.text for one in cases])
+        wanted = [at for at, ruling in enumerate(rulings) if _may_be(first.kind, ruling)]
+        probes = dict(zip(wanted, self._probed(first, [cases[at] for at in wanted]), strict=False))
+        for at, one in enumerate(cases):
+            probed = probes.get(at)
+            yield None if probed is None else self._found(one, rulings[at], probed)
+
+    def _rulings(self, one: ErrorCase, texts: Sequence[bytes]) -> Sequence[Ruling | None]:
+        if one.kind not in (*_ACCEPTED, *_REFUSED):
+            return [None] * len(texts)
+        if self._judged != one.schema:
+            self._judged = one.schema
+            self._unjudgeable = isinstance(self._judge.open(one.schema), Unjudgeable)
+        if self._unjudgeable:
+            return [Ruling(-1, "unjudgeable")] * len(texts)
+        return self._judge.judge(texts)
+
+    def _probed(self, first: ErrorCase, cases: Sequence[ErrorCase]) -> list[Probed]:
+        """How far the engine lets each text; nothing where it does not compile or fails."""
+        if not cases:
+            return []
+        if self._schema != first.schema:
+            self._schema = first.schema
+            self._outcome = self._panel.compile(first.schema)[0]
+            self._printed = self._panel.output(0)
+            self.failures += isinstance(self._outcome, TimedOut | Crashed | OutOfMemory)
+            self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
+        if not isinstance(self._outcome, Compiled):
+            return []
+        texts = wire.Ragged.of_ints([self.tokens(one) for one in cases])
+        answer = self._panel.ask({0: Probe(texts)})[0]
+        if isinstance(answer, Failure):
+            self._schema, self.failures = None, self.failures + 1
+            return []
+        return answer.each()
+
+    def tokens(self, one: ErrorCase) -> list[int]:
+        """The ids that are fed for a case."""
+        end = [self.vocabulary.eos] if one.kind in (*_ACCEPTED, *_REFUSED) else []
+        if not one.token:
+            return [*one.text, *end]
+        behind = one.text[one.token_at + len(one.token) :]
+        return [*one.text[: one.token_at], self._ids[one.token], *behind, *end]
+
+    def _found(self, one: ErrorCase, ruling: Ruling | None, probed: Probed) -> Shown | None:
+        """The error that a case shows by what validators and engine said of it."""
+        if ruling is None:
+            return _of_the_engine_alone(one, probed, len(self.tokens(one)))
+        at, last = probed.allowed, len(self.tokens(one)) - 1
+        if one.kind in _ACCEPTED:
+            return self._described(one, ruling, probed, ruling.keyword) if at > last else None
+        refused = at <= last and probed.forbidden and (at == last) == (one.kind == "never_stops")
+        if not refused or (one.token and at != one.token_at):
+            return None
+        return self._described(one, ruling, probed, _sort(one, at))
+
+    def _described(self, one: ErrorCase, ruling: Ruling, probed: Probed, mark: str) -> Shown | None:
+        """The error with what a run would store of it, and what that counts as."""
+        case = Case("", "", one.schema, (), (), "")
+        notes = CaseNotes(case, [self._name], lambda _: self._printed)
+        assert self._outcome is not None
+        notes.outcomes({0: self._outcome})
+        fed = [FedInstance("", one.text, tuple(self.tokens(one)), True, ruling)]
+        verdicts = VerdictNotes(notes.rows, case, [self._name], self.vocabulary, True, one.parsed)
+        verdicts.instances(fed)
+        verdicts.instance_verdicts(0, fed, [probed], [-1 if one.token else 0])
+        notes.finish("walked", "", "", [one.text], [0])
+        rows = notes.rows.lists(VERDICT_TABLES[INSTANCE])
+        if not rows["kind"] or rows["kind"][0] != one.kind:
+            return None
+        identity = {
+            "engines": {
+                self._name: {
+                    "version": self.info.version,
+                    "options": self.info.options,
+                    "packages": self.info.packages,
+                }
+            },
+            "vocabulary": {"sha256": self.vocabulary.sha256},
+        }
+        unstored = UnstoredCase(notes.rows, {"identity": identity})
+        found = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
+        return Shown(
+            rows["offset"][0],
+            found["class"],
+            rows["keyword"][0],
+            rows["category"][0],
+            mark,
+            found["departure"],
+        )
+
+
+def _parts(tokens: Sequence[bytes]) -> Iterator[bytes]:
+    """All that tokens can be shortened to."""
+    for token in tokens:
+        for start in range(len(token)):
+            yield from (token[start:end] for end in range(start + 1, len(token) + 1))
+
+
+def _of_the_engine_alone(one: ErrorCase, probed: Probed, count: int) -> Shown | None:
+    """A dead end, or a mask that says another thing of the last token than what is consumed."""
+    if one.kind == "dead_end":
+        dead = probed.allowed == count and probed.empty
+        return Shown(len(one.text), BUG, "", "", "empty") if dead else None
+    if probed.allowed != count - 1 or probed.forbidden != probed.taken:
+        return None
+    return Shown(len(one.text) - 1, BUG, "", "", "consumes" if probed.taken else "refuses")
+
+
+def _may_be(kind: str, ruling: Ruling | None) -> bool:
+    """Whether validators say what an error of a kind needs."""
+    if ruling is None:
+        return True
+    return ruling.verdict == (INVALID if kind in _ACCEPTED else VALID)
+
+
+def _sort(one: ErrorCase, at: int) -> str:
+    """What is refused and where; the first bytes of all values are alike, and all digits are."""
+    if one.token:
+        return "token"
+    if at == len(one.text):
+        return "end"
+    state = advance(START, one.text[:at])
+    byte = one.text[at : at + 1]
+    if state is None:
+        return ""
+    starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
+    if starts and byte not in b" \t\n\r]":
+        return "start of value"
+    sort = "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()
+    return f"{category(state, byte)} {sort if byte.isascii() else 'beyond ASCII'}"

@@ -1,0 +1,145 @@
+"""``maskcourt bugs`` and ``minimize`` on runs with planted errors, and on what real engines do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.trial import Trial
+from harness.classification.departures import load_catalogue
+from harness.engines.environments import provide_all
+from harness.engines.specs import parse_specs
+from tests.command import maskcourt
+from tests.inprocess import InProcessJudge
+
+pytestmark = [pytest.mark.processes, pytest.mark.engines]
+
+FORGETFUL = "tests.planted:Forgetful"
+CASES = [
+    {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]},
+    {"id": "ages", "schema": {"type": "array", "items": {"minimum": 3, "type": "integer"},
+                              "minItems": 1}, "valid": [[4, 5]]},
+    {"id": "pair", "schema": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+     "valid": [["a", "b"]]},
+    {"id": "person", "schema": {"type": "object", "required": ["tags"], "properties": {
+        "tags": {"type": "array", "items": {"const": "x"}, "maxItems": 1}}},
+     "valid": [{"tags": ["x"]}]},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(vocabulary_file, tmp_path_factory):
+    """A finished run of llguidance beside one that forgets two keywords."""
+    directory = tmp_path_factory.mktemp("bugs")
+    cases = directory / "cases.jsonl"
+    cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
+    out = directory / "run"
+    done = maskcourt(
+        "bench", "--cases", cases, "-e", f"llguidance,{FORGETFUL}", "--out", out,
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    done = maskcourt("bugs", run, "--engine", FORGETFUL, "--trust", "--json", "--lanes", 1)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_two_planted_errors_are_two_bugs(found):
+    bugs = {json.dumps(one["schema"]): one["text"] for one in found["bugs"]}
+    assert bugs == {
+        '{"type": "integer", "minimum": 1}': "0",
+        '{"type": "array", "maxItems": 0}': "[0]",
+    }
+    assert {one["kind"] for one in found["bugs"]} == {"false_acceptance"}
+    assert found["explained"] == 1.0
+    assert [one["title"] for one in found["bugs"] if "minimum" in one["keywords"]] == [
+        '`minimum` is not enforced for type "integer"'
+    ]
+    assert all(1 <= one["cases"] <= 2 for one in found["bugs"])
+
+
+def test_another_seed_gives_the_same_bugs_and_what_was_shrunk_is_used_again(run, found):
+    again = maskcourt("bugs", run, "--trust", "--json", "--seed", 7)
+    mine = [one for one in json.loads(again.stdout)["bugs"] if one["engine"] == FORGETFUL]
+    assert {one["id"] for one in mine} == {one["id"] for one in found["bugs"]}
+    (run / "bugs.jsonl").open("a").write('{"verdict": "3", "ca')  # cut in the middle of a line
+    cut = maskcourt("bugs", run, "--trust", "--json", "--seed", 7)
+    assert cut.returncode == 0, cut.stderr
+    assert json.loads(cut.stdout)["bugs"] == json.loads(again.stdout)["bugs"]
+
+
+def test_one_verdict_is_shrunk_by_itself(run, found):
+    one = found["bugs"][0]
+    done = maskcourt("minimize", run, one["verdict"], "--trust", "--json")
+    assert json.loads(done.stdout)["bug"]["id"] == one["id"]
+
+
+def test_texts_for_the_tracker_are_written(run, found, tmp_path):
+    done = maskcourt("bugs", run, "--trust", "--engine", FORGETFUL, "--write", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    for one in found["bugs"]:
+        text = (tmp_path / "out" / f"{one['id']}.md").read_text()
+        assert one["title"] in text
+        assert one["text"] in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["bugs", "RUN", "--engine", "nobody"], "has no engine 'nobody'"),
+        (["bugs", "RUN"], "allow it: --trust"),
+        (["minimize", "RUN", "99999999", "--trust"], "has no verdict"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_line(run, arguments, problem):
+    done = maskcourt(*[str(run) if one == "RUN" else one for one in arguments])
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+ERRORS = {
+    "xgrammar": ("false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
+    "outlines": ("false_acceptance", {"type": "integer", "minimum": 1}, b"0", b'"a"'),
+    "llguidance": ("false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
+}
+"""Of each engine an error, and a text under the same schema that it treats rightly."""
+
+
+@pytest.mark.parametrize("engine", ERRORS)
+def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
+    from harness.bugs.listing import Bug
+    from harness.bugs.scripts import script
+
+    kind, schema, text, mended = ERRORS[engine]
+    (spec,) = provide_all(parse_specs([engine]))
+    trial = Trial(spec, InProcessJudge(), load_catalogue())
+    case = ErrorCase(engine, kind, json.dumps(schema), text)
+    try:
+        shown = trial.shown(case)
+        assert shown is not None
+        assert shown.class_ == "bug"
+    finally:
+        trial.close()
+    options = {"config": "spec"}
+    bug = Bug("id", engine, trial.info.version, options, case, shown.at, shown.keyword, "title",
+              "bug", "", 1, 1, 1, 1, "0")  # fmt: skip
+    file = tmp_path / "bug.py"
+    file.write_text(script(bug))
+    assert "maskcourt" not in file.read_text()
+    assert len(file.read_text().splitlines()) <= 70
+    shows = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert shows.returncode == 1, shows.stdout + shows.stderr
+    file.write_text(script(bug).replace(f"TEXT = {text!r}", f"TEXT = {mended!r}"))
+    assert subprocess.run([sys.executable, file], check=False).returncode == 0
+    without = subprocess.run([sys.executable, "-S", file], capture_output=True, check=False)
+    assert without.returncode == 2

@@ -1,0 +1,122 @@
+"""Shrinking, with an engine that is a function: no process is started."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.bugs.error_case import ErrorCase, compact
+from harness.bugs.identity import bug_id
+from harness.bugs.shrink import MOST, shrink
+from harness.bugs.trial import Shown
+from harness.validators.drafts import draft_of
+
+LARGE = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "An order",
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "pattern": "^[0-9]+$"},
+        "lines": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "count": {"type": "integer", "minimum": 12, "maximum": 500},
+                    "what": {"type": "string", "maxLength": 40},
+                },
+                "required": ["count", "what"],
+            },
+        },
+    },
+    "required": ["id", "lines"],
+}
+TEXT = b'{"id": "17", "lines": [{"count": 3, "what": "tea"}, {"count": 13, "what": "cups"}]}'
+
+
+class ForgetsMinimum:
+    """Allows every JSON text: shows false acceptances of what breaks `minimum`."""
+
+    failures = 0
+    seconds = 0.0
+
+    def __init__(self, keyword="minimum"):
+        self.keyword = keyword
+        self.asked = 0
+
+    def shown_by(self, cases):
+        for one in cases:
+            self.asked += 1
+            yield self.shown(one)
+
+    def shown(self, case):
+        draft = draft_of(case.parsed)
+        try:
+            validator = draft.repaired(case.parsed)
+            value = json.loads(case.text)
+        except ValueError:
+            return None
+        broken = [error.validator for error in validator.iter_errors(value)]
+        if not broken or broken[0] != self.keyword:
+            return None
+        return Shown(-1, "bug", broken[0], "number", broken[0])
+
+
+def shrunk(schema=LARGE, text=TEXT, keyword="minimum"):
+    trial = ForgetsMinimum(keyword)
+    case = ErrorCase("engine", "false_acceptance", compact(schema), text)
+    return shrink(trial, case, trial.shown(case)), trial
+
+
+def test_ends_at_the_smallest_schema_and_text():
+    found, _ = shrunk()
+    assert found.case.schema == '{"type":"integer","minimum":1}'
+    assert found.case.text == b"0"
+    assert found.whole
+
+
+def test_comes_to_one_bug_from_wherever_it_starts():
+    elsewhere = {"items": {"type": "integer", "minimum": -4, "title": "a number"}}
+    one, _ = shrunk()
+    other, _ = shrunk(elsewhere, b"[ 1, -77 ]")
+    assert bug_id(one.case) == bug_id(other.case)
+
+
+def test_another_rule_is_another_bug():
+    text = TEXT.replace(b'"tea"', b'"' + b"t" * 41 + b'"').replace(b" 3,", b" 30,")
+    one, _ = shrunk()
+    other, _ = shrunk(text=text, keyword="maxLength")
+    assert other.case.schema == '{"type":"string","maxLength":0}'
+    assert bug_id(one.case) != bug_id(other.case)
+
+
+def test_the_same_case_shrinks_to_the_same_one():
+    assert shrunk()[0] == shrunk()[0]
+
+
+def test_gives_up_on_an_engine_that_fails_again_and_again():
+    class Fails(ForgetsMinimum):
+        def shown_by(self, cases):
+            self.failures += len(cases)
+            yield from (None for _ in cases)
+
+    trial = Fails()
+    case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
+    found = shrink(trial, case, trial.shown(case))
+    assert found.case == case
+    assert not found.whole
+    assert found.attempts < MOST
+
+
+@pytest.mark.parametrize("name", ["a", "other", "type"])
+def test_the_id_does_not_depend_on_names_and_values(name):
+    def case(key, least, word):
+        schema = {"type": "object", "properties": {key: {"minimum": least}}, "required": [key]}
+        return ErrorCase("engine@1", "false_acceptance", compact(schema), word)
+
+    one = case("x", 3, b'{"x":1}')
+    assert bug_id(one) == bug_id(case(name, 70, b'{"%s":12}' % name.encode()))
+    assert bug_id(one) != bug_id(case(name, 0.5, b'{"%s":12}' % name.encode()))
+    assert bug_id(one) == bug_id(ErrorCase("engine@2", one.kind, one.schema, one.text))
