@@ -150,6 +150,7 @@ class TestArithmetic:
         assert shown == ["12.3", "12,346", "0.0123"]
 
 
+@pytest.mark.thorough
 class TestAMeasurement:
     def test_measures_all_parts_and_says_so(self, finished):
         measured = finished.measured
@@ -214,7 +215,6 @@ class TestAMeasurement:
         assert "matplotlib is not installed" in console.file.getvalue()
         assert [file.name for file in tmp_path.iterdir()] == ["benchmark.json"]
 
-    @pytest.mark.thorough
     @pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="needs matplotlib")
     def test_draws_the_curves(self, finished, tmp_path):
         result = as_json(finished, machine(), 1.0)

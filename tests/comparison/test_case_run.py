@@ -360,6 +360,7 @@ def failures(rows: Rows) -> list[tuple[str, str, int]]:
     ]
 
 
+@pytest.mark.thorough
 class TestTheSameEveryTime:
     CASES = (
         case(LIE, "ab", name="lies"),

@@ -410,6 +410,7 @@ class Stumbles(AcceptsExtra, CrashesOnMask):
     fail = crash
 
 
+@pytest.mark.thorough
 class TestTheSameWhateverElseHappens:
     CASES = (
         case(DEAD, 1, name="dead end"),

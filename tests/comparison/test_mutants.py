@@ -32,7 +32,10 @@ from harness.validators import judge, validate
 from tests import checks
 
 # The validators raise the limit for good, and hypothesis remarks on it.
-pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.filterwarnings("ignore:The recursion limit will not be reset"),
+]
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 

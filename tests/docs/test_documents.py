@@ -129,6 +129,7 @@ def names_in(path):
                 yield f"_{parts.lower()}_"
 
 
+@pytest.mark.thorough
 def test_the_code_has_no_private_words():
     modules = [one for name in ("harness", "adapters") for one in (ROOT / name).glob("**/*.py")]
     names = {name for path in modules for name in (f"_{path.stem}_", *names_in(path))}
@@ -136,6 +137,7 @@ def test_the_code_has_no_private_words():
     assert not [name for name in names if GONE.search(name)]
 
 
+@pytest.mark.thorough
 def test_no_two_modules_have_a_class_of_the_same_name():
     owners = Counter(
         node.name

@@ -102,6 +102,7 @@ def test_no_case_at_all(run, lane_of):
     assert served(lane_of(Runner([]), Runner([])), run, []) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("runners", [1, 2, 3])
 def test_the_rows_are_those_of_cases_run_alone(run, lane_of, runners):
     cases = [

@@ -150,6 +150,7 @@ class TestExports:
             exports.write(stored(book()), tmp_path / "file" / "out")
 
 
+@pytest.mark.thorough
 class TestFigures:
     @pytest.fixture(scope="class")
     @classmethod
@@ -174,7 +175,6 @@ class TestFigures:
             else:
                 assert ET.parse(file).getroot().tag.endswith("svg")
 
-    @pytest.mark.thorough
     def test_are_the_same_bytes_each_time_whatever_the_users_settings(self, drawn, tmp_path):
         import matplotlib as mpl
 
@@ -184,7 +184,7 @@ class TestFigures:
         for one, other in zip(files, again, strict=True):
             assert one.read_bytes() == other.read_bytes(), one.name
 
-    @pytest.mark.parametrize("cases", [0, pytest.param(1, marks=pytest.mark.thorough)])
+    @pytest.mark.parametrize("cases", [0, 1])
     def test_of_a_run_that_found_nothing(self, stored, tmp_path, cases):
         some = [Book("clean").position(0)] * cases
         files = figures.draw(stored(*some), tmp_path / "out", ("svg",), all_bugs)

@@ -237,6 +237,7 @@ class TestDifferences:
         assert "of 500 disputed tokens 7 were resolved (7 per dispute" in said
 
 
+@pytest.mark.thorough
 class TestPublish:
     @pytest.fixture(scope="class")
     @classmethod
@@ -291,7 +292,6 @@ class TestPublish:
         assert kept["rows"]["verdicts"] == 3
         assert "seal" not in kept
 
-    @pytest.mark.thorough
     def test_again_gives_the_same_bytes(self, published):
         run, directory, files = published
         before = {file: file.read_bytes() for file in files}

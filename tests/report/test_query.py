@@ -49,6 +49,7 @@ def ask(sql, *runs, rule=DECLARED):
     return list(query(runs, sql, rule).rows)
 
 
+@pytest.mark.thorough
 class TestViews:
     @pytest.mark.parametrize("finish", [True, False])
     def test_hold_every_row_of_every_table(self, stored, finish):

@@ -18,6 +18,8 @@ from harness.validators.validate import Validators
 from harness.workers import wire
 from tests.validators.test_outcome_memo import DRAFTS, Gullible, opened, rulings
 
+pytestmark = pytest.mark.thorough
+
 Validators("true")  # raises the limit of recursion, which must not change within a property
 
 WORDS = ["", "a", "b", "ab", "aab", "2020-01-01", "/a", "é", "\U0001f600", "a\nb", '"', "\\"]
