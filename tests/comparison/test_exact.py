@@ -395,6 +395,7 @@ WHY = ("kind", "keyword", "schema_pointer", "instance_pointer", "category")
 
 @pytest.mark.parametrize("resolver", RESOLVERS)
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
+@pytest.mark.thorough
 class TestOneDeviation:
     """One engine is honest and complete, the other deviates in one way."""
 
@@ -446,6 +447,7 @@ def told_engines(draw: st.DrawFn) -> Trial:
     return Trial(schema, value, LONGER, (Speller, Allows))
 
 
+@pytest.mark.thorough
 class TestAnyDeviation:
     @pytest.mark.parametrize("resolver", RESOLVERS)
     @given(trial=told_engines())

@@ -13,6 +13,8 @@ from harness.runs.directory import create_or_resume, open_run
 from harness.runs.tables import SCHEMAS
 from tests.runs.test_directory import CASES, IDENTITY, rows_of
 
+pytestmark = pytest.mark.thorough
+
 fsspec = pytest.importorskip("fsspec")
 
 
