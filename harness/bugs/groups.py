@@ -1,6 +1,6 @@
 """Which verdicts are one bug: groups by what is stored of them, and samples that say what they are.
 
-ErrorRows fall into groups by engine, kind, class, keyword and the sort of byte. Of each group some
+Verdicts fall into groups by engine, kind, class, keyword and the sort of byte. Of each group some
 are shrunk, drawn by a seed; where all come to one bug, so does the group. Where they do not the
 group is split, by case and then by place, and samples of each part are shrunk.
 """
@@ -13,15 +13,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from harness.bugs.samples import ShrunkVerdict
+from harness.bugs.trial import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness_reader import mixed
 from harness.runs.columns import words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, LEGAL, WALK
+from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, LEGAL, REJECTIONS, WALK
 
 _LEVELS = (
     ("engine", "kind", "class", "departure", "keyword", "category", "detail", "byte"),
@@ -32,7 +35,7 @@ _LEVELS = (
 _OF_REJECTIONS = ("category", "detail", "byte")
 """What is about the refused byte: of a text that is let through it says nothing."""
 SAMPLES = 3
-"""ErrorRows of a group that are shrunk, of different cases where there are."""
+"""Verdicts of a group that are shrunk, of different cases where there are."""
 
 Codes = npt.NDArray[np.int64]
 APART = "its samples shrink to different bugs"
@@ -43,26 +46,18 @@ class ErrorRows:
     """The errors of a run, of both kinds of evidence, shape ``(n,)`` each.
 
     Attributes:
-        names: What replay calls them: ``i`` before those of instances.
-        engine: Codes into `engines`.
-        kind: Codes into `harness.verdict_kinds.ERRORS`.
+        evidence: 0 for a walk, 1 for an instance.
+        row: The row in the table of its evidence.
         class_: Codes into `harness.verdict_kinds.CLASSES`.
-        case: Codes into `cases`.
-        keyword: Codes into `keywords`.
+        case: The same number for the same case.
         groups: At each level the number of the group that a verdict is in.
         rank: In which order verdicts of a group are drawn.
     """
 
     evidence: npt.NDArray[np.int8]
     row: Codes
-    engines: Sequence[str]
-    engine: Codes
-    kind: Codes
     class_: Codes
-    cases: Sequence[str]
     case: Codes
-    keywords: Sequence[str]
-    keyword: Codes
     groups: Sequence[Codes]
     rank: npt.NDArray[np.uint64]
 
@@ -98,19 +93,13 @@ def read_verdicts(
     evidence = table["evidence"].to_numpy()
     row = table["row"].to_numpy()
     key = np.uint64(keyed_index(f"{seed}/bugs", 1 << 64))
-    rank = _mixed((row.astype(np.uint64) << np.uint64(1)) + evidence.astype(np.uint64) + key)
-    kinds = columns["kind"]
+    rank = mixed((row.astype(np.uint64) << np.uint64(1)) + evidence.astype(np.uint64) + key)
+    classes = columns["class"]
     return ErrorRows(
         evidence,
         row,
-        columns["engine"].values,
-        columns["engine"].codes.astype(np.int64),
-        np.array([ERRORS.index(one) for one in kinds.values])[kinds.codes],
-        np.array([CLASSES.index(one) for one in columns["class"].values])[columns["class"].codes],
-        columns["case"].values,
+        np.array([CLASSES.index(one) for one in classes.values])[classes.codes],
         columns["case"].codes.astype(np.int64),
-        columns["keyword"].values,
-        columns["keyword"].codes.astype(np.int64),
         groups,
         rank,
     )
@@ -132,10 +121,9 @@ def _read(
     tokens = table["token"].to_numpy()[wanted]
     at = table[place].to_numpy()[wanted] if evidence == WALK else np.full(len(wanted), -1)
     out["byte"] = _bytes(tokens, at, vocabulary)
-    rejected = words(pa.chunked_array([out["kind"]])).equal("false_rejection", "never_stops")
-    empty = pa.array([""] * 1).take(np.zeros(len(wanted), dtype=np.int64))
+    rejected = words(pa.chunked_array([out["kind"]])).equal(*REJECTIONS)
     for name in _OF_REJECTIONS:
-        out[name] = pa.compute.if_else(pa.array(rejected), out[name], empty)
+        out[name] = pc.if_else(pa.array(rejected), out[name], "")
     out["evidence"] = pa.array(np.full(len(wanted), number, dtype=np.int8))
     out["row"] = pa.array(wanted)
     return pa.table(out)
@@ -157,16 +145,8 @@ def _bytes(tokens: Codes, at: Codes, vocabulary: Vocabulary) -> pa.Array:
             continue
         text = vocabulary.tokens[token]
         byte = text[place : place + 1]
-        sort = "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()
-        found.append(sort if byte.isascii() else "beyond ASCII")
+        found.append(sort_of(byte))
     return pa.array(found, type=pa.string()).take(pa.array(which))
-
-
-def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Numbers that look random, one for each (the finaliser of splitmix64; Steele et al., 2014)."""
-    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
 
 
 @dataclass
@@ -177,7 +157,7 @@ class Explanation:
         bug: Codes into `ids` and, below 0, into `reasons` (-1 is the first); shape ``(n,)``.
         ids: The ids of bugs.
         reasons: Why verdicts have none.
-        wanted: ErrorRows that must be shrunk to know more.
+        wanted: Verdicts that must be shrunk to know more.
     """
 
     bug: Codes

@@ -11,6 +11,7 @@ from typing import Any
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.schema_edits import LISTS, MAPS, SINGLE, subschemas
 from harness.engines.specs import read_spec
+from harness.verdict_kinds import ACCEPTANCES
 
 _WORDS = ("type", "format", "$schema", "$ref")
 """Keywords whose values are words of JSON Schema, or are put in order elsewhere."""
@@ -33,7 +34,7 @@ def canonical(case: ErrorCase) -> tuple[str, str]:
     schema = case.parsed
     names = {name: f"n{number}" for number, name in enumerate(_names(schema))}
     numbers = _ranks(schema)
-    accepted = case.kind in ("false_acceptance", "stops_too_early")
+    accepted = case.kind in ACCEPTANCES
 
     def plain(found: re.Match[bytes]) -> bytes:
         if found[1] is not None:

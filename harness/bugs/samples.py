@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import IO, Any
 
 from harness import __version__
@@ -50,7 +51,7 @@ class ShrunkVerdict:
     reason: str = ""
     attempts: int = 0
 
-    @property
+    @cached_property
     def bug(self) -> str:
         """The id of its bug; empty where there is none."""
         return "" if self.error is None else bug_id(self.error)
@@ -118,9 +119,12 @@ class SampleFile:
         """Keep one more record."""
         if self._file is None:
             known = list(self._read())
-            self._file = self.path.open("w", encoding="utf-8")
+            whole = self.path.with_suffix(".tmp")  # what is known stays until it stands there again
+            self._file = whole.open("w", encoding="utf-8")
             self._file.write(json.dumps(self._head) + "\n")
             self._file.writelines(f"{sample.line()}\n" for sample in known)
+            self._file.flush()
+            whole.replace(self.path)
         self._file.write(f"{one.line()}\n")
         self._file.flush()
 

@@ -9,6 +9,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.listing import Bug
 from harness.bugs.specification import section
 from harness.engines.specs import read_spec
+from harness.verdict_kinds import REJECTIONS, WRONG_BITS
 
 _HEAD: Final = '''#!/usr/bin/env python3
 """{title}
@@ -111,7 +112,6 @@ _PACKAGES: Final[Mapping[str, str]] = {
 }
 _USUAL: Final = {"spec", "auto", "", False}
 """Values of options that stand for what the configuration says."""
-_KINDS: Final = ("false_rejection", "never_stops", "false_acceptance", "stops_too_early")
 
 
 def no_script(bug: Bug) -> str:
@@ -121,7 +121,7 @@ def no_script(bug: Bug) -> str:
         return f"scripts are written for {', '.join(_BODIES)}"
     if bug.options.get("config") != "spec" or set(bug.options.values()) - _USUAL:
         return "scripts are written for the configuration spec"
-    if bug.error.kind not in _KINDS:
+    if bug.error.kind not in WRONG_BITS:
         return f"an error of the kind {bug.error.kind} needs masks, which a script does not show"
     return ""
 
@@ -135,7 +135,7 @@ def script(bug: Bug) -> str:
     if problem := no_script(bug):
         raise ValueError(problem)
     name = read_spec(bug.engine).name
-    valid = bug.error.kind in ("false_rejection", "never_stops")
+    valid = bug.error.kind in REJECTIONS
     extra = [bug.error.token] if bug.error.token else []
     schema = bug.error.schema
     if name == "llguidance" and schema.startswith("{"):
@@ -169,7 +169,7 @@ def _tokens(case: ErrorCase) -> str:
 
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
-    valid = bug.error.kind in ("false_rejection", "never_stops")
+    valid = bug.error.kind in REJECTIONS
     text = bug.error.text.decode("utf-8", "backslashreplace")
     token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
     word = "valid" if valid else "invalid"

@@ -24,8 +24,9 @@ from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, named, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_of
+from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
-from harness.verdict_kinds import CLASSES
+from harness.verdict_kinds import CLASSES, INSTANCE
 
 Progress = Callable[[int, int, int], None]
 """Told how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
@@ -67,7 +68,7 @@ def search(
     among = np.flatnonzero(np.isin(verdicts.class_, [CLASSES.index(one) for one in classes]))
     file = SampleFile(run)
     samples = file.read()
-    began = len(samples)
+    began, bugs = len(samples), {one.bug for one in samples.values()} - {""}
     with ExitStack() as stack:
         stack.callback(file.close)
         pool: _Pool | None = None
@@ -80,7 +81,8 @@ def search(
                 file.append(sample)
                 done = len(samples) - began
                 del wanted[sample.verdict]
-                progress(done, len(wanted), len({one.bug for one in samples.values() if one.bug}))
+                bugs |= {sample.bug} - {""}
+                progress(done, len(wanted), len(bugs))
     return Found(verdicts, among, explanation, samples)
 
 
@@ -91,7 +93,6 @@ def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVe
         MaskcourtError: There is no such verdict, or the run's engines cannot be used.
     """
     vocabulary = vocabulary_of(run)
-    named(run, [verdict])
     with _pool(run, catalogue, vocabulary, 1) as pool:
         (sample,) = pool.shrunk(run, [verdict])
     return sample
@@ -112,20 +113,13 @@ class _Pool:
         self._made: list[Shrinker] = []
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(lanes)
-        self._closed = False
 
     def shrunk(self, run: RunDirectory, names: Sequence[str]) -> Iterator[ShrunkVerdict]:
         """What becomes of verdicts, in no order."""
-        rows = {
-            evidence: np.array(
-                sorted(int(one.removeprefix("i")) for one in names if one.startswith("i") == flag),
-                dtype=np.int64,
-            )
-            for evidence, flag in (("walk", False), ("instance", True))
-        }
-        attributed = _keywords(run, rows)
+        choice = named(run, names)
+        attributed = _keywords(run, choice)
         futures: list[Future[ShrunkVerdict]] = []
-        for case in witnesses(run, Choice(rows["walk"], rows["instance"]), self._vocabulary):
+        for case in witnesses(run, choice, self._vocabulary):
             for witness in case.witnesses:
                 keyword = attributed[witness.name]
                 futures.append(self._threads.submit(self._one, witness, case.schema, keyword))
@@ -168,17 +162,12 @@ def _pool(
         pool.close()
 
 
-def _keywords(run: RunDirectory, rows: Mapping[str, np.ndarray]) -> dict[str, str]:
+def _keywords(run: RunDirectory, choice: Choice) -> dict[str, str]:
     """The keywords that verdicts were attributed to, by their names."""
     out: dict[str, str] = {}
-    for evidence, table, prefix in (
-        ("walk", "verdicts", ""),
-        ("instance", "instance_verdicts", "i"),
-    ):
-        column = run.table(table, ["keyword"])["keyword"]
-        wanted = rows[evidence]
-        out |= {
-            f"{prefix}{row}": keyword or ""
-            for row, keyword in zip(wanted.tolist(), column.take(wanted).to_pylist(), strict=True)
-        }
+    for evidence, table in VERDICT_TABLES.items():
+        rows = choice.of(evidence)
+        keywords = run.table(table, ["keyword"])["keyword"].take(rows).to_pylist()
+        prefix = "i" if evidence == INSTANCE else ""
+        out |= {f"{prefix}{row}": one or "" for row, one in zip(rows, keywords, strict=True)}
     return out

@@ -8,7 +8,7 @@ counts as is decided as for a run: the case becomes rows, and the catalogue of d
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.attribution.token_category import category
@@ -28,17 +28,15 @@ from harness.jsontext.lexer import START, Mode, advance
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
-from harness.verdict_kinds import BUG, INSTANCE
+from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, WRONG_BITS
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
 
 LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 
-_ACCEPTED = ("false_acceptance", "stops_too_early")
-_REFUSED = ("false_rejection", "never_stops")
 _BRANCHES = ("anyOf", "oneOf")
-KINDS = (*_REFUSED, *_ACCEPTED, "dead_end", "mask_lies")
+KINDS = (*WRONG_BITS, "dead_end", "mask_lies")
 """The kinds that can be tried without other engines and without a search."""
 
 
@@ -51,7 +49,6 @@ class Shown:
             became invalid; -1 where that is not known.
         class_: What it counts as.
         keyword: The keyword that is broken, or in force at the refused byte.
-        category: The kind of token that the byte is.
         mark: What stays the same: the rule that is broken, the sort of byte that is refused and
             where, or the sort of violation.
         departure: The entry of the catalogue, empty for a bug.
@@ -60,7 +57,6 @@ class Shown:
     at: int
     class_: str
     keyword: str
-    category: str
     mark: str
     departure: str = ""
 
@@ -72,13 +68,6 @@ class Shown:
         return self.class_ == other.class_ and other.mark in (self.mark, *_BRANCHES)
 
 
-OpenPanel = Callable[[EngineSpec, str, Vocabulary], Panel]
-
-
-def _panel(spec: EngineSpec, file: str, vocabulary: Vocabulary) -> Panel:
-    return Panel([spec], file, vocabulary.words, LIMITS)
-
-
 class Trial:
     """One engine, both validators, and a vocabulary of bytes and the tokens at issue.
 
@@ -87,7 +76,6 @@ class Trial:
         judge: The validators; it may be shared with other trials.
         catalogue: The declared departures.
         tokens: The tokens at issue, beside the bytes.
-        open_panel: Makes the panel of the engine.
 
     Attributes:
         failures: How often the engine failed, or took too long.
@@ -100,7 +88,6 @@ class Trial:
         judge: Judge,
         catalogue: Catalogue,
         tokens: Sequence[bytes] = (),
-        open_panel: OpenPanel = _panel,
     ) -> None:
         longer = [part for part in dict.fromkeys(_parts(tokens)) if len(part) > 1]
         self.vocabulary: Vocabulary = byte_vocabulary(longer)
@@ -110,7 +97,7 @@ class Trial:
         self._name = spec.name
         self._stack = contextlib.ExitStack()
         file = self._stack.enter_context(saved_vocabulary(self.vocabulary))
-        self._panel = open_panel(spec, str(file), self.vocabulary)
+        self._panel = Panel([spec], str(file), self.vocabulary.words, LIMITS)
         self._stack.callback(self._panel.close)
         for failure in self._panel.open().values():
             self.close()
@@ -143,7 +130,7 @@ class Trial:
             yield None if probed is None else self._found(one, rulings[at], probed)
 
     def _rulings(self, one: ErrorCase, texts: Sequence[bytes]) -> Sequence[Ruling | None]:
-        if one.kind not in (*_ACCEPTED, *_REFUSED):
+        if one.kind not in WRONG_BITS:
             return [None] * len(texts)
         if self._judged != one.schema:
             self._judged = one.schema
@@ -173,7 +160,7 @@ class Trial:
 
     def tokens(self, one: ErrorCase) -> list[int]:
         """The ids that are fed for a case."""
-        end = [self.vocabulary.eos] if one.kind in (*_ACCEPTED, *_REFUSED) else []
+        end = [self.vocabulary.eos] if one.kind in WRONG_BITS else []
         if not one.token:
             return [*one.text, *end]
         behind = one.text[one.token_at + len(one.token) :]
@@ -184,7 +171,7 @@ class Trial:
         if ruling is None:
             return _of_the_engine_alone(one, probed, len(self.tokens(one)))
         at, last = probed.allowed, len(self.tokens(one)) - 1
-        if one.kind in _ACCEPTED:
+        if one.kind in ACCEPTANCES:
             return self._described(one, ruling, probed, ruling.keyword) if at > last else None
         refused = at <= last and probed.forbidden and (at == last) == (one.kind == "never_stops")
         if not refused or (one.token and at != one.token_at):
@@ -221,7 +208,6 @@ class Trial:
             rows["offset"][0],
             found["class"],
             rows["keyword"][0],
-            rows["category"][0],
             mark,
             found["departure"],
         )
@@ -238,17 +224,17 @@ def _of_the_engine_alone(one: ErrorCase, probed: Probed, count: int) -> Shown | 
     """A dead end, or a mask that says another thing of the last token than what is consumed."""
     if one.kind == "dead_end":
         dead = probed.allowed == count and probed.empty
-        return Shown(len(one.text), BUG, "", "", "empty") if dead else None
+        return Shown(len(one.text), BUG, "", "empty") if dead else None
     if probed.allowed != count - 1 or probed.forbidden != probed.taken:
         return None
-    return Shown(len(one.text) - 1, BUG, "", "", "consumes" if probed.taken else "refuses")
+    return Shown(len(one.text) - 1, BUG, "", "consumes" if probed.taken else "refuses")
 
 
 def _may_be(kind: str, ruling: Ruling | None) -> bool:
     """Whether validators say what an error of a kind needs."""
     if ruling is None:
         return True
-    return ruling.verdict == (INVALID if kind in _ACCEPTED else VALID)
+    return ruling.verdict == (INVALID if kind in ACCEPTANCES else VALID)
 
 
 def _sort(one: ErrorCase, at: int) -> str:
@@ -264,5 +250,11 @@ def _sort(one: ErrorCase, at: int) -> str:
     starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
     if starts and byte not in b" \t\n\r]":
         return "start of value"
-    sort = "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()
-    return f"{category(state, byte)} {sort if byte.isascii() else 'beyond ASCII'}"
+    return f"{category(state, byte)} {sort_of(byte)}"
+
+
+def sort_of(byte: bytes) -> str:
+    """What sort of byte it is: digits are alike, and so are letters."""
+    if not byte.isascii():
+        return "beyond ASCII"
+    return "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()

@@ -93,7 +93,7 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
     for at, evidence in enumerate(VERDICT_TABLES):
         key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
         for able in _able(reader, evidence):
-            rank = _mixed(able.astype(np.uint64) + key)
+            rank = mixed(able.astype(np.uint64) + key)
             best = np.argpartition(rank, size - 1)[:size] if len(rank) > size else slice(None)
             rows.append(able[best])
             ranks.append(rank[best])
@@ -103,7 +103,7 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
     return Choice(*(np.sort(row[first][sort[first] == at]) for at in range(len(VERDICT_TABLES))))
 
 
-def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Numbers that look random, one for each (the finaliser of splitmix64; Steele et al., 2014)."""
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

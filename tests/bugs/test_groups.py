@@ -18,12 +18,10 @@ def verdicts(groups, cases):
     first = np.array(groups, dtype=np.int64)
     case = np.array(cases, dtype=np.int64)
     second = np.unique(first * 100 + case, return_inverse=True)[1]
-    names = [f"case{one}" for one in range(max(cases, default=0) + 1)]
     rank = np.arange(size, dtype=np.uint64)
     zero = none.astype(np.int8)
     return ErrorRows(
-        zero, np.arange(size), ["e"], none, none, none, names, case, ["k"], none,
-        [first, second, second], rank,
+        zero, np.arange(size), none, case, [first, second, second], rank,
     )  # fmt: skip
 
 

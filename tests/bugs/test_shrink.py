@@ -61,7 +61,7 @@ class ForgetsMinimum:
         broken = [error.validator for error in validator.iter_errors(value)]
         if not broken or broken[0] != self.keyword:
             return None
-        return Shown(-1, "bug", broken[0], "number", broken[0])
+        return Shown(-1, "bug", broken[0], broken[0])
 
 
 def shrunk(schema=LARGE, text=TEXT, keyword="minimum"):
