@@ -19,6 +19,8 @@ from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.trial import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.completion.rollout import keyed_index
+from harness.counting.counts import StoredRun
+from harness.counting.schema_bugs import severity_ranks
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness_reader import mixed
 from harness.runs.columns import words
@@ -39,6 +41,7 @@ SAMPLES = 3
 
 Codes = npt.NDArray[np.int64]
 APART = "its samples shrink to different bugs"
+PENDING = "not shrunk yet"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class ErrorRows:
         evidence: 0 for a walk, 1 for an instance.
         row: The row in the table of its evidence.
         class_: Codes into `harness.verdict_kinds.CLASSES`.
-        case: The same number for the same case.
+        case: The row of its case in the table of cases.
+        severity: Indices into `harness.counting.schema_bugs.WORST_FIRST`.
         groups: At each level the number of the group that a verdict is in.
         rank: In which order verdicts of a group are drawn.
     """
@@ -58,6 +62,7 @@ class ErrorRows:
     row: Codes
     class_: Codes
     case: Codes
+    severity: npt.NDArray[np.int8]
     groups: Sequence[Codes]
     rank: npt.NDArray[np.uint64]
 
@@ -77,8 +82,9 @@ def read_verdicts(
     Raises:
         RunDirectoryError: The run is damaged.
     """
+    stored = StoredRun(run, lambda run, kind: classify(catalogue, run, kind, vocabulary))
     tables = [
-        _read(run, catalogue, vocabulary, number, evidence)
+        _read(stored, vocabulary, number, evidence)
         for number, evidence in enumerate((WALK, INSTANCE))
     ]
     table = pa.concat_tables(tables)
@@ -99,24 +105,23 @@ def read_verdicts(
         evidence,
         row,
         np.array([CLASSES.index(one) for one in classes.values])[classes.codes],
-        columns["case"].codes.astype(np.int64),
+        table["case_row"].to_numpy(),
+        table["severity"].to_numpy(),
         groups,
         rank,
     )
 
 
-def _read(
-    run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, number: int, evidence: str
-) -> pa.Table:
-    stored = [*_LEVELS[0][:2], *("keyword", "category", "detail", "case"), *_LEVELS[2]]
+def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str) -> pa.Table:
+    names = [*_LEVELS[0][:2], *("keyword", "category", "detail", "case"), *_LEVELS[2]]
     place = "refused_at" if evidence == WALK else "offset"
-    table = run.table(VERDICT_TABLES[evidence], [*stored, "token", place])
-    classes = classify(catalogue, run, evidence, vocabulary)
+    table = stored.run.table(VERDICT_TABLES[evidence], [*names, "token", place])
+    classes = stored.classes(evidence)
     kind, class_ = words(table["kind"]), words(classes["class"])
     wanted = np.flatnonzero(
         class_.equal(*CLASSES) & kind.equal(*(one for one in ERRORS if one not in LEGAL))
     )
-    out = {name: _plain(table[name]).take(wanted) for name in stored}
+    out = {name: _plain(table[name]).take(wanted) for name in names}
     out |= {name: _plain(classes[name]).take(wanted) for name in ("class", "departure")}
     tokens = table["token"].to_numpy()[wanted]
     at = table[place].to_numpy()[wanted] if evidence == WALK else np.full(len(wanted), -1)
@@ -126,6 +131,8 @@ def _read(
         out[name] = pc.if_else(pa.array(rejected), out[name], "")
     out["evidence"] = pa.array(np.full(len(wanted), number, dtype=np.int8))
     out["row"] = pa.array(wanted)
+    out["case_row"] = pa.array(stored.case_of(table["case"])[wanted].astype(np.int64))
+    out["severity"] = pa.array(severity_ranks(stored, evidence)[wanted])
     return pa.table(out)
 
 
@@ -157,7 +164,7 @@ class Explanation:
         bug: Codes into `ids` and, below 0, into `reasons` (-1 is the first); shape ``(n,)``.
         ids: The ids of bugs.
         reasons: Why verdicts have none.
-        wanted: Verdicts that must be shrunk to know more.
+        wanted: Verdicts that must be shrunk to know more, those of large groups first.
     """
 
     bug: Codes
@@ -170,6 +177,7 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
     """Say of the verdicts `among` (ascending) which bugs they are, and what must be shrunk yet."""
     found = Explanation(np.zeros(len(verdicts), dtype=np.int64))
     codes: dict[str, int] = {}
+    wanted: list[tuple[int, list[int]]] = []
 
     def code(sample: ShrunkVerdict) -> int:
         word = sample.bug or f"?{sample.reason}"
@@ -184,7 +192,8 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
         known = [samples.get(verdicts.name(one)) for one in drawn]
         missing = [one for one, sample in zip(drawn, known, strict=True) if sample is None]
         if missing:
-            found.wanted.extend(missing)
+            wanted.append((len(rows), missing))
+            found.bug[rows] = code(ShrunkVerdict("", "", "", reason=PENDING))
             return
         found_codes = {code(one): one for one in known if one is not None}
         if len(found_codes) == 1 or len(rows) == len(drawn):
@@ -201,6 +210,8 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
 
     for part in _parts(verdicts.groups[0], among):
         settle(part, 0)
+    for _, missing in sorted(wanted, key=lambda one: -one[0]):
+        found.wanted.extend(missing)
     return found
 
 

@@ -13,6 +13,9 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.search import Found
 from harness.bugs.titles import keywords, title
+from harness.bugs.upstream import Report, load_reports
+from harness.counting.intervals import Interval, is_sample, shares
+from harness.counting.schema_bugs import WORST_FIRST
 from harness.engines.specs import read_spec
 from harness.runs.directory import RunDirectory
 
@@ -33,8 +36,10 @@ class Bug:
         class_: What it counts as.
         departure: The entry of the catalogue, empty for a bug.
         cases: In how many schemas it occurs.
-        compiled: How many schemas the engine compiled.
+        judged: On how many schemas the engine was judged.
+        share: The one in the other, with an interval where the cases are a sample.
         verdicts: How many verdicts it explains.
+        severities: How many of them are how severe, the worst first.
         sampled: How many of them were shrunk and came to it.
         verdict: One of these, by the name that ``maskcourt replay`` knows.
     """
@@ -50,10 +55,23 @@ class Bug:
     class_: str
     departure: str
     cases: int
-    compiled: int
+    judged: int
+    share: Interval
     verdicts: int
+    severities: Mapping[str, int]
     sampled: int
     verdict: str
+    upstream: Report | None = None
+
+    @property
+    def severity(self) -> str:
+        """The worst of its verdicts'."""
+        return next((name for name in WORST_FIRST if self.severities.get(name)), WORST_FIRST[-1])
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Bugs that a model meets first, then those in most schemas."""
+        return (WORST_FIRST.index(self.severity), -self.cases, -self.verdicts, self.id)
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
@@ -71,16 +89,20 @@ class Bug:
             "token": self.error.token.decode("utf-8", "backslashreplace"),
             "keywords": keywords(self.error),
             "cases": self.cases,
-            "compiled": self.compiled,
+            "judged": self.judged,
+            "share": self.share.scaled(1),
             "verdicts": self.verdicts,
+            "severity": self.severity,
+            "severities": dict(self.severities),
             "sampled": self.sampled,
             "verdict": self.verdict,
+            "upstream": None if self.upstream is None else self.upstream.row(),
         }
 
 
 @dataclass(frozen=True)
 class BugList:
-    """All bugs of a run, those in most schemas first.
+    """All bugs of a run, those that a model meets first, then those in most schemas.
 
     Attributes:
         bugs: They.
@@ -104,71 +126,93 @@ class BugList:
 
 def bug_of(run: RunDirectory, one: ShrunkVerdict) -> Bug:
     """The bug of one verdict that was shrunk by itself."""
-    assert one.error is not None
-    return _bug(run, one, cases=1, verdicts=1, sampled=1, compiled=_compiled(run))
-
-
-def _bug(
-    run: RunDirectory,
-    one: ShrunkVerdict,
-    *,
-    cases: int,
-    verdicts: int,
-    sampled: int,
-    compiled: Mapping[str, int],
-) -> Bug:
-    assert one.error is not None
-    described = run.manifest["identity"]["engines"][one.error.engine]
-    return Bug(
-        id=one.bug,
-        engine=one.error.engine,
-        version=described["version"],
-        options=described["options"],
-        error=one.error,
-        at=one.at,
-        keyword=one.keyword,
-        title=title(one.error, one.keyword, one.at),
-        class_=one.class_,
-        departure=one.departure,
-        cases=cases,
-        compiled=compiled[one.error.engine],
-        verdicts=verdicts,
-        sampled=sampled,
-        verdict=one.verdict,
-    )
+    return _Lister(run).bug(one, Incidence.of_one())
 
 
 def bug_list(run: RunDirectory, found: Found) -> BugList:
     """What a search found, counted."""
     codes = found.explanation.bug[found.among]
     cases = found.verdicts.case[found.among]
+    severity = found.verdicts.severity[found.among]
     best, sampled = _best(found), Counter(_bugs(found))
-    compiled = _compiled(run)
+    lister = _Lister(run)
     bugs = []
     for number, bug in enumerate(found.explanation.ids):
         mine = codes == number
-        bugs.append(
-            _bug(
-                run,
-                best[bug],
-                cases=len(np.unique(cases[mine])),
-                verdicts=int(mine.sum()),
-                sampled=sampled[bug],
-                compiled=compiled,
-            )
+        counted = np.bincount(severity[mine], minlength=len(WORST_FIRST)).tolist()
+        incidence = Incidence(
+            cases=len(np.unique(cases[mine])),
+            verdicts=int(mine.sum()),
+            severities=dict(zip(WORST_FIRST, counted, strict=True)),
+            sampled=sampled[bug],
         )
+        bugs.append(lister.bug(best[bug], incidence))
     reasons = {
         reason: int((codes == -1 - number).sum())
         for number, reason in enumerate(found.explanation.reasons)
     }
     shrunk = [one for one in found.samples.values() if one.error is not None]
     return BugList(
-        tuple(sorted(bugs, key=lambda one: (-one.cases, -one.verdicts, one.id))),
+        tuple(sorted(bugs, key=lambda one: one.order)),
         len(codes),
         {reason: count for reason, count in reasons.items() if count},
         sum(_misattributed(one) for one in shrunk),
         len(shrunk),
     )
+
+
+@dataclass(frozen=True)
+class Incidence:
+    """How often a bug was met, as `Bug` has it."""
+
+    cases: int
+    verdicts: int
+    severities: Mapping[str, int]
+    sampled: int
+
+    @classmethod
+    def of_one(cls) -> Incidence:
+        """That of a verdict by itself."""
+        return cls(1, 1, {}, 1)
+
+
+class _Lister:
+    """Makes bugs of what was shrunk and of what the run says about their engines."""
+
+    def __init__(self, run: RunDirectory) -> None:
+        self._engines = run.manifest["identity"]["engines"]
+        judged = run.table("cases", ["judged"])["judged"].to_numpy()
+        self._judged = {
+            name: int(np.count_nonzero(judged >> np.uint32(number) & 1))
+            for number, name in enumerate(self._engines)
+        }
+        self._is_sample = is_sample(run)
+        self._reports = load_reports()
+
+    def bug(self, one: ShrunkVerdict, incidence: Incidence) -> Bug:
+        assert one.error is not None
+        described, judged = self._engines[one.error.engine], self._judged[one.error.engine]
+        hits = (np.arange(max(judged, incidence.cases)) < incidence.cases)[:, None]
+        return Bug(
+            id=one.bug,
+            engine=one.error.engine,
+            version=described["version"],
+            options=described["options"],
+            error=one.error,
+            at=one.at,
+            keyword=one.keyword,
+            title=title(one.error, one.keyword, one.at),
+            class_=one.class_,
+            departure=one.departure,
+            cases=incidence.cases,
+            judged=judged,
+            share=shares(hits, sampled=self._is_sample)[0],
+            verdicts=incidence.verdicts,
+            severities=incidence.severities,
+            sampled=incidence.sampled,
+            verdict=one.verdict,
+            upstream=self._reports.get(one.bug),
+        )
 
 
 def _bugs(found: Found) -> Iterator[str]:
@@ -185,14 +229,6 @@ def _best(found: Found) -> dict[str, ShrunkVerdict]:
         if known is None or known.error is None or one.error.size < known.error.size:
             best[one.bug] = one
     return best
-
-
-def _compiled(run: RunDirectory) -> Counter[str]:
-    """How many schemas each engine compiled."""
-    table = run.table("engines", ["engine", "stage", "outcome"]).to_pylist()
-    return Counter(
-        row["engine"] for row in table if row["stage"] == "compile" and row["outcome"] == "compiled"
-    )
 
 
 def _misattributed(sample: ShrunkVerdict) -> bool:

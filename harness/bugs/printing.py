@@ -11,6 +11,7 @@ from harness.bugs.listing import Bug, BugList
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
 from harness.live import LiveLine
+from harness.verdict_kinds import BUG
 
 
 class ShrinkProgress(LiveLine):
@@ -27,8 +28,16 @@ class ShrinkProgress(LiveLine):
             self.plain(f"{done:,} verdicts shrunk, {note}")
 
 
+_SEVERITY = {
+    "on_path": "where a valid text is usually written so",
+    "common": "at common tokens",
+    "unranked": "in whole texts",
+    "rare": "at rare tokens alone",
+}
+
+
 def print_bugs(bugs: Sequence[Bug]) -> None:
-    """Each bug in four lines."""
+    """Each bug in five lines."""
     for one in bugs:
         print_bug(one)
 
@@ -40,9 +49,23 @@ def print_bug(one: Bug) -> None:
     click.echo(f"  {one.title}")
     click.echo(f"  schema  {one.error.schema}")
     click.echo(f"  text    {marked(one)}")
-    departure = f"; declared: {one.departure}" if one.departure else ""
-    met = f"in {one.cases:,} of {one.compiled:,} schemas, {one.verdicts:,} verdicts"
-    click.echo(f"  {met}, such as {one.verdict}{departure}")
+    met = f"in {one.cases:,} of {one.judged:,} schemas{_interval(one)}, {_SEVERITY[one.severity]}"
+    click.echo(f"  {met}; {one.verdicts:,} verdicts, such as {one.verdict}")
+    click.echo(f"  {_upstream(one)}")
+
+
+def _interval(one: Bug) -> str:
+    low, high = one.share.low, one.share.high
+    return "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
+
+
+def _upstream(one: Bug) -> str:
+    if one.departure or one.class_ != BUG:
+        return f"{one.class_}: {one.departure}"
+    if one.upstream is None:
+        return "not yet reported, as far as is known"
+    fixed = f" in {one.upstream.fixed_in}" if one.upstream.fixed_in else ""
+    return f"reported ({one.upstream.state}{fixed}): {one.upstream.thread}"
 
 
 def print_unexplained(found: BugList, class_: str) -> None:

@@ -6,8 +6,10 @@ a last line that was cut is shrunk again.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import IO, Any
@@ -15,10 +17,11 @@ from typing import IO, Any
 from harness import __version__
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
+from harness.classification.departures import Catalogue
 from harness.errors import RunDirectoryError
 from harness.runs.directory import RunDirectory
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the same verdict may shrink to another case."""
 FILE = "bugs.jsonl"
 
@@ -82,16 +85,35 @@ class ShrunkVerdict:
 
 
 class SampleFile:
-    """The records of a run, on disk."""
+    """The records of a run, on disk.
 
-    def __init__(self, run: RunDirectory) -> None:
+    Args:
+        run: The run.
+        catalogue: The declared departures: with others an error may count as something else.
+        seed: By which verdicts are drawn; what was shrunk by another is used all the same.
+    """
+
+    def __init__(self, run: RunDirectory, catalogue: Catalogue, seed: int = 0) -> None:
         self.path = run.path / FILE
         self._head = {
             "format": FORMAT,
             "maskcourt": __version__,
+            "catalogue": _digest(catalogue),
             "tables": {name: one["sha256"] for name, one in run.manifest["tables"].items()},
         }
+        self._seed = seed
         self._file: IO[str] | None = None
+
+    @property
+    def seed(self) -> int | None:
+        """By which seed the last search drew; None where there was none of this run as it is.
+
+        Raises:
+            RunDirectoryError: The file cannot be read.
+        """
+        with self._readable():
+            head, _ = self._lines()
+        return None if head is None else int(head["seed"])
 
     def read(self) -> dict[str, ShrunkVerdict]:
         """The records that there are of this run as it is now, by verdict.
@@ -99,39 +121,58 @@ class SampleFile:
         Raises:
             RunDirectoryError: The file cannot be read.
         """
-        return {one.verdict: one for one in self._read()}
+        with self._readable():
+            _, lines = self._lines()
+            return {one.verdict: one for one in map(ShrunkVerdict.of_line, lines)}
 
-    def _read(self) -> Iterator[ShrunkVerdict]:
+    def _lines(self) -> tuple[dict[str, Any] | None, list[str]]:
+        """The head, None where it is of another run or there is none, and the whole lines."""
         if not self.path.is_file():
-            return
+            return None, []
+        lines = self.path.read_text("utf-8").splitlines(keepends=True)
+        head = json.loads(lines[0]) if lines else {}
+        if {**head, "seed": 0} != {**self._head, "seed": 0}:
+            return None, []
+        return head, [line for line in lines[1:] if line.endswith("\n")]
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
         try:
-            lines = self.path.read_text("utf-8").splitlines(keepends=True)
-            if not lines or json.loads(lines[0]) != self._head:
-                return
-            for line in lines[1:]:
-                if line.endswith("\n"):
-                    yield ShrunkVerdict.of_line(line)
+            yield
         except (OSError, ValueError, KeyError, TypeError) as error:
             message = f"{self.path} cannot be read: {str(error)[:200]}"
             raise RunDirectoryError(message, "delete it: it is made again") from error
 
     def append(self, one: ShrunkVerdict) -> None:
         """Keep one more record."""
+        self.begin().write(f"{one.line()}\n")
+        self.begin().flush()
+
+    def begin(self) -> IO[str]:
+        """Put the file there as it goes on; what is known stays until it stands there again."""
         if self._file is None:
-            known = list(self._read())
-            whole = self.path.with_suffix(".tmp")  # what is known stays until it stands there again
+            known = self.read()
+            whole = self.path.with_suffix(".tmp")
             self._file = whole.open("w", encoding="utf-8")
-            self._file.write(json.dumps(self._head) + "\n")
-            self._file.writelines(f"{sample.line()}\n" for sample in known)
+            self._file.write(json.dumps({**self._head, "seed": self._seed}) + "\n")
+            self._file.writelines(f"{sample.line()}\n" for sample in known.values())
             self._file.flush()
             whole.replace(self.path)
-        self._file.write(f"{one.line()}\n")
-        self._file.flush()
+        return self._file
 
     def close(self) -> None:
         """Nothing more comes."""
         if self._file is not None:
             self._file.close()
+
+
+def _digest(catalogue: Catalogue) -> str:
+    """The same for the same entries, whatever the order in which sets are kept."""
+
+    def plain(value: object) -> object:
+        return sorted(value) if isinstance(value, frozenset | set) else repr(value)
+
+    return hashlib.sha256(json.dumps(asdict(catalogue), default=plain).encode()).hexdigest()
 
 
 def _text_of(text: bytes) -> str | list[int]:

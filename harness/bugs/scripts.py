@@ -188,7 +188,7 @@ def report(bug: Bug) -> str:
             "",
             f"Specified in {section(bug.keyword)}",
             "",
-            f"Met in {bug.cases} of {bug.compiled} schemas. The script beside this text needs the",
+            f"Met in {bug.cases} of {bug.judged} schemas. The script beside this text needs the",
             "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone.",
             "",
             f"Found by maskcourt, bug {bug.id}.",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.bugs.from_verdict import Shrinker
 from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
@@ -23,7 +25,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, named, witnesses
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import engines_of, limits_of, vocabulary_of
+from harness.runs.made_with import engines_of, limits_of, vocabulary_at_hand, vocabulary_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import CLASSES, INSTANCE
@@ -44,7 +46,7 @@ class Found:
     """
 
     verdicts: ErrorRows
-    among: np.ndarray
+    among: npt.NDArray[np.int64]
     explanation: Explanation
     samples: Mapping[str, ShrunkVerdict]
 
@@ -57,26 +59,40 @@ def search(
     seed: int,
     lanes: int,
     progress: Progress,
+    seconds: float | None = None,
 ) -> Found:
     """Shrink samples of a finished run until they explain all errors of some classes.
+
+    Args:
+        run: The run.
+        catalogue: The declared departures.
+        classes: What verdicts count as that are looked at.
+        seed: By which samples are drawn.
+        lanes: How many verdicts are shrunk at a time.
+        progress: Told how far it is.
+        seconds: After so long nothing more is begun; None for no end before all is explained.
 
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
     """
+    ends = None if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    verdicts = read_verdicts(run, catalogue, vocabulary, seed)
-    among = np.flatnonzero(np.isin(verdicts.class_, [CLASSES.index(one) for one in classes]))
-    file = SampleFile(run)
+    verdicts, among = _read(run, catalogue, vocabulary, classes, seed)
+    file = SampleFile(run, catalogue, seed)
     samples = file.read()
+    if file.seed != seed:
+        file.begin()
     began, bugs = len(samples), {one.bug for one in samples.values()} - {""}
     with ExitStack() as stack:
         stack.callback(file.close)
         pool: _Pool | None = None
         while (explanation := explain(verdicts, samples, among)).wanted:
+            if ends is not None and time.monotonic() > ends:
+                break
             if pool is None:
                 pool = stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
             wanted = dict.fromkeys(verdicts.name(one) for one in explanation.wanted)
-            for sample in pool.shrunk(run, list(wanted)):
+            for sample in pool.shrunk(run, list(wanted), ends):
                 samples[sample.verdict] = sample
                 file.append(sample)
                 done = len(samples) - began
@@ -84,6 +100,37 @@ def search(
                 bugs |= {sample.bug} - {""}
                 progress(done, len(wanted), len(bugs))
     return Found(verdicts, among, explanation, samples)
+
+
+def known(run: RunDirectory, catalogue: Catalogue, *, classes: Sequence[str]) -> Found | None:
+    """What a search found so far; nothing is started, shrunk or written.
+
+    Returns:
+        None where nothing was searched for yet, or the run's vocabulary is not at hand.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+    """
+    vocabulary = vocabulary_at_hand(run)
+    seed = SampleFile(run, catalogue).seed
+    if vocabulary is None or seed is None:
+        return None
+    samples = SampleFile(run, catalogue, seed).read()
+    verdicts, among = _read(run, catalogue, vocabulary, classes, seed)
+    return Found(verdicts, among, explain(verdicts, samples, among), samples)
+
+
+def _read(
+    run: RunDirectory,
+    catalogue: Catalogue,
+    vocabulary: Vocabulary,
+    classes: Sequence[str],
+    seed: int,
+) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
+    """The errors of a run, and which of them are of some classes."""
+    verdicts = read_verdicts(run, catalogue, vocabulary, seed)
+    wanted = [CLASSES.index(one) for one in classes]
+    return verdicts, np.flatnonzero(np.isin(verdicts.class_, wanted))
 
 
 def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
@@ -114,23 +161,31 @@ class _Pool:
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(lanes)
 
-    def shrunk(self, run: RunDirectory, names: Sequence[str]) -> Iterator[ShrunkVerdict]:
-        """What becomes of verdicts, in no order."""
+    def shrunk(
+        self, run: RunDirectory, names: Sequence[str], ends: float | None = None
+    ) -> Iterator[ShrunkVerdict]:
+        """What becomes of verdicts, begun in their order; after a time nothing more is begun."""
         choice = named(run, names)
         attributed = _keywords(run, choice)
-        futures: list[Future[ShrunkVerdict]] = []
-        for case in witnesses(run, choice, self._vocabulary):
-            for witness in case.witnesses:
-                keyword = attributed[witness.name]
-                futures.append(self._threads.submit(self._one, witness, case.schema, keyword))
+        cases = witnesses(run, choice, self._vocabulary)
+        at_hand = {one.name: (one, case.schema) for case in cases for one in case.witnesses}
+        futures: list[Future[ShrunkVerdict | None]] = [
+            self._threads.submit(self._one, *at_hand[name], attributed[name], ends)
+            for name in names
+        ]
         try:
             for future in as_completed(futures):
-                yield future.result()
+                if (one := future.result()) is not None:
+                    yield one
         finally:
             for future in futures:
                 future.cancel()
 
-    def _one(self, witness: Witness, schema: str, keyword: str) -> ShrunkVerdict:
+    def _one(
+        self, witness: Witness, schema: str, keyword: str, ends: float | None
+    ) -> ShrunkVerdict | None:
+        if ends is not None and time.monotonic() > ends:
+            return None
         try:
             shrinker = self._idle.get_nowait()
         except queue.Empty:

@@ -44,7 +44,7 @@ def query(
     column "case" needs its quotes.
     """
     from harness.classification.departures import classify, load_catalogue
-    from harness.report.counts import by_catalogue
+    from harness.counting.counts import by_catalogue
     from harness.report.query import query as ask
     from harness.runs.directory import open_run
 

@@ -21,7 +21,7 @@ from harness.cli.printing import print_json, table_console
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
-    from harness.report.counts import Classify
+    from harness.counting.counts import Classify
     from harness.runs.directory import RunDirectory
 
 GROUPINGS = (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.report.counts import Counts, StoredRun
+from harness.counting.counts import Counts, StoredRun
 from harness.runs.columns import CodedColumn, Ints, grouped, numbers, ranged
 from harness.runs.tables import named_engines
 from harness.verdict_kinds import ACCEPTANCES, BUG, REJECTIONS

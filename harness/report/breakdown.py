@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.counting.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.jsontext import strict_json
-from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.runs.columns import CodedColumn, grouped, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.counting.counts import Classify, StoredRun, by_catalogue
 from harness.report.compile_reasons import compile_reasons
-from harness.report.counts import Classify, StoredRun, by_catalogue
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import VERDICT_TABLES

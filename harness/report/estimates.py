@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import Counts, StoredRun
+from harness.counting.counts import Counts, StoredRun
 from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.counting.schema_bugs import RARE, SchemaBugs
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, every, spelled, witnesses
 from harness.report.headline_rates import KINDS_OF
-from harness.report.schema_bugs import RARE, SchemaBugs
 from harness.runs.columns import Ints
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import INSTANCE, WALK

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.counting.counts import Classify, by_catalogue
 from harness.errors import UsageError
 from harness.printable import markdown, spreadsheet_cell
-from harness.report.counts import Classify, by_catalogue
 from harness.report.figure_tables import Digest, FigureTable, digest
 from harness.runs.directory import RunDirectory, writing
 

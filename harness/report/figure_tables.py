@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.counting.counts import Classify, StoredRun, by_catalogue
+from harness.counting.severity import SEVERITIES
 from harness.report.agreement import agreement
 from harness.report.breakdown import breakdown
-from harness.report.counts import Classify, StoredRun, by_catalogue
 from harness.report.estimates import Disputes
 from harness.report.matrix import COLUMNS, example_text
 from harness.report.pairs import COLUMNS as PAIR
-from harness.report.severity import SEVERITIES
 from harness.report.tally import summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
 from harness.runs.directory import RunDirectory

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from harness.counting.counts import Classify, by_catalogue
+from harness.counting.severity import SEVERITIES
 from harness.errors import UsageError
 from harness.optional import require
-from harness.report.counts import Classify, by_catalogue
 from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
-from harness.report.severity import SEVERITIES
 from harness.report.timing import Distribution, distributions
 from harness.runs.directory import RunDirectory, writing
 from harness.verdict_kinds import (

@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harness.counting.counts import Classify, StoredRun, by_catalogue
 from harness.errors import UsageError, nearest
 from harness.optional import require
-from harness.report.counts import Classify, StoredRun, by_catalogue
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import ROW, RunReader
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES, named_engines

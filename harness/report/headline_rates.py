@@ -6,7 +6,7 @@ tokens. A tally leads with a share that is not, and with a rate whose interval s
 the share of schemas with a bug
     of the cases in which the engine was judged at a position of a walk, those with at least one
     proven bug, of a walk or an instance; by the worst of them, and without those in which one
-    single token is wrong (`harness.report.schema_bugs`);
+    single token is wrong (`harness.counting.schema_bugs`);
 bugs per million mask decisions
     a mask decision is one bit of the engine's mask at one position of a walk at which it was
     judged, so that there are as many as positions times ids of the vocabulary. Where a run was
@@ -21,7 +21,7 @@ ends, masks that lie) is counted under its name, as ``other``; so is what the sp
 Warnings and departures are no bugs and count in neither. What is not proven counts as decided
 rightly: the share is a lower bound, and so is the rate of a run without a cap; that of a capped run
 is an estimate of one. How far a number is from that of all schemas is said where the cases are a
-sample of any (`harness.report.intervals.is_sample`).
+sample of any (`harness.counting.intervals.is_sample`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import Counts, StoredRun
-from harness.report.intervals import is_sample, ratios, shares
-from harness.report.schema_bugs import SchemaBugs
+from harness.counting.counts import Counts, StoredRun
+from harness.counting.intervals import is_sample, ratios, shares
+from harness.counting.schema_bugs import SchemaBugs
 from harness.verdict_kinds import (
     ACCEPTANCES,
     BEYOND_BITS,

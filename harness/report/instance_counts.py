@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.report.counts import Counts, StoredRun
+from harness.counting.counts import Counts, StoredRun
 from harness.runs.columns import Ints, matching, numbers, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES, is_mislabelled

@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from harness.counting.schema_bugs import SchemaBugs
 from harness.report.compile_reasons import compile_reasons
 from harness.report.examples import examples
 from harness.report.headline_rates import KINDS_OF, judged_positions
 from harness.report.instance_counts import InstanceCounts
-from harness.report.schema_bugs import SchemaBugs
 from harness.runs.columns import Ints
 from harness.verdict_kinds import MAIN_KINDS
 

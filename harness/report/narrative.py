@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from harness.counting.intervals import NO_SAMPLE
 from harness.report.figure_tables import Digest, Row
-from harness.report.intervals import NO_SAMPLE
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import INSTANCE, KINDS, MAIN_KINDS, WALK
 

@@ -9,7 +9,7 @@ would seem to differ by chance; Holm's correction (Scandinavian Journal of Stati
 the chance of any such error at 5%.
 
 Who errs at rare tokens alone is not worse for whoever generates texts: pairs are compared by the
-bugs that a model meets, as in the matrix (`harness.report.schema_bugs.SchemaFlags.met`), and
+bugs that a model meets, as in the matrix (`harness.counting.schema_bugs.SchemaFlags.met`), and
 beside these by all bugs.
 """
 
@@ -22,9 +22,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from harness.counting.intervals import RESAMPLES, SEED, is_sample
+from harness.counting.schema_bugs import SchemaBugs
 from harness.report.headline_rates import KINDS_OF, judged_positions
-from harness.report.intervals import RESAMPLES, SEED, is_sample
-from harness.report.schema_bugs import SchemaBugs
 
 COLUMNS: Final = (
     *("kind", "counted", "first", "second", "schemas", "both", "only_first", "only_second"),

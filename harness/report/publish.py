@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.counting.counts import Classify, by_catalogue
 from harness.errors import MaskcourtError, UsageError
 from harness.printable import markdown
 from harness.report import exports, figures, narrative
-from harness.report.counts import Classify, by_catalogue
 from harness.report.exports import as_markdown
 from harness.report.figure_tables import Digest, FigureTable, digest
 from harness.report.timing import distributions

@@ -22,9 +22,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from harness.counting.counts import Classify, by_catalogue
 from harness.errors import UsageError
 from harness.optional import require
-from harness.report.counts import Classify, by_catalogue
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, RunReader
 from harness.runs.tables import EVIDENCE_OF, SCHEMAS

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.intervals import NO_SAMPLE
+from harness.counting.intervals import NO_SAMPLE
+from harness.counting.severity import SEVERITIES
 from harness.report.matrix import COLUMNS, example_text
-from harness.report.severity import SEVERITIES
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
 

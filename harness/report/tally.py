@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.report.counts import Classify, Counts, StoredRun, by_catalogue
+from harness.counting.counts import Classify, Counts, StoredRun, by_catalogue
+from harness.counting.intervals import is_sample
+from harness.counting.schema_bugs import SchemaBugs
+from harness.counting.severity import SEVERITIES
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.instance_counts import InstanceCounts, mislabelled
-from harness.report.intervals import is_sample
 from harness.report.matrix import matrix
 from harness.report.pairs import compared
-from harness.report.schema_bugs import SchemaBugs
-from harness.report.severity import SEVERITIES
 from harness.report.timing import timings
 from harness.runs.directory import RunDirectory
 from harness.validators.format_rules import format_rule
@@ -67,7 +67,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         - ``compile``, ``judged``, ``failures``;
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
-          ``by_format``: those that rest on ``format`` alone (`harness.report.format_alone`);
+          ``by_format``: those that rest on ``format`` alone (`harness.counting.format_alone`);
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
             ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);

@@ -12,6 +12,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
+from harness.counting.intervals import Interval
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
 from tests.command import maskcourt
@@ -137,7 +138,7 @@ def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
         trial.close()
     options = {"config": "spec"}
     bug = Bug("id", engine, trial.info.version, options, case, shown.at, shown.keyword, "title",
-              "bug", "", 1, 1, 1, 1, "0")  # fmt: skip
+              "bug", "", 1, 1, Interval(1, None, None, ""), 1, {}, 1, "0")  # fmt: skip
     file = tmp_path / "bug.py"
     file.write_text(script(bug))
     assert "maskcourt" not in file.read_text()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.groups import APART, SAMPLES, ErrorRows, explain
+from harness.bugs.groups import APART, PENDING, SAMPLES, ErrorRows, explain
 from harness.bugs.identity import bug_id
 from harness.bugs.samples import ShrunkVerdict
 
@@ -21,7 +21,7 @@ def verdicts(groups, cases):
     rank = np.arange(size, dtype=np.uint64)
     zero = none.astype(np.int8)
     return ErrorRows(
-        zero, np.arange(size), none, case, [first, second, second], rank,
+        zero, np.arange(size), none, case, zero, [first, second, second], rank,
     )  # fmt: skip
 
 
@@ -78,3 +78,9 @@ def test_every_verdict_ends_in_its_bug_where_case_and_group_tell_it(rows):
     found, _ = settled(verdicts(groups, cases), bug_of)
     for one in range(len(rows)):
         assert found.ids[found.bug[one]] == bug_id(error(bug_of(one)))
+
+
+def test_what_is_not_shrunk_yet_is_said_to_be_so_and_large_groups_come_first():
+    found = explain(verdicts([0, 1, 1, 1], [0, 1, 2, 3]), {}, np.arange(4))
+    assert [found.reasons[-1 - code] for code in found.bug] == [PENDING] * 4
+    assert found.wanted == [1, 2, 3, 0]

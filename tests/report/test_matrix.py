@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.classification.departures import Catalogue
-from harness.report import format_alone
+from harness.counting import format_alone
 from harness.report.exports import write
 from harness.report.matrix import example_text
 from harness.report.page.collect import ReportRequest, collect

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from harness.classification.departures import Catalogue
 from harness.cli.report import SHOWN, report
+from harness.counting.counts import StoredRun
 from harness.errors import MaskcourtError
-from harness.report.counts import StoredRun
 from harness.report.page import collect as collecting
 from harness.report.page.assemble import assembled, embedded
 from harness.report.page.collect import ReportRequest, collect

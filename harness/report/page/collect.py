@@ -11,8 +11,8 @@ from typing import Any
 
 from harness import __version__
 from harness.classification.departures import Catalogue, classify, load_catalogue
-from harness.report.counts import StoredRun
-from harness.report.intervals import NO_SAMPLE
+from harness.counting.counts import StoredRun
+from harness.counting.intervals import NO_SAMPLE
 from harness.report.matrix import COLUMNS
 from harness.report.page.counted import PageCounts
 from harness.report.page.explained import SCHEMA_LIMIT, explained

@@ -8,8 +8,8 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
+from harness.counting.counts import Counts, StoredRun
 from harness.report.agreement import agreement
-from harness.report.counts import Counts, StoredRun
 from harness.report.estimates import Disputes
 from harness.runs.columns import grouped, ranged, words
 from harness.verdict_kinds import ERRORS, INSTANCE, WALK

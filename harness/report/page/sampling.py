@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import keyed_index
+from harness.counting.counts import Classify, StoredRun
 from harness.replay.witness_reader import Choice, every
-from harness.report.counts import Classify, StoredRun
 from harness.runs.columns import CodedColumn, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES

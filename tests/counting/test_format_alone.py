@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.report import format_alone
+from harness.counting import format_alone
+from harness.counting.format_alone import rests_on_format
 from harness.report.breakdown import breakdown
-from harness.report.format_alone import rests_on_format
 from harness.report.tally import summary
 from tests.books import all_bugs
 from tests.inprocess import InProcessJudge

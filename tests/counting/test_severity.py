@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from harness.counting.severity import SEVERITIES, severities
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.report.severity import SEVERITIES, severities
 
 
 def severity(token, size=10_000, on_path=False, ends=False):

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from harness.counting.counts import StoredRun
+from harness.counting.severity import SEVERITIES
 from harness.inputs.vocabulary import Vocabulary
-from harness.report.counts import StoredRun
-from harness.report.severity import SEVERITIES
 from harness.runs.columns import Ints, distinct, numbers, translated, words
 from harness.runs.made_with import vocabulary_at_hand
 from harness.runs.tables import VERDICT_TABLES
@@ -148,6 +148,12 @@ class SchemaBugs:
         return vocabulary_at_hand(self.stored.run)
 
 
+def severity_ranks(stored: StoredRun, evidence: str) -> npt.NDArray[np.int8]:
+    """The severity of each verdict as an index into `WORST_FIRST`, in the order of the table."""
+    found: npt.NDArray[np.int8] = _RANK[stored.severities(evidence).codes]
+    return found
+
+
 def _read(stored: StoredRun, evidence: str) -> BugRows:
     consumed = "position" if evidence == WALK else "consumed"
     names = ["case", "engine", "kind", "token", "located", consumed]
@@ -163,7 +169,7 @@ def _read(stored: StoredRun, evidence: str) -> BugRows:
         translated(words(table["engine"]), engines)[row],
         kinds[row],
         numbers(table["token"], -1)[row].astype(np.int64),
-        _RANK[stored.severities(evidence).codes[row]],
+        severity_ranks(stored, evidence)[row],
         numbers(table["located"], missing=False)[row].astype(np.bool_),
         stored.by_format(evidence)[row],
         numbers(table[consumed], -1)[row].astype(np.int64),

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.report.format_alone import rests_on_format
-from harness.report.number_spelling import number_spellings
-from harness.report.severity import SEVERITIES, severities
+from harness.counting.format_alone import rests_on_format
+from harness.counting.number_spelling import number_spellings
+from harness.counting.severity import SEVERITIES, severities
 from harness.runs.columns import (
     CodedColumn,
     Ints,
@@ -243,8 +243,8 @@ class StoredRun:
         Args:
             evidence: ``walk`` or ``instance``.
             names: Stored columns, and ``class``, ``departure``, ``place``, ``severity`` and
-                ``by_format`` (`harness.report.format_alone`) and ``number``
-                (`harness.report.number_spelling`).
+                ``by_format`` (`harness.counting.format_alone`) and ``number``
+                (`harness.counting.number_spelling`).
         """
         return _Fold(self, evidence, names).counts()
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.intervals import ratios, shares
+from harness.counting.intervals import ratios, shares
 
 
 def share(*hits):
@@ -117,7 +117,7 @@ class TestRatios:
         """Two orders of drawing differ; both must be of this many cases."""
         parts, wholes = [0, 1] * 50, [10] * 100
         whole = ratio(parts, wholes)
-        monkeypatch.setattr("harness.report.intervals._AT_ONCE", 1000)
+        monkeypatch.setattr("harness.counting.intervals._AT_ONCE", 1000)
         in_parts = ratio(parts, wholes)
         assert in_parts.value == whole.value
         assert in_parts.low == pytest.approx(whole.low, rel=0.1)
