@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
-
-import platformdirs
 
 from harness.errors import InputError
 
@@ -30,6 +29,12 @@ SLOW_SCHEMAS = "MASKCOURT_SLOW_SCHEMAS"
 _CHECKOUT = Path(__file__).resolve().parents[1]
 
 
+def only_mine(status: os.stat_result, *, root_too: bool = False) -> bool:
+    """Whether nobody but this user, or root, can write to what has this status."""
+    owners = (os.geteuid(), 0) if root_too else (os.geteuid(),)
+    return status.st_uid in owners and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def environments_directory() -> Path:
     """Where the environments of engines lie. It need not exist; nor need the others here."""
     return _cache(ENVIRONMENTS, "environments").expanduser().absolute()
@@ -47,6 +52,8 @@ def slow_schemas_directory() -> Path:
 
 def _cache(variable: str, name: str) -> Path:
     """What `variable` names, else a directory called `name` in the user's cache."""
+    import platformdirs  # hosts, which may not have it, have no need of it
+
     named = os.environ.get(variable)
     return Path(named) if named else platformdirs.user_cache_path("maskcourt") / name
 

@@ -2,7 +2,8 @@
 
 Several processes may use one directory: each may then be over the budget by what the others are
 just writing. Every file begins with a digest of its name and the rest. What somebody else wrote, or
-could have, is not read: whoever can write to the directory cannot decide what an engine does.
+could have, or put there under another name, is not read: whoever can write to the directory cannot
+decide what an engine does.
 """
 
 from __future__ import annotations
@@ -10,13 +11,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.directories import only_mine
+
 _DIGEST = hashlib.sha256().digest_size
+
+_NAME = re.compile(r"\.?[0-9a-f]+(-[0-9]+)?")
+"""Of a file that `write_own` makes; a directory that is shared with others has other files too."""
 
 _ABANDONED = 3600.0
 """Seconds after which a file that was never finished belongs to a process that died."""
@@ -49,10 +56,9 @@ class BlobCache:
     def read(self, file: Path) -> bytes | None:
         """What was written; None where there is nothing. A damaged or foreign file is dropped."""
         data = read_own(file)
-        if data is None or _digest(file, data[_DIGEST:]) != data[:_DIGEST]:
+        if data is None:
             self.drop(file)
-            return None
-        return data[_DIGEST:]
+        return data
 
     def write(self, file: Path, data: bytes) -> None:
         """Put a file there, in place of the one that is there.
@@ -60,7 +66,7 @@ class BlobCache:
         Raises:
             OSError: It cannot be written; nothing is left behind.
         """
-        write_own(file, _digest(file, data) + data)
+        write_own(file, data)
 
     def touch(self, file: Path) -> None:
         """Note that a file was used."""
@@ -92,11 +98,13 @@ class BlobCache:
     def _files(self) -> list[_File]:
         """All entries; files that were never finished are removed in passing."""
         found = []
-        for path in self.directory.glob("??/*"):
+        for path in self.directory.glob("[0-9a-f][0-9a-f]/*"):
             try:
-                status = path.stat()
+                status = path.lstat()
             except OSError:
                 continue  # another process removed it
+            if not _NAME.fullmatch(path.name) or path.parent.is_symlink():
+                continue  # it is nothing of ours, whose removal somebody else may want
             if not path.name.startswith("."):
                 found.append(_File(status.st_mtime, status.st_size, path))
             elif status.st_mtime < time.time() - _ABANDONED:
@@ -105,17 +113,17 @@ class BlobCache:
 
 
 def read_own(file: Path) -> bytes | None:
-    """The content of a regular file that nobody but this user can have written; else None."""
+    """What `write_own` wrote to this file, and nobody else can have; None where that is not so."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
             status = os.fstat(stream.fileno())
-            writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or writable:
+            if not stat.S_ISREG(status.st_mode) or not only_mine(status):
                 return None
-            return stream.read()
+            digest, data = stream.read(_DIGEST), stream.read()
     except OSError:
         return None
+    return data if digest == _digest(file, data) else None
 
 
 def write_own(file: Path, data: bytes) -> None:
@@ -130,7 +138,7 @@ def write_own(file: Path, data: bytes) -> None:
         temporary.unlink(missing_ok=True)
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
+            stream.write(_digest(file, data) + data)
         temporary.rename(file)
     except OSError:
         with contextlib.suppress(OSError):

@@ -14,7 +14,8 @@ shared directory is given as a plain path, so that its own path files stay unrea
 editable install can put their package in front of every directory.
 
 An environment is built under another name and renamed when it is complete, under a lock that pip
-holds too: what a killed process leaves behind is never used, and swept when it is next wanted.
+holds too: what a killed process leaves behind is never used, and swept when it is next wanted. One
+that somebody else made, other than root, or that others can write to, is not used either.
 
 Sources: documentation of Python's ``site`` and ``venv``; pip's treatment of packages outside of a
 virtual environment and its messages as observed in 23.2.
@@ -46,7 +47,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import InvalidVersion, Version
 
-from harness.directories import ENVIRONMENTS, environments_directory
+from harness.directories import ENVIRONMENTS, environments_directory, only_mine
 from harness.engines.specs import EngineSpec, adapter_class
 from harness.errors import UsageError
 
@@ -184,8 +185,10 @@ def _packages(environment: Path) -> Path:
 
 
 def _usable(environment: Path, wanted: _Wanted) -> bool:
-    """Whether the environment is there, complete, and still fits the packages it shares."""
+    """Whether it is there, complete, nobody else's, and still fits the packages it shares."""
     try:
+        if not only_mine(environment.stat(), root_too=True):
+            return False
         known = json.loads((environment / MARKER).read_text("utf-8"))["unmet"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -243,11 +246,14 @@ def _make(environment: Path, wanted: _Wanted) -> None:
         _say(f"installing {wanted.distribution} {wanted.version} into {environment}, once")
         building = environment.with_name(f"{environment.name}.building")
         _remove(building)
+        before = os.umask(0o077)
+        os.umask(before | 0o022)  # for pip too: what others can write to is not used
         try:
             _build(building, wanted, lock)
             _remove(environment)
             building.rename(environment)
         finally:
+            os.umask(before)
             _remove(building)
 
 

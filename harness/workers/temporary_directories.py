@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+from harness.directories import only_mine
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
 
@@ -36,7 +37,7 @@ class SharedDirectory:
         base: Where the directories are; by default `short_base`.
 
     Raises:
-        MaskcourtError: The base directory belongs to somebody else.
+        MaskcourtError: The base directory belongs to somebody else, or others can write to it.
     """
 
     def __init__(self, name: str, base: Path | None = None) -> None:
@@ -119,9 +120,11 @@ def _locked(file: Path) -> IO[str]:
 def _make_own(base: Path) -> None:
     with contextlib.suppress(FileExistsError):  # `exist_ok` fails where it goes meanwhile
         base.mkdir(mode=0o700)
-    found = base.lstat()
-    if found.st_uid != os.geteuid() or base.is_symlink():
-        raise MaskcourtError(f"{base} belongs to somebody else", "set TMPDIR to another directory")
+    if base.is_symlink() or not only_mine(base.lstat()):
+        raise MaskcourtError(
+            f"{base} belongs to somebody else, or others can write to it",
+            "set TMPDIR to another directory",
+        )
 
 
 def _remove_unheld(file: Path, lock: IO[str]) -> None:

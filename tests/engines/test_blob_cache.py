@@ -57,6 +57,22 @@ def test_only_regular_files_are_read_and_nothing_is_waited_for(tmp_path, make):
     assert read_own(tmp_path / "file") is None
 
 
+@pytest.mark.parametrize("shelf", ["go", "01", "23"])
+def test_nothing_that_was_not_written_here_makes_room(tmp_path, shelf):
+    """The directory may have other uses; one that others can write to may lead elsewhere."""
+    mine = tmp_path / "elsewhere" / "cafe"
+    mine.parent.mkdir()
+    mine.write_bytes(b"x" * 100)
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "23").symlink_to(mine.parent)
+    other = tmp_path / "cache" / shelf / "letter to grandmother"
+    other.parent.mkdir(exist_ok=True)
+    other.write_bytes(b"x" * 100)
+    BlobCache(tmp_path / "cache", 50, 0.0).make_room(10)
+    assert mine.exists()
+    assert other.exists()
+
+
 def test_what_a_killed_process_of_the_same_number_left_is_written_over(tmp_path):
     (tmp_path / f".file-{os.getpid()}").write_bytes(b"half")
     write_own(tmp_path / "file", b"whole")

@@ -364,7 +364,7 @@ class TestShelf:
         """A shelf for three files of 100 bytes, with files last used so many days ago."""
         shelf = BlobCache(directory, 300, self.DAY)
         for number, days in enumerate(ages):
-            file = shelf.file(f"{number:02}name")
+            file = shelf.file(f"{number:02}cafe")
             shelf.write(file, b"x" * 68)
             used = file.stat().st_mtime - days * self.DAY
             os.utime(file, (used, used))
@@ -392,14 +392,14 @@ class TestShelf:
 
     def test_what_is_used_is_fresh(self, tmp_path):
         shelf = self.shelf(tmp_path, [9, 8, 7])
-        shelf.touch(shelf.file("00name"))
+        shelf.touch(shelf.file("00cafe"))
         assert shelf.make_room(100)
         assert self.left(tmp_path) == ["00", "02"]
 
     def test_what_a_dead_process_left_is_removed(self, tmp_path):
         shelf = self.shelf(tmp_path, [0])
-        file = shelf.file("00name")
-        old, young = file.with_name(".name-1"), file.with_name(".name-2")
+        file = shelf.file("00cafe")
+        old, young = file.with_name(".cafe-1"), file.with_name(".cafe-2")
         for one in (old, young):
             one.write_bytes(b"half")
         os.utime(old, (1, 1))
@@ -409,7 +409,7 @@ class TestShelf:
 
     def test_a_file_is_there_as_a_whole_or_not_at_all(self, tmp_path, monkeypatch):
         shelf = self.shelf(tmp_path, [0])
-        file = shelf.file("00name")
+        file = shelf.file("00cafe")
 
         def fail(*_):
             raise OSError

@@ -310,6 +310,30 @@ def test_a_damaged_environment_is_made_anew(made, toy, missing, capfd):
     assert seen_inside(made)[0] == "2.0"
 
 
+def _given_away(environment):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give directories away")
+    os.chown(environment, 12345, -1)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("others_can_write", [lambda one: one.chmod(0o777), _given_away])
+def test_one_that_others_could_have_changed_is_made_anew(made, toy, others_can_write):
+    environment = Path(made.interpreter).parent.parent
+    [module] = environment.glob("lib/python*/site-packages/toy_engine.py")
+    module.write_text("HERE = 'forged'\n")
+    others_can_write(environment)
+    before = os.umask(0)
+    try:
+        assert provide(toy("@2.0")) == made
+        assert os.umask(0) == 0
+    finally:
+        os.umask(before)
+    assert seen_inside(made)[0] == "2.0"
+    inside = [one.lstat().st_mode for one in environment.rglob("*") if not one.is_symlink()]
+    assert not any(mode & 0o022 for mode in inside)
+
+
 @pytest.mark.processes
 def test_two_processes_at_once_make_one_environment(toy, cache):
     both = [in_another_process("toy_adapter:Toy@2.0", Path.cwd()) for _ in range(2)]

@@ -49,6 +49,14 @@ def test_a_damaged_memory_is_no_memory(tmp_path, content):
     assert slow(tmp_path).recall(ENGINE, "{}") is None
 
 
+def test_a_memory_that_somebody_moved_to_another_schema_is_no_memory(tmp_path):
+    memory = slow(tmp_path)
+    memory.keep(ENGINE, "{}", "timed_out", 10.0)
+    memory.keep(ENGINE, "true", "compiled", 9.0)
+    memory._file(ENGINE, "{}").rename(memory._file(ENGINE, "true"))
+    assert memory.recall(ENGINE, "true") is None
+
+
 def test_what_compiled_before_is_given_more_time():
     memory = SlowSchemas(None, 10.0, "v")  # type: ignore[arg-type]
     assert memory.limit(SlowOutcome("compiled")) > memory.limit(None) == 10.0

@@ -156,6 +156,14 @@ class TestBase:
         with pytest.raises(MaskcourtError, match="belongs to somebody else"):
             SharedDirectory("one")
 
+    @pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+    def test_one_that_others_can_write_to_is_not_used(self, tmp_path, mode):
+        """They could put another vocabulary there, or cases that are code."""
+        (tmp_path / "base").mkdir()
+        (tmp_path / "base").chmod(mode)
+        with pytest.raises(MaskcourtError, match="others can write to it"):
+            SharedDirectory("one", tmp_path / "base")
+
     def test_many_who_come_and_go_do_each_other_no_harm(self, tmp_path):
         def come_and_go(number):
             for turn in range(50):
