@@ -17,7 +17,8 @@ _WORDS = ("type", "format", "$schema", "$ref")
 """Keywords whose values are words of JSON Schema, or are put in order elsewhere."""
 _PART = re.compile(rb'"((?:[^"\\]|\\.)*)"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?', re.DOTALL)
 """A string, or a number."""
-_RUN = ((re.compile(rb"[A-Za-z]+"), b"a"), (re.compile(rb"\d+"), b"0"))
+_RUN = re.compile(rb"(\\u)[0-9a-fA-F]{4}|(\\.)|[A-Za-z]+|(\d+)", re.DOTALL)
+"""In a string an escape, letters or digits."""
 LENGTH = 8
 """Hexadecimal digits of an id."""
 
@@ -129,6 +130,4 @@ def _word(raw: bytes, names: dict[str, str]) -> bytes:
 
 
 def _plain(raw: bytes) -> bytes:
-    for pattern, stand_in in _RUN:
-        raw = pattern.sub(stand_in, raw)
-    return raw
+    return _RUN.sub(lambda run: run[1] or run[2] or (b"0" if run[3] else b"a"), raw)

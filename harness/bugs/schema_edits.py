@@ -7,7 +7,7 @@ are data. None of them asks whether the result still shows the error.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import compact
@@ -44,6 +44,11 @@ _CARRIED: Final = ("$schema", "$defs", "definitions")
 _CUT_DOWN = (*MAPS, *LISTS, "enum", "required")
 _LARGE = 40
 """Bytes of a part that is worth being emptied by itself."""
+_SAYS_NOTHING: Final = frozenset(
+    ("title", "description", "default", "examples", "example", "$comment", "$id", "id")
+)
+"""Annotations, and names of schemas."""
+PLAINEST: Final = {"type": "integer"}
 TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
 
 Path = tuple[str | int, ...]
@@ -175,6 +180,55 @@ def _kept(schema: Any, path: Path) -> dict[str, Any]:
     return {} if path else {name: schema[name] for name in _CARRIED if name in schema}
 
 
+def used_only(schema: Any, keys: Collection[str]) -> Iterator[Any]:
+    """The schema without what a text with these keys does not need, in large steps."""
+    for names, silent in ((keys, True), (keys, False), (None, True)):
+        yield _referenced(_pruned(schema, names, silent))
+    yield _referenced(schema)
+
+
+def _pruned(schema: Any, keys: Collection[str] | None, silent: bool) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    out: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if silent and keyword in _SAYS_NOTHING:
+            continue
+        if keyword in MAPS and isinstance(value, dict):
+            out[keyword] = {
+                name: _pruned(inner, keys, silent)
+                for name, inner in value.items()
+                if keyword != "properties" or keys is None or name in keys
+            }
+        elif keyword in LISTS and isinstance(value, list):
+            out[keyword] = [_pruned(inner, keys, silent) for inner in value]
+        elif keyword in SINGLE:
+            out[keyword] = _pruned(value, keys, silent)
+        else:
+            out[keyword] = value
+    return out
+
+
+def _referenced(schema: Any) -> Any:
+    """The schema without definitions that nothing refers to."""
+    if not isinstance(schema, dict):
+        return schema
+    while True:
+        parts = [part for _, part in subschemas(schema) if isinstance(part, dict)]
+        references = {str(part.get("$ref", "")) for part in parts}
+        steps = {step for one in references for step in one.split("/")}
+        kept = {
+            keyword: {name: one for name, one in value.items() if name in steps}
+            if keyword in ("$defs", "definitions") and isinstance(value, dict)
+            else value
+            for keyword, value in schema.items()
+        }
+        if kept == schema:
+            empty = [name for name in ("$defs", "definitions") if kept.get(name) == {}]
+            return {name: value for name, value in kept.items() if name not in empty}
+        schema = kept
+
+
 def emptied(schema: Any) -> Iterator[Any]:
     """The schema with one large part as plain as can be, the largest first."""
     parts = [(len(compact(part)), path, part) for path, part in subschemas(schema) if path]
@@ -240,6 +294,14 @@ def typed(schema: Any) -> Iterator[Any]:
         if isinstance(part, dict) and not part.keys() & {"type", "$ref", "enum", "const"}:
             for name in TYPES:
                 yield replaced(schema, path, {"type": name, **part})
+
+
+def plain_parts(schema: Any) -> Iterator[tuple[Any, str]]:
+    """The schema with one part as plain as can be, and the type that the part had."""
+    for path, part in subschemas(schema):
+        if path and isinstance(part, dict) and part != PLAINEST:
+            kind = part.get("type")
+            yield replaced(schema, path, PLAINEST), kind if isinstance(kind, str) else ""
 
 
 def type_first(schema: Any) -> Iterator[Any]:

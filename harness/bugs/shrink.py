@@ -71,18 +71,21 @@ class _Shrinking:
 
     def run(self) -> Shrunk:
         while self._goes_on:
-            before = self._best
-            for edits in PASSES:
-                while self._goes_on and self._improved(edits):
-                    pass
-            if self._best == before:
-                break
-        for edits in NORMAL:
-            while self._improved(edits, longer=True):
+            while self._goes_on and self._changed(PASSES):
                 pass
+            if not self._changed(NORMAL, longer=True):
+                break
         return Shrunk(self._best, self._shown, self.attempts, self._goes_on)
 
-    def _improved(self, edits: Edits, *, longer: bool = False) -> bool:
+    def _changed(self, passes: Sequence[Edits], *, longer: bool = False) -> bool:
+        """Take all that some passes find; whether they found anything."""
+        before = self._best
+        for edits in passes:
+            while self._goes_on and self._improved(edits, longer=longer):
+                pass
+        return self._best != before
+
+    def _improved(self, edits: Edits, *, longer: bool) -> bool:
         """Take the first edit that is smaller and still the error; whether there was one."""
         best = self._best
         for group in _grouped(self._new(edits(best), best, longer)):
@@ -155,7 +158,21 @@ def _of_bytes(edits: Callable[[bytes], Iterator[bytes]]) -> Edits:
     return made
 
 
-_typed = _of_schema(schema_edits.typed)
+def _used_only(case: ErrorCase) -> Iterator[ErrorCase]:
+    keys = text_edits.keys(case.text) if _is_json(case.text) else None
+    if keys is not None:
+        for schema in schema_edits.used_only(case.parsed, keys):
+            yield case.with_schema(schema)
+
+
+def _plain_parts(case: ErrorCase) -> Iterator[ErrorCase]:
+    """One part of the schema as plain as can be, in the text as well."""
+    readable = not case.token and _is_json(case.text)
+    for schema, kind in schema_edits.plain_parts(case.parsed):
+        edited = case.with_schema(schema)
+        yield edited
+        if readable and kind:
+            yield from (edited.with_text(text) for text in text_edits.zero_for(case.text, kind))
 
 
 def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -177,16 +194,26 @@ def _renamed(case: ErrorCase) -> Iterator[ErrorCase]:
         for new in ("a", "b", "c", "d", "e"):
             if new == old or new in words:
                 continue
-            was, now = (json.dumps(one, ensure_ascii=False).encode() for one in (old, new))
-            edited = schema_edits.renamed(schema, old, new)
+            edited = case.with_schema(schema_edits.renamed(schema, old, new))
             at = case.token_at
             if case.token:
-                before = case.text[:at].replace(was, now)
-                behind = case.text[at + len(case.token) :].replace(was, now)
+                before = _with_name(case.text[:at], old, new)
+                behind = _with_name(case.text[at + len(case.token) :], old, new)
                 text, at = before + case.token + behind, len(before)
             else:
-                text = case.text.replace(was, now)
-            yield replace(case.with_schema(edited), text=text, token_at=at)
+                text = _with_name(case.text, old, new)
+            yield replace(edited, text=text, token_at=at)
+
+
+def _with_name(text: bytes, old: str, new: str) -> bytes:
+    """The text with another name, and with an escape of its first letter where that stands."""
+    was, now = (json.dumps(one, ensure_ascii=False).encode() for one in (old, new))
+    text = text.replace(was, now)
+    if old and ord(old[0]) <= 0xFFFF:
+        codes = {f"\\u{ord(old[0]):04{case}}".encode() for case in "xX"}
+        for code in codes:
+            text = text.replace(code, f"\\u{ord(new[0]):04x}".encode())
+    return text
 
 
 def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -214,14 +241,16 @@ def _is_json(text: bytes) -> bool:
 
 
 PASSES: Sequence[Edits] = (
+    _used_only,
     _parts,
+    _of_bytes(text_edits.without_layout),
+    _of_json(text_edits.members_left_out),
+    _of_json(text_edits.simpler_values),
+    _used_only,
     _of_schema(schema_edits.emptied),
     _of_schema(schema_edits.cut_down),
     _of_schema(schema_edits.in_one_piece),
     _of_schema(schema_edits.left_out),
-    _of_bytes(text_edits.without_layout),
-    _of_json(text_edits.members_left_out),
-    _of_json(text_edits.simpler_values),
     _of_schema(schema_edits.made_plain),
     _renamed,
     _shorter_token,
@@ -230,7 +259,13 @@ PASSES: Sequence[Edits] = (
     _of_bytes(text_edits.plain_escapes),
     _of_bytes(text_edits.plainer_bytes),
 )
-"""What is tried, in this order, again and again."""
+"""What is tried, in this order, again and again; what needs no compilation comes early."""
 
-NORMAL: Sequence[Edits] = (_typed, _of_schema(schema_edits.type_first), _plain_keys)
+NORMAL: Sequence[Edits] = (
+    _of_schema(schema_edits.typed),
+    _plain_parts,
+    _of_schema(schema_edits.type_first),
+    _plain_keys,
+    _of_bytes(text_edits.letters),
+)
 """What makes the smallest case longer, and the same for more errors that are one."""

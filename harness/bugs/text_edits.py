@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from harness.jsontext.spans import ValueSpan, root_of
 
 _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
-_SIMPLER = {"letter": b"aA", "digit": b"01"}
+_SIMPLER = {"letter": b"AEa", "digit": b"01"}
 _SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SPECIAL = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z0-9\\]", re.DOTALL)
+_KINDS = {"integer": ("number",), "boolean": ("true", "false")}
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LAYOUT = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
 
@@ -79,6 +82,30 @@ def plainer_bytes(text: bytes) -> Iterator[bytes]:
         for plain in _SIMPLER.get(sort, b""):
             if bytes([plain]) < byte:
                 yield text[:at] + bytes([plain]) + text[at + 1 :]
+
+
+def letters(text: bytes) -> Iterator[bytes]:
+    """The text with one escape or special character in a string replaced by a letter."""
+    for string in _STRING.finditer(text):
+        for found in _SPECIAL.finditer(string[0], 1, len(string[0]) - 1):
+            start, end = string.start() + found.start(), string.start() + found.end()
+            for letter in (b"A", b"z"):
+                yield text[:start] + letter + text[end:]
+
+
+def zero_for(text: bytes, kind: str) -> Iterator[bytes]:
+    """The JSON text with zero for values of a type: for all of them, then for each by itself."""
+    kinds = _KINDS.get(kind, (kind,))
+    spans = [one for one in _values(root_of(text)) if one.kind in kinds and one.start]
+    outer: list[ValueSpan] = []
+    for span in spans:
+        if not outer or span.start >= outer[-1].end:
+            outer.append(span)
+    for some in (outer, *([one] for one in outer)) if len(outer) > 1 else (outer,):
+        edited = text
+        for span in reversed(some):
+            edited = edited[: span.start] + b"0" + edited[span.end :]
+        yield edited
 
 
 def keys(text: bytes) -> list[str]:

@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.attribution.token_category import category
 from harness.bugs.error_case import ErrorCase
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
@@ -25,6 +24,7 @@ from harness.errors import UsageError
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.lexer import START, Mode, advance
+from harness.jsontext.places import place_of
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
@@ -33,9 +33,10 @@ from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
 
-LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
+LIMITS = Limits(compile=5.0, mask=5.0, resolve=10.0)
 
 _BRANCHES = ("anyOf", "oneOf")
+_OF = ": "
 KINDS = (*WRONG_BITS, "dead_end", "mask_lies")
 """The kinds that can be tried without other engines and without a search."""
 
@@ -63,9 +64,12 @@ class Shown:
     def same_as(self, other: Shown) -> bool:
         """Whether it is the same error as another, as far as one trial can tell.
 
-        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch.
+        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where a
+        letter is refused as well, the sort of character that was met is not what matters.
         """
-        return self.class_ == other.class_ and other.mark in (self.mark, *_BRANCHES)
+        any_letter = f"{self.mark.partition(_OF)[0]}{_OF}letter"
+        same = other.mark in (self.mark, any_letter, *_BRANCHES)
+        return self.class_ == other.class_ and self.departure == other.departure and same
 
 
 class Trial:
@@ -250,7 +254,7 @@ def _sort(one: ErrorCase, at: int) -> str:
     starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
     if starts and byte not in b" \t\n\r]":
         return "start of value"
-    return f"{category(state, byte)} {sort_of(byte)}"
+    return f"{place_of(state, at_end=False)}{_OF}{sort_of(byte)}"
 
 
 def sort_of(byte: bytes) -> str:
