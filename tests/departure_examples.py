@@ -114,6 +114,7 @@ ORDER_MISSES = [
     replace(rejected('{"', b"b", A_B), kind="dead_end"),
 ]
 EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B, at=2)]
+UNNAMED = {"type": "object", "required": ["a"]}
 CLOSED = [
     rejected('{"a": 1, "', b"zz", A_B),
     rejected('{"a": 1, "', b"\\/", A_B),
@@ -159,7 +160,10 @@ EXAMPLES = {
         {**XGRAMMAR, "config": "shipped", "strict_mode": "false"},
     ),
     "xgrammar-property-order": Examples(
-        [*ORDER, *EXTRA_EARLY], ORDER_MISSES, XGRAMMAR, {**XGRAMMAR, "any_order": "true"}
+        [*ORDER, *EXTRA_EARLY],
+        [*ORDER_MISSES, rejected('{"', b",", UNNAMED)],
+        XGRAMMAR,
+        {**XGRAMMAR, "any_order": "true"},
     ),
     "xgrammar-any-order": Examples(
         [
@@ -307,7 +311,11 @@ EXAMPLES = {
         LLGUIDANCE,
         instances=False,
     ),
-    "llguidance-property-order": Examples([*ORDER, *EXTRA_EARLY], ORDER_MISSES, LLGUIDANCE),
+    "llguidance-property-order": Examples(
+        [*ORDER, *EXTRA_EARLY, rejected('{"', b",", UNNAMED)],
+        [*ORDER_MISSES, rejected('{"a": 1, "', b"zz", UNNAMED)],
+        LLGUIDANCE,
+    ),
     "llguidance-outer-whitespace": Examples(
         [
             rejected("", b"\n"),

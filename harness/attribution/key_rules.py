@@ -45,9 +45,10 @@ class DeclaredOrder(NamedTuple):
     branch: bool
     """Whether it is one of several branches of which none is chosen yet."""
 
-    def lacks(self, written: Collection[str]) -> bool:
-        """Whether a declared name that is required is not written."""
-        return any(name in self.places and name not in written for name in self.required)
+    def lacks(self, written: Collection[str], *, declared: bool) -> bool:
+        """Whether a name that is required, of the declared ones or of all, is not written."""
+        among = self.required & self.places.keys() if declared else self.required
+        return not among <= frozenset(written)
 
 
 class KeyRules:

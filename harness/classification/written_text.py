@@ -23,9 +23,11 @@ from harness.verdict_kinds import WALK
 
 LACKS_REQUIRED = "lacks_required"
 """A declared name that the object requires is not written yet, in each branch that is open."""
+LACKS_ANY_REQUIRED = "lacks_any_required"
+"""The same of any name that the object requires, declared or not."""
 OTHERS_UNSAID = "others_unsaid"
 """No subschema of the object says anything of names that are not declared."""
-OBJECTS = (LACKS_REQUIRED, OTHERS_UNSAID)
+OBJECTS = (LACKS_REQUIRED, LACKS_ANY_REQUIRED, OTHERS_UNSAID)
 
 _SAYS_OF_OTHERS = ("additionalProperties", "unevaluatedProperties", "patternProperties")
 _SPACE = frozenset((b" ", b"\t", b"\r", b"\n"))
@@ -148,11 +150,13 @@ def _object(applicable: Applicable, here: Cursor | None) -> frozenset[str]:
     schemas = [source.schema for source in sources if not source.undecided]
     out = set()
     written = {*frame.names, *([frame.key] if frame.key is not None else ())}
-    branches: dict[bool, list[bool]] = {True: [], False: []}
-    for order in orders(sources):
-        branches[order.branch].append(order.lacks(written))
-    if any(branches[False]) or (branches[True] and all(branches[True])):
-        out.add(LACKS_REQUIRED)
+    found = list(orders(sources))
+    for word, declared in ((LACKS_REQUIRED, True), (LACKS_ANY_REQUIRED, False)):
+        branches: dict[bool, list[bool]] = {True: [], False: []}
+        for order in found:
+            branches[order.branch].append(order.lacks(written, declared=declared))
+        if any(branches[False]) or (branches[True] and all(branches[True])):
+            out.add(word)
     if schemas and not any(keyword in schema for schema in schemas for keyword in _SAYS_OF_OTHERS):
         out.add(OTHERS_UNSAID)
     return frozenset(out)
