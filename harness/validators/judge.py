@@ -31,8 +31,8 @@ CHUNK = 2048
 _PATIENCE = 3
 """After this many dead hosts in one case the rest of its texts stay undecided unasked."""
 
-_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
-"""What no validator dies of by itself."""
+_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGSTOP"})
+"""What no validator ends of by itself."""
 
 MAX_KILLS = 5
 """A host that is killed more often in one case ends the run, which can be gone on with."""

@@ -267,14 +267,16 @@ class Host:
         if used > self._limit or self._waited > self._limit * factor + 1:
             return self._end(TimedOut(f"over the limit of {self._limit:g} s"))
         if self._stopped > STOPPED_SECONDS:
-            return self._end(TimedOut(f"was stopped for more than {STOPPED_SECONDS:g} s"))
+            # no time-out, which would say something of the schema, and be remembered
+            message = f"was stopped for more than {STOPPED_SECONDS:g} s"
+            return self._end(Crashed(message, signal="SIGSTOP"))
         return None
 
     def _count_wall_time(self) -> None:
         """Count the time since the last look, by whether the host was stopped meanwhile."""
         now = time.monotonic()
         since, self._seen = min(now - self._seen, _GLANCE), now
-        if _proc(self._process, "stat").rpartition(")")[2].split()[:1] == ["T"]:
+        if _proc(self._process, "stat").rpartition(")")[2].split()[:1] in (["T"], ["t"]):
             self._stopped += since
         else:
             self._waited += since

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,8 @@ from harness.engines.panel import Limits, Panel
 from harness.engines.slow_schemas import SlowOutcome, SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.protocol import EngineInfo
-from harness.workers.outcomes import Compiled, TimedOut
+from harness.workers import hosts
+from harness.workers.outcomes import Compiled, Crashed, TimedOut
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 
@@ -85,24 +88,38 @@ def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path):
     assert memory.recall(ENGINE, "{}") is None
 
 
-@pytest.mark.processes
-def test_a_panel_tries_a_schema_that_timed_out_only_once(tmp_path, vocabulary, vocabulary_file):
+@pytest.fixture
+def panel(tmp_path, vocabulary, vocabulary_file):
+    """Of one engine, which hangs at will; it has 0.3 s, and remembers what needs them."""
     spec = EngineSpec(
         "hangs", "tests.miniatures:HangsOnCompile", default_options(HangsOnCompile), paths=(".",)
     )
     memory = SlowSchemas(tmp_path, 0.3, vocabulary.sha256)
     limits = Limits(compile=0.3)
     panel = Panel([spec], str(vocabulary_file), vocabulary.words, limits, memory)
-    try:
-        hanging = '{"const": 1, "x-crash": true}'
-        first = panel.compile(hanging)[0]
-        assert isinstance(first, TimedOut)
-        assert panel.output(0) == "this may take long\n"
-        assert panel.open() == {}
-        again = panel.compile(hanging)[0]
-        assert (again, panel.output(0)) == (first, "this may take long\n")
-        assert panel.output(0) == "", "it is told once"
-        assert panel.open() == {}, "the host was not asked, so it did not die again"
-        assert isinstance(panel.compile('{"const": 1}')[0], Compiled)
-    finally:
-        panel.close()
+    yield panel
+    panel.close()
+
+
+@pytest.mark.processes
+def test_a_panel_tries_a_schema_that_timed_out_only_once(panel):
+    hanging = '{"const": 1, "x-crash": true}'
+    first = panel.compile(hanging)[0]
+    assert isinstance(first, TimedOut)
+    assert panel.output(0) == "this may take long\n"
+    assert panel.open() == {}
+    again = panel.compile(hanging)[0]
+    assert (again, panel.output(0)) == (first, "this may take long\n")
+    assert panel.output(0) == "", "it is told once"
+    assert panel.open() == {}, "the host was not asked, so it did not die again"
+    assert isinstance(panel.compile('{"const": 1}')[0], Compiled)
+
+
+@pytest.mark.processes
+def test_that_somebody_stopped_an_engine_says_nothing_of_the_schema(panel, monkeypatch):
+    monkeypatch.setattr(hosts, "STOPPED_SECONDS", 0.5)
+    assert panel.open() == {}
+    os.kill(panel._hosts[0]._process.pid, signal.SIGSTOP)
+    stopped = panel.compile('{"const": 1}')[0]
+    assert stopped == Crashed("was stopped for more than 0.5 s", signal="SIGSTOP")
+    assert isinstance(panel.compile('{"const": 1}')[0], Compiled)

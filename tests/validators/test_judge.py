@@ -27,6 +27,7 @@ from harness.validators.judge import (
     Unjudgeable,
 )
 from harness.validators.service import ValidatorService
+from harness.workers import hosts
 from harness.workers.outcomes import Crashed, OutOfMemory
 from tests.inprocess import Died, InProcessJudge
 
@@ -335,7 +336,8 @@ class TestKilledBySomebodyElse:
 
 
 @pytest.mark.processes
-def test_a_host_that_is_killed_between_two_requests_or_amid_one():
+def test_a_host_that_is_killed_or_stopped_is_replaced_and_asked_again(monkeypatch):
+    monkeypatch.setattr(hosts, "STOPPED_SECONDS", 2.0)
     judge = Judge(1 << 30)
     try:
         assert judge.open("{}") is None
@@ -344,5 +346,7 @@ def test_a_host_that_is_killed_between_two_requests_or_amid_one():
         os.kill(judge._host._process.pid, signal.SIGSTOP)
         threading.Timer(1.0, os.kill, [judge._host._process.pid, signal.SIGKILL]).start()
         assert judge.judge([b"2"])[0].verdict == VALID
+        os.kill(judge._host._process.pid, signal.SIGSTOP)
+        assert judge.judge([b"3"])[0].verdict == VALID
     finally:
         judge.close()

@@ -190,15 +190,17 @@ class TestTheChannel:
     def test_a_host_that_somebody_stopped_is_waited_for_but_not_for_ever(
         self, host, monkeypatch, much
     ):
-        monkeypatch.setattr(hosts, "STOPPED_SECONDS", 2.0)
+        monkeypatch.setattr(hosts, "STOPPED_SECONDS", 3.5)
         os.kill(host._process.pid, signal.SIGSTOP)
-        goes_on = threading.Timer(1.5, os.kill, [host._process.pid, signal.SIGCONT])
+        goes_on = threading.Timer(2.5, os.kill, [host._process.pid, signal.SIGCONT])
         goes_on.start()
         asked = {"much": np.zeros(much, dtype=np.uint8)}
-        assert isinstance(host.request({"do": "echo"}, asked, limit=0.5), wire.Message)
+        limit = 0.2  # asleep for 1.8 s it would be over it
+        assert isinstance(host.request({"do": "echo"}, asked, limit=limit), wire.Message)
         os.kill(host._process.pid, signal.SIGSTOP)
-        ended = host.request({"do": "echo"}, asked, limit=0.5)
-        assert ended == TimedOut("was stopped for more than 2 s")
+        monkeypatch.setattr(hosts, "STOPPED_SECONDS", 1.0)
+        ended = host.request({"do": "echo"}, asked, limit=limit)
+        assert ended == Crashed("was stopped for more than 1 s", signal="SIGSTOP")
 
 
 def channel_of(host):
@@ -304,6 +306,13 @@ class TestLimits:
         later = time.monotonic() + 3600
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert isinstance(host.request({"do": "spend", "seconds": 0.1}, limit=5.0), wire.Message)
+
+    def test_that_the_coordinator_stood_still_is_not_the_hosts(self, host, monkeypatch):
+        host.submit({"do": "spend", "seconds": 0.2}, {}, limit=1.0)
+        later = time.monotonic() + 3600
+        monkeypatch.setattr(time, "monotonic", lambda: later)
+        host.look_after()
+        assert isinstance(gather([host])[0], wire.Message)
 
 
 class TestOutput:
