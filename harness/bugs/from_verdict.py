@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.shrink import shrink
+from harness.bugs.shrink import shrink, used_only
 from harness.bugs.trial import KINDS, Shown, Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
@@ -52,20 +52,37 @@ class Shrinker:
             trial.close()
         self._judge.close()
 
-    def sample(self, witness: Witness, schema: str, attributed: str) -> ShrunkVerdict:
-        """What becomes of one verdict."""
+    def sample(
+        self, witness: Witness, schema: str, attributed: str, class_: str = ""
+    ) -> ShrunkVerdict:
+        """What becomes of one verdict.
+
+        Args:
+            witness: The verdict's.
+            schema: The JSON text of its schema.
+            attributed: The keyword that it was attributed to.
+            class_: What it counts as, which it must by itself as well; empty for anything.
+        """
         sample = ShrunkVerdict(witness.name, witness.case, attributed)
         if witness.kind not in KINDS or witness.reason == NO_END:
             return replace(sample, reason="such errors need a search to be shown")
         whole = self._case(witness, schema)
+        reason = "the error does not show with bytes and the token alone"
         for case in (whole, self._with_token(witness, whole)):
             if case is None:
                 continue
             with self._trial(case) as trial:
-                shown = trial.shown(case)
-                if shown is not None and _is_there(case, witness, shown, self._vocabulary):
-                    return _shrunk(sample, trial, case, shown)
-        return replace(sample, reason="the error does not show with bytes and the token alone")
+                failures = trial.failures
+                for start in (*used_only(case), case):
+                    shown = trial.shown(start)
+                    if shown is None or not _is_there(case, witness, shown, self._vocabulary):
+                        continue
+                    if class_ in ("", shown.class_):
+                        return _shrunk(sample, trial, start, shown)
+                    reason = f"by itself it counts as {shown.class_}"
+                if trial.failures > failures:
+                    reason = "the engine takes too long with the schema, or fails"
+        return replace(sample, reason=reason)
 
     def _case(self, witness: Witness, schema: str) -> ErrorCase:
         text = witness.text

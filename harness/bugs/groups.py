@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.trial import sort_of
+from harness.bugs.text_edits import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.completion.rollout import keyed_index
 from harness.counting.counts import StoredRun
 from harness.counting.schema_bugs import severity_ranks
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness_reader import mixed
-from harness.runs.columns import words
+from harness.runs.columns import translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, LEGAL, REJECTIONS, WALK
@@ -52,6 +52,7 @@ class ErrorRows:
         evidence: 0 for a walk, 1 for an instance.
         row: The row in the table of its evidence.
         class_: Codes into `harness.verdict_kinds.CLASSES`.
+        engine: The number of its engine in the run.
         case: The row of its case in the table of cases.
         severity: Indices into `harness.counting.schema_bugs.WORST_FIRST`.
         groups: At each level the number of the group that a verdict is in.
@@ -61,6 +62,7 @@ class ErrorRows:
     evidence: npt.NDArray[np.int8]
     row: Codes
     class_: Codes
+    engine: Codes
     case: Codes
     severity: npt.NDArray[np.int8]
     groups: Sequence[Codes]
@@ -105,6 +107,7 @@ def read_verdicts(
         evidence,
         row,
         np.array([CLASSES.index(one) for one in classes.values])[classes.codes],
+        table["engine_row"].to_numpy(),
         table["case_row"].to_numpy(),
         table["severity"].to_numpy(),
         groups,
@@ -131,6 +134,9 @@ def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str)
         out[name] = pc.if_else(pa.array(rejected), out[name], "")
     out["evidence"] = pa.array(np.full(len(wanted), number, dtype=np.int8))
     out["row"] = pa.array(wanted)
+    numbered = {name: at for at, name in enumerate(stored.engines)}
+    engines = translated(words(table["engine"]), numbered)[wanted]
+    out["engine_row"] = pa.array(engines.astype(np.int64))
     out["case_row"] = pa.array(stored.case_of(table["case"])[wanted].astype(np.int64))
     out["severity"] = pa.array(severity_ranks(stored, evidence)[wanted])
     return pa.table(out)

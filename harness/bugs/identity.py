@@ -10,28 +10,37 @@ from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.schema_edits import LISTS, MAPS, SINGLE, subschemas
+from harness.bugs.text_edits import sort_of
 from harness.engines.specs import read_spec
 from harness.verdict_kinds import ACCEPTANCES
 
 _WORDS = ("type", "format", "$schema", "$ref")
 """Keywords whose values are words of JSON Schema, or are put in order elsewhere."""
-_PART = re.compile(rb'"((?:[^"\\]|\\.)*)"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?', re.DOTALL)
-"""A string, or a number."""
-_RUN = re.compile(rb"(\\u)[0-9a-fA-F]{4}|(\\.)|[A-Za-z]+|(\d+)", re.DOTALL)
-"""In a string an escape, letters or digits."""
+_PART = re.compile(rb'"((?:[^"\\]|\\.)*+\\?)("|\Z)|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?', re.DOTALL)
+"""A string, whole or cut, or a number."""
+_RUN = re.compile(rb"(\\u)[0-9a-fA-F]{4}|(\\.)|([A-Za-z]+)|(\d+)|[\x80-\xff]+", re.DOTALL)
+"""In a string an escape, letters, digits, or what is beyond ASCII."""
 LENGTH = 8
 """Hexadecimal digits of an id."""
 
 
-def bug_id(case: ErrorCase) -> str:
-    """The id of a bug: of its engine, whatever the version, its kind and its canonical case."""
+def bug_id(case: ErrorCase, at: int) -> str:
+    """The id of a bug: of its engine, whatever the version, its kind and its canonical case.
+
+    Args:
+        case: The smallest case.
+        at: The byte of its text at which the error is, -1 where that is not known.
+    """
     engine = read_spec(case.engine).name
-    parts = [engine, case.kind, *canonical(case)]
+    parts = [engine, case.kind, *canonical(case, at)]
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:LENGTH]
 
 
-def canonical(case: ErrorCase) -> tuple[str, str]:
-    """Schema and text with names, words and numbers in a form that does not depend on them."""
+def canonical(case: ErrorCase, at: int) -> tuple[str, str]:
+    """Schema and text with names, words and numbers in a form that does not depend on them.
+
+    Of a text that is refused it is what comes before, and what sort of byte is refused.
+    """
     schema = case.parsed
     names = {name: f"n{number}" for number, name in enumerate(_names(schema))}
     numbers = _ranks(schema)
@@ -39,12 +48,15 @@ def canonical(case: ErrorCase) -> tuple[str, str]:
 
     def plain(found: re.Match[bytes]) -> bytes:
         if found[1] is not None:
-            return _word(found[1], names)
+            return _word(found[1], names) + found[2]
         return b"0" if accepted else re.sub(rb"\d+", b"0", found[0])
 
-    text = _PART.sub(plain, case.text)
+    text = case.text if accepted or at < 0 else case.text[:at]
+    text = _PART.sub(plain, text)
     if case.token:
         text += b"\x00" + case.token
+    elif not accepted and at >= 0:
+        text += b"\x00" + sort_of(case.text[at : at + 1]).encode()
     return compact(_abstract(schema, names, numbers)), text.decode("latin-1")
 
 
@@ -126,8 +138,11 @@ def _word(raw: bytes, names: dict[str, str]) -> bytes:
         name = json.loads(b'"' + raw + b'"')
     except ValueError:
         name = ""
-    return b'"' + (names[name].encode() if name in names else _plain(raw)) + b'"'
+    return b'"' + (names[name].encode() if name in names else _plain(raw))
 
 
 def _plain(raw: bytes) -> bytes:
-    return _RUN.sub(lambda run: run[1] or run[2] or (b"0" if run[3] else b"a"), raw)
+    def stand_in(run: re.Match[bytes]) -> bytes:
+        return run[1] or run[2] or (b"a" if run[3] else b"0" if run[4] else b"\xff")
+
+    return _RUN.sub(stand_in, raw)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from packaging.version import InvalidVersion, Version
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.samples import ShrunkVerdict
@@ -42,6 +43,9 @@ class Bug:
         severities: How many of them are how severe, the worst first.
         sampled: How many of them were shrunk and came to it.
         verdict: One of these, by the name that ``maskcourt replay`` knows.
+        upstream: What is known to those who maintain the engine.
+        versions: The versions of the engine in this run, the oldest first, and whether it was met
+            there.
     """
 
     id: str
@@ -61,12 +65,19 @@ class Bug:
     severities: Mapping[str, int]
     sampled: int
     verdict: str
-    upstream: Report | None = None
+    upstream: Report | None
+    versions: Mapping[str, bool]
 
     @property
     def severity(self) -> str:
         """The worst of its verdicts'."""
         return next((name for name in WORST_FIRST if self.severities.get(name)), WORST_FIRST[-1])
+
+    @property
+    def since(self) -> str:
+        """The oldest version of the run with it; empty where the run has one version."""
+        met = [version for version, there in self.versions.items() if there]
+        return met[0] if len(self.versions) > 1 and met else ""
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -96,6 +107,8 @@ class Bug:
             "severities": dict(self.severities),
             "sampled": self.sampled,
             "verdict": self.verdict,
+            "versions": dict(self.versions),
+            "since": self.since,
             "upstream": None if self.upstream is None else self.upstream.row(),
         }
 
@@ -126,7 +139,8 @@ class BugList:
 
 def bug_of(run: RunDirectory, one: ShrunkVerdict) -> Bug:
     """The bug of one verdict that was shrunk by itself."""
-    return _Lister(run).bug(one, Incidence.of_one())
+    assert one.error is not None
+    return _Lister(run).bug(one, Incidence.of_one(one.error.engine))
 
 
 def bug_list(run: RunDirectory, found: Found) -> BugList:
@@ -134,19 +148,24 @@ def bug_list(run: RunDirectory, found: Found) -> BugList:
     codes = found.explanation.bug[found.among]
     cases = found.verdicts.case[found.among]
     severity = found.verdicts.severity[found.among]
+    engine = found.verdicts.engine[found.among]
     best, sampled = _best(found), Counter(_bugs(found))
     lister = _Lister(run)
     bugs = []
-    for number, bug in enumerate(found.explanation.ids):
-        mine = codes == number
+    specs = list(run.manifest["identity"]["engines"])
+    met = np.unique(np.column_stack([codes, engine])[codes >= 0], axis=0).tolist()
+    for number, which in met:
+        mine = (codes == number) & (engine == which)
+        key = found.explanation.ids[number], specs[which]
         counted = np.bincount(severity[mine], minlength=len(WORST_FIRST)).tolist()
         incidence = Incidence(
             cases=len(np.unique(cases[mine])),
             verdicts=int(mine.sum()),
             severities=dict(zip(WORST_FIRST, counted, strict=True)),
-            sampled=sampled[bug],
+            sampled=sampled[key],
+            met_in=tuple(specs[other] for one, other in met if one == number),
         )
-        bugs.append(lister.bug(best[bug], incidence))
+        bugs.append(lister.bug(best[key], incidence))
     reasons = {
         reason: int((codes == -1 - number).sum())
         for number, reason in enumerate(found.explanation.reasons)
@@ -169,11 +188,12 @@ class Incidence:
     verdicts: int
     severities: Mapping[str, int]
     sampled: int
+    met_in: Sequence[str]
 
     @classmethod
-    def of_one(cls) -> Incidence:
+    def of_one(cls, engine: str) -> Incidence:
         """That of a verdict by itself."""
-        return cls(1, 1, {}, 1)
+        return cls(1, 1, {}, 1, (engine,))
 
 
 class _Lister:
@@ -212,22 +232,43 @@ class _Lister:
             sampled=incidence.sampled,
             verdict=one.verdict,
             upstream=self._reports.get(one.bug),
+            versions=self._versions(one.error.engine, incidence.met_in),
         )
 
+    def _versions(self, engine: str, met_in: Sequence[str]) -> dict[str, bool]:
+        """Of the versions of an engine in the run, the oldest first, which have the bug."""
+        name = read_spec(engine).name
+        found = {
+            described["version"]: spec in met_in
+            for spec, described in self._engines.items()
+            if read_spec(spec).name == name
+        }
+        return {one: found[one] for one in sorted(found, key=_in_order)}
 
-def _bugs(found: Found) -> Iterator[str]:
-    yield from (one.bug for one in found.samples.values() if one.error is not None)
+
+def _in_order(version: str) -> tuple[bool, Version]:
+    """Versions as they were released; what is none comes first."""
+    try:
+        return True, Version(version)
+    except InvalidVersion:
+        return False, Version("0")
 
 
-def _best(found: Found) -> dict[str, ShrunkVerdict]:
-    """The sample with the smallest case of each bug."""
-    best: dict[str, ShrunkVerdict] = {}
+def _bugs(found: Found) -> Iterator[tuple[str, str]]:
+    errors = ((one.bug, one.error) for one in found.samples.values())
+    yield from ((bug, error.engine) for bug, error in errors if error is not None)
+
+
+def _best(found: Found) -> dict[tuple[str, str], ShrunkVerdict]:
+    """The sample with the smallest case of each bug in each engine."""
+    best: dict[tuple[str, str], ShrunkVerdict] = {}
     for one in found.samples.values():
         if one.error is None:
             continue
-        known = best.get(one.bug)
+        key = one.bug, one.error.engine
+        known = best.get(key)
         if known is None or known.error is None or one.error.size < known.error.size:
-            best[one.bug] = one
+            best[key] = one
     return best
 
 

@@ -52,6 +52,9 @@ def print_bug(one: Bug) -> None:
     met = f"in {one.cases:,} of {one.judged:,} schemas{_interval(one)}, {_SEVERITY[one.severity]}"
     click.echo(f"  {met}; {one.verdicts:,} verdicts, such as {one.verdict}")
     click.echo(f"  {_upstream(one)}")
+    if one.since:
+        there = ", ".join(f"{name} {'yes' if met else 'no'}" for name, met in one.versions.items())
+        click.echo(f"  met in version: {there}")
 
 
 def _interval(one: Bug) -> str:

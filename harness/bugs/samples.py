@@ -21,7 +21,7 @@ from harness.classification.departures import Catalogue
 from harness.errors import RunDirectoryError
 from harness.runs.directory import RunDirectory
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the same verdict may shrink to another case."""
 FILE = "bugs.jsonl"
 
@@ -57,7 +57,7 @@ class ShrunkVerdict:
     @cached_property
     def bug(self) -> str:
         """The id of its bug; empty where there is none."""
-        return "" if self.error is None else bug_id(self.error)
+        return "" if self.error is None else bug_id(self.error, self.at)
 
     def line(self) -> str:
         """As one line of JSON."""

@@ -7,6 +7,7 @@ are data. None of them asks whether the result still shows the error.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
@@ -42,13 +43,24 @@ _IN_PLACE: Final = ("allOf", "anyOf", "oneOf")
 _CARRIED: Final = ("$schema", "$defs", "definitions")
 
 _CUT_DOWN = (*MAPS, *LISTS, "enum", "required")
+_GROUP = re.compile(r"[\[(]([^\[\]()]*)[\])]")
+"""A group or a class of a pattern."""
 _LARGE = 40
 """Bytes of a part that is worth being emptied by itself."""
 _SAYS_NOTHING: Final = frozenset(
     ("title", "description", "default", "examples", "example", "$comment", "$id", "id")
 )
 """Annotations, and names of schemas."""
-PLAINEST: Final = {"type": "integer"}
+_TWINS: Final = {
+    "maximum": "minimum",
+    "exclusiveMaximum": "minimum",
+    "exclusiveMinimum": "minimum",
+    "maxLength": "minLength",
+    "maxItems": "minItems",
+    "maxProperties": "minProperties",
+}
+PLAINEST: Final = {"type": "boolean"}
+"""Of few values, and each ends by itself, as a number does not."""
 TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
 
 Path = tuple[str | int, ...]
@@ -304,6 +316,18 @@ def plain_parts(schema: Any) -> Iterator[tuple[Any, str]]:
             yield replaced(schema, path, PLAINEST), kind if isinstance(kind, str) else ""
 
 
+def twins(schema: Any) -> Iterator[Any]:
+    """The schema with one upper bound as a lower one: engines read both alike, or neither."""
+    for path, part in subschemas(schema):
+        if not isinstance(part, dict):
+            continue
+        for keyword, twin in _TWINS.items():
+            if keyword in part and twin not in part and not isinstance(part[keyword], bool):
+                for value in (0, 1):
+                    named = {twin if one == keyword else one: part[one] for one in part}
+                    yield replaced(schema, path, {**named, twin: value})
+
+
 def type_first(schema: Any) -> Iterator[Any]:
     """The schema with the type of each part before its other keywords."""
     for path, part in subschemas(schema):
@@ -334,6 +358,8 @@ def _plainer(keyword: str, value: Any) -> Iterator[Any]:
         yield from sorted(one for one in plain if abs(one) < abs(value) or one == value)
     elif isinstance(value, str) and keyword not in ("type", "format", "$schema", "$id", "id"):
         yield from _shorter(value)
+        for group in _GROUP.finditer(value) if keyword == "pattern" else ():
+            yield value[: group.start()] + group[1] + value[group.end() :]
     elif isinstance(value, list):
         for index, one in enumerate(value):
             for plain in _plainer("", one) if keyword in ("enum", "examples") else ():

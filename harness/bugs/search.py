@@ -91,8 +91,10 @@ def search(
                 break
             if pool is None:
                 pool = stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
-            wanted = dict.fromkeys(verdicts.name(one) for one in explanation.wanted)
-            for sample in pool.shrunk(run, list(wanted), ends):
+            wanted = {
+                verdicts.name(one): CLASSES[verdicts.class_[one]] for one in explanation.wanted
+            }
+            for sample in pool.shrunk(run, dict(wanted), ends):
                 samples[sample.verdict] = sample
                 file.append(sample)
                 done = len(samples) - began
@@ -141,7 +143,7 @@ def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVe
     """
     vocabulary = vocabulary_of(run)
     with _pool(run, catalogue, vocabulary, 1) as pool:
-        (sample,) = pool.shrunk(run, [verdict])
+        (sample,) = pool.shrunk(run, {verdict: ""})
     return sample
 
 
@@ -162,16 +164,22 @@ class _Pool:
         self._threads = ThreadPoolExecutor(lanes)
 
     def shrunk(
-        self, run: RunDirectory, names: Sequence[str], ends: float | None = None
+        self, run: RunDirectory, classes: Mapping[str, str], ends: float | None = None
     ) -> Iterator[ShrunkVerdict]:
-        """What becomes of verdicts, begun in their order; after a time nothing more is begun."""
-        choice = named(run, names)
+        """What becomes of verdicts, begun in their order; after a time nothing more is begun.
+
+        Args:
+            run: The run.
+            classes: What each verdict counts as, by its name; empty where that is not asked for.
+            ends: The time, as `time.monotonic` has it; None for no end.
+        """
+        choice = named(run, list(classes))
         attributed = _keywords(run, choice)
         cases = witnesses(run, choice, self._vocabulary)
         at_hand = {one.name: (one, case.schema) for case in cases for one in case.witnesses}
         futures: list[Future[ShrunkVerdict | None]] = [
-            self._threads.submit(self._one, *at_hand[name], attributed[name], ends)
-            for name in names
+            self._threads.submit(self._one, *at_hand[name], attributed[name], class_, ends)
+            for name, class_ in classes.items()
         ]
         try:
             for future in as_completed(futures):
@@ -182,7 +190,7 @@ class _Pool:
                 future.cancel()
 
     def _one(
-        self, witness: Witness, schema: str, keyword: str, ends: float | None
+        self, witness: Witness, schema: str, keyword: str, class_: str, ends: float | None
     ) -> ShrunkVerdict | None:
         if ends is not None and time.monotonic() > ends:
             return None
@@ -193,7 +201,7 @@ class _Pool:
             with self._lock:
                 self._made.append(shrinker)
         try:
-            return shrinker.sample(witness, schema, keyword)
+            return shrinker.sample(witness, schema, keyword, class_)
         finally:
             self._idle.put(shrinker)
 

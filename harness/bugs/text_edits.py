@@ -11,7 +11,7 @@ _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'
 _SIMPLER = {"letter": b"AEa", "digit": b"01"}
 _SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SPECIAL = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z0-9\\]", re.DOTALL)
+_SPECIAL = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z\\]", re.DOTALL)
 _KINDS = {"integer": ("number",), "boolean": ("true", "false")}
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LAYOUT = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
@@ -85,7 +85,7 @@ def plainer_bytes(text: bytes) -> Iterator[bytes]:
 
 
 def letters(text: bytes) -> Iterator[bytes]:
-    """The text with one escape or special character in a string replaced by a letter."""
+    """The text with one digit, escape or special character in a string replaced by a letter."""
     for string in _STRING.finditer(text):
         for found in _SPECIAL.finditer(string[0], 1, len(string[0]) - 1):
             start, end = string.start() + found.start(), string.start() + found.end()
@@ -93,8 +93,8 @@ def letters(text: bytes) -> Iterator[bytes]:
                 yield text[:start] + letter + text[end:]
 
 
-def zero_for(text: bytes, kind: str) -> Iterator[bytes]:
-    """The JSON text with zero for values of a type: for all of them, then for each by itself."""
+def true_for(text: bytes, kind: str) -> Iterator[bytes]:
+    """The JSON text with true for values of a type: for all of them, then for each by itself."""
     kinds = _KINDS.get(kind, (kind,))
     spans = [one for one in _values(root_of(text)) if one.kind in kinds and one.start]
     outer: list[ValueSpan] = []
@@ -104,7 +104,7 @@ def zero_for(text: bytes, kind: str) -> Iterator[bytes]:
     for some in (outer, *([one] for one in outer)) if len(outer) > 1 else (outer,):
         edited = text
         for span in reversed(some):
-            edited = edited[: span.start] + b"0" + edited[span.end :]
+            edited = edited[: span.start] + b"true" + edited[span.end :]
         yield edited
 
 
@@ -139,3 +139,12 @@ def _values(span: ValueSpan) -> Iterator[ValueSpan]:
     elif span.kind == "array":
         for item in span.items:
             yield from _values(item.value)
+
+
+def sort_of(byte: bytes) -> str:
+    """What sort of byte it is: digits are alike, and so are letters."""
+    if not byte:
+        return "end"
+    if not byte.isascii():
+        return "beyond ASCII"
+    return "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()

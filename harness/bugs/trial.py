@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.bugs.error_case import ErrorCase
+from harness.bugs.text_edits import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.instances import FedInstance
@@ -33,10 +34,12 @@ from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
 
-LIMITS = Limits(compile=5.0, mask=5.0, resolve=10.0)
+LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 
 _BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
+_IN_STRINGS = ("inside key", "inside string")
+_PLAIN = ("letter", "digit")
 KINDS = (*WRONG_BITS, "dead_end", "mask_lies")
 """The kinds that can be tried without other engines and without a search."""
 
@@ -61,15 +64,16 @@ class Shown:
     mark: str
     departure: str = ""
 
-    def same_as(self, other: Shown) -> bool:
-        """Whether it is the same error as another, as far as one trial can tell.
+    def is_still(self, before: Shown) -> bool:
+        """Whether it is the error that a larger case showed, as far as one trial can tell.
 
-        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where a
-        letter is refused as well, the sort of character that was met is not what matters.
+        What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where letters
+        or digits of a string are refused as well, the sort of character is not what matters.
         """
-        any_letter = f"{self.mark.partition(_OF)[0]}{_OF}letter"
-        same = other.mark in (self.mark, any_letter, *_BRANCHES)
-        return self.class_ == other.class_ and self.departure == other.departure and same
+        place = before.mark.partition(_OF)[0]
+        plain = [f"{place}{_OF}{sort}" for sort in _PLAIN] if place in _IN_STRINGS else []
+        alike = before.mark in (self.mark, *_BRANCHES) or self.mark in plain
+        return self.class_ == before.class_ and self.departure == before.departure and alike
 
 
 class Trial:
@@ -254,11 +258,7 @@ def _sort(one: ErrorCase, at: int) -> str:
     starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
     if starts and byte not in b" \t\n\r]":
         return "start of value"
-    return f"{place_of(state, at_end=False)}{_OF}{sort_of(byte)}"
-
-
-def sort_of(byte: bytes) -> str:
-    """What sort of byte it is: digits are alike, and so are letters."""
-    if not byte.isascii():
-        return "beyond ASCII"
-    return "digit" if byte.isdigit() else "letter" if byte.isalpha() else byte.hex()
+    place = place_of(state, at_end=False)
+    if place == "inside number" and byte in b",]} \t\n\r":
+        place = "behind value"
+    return f"{place}{_OF}{sort_of(byte)}"

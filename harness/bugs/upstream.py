@@ -73,10 +73,9 @@ def _report(table: Mapping[str, Any]) -> tuple[str, Report]:
         table.get("token", "").encode(),
         table.get("token_at", 0),
     )
-    if bug_id(case) != table["id"]:
-        raise ValueError(f"its case is the bug {bug_id(case)}, not {table['id']}")
+    bug = bug_id(case, table["at"])
+    if bug != table["id"]:
+        raise ValueError(f"its case is the bug {bug}, not {table['id']}")
     if table["state"] not in STATES:
         raise ValueError(f"the state {table['state']!r} is none of {', '.join(STATES)}")
-    return table["id"], Report(
-        table["thread"], table["state"], table.get("fixed_in", ""), table["says"]
-    )
+    return bug, Report(table["thread"], table["state"], table.get("fixed_in", ""), table["says"])

@@ -138,7 +138,7 @@ def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
         trial.close()
     options = {"config": "spec"}
     bug = Bug("id", engine, trial.info.version, options, case, shown.at, shown.keyword, "title",
-              "bug", "", 1, 1, Interval(1, None, None, ""), 1, {}, 1, "0")  # fmt: skip
+              "bug", "", 1, 1, Interval(1, None, None, ""), 1, {}, 1, "0", None, {})  # fmt: skip
     file = tmp_path / "bug.py"
     file.write_text(script(bug))
     assert "maskcourt" not in file.read_text()

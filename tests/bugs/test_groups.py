@@ -21,7 +21,7 @@ def verdicts(groups, cases):
     rank = np.arange(size, dtype=np.uint64)
     zero = none.astype(np.int8)
     return ErrorRows(
-        zero, np.arange(size), none, case, zero, [first, second, second], rank,
+        zero, np.arange(size), none, none, case, zero, [first, second, second], rank,
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_a_group_whose_samples_differ_is_split_by_case():
     assert len(found.ids) == 2
     assert len(samples) == 4 * SAMPLES
     for one in range(40):
-        assert found.ids[found.bug[one]] == bug_id(error(1 + cases[one] % 2))
+        assert found.ids[found.bug[one]] == bug_id(error(1 + cases[one] % 2), -1)
 
 
 def test_what_falls_apart_to_the_end_is_not_explained_but_for_the_samples():
@@ -77,7 +77,7 @@ def test_every_verdict_ends_in_its_bug_where_case_and_group_tell_it(rows):
     bug_of = lambda one: 1 + groups[one] + 3 * cases[one]  # noqa: E731
     found, _ = settled(verdicts(groups, cases), bug_of)
     for one in range(len(rows)):
-        assert found.ids[found.bug[one]] == bug_id(error(bug_of(one)))
+        assert found.ids[found.bug[one]] == bug_id(error(bug_of(one)), -1)
 
 
 def test_what_is_not_shrunk_yet_is_said_to_be_so_and_large_groups_come_first():

@@ -17,6 +17,7 @@ engine = "xgrammar"
 kind = "false_rejection"
 schema = '{{"minimum":0}}'
 text = "-0"
+at = 0
 thread = "https://example.org/1"
 state = "{state}"
 says = "minus zero is no number here"
@@ -30,8 +31,8 @@ def listed(tmp_path, *entries):
 
 
 def test_an_entry_is_found_by_the_id_of_its_case(tmp_path):
-    found = listed(tmp_path, ENTRY.format(id=bug_id(CASE), state="open"))
-    assert found[bug_id(CASE)].row() == {
+    found = listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="open"))
+    assert found[bug_id(CASE, 0)].row() == {
         "thread": "https://example.org/1",
         "state": "open",
         "fixed_in": "",
@@ -40,11 +41,11 @@ def test_an_entry_is_found_by_the_id_of_its_case(tmp_path):
 
 
 def test_what_is_wrong_with_an_entry_is_said(tmp_path):
-    good = ENTRY.format(id=bug_id(CASE), state="open")
+    good = ENTRY.format(id=bug_id(CASE, 0), state="open")
     with pytest.raises(InputError, match="is the bug"):
         listed(tmp_path, ENTRY.format(id="00000000", state="open"))
     with pytest.raises(InputError, match="none of open, closed, fixed"):
-        listed(tmp_path, ENTRY.format(id=bug_id(CASE), state="perhaps"))
+        listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="perhaps"))
     with pytest.raises(InputError, match="two entries"):
         listed(tmp_path, good, good)
     with pytest.raises(InputError, match="'thread'"):
