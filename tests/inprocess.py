@@ -82,6 +82,7 @@ class InProcessHost:
         head: Mapping[str, object],
         arrays: Mapping[str, wire.Array] | None = None,
         limit: float = 60.0,
+        meanwhile: Callable[[], None] | None = None,
     ) -> wire.Message | Ended:
         if self._service is None:
             assert self.ended is not None, "asked before it was started"

@@ -61,6 +61,10 @@ class Obedient:
         while True:
             hoard.append(bytearray(b"\1") * (4 << 20))
 
+    def eat_for_a_moment(self, message):
+        del message
+        return wire.Message({"eaten": len(b"\1" * (300 << 20))})
+
     def raise_memory_error(self, message):
         raise MemoryError
 

@@ -107,6 +107,7 @@ class Lane:
     def __init__(self, settings: LaneSettings) -> None:
         self.vocabulary = Vocabulary.load(settings.vocabulary_path)
         self.judge = Judge(settings.limits.memory, formats=settings.rules.formats)
+        self.judge.meanwhile = self._look_after
         resolver = RESOLVERS[settings.resolver](settings.effort)
         slow = _remembered(settings, self.vocabulary)
         self.runners: list[CaseRun] = []

@@ -7,7 +7,7 @@ somebody else killed (for want of memory, say) is started and asked again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,8 +83,12 @@ class Judge:
         memory: Resident bytes at which the host is ended.
         seconds: Processor time of one request.
         formats: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
+
+    Attributes:
+        meanwhile: Called again and again while the validators are waited for.
     """
 
+    meanwhile: Callable[[], None] | None = None
     _kills = 0
 
     def __init__(self, memory: int, seconds: float = 30.0, formats: str = ASSERTION) -> None:
@@ -196,7 +200,7 @@ class Judge:
                     continue
                 return Unjudgeable("validators_do_not_start", ended.message)
             asked = {"do": "open", "schema": self._schema, "formats": self.formats}
-            answer = self._host.request(asked, limit=self.seconds)
+            answer = self._host.request(asked, {}, self.seconds, self.meanwhile)
             if isinstance(answer, wire.Message):
                 break
             self._host.stop()
@@ -212,7 +216,7 @@ class Judge:
         while True:
             if not self._host.running and self._open() is not None:
                 break
-            answer = self._host.request({"do": what}, arrays, limit=self.seconds)
+            answer = self._host.request({"do": what}, arrays, self.seconds, self.meanwhile)
             if isinstance(answer, wire.Message):
                 return answer
             self._host.stop()

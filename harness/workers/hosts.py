@@ -1,7 +1,8 @@
 """Hosts seen from the coordinator: start a process, ask it something, survive its death.
 
 A host is one process that serves one engine or the validators. It is watched while it works:
-processor time and wall time against the request's limit, resident memory against the host's.
+processor time and wall time against the request's limit, resident memory against the host's, of
+which the most that it ever had counts.
 What ends it is told apart: a signal of its own (`Crashed`), the time limit (`TimedOut`), the
 memory limit (`OutOfMemory`). A host that ended is started again by whoever needs it next.
 """
@@ -45,6 +46,8 @@ OUTPUT_LIMIT = 16_384
 
 _READ_LIMIT = 1 << 20
 """Bytes of it that are looked at; of more than are kept, lines that are repeated are kept once."""
+
+_MOST_RESIDENT = re.compile(r"^VmHWM:\s*(\d+) kB", re.MULTILINE)
 
 _CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
 """The time of day that an engine prints before its warnings: two runs would differ in it."""
@@ -187,10 +190,11 @@ class Host:
         head: Mapping[str, object],
         arrays: Mapping[str, wire.Array] | None = None,
         limit: float = 60.0,
+        meanwhile: Callable[[], None] | None = None,
     ) -> wire.Message | Ended:
-        """Ask and wait for the answer; what the service raised is a `Crashed`."""
+        """Ask and wait for the answer, as `gather` does; what the service raised is a `Crashed`."""
         self.submit(head, arrays or {}, limit)
-        return gather([self])[0]
+        return gather([self], meanwhile)[0]
 
     def output(self) -> str:
         """What the host printed since this was last asked, its beginning if it is long."""
@@ -258,9 +262,8 @@ class Host:
         if self._process.poll() is not None and not ready([self.answers], 0):
             return self._post_mortem()
         self._notice_steps()
-        resident = self._resident()
-        if resident > self.spec.memory:
-            return self._end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
+        if self._over_memory():
+            return self.ended
         used = self._cpu() - self._cpu_began
         self._count_wall_time()
         factor = AWAKE_FACTOR if used >= self._waited * AWAKE else WALL_FACTOR
@@ -271,6 +274,12 @@ class Host:
             message = f"was stopped for more than {STOPPED_SECONDS:g} s"
             return self._end(Crashed(message, signal="SIGSTOP"))
         return None
+
+    def _over_memory(self) -> bool:
+        """End the host if it ever had more than its memory, whether somebody looked then or not."""
+        if over := self._most_resident() > self.spec.memory:
+            self._end(OutOfMemory(f"over the memory limit of {self.spec.memory >> 20} MiB"))
+        return over
 
     def _count_wall_time(self) -> None:
         """Count the time since the last look, by whether the host was stopped meanwhile."""
@@ -336,15 +345,16 @@ class Host:
             return self._end(OutOfMemory(str(message.head["message"])))
         if error is not None:
             return Crashed(str(message.head["message"]))
-        return message
+        # of which step it was is not known: then it is held against what is asked next
+        return self.ended if self._steps is None and self._over_memory() else message
 
     def _cpu(self) -> float:
         fields = _proc(self._process, "stat").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS if len(fields) > 12 else 0.0
 
-    def _resident(self) -> int:
-        fields = _proc(self._process, "statm").split()
-        return int(fields[1]) * _PAGE if len(fields) > 1 else 0
+    def _most_resident(self) -> int:
+        found = _MOST_RESIDENT.search(_proc(self._process, "status"))
+        return int(found[1]) << 10 if found else 0
 
 
 def gather(
@@ -432,5 +442,4 @@ def _proc(process: subprocess.Popen[bytes] | None, what: str) -> str:
 
 
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
 _ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")

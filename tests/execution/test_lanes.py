@@ -118,6 +118,18 @@ def test_the_rows_are_those_of_cases_run_alone(run, lane_of, runners):
         assert stored == list(itertools.chain(*(one.table(table).to_pylist() for one in alone)))
 
 
+@pytest.mark.processes
+def test_limits_of_what_is_compiled_are_watched_while_the_validators_work(lane_of):
+    runner = Runner([])
+    lane = lane_of(runner)
+    lane.begin(runner, case(SCHEMA, 12, name="slow-1000"))
+    try:
+        assert lane.judge.open("{}") is None
+        assert runner.looks < 1000
+    finally:
+        lane.judge.close()
+
+
 def test_an_error_of_the_harness_is_stored_and_the_others_go_on(run, lane_of):
     class Broken(Runner):
         def finish(self):

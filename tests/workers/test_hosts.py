@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from harness.workers import hosts, wire
+from harness.workers.channel import ready
 from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 from tests.command import until
@@ -132,6 +133,12 @@ class TestDeaths:
 
     def test_of_the_memory_limit(self, host):
         assert host.request({"do": "eat"}) == OutOfMemory("over the memory limit of 200 MiB")
+        assert not host.running
+
+    def test_of_the_memory_limit_that_nobody_saw_broken(self, host):
+        host.submit({"do": "eat_for_a_moment"}, {}, limit=60.0)
+        assert ready([host.answers], 60.0), "it has the answer, and the memory no more"
+        assert gather([host]) == [OutOfMemory("over the memory limit of 200 MiB")]
         assert not host.running
 
     @pytest.mark.parametrize(
