@@ -67,7 +67,7 @@ class Shrinker:
         if witness.kind not in KINDS or witness.reason == NO_END:
             return replace(sample, reason="such errors need a search to be shown")
         whole = self._case(witness, schema)
-        reason = "the error does not show with bytes and the token alone"
+        reason, counted = "the error does not show with bytes and the token alone", ""
         for case in (whole, self._with_token(witness, whole)):
             if case is None:
                 continue
@@ -79,7 +79,9 @@ class Shrinker:
                         continue
                     if class_ in ("", shown.class_):
                         return _shrunk(sample, trial, start, shown)
-                    reason = f"by itself it counts as {shown.class_}"
+                    counted = shown.class_
+                if counted:  # not by its token: its bytes show it
+                    return replace(sample, reason=f"by itself it counts as {counted}")
                 if trial.failures > failures:
                     reason = "the engine takes too long with the schema, or fails"
         return replace(sample, reason=reason)

@@ -36,8 +36,8 @@ _LEVELS = (
 """By what verdicts are grouped, and groups split."""
 _OF_REJECTIONS = ("category", "detail", "byte")
 """What is about the refused byte: of a text that is let through it says nothing."""
-SAMPLES = 3
-"""Verdicts of a group that are shrunk, of different cases where there are."""
+SAMPLES, OF_PART = 3, 2
+"""Verdicts of a group that are shrunk, of different cases where there are, and of its parts."""
 
 Codes = npt.NDArray[np.int64]
 APART = "its samples shrink to different bugs"
@@ -194,31 +194,47 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
         return codes[word]
 
     def settle(rows: Codes, level: int) -> None:
-        drawn = _drawn(verdicts, rows)
+        drawn = _drawn(verdicts, rows, OF_PART if level else SAMPLES)
         known = [samples.get(verdicts.name(one)) for one in drawn]
         missing = [one for one, sample in zip(drawn, known, strict=True) if sample is None]
         if missing:
             wanted.append((len(rows), missing))
             found.bug[rows] = code(ShrunkVerdict("", "", "", reason=PENDING))
             return
-        found_codes = {code(one): one for one in known if one is not None}
-        if len(found_codes) == 1 or len(rows) == len(drawn):
-            if len(found_codes) == 1:
-                found.bug[rows] = next(iter(found_codes))
-            else:
-                found.bug[drawn] = [code(one) for one in known if one is not None]
+        codes_of = {code(one) for one in known if one is not None}
+        if len(codes_of) == 1 or len(rows) == len(drawn):
+            found.bug[rows] = next(iter(codes_of))
         elif level + 1 < len(verdicts.groups):
             for part in _parts(verdicts.groups[level + 1], rows):
                 settle(part, level + 1)
         else:
             found.bug[rows] = code(ShrunkVerdict("", "", "", reason=APART))
-            found.bug[drawn] = [code(one) for one in known if one is not None]
 
     for part in _parts(verdicts.groups[0], among):
         settle(part, 0)
+    for row, sample in _shrunk(
+        verdicts, samples, among
+    ):  # a verdict that was shrunk is its own bug
+        found.bug[row] = code(sample)
     for _, missing in sorted(wanted, key=lambda one: -one[0]):
         found.wanted.extend(missing)
     return found
+
+
+def _shrunk(
+    verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes
+) -> Iterator[tuple[int, ShrunkVerdict]]:
+    """The verdicts that were shrunk themselves, with what became of them."""
+    for evidence, prefix in enumerate(("", "i")):
+        rows = among[verdicts.evidence[among] == evidence]
+        numbers = verdicts.row[rows]  # ascending, as in the table
+        for name, sample in samples.items():
+            if name.startswith("i") != bool(prefix):
+                continue
+            number = int(name.removeprefix("i"))
+            at = int(np.searchsorted(numbers, number))
+            if at < len(numbers) and numbers[at] == number:
+                yield int(rows[at]), sample
 
 
 def _parts(groups: Codes, rows: Codes) -> Iterator[Codes]:
@@ -228,9 +244,9 @@ def _parts(groups: Codes, rows: Codes) -> Iterator[Codes]:
     yield from (part for part in np.split(order, bounds) if len(part))
 
 
-def _drawn(verdicts: ErrorRows, rows: Codes) -> list[int]:
+def _drawn(verdicts: ErrorRows, rows: Codes, most: int) -> list[int]:
     """The sample of a group: the first by rank of each of some cases, then any."""
     order = rows[np.argsort(verdicts.rank[rows], kind="stable")]
-    first = np.sort(np.unique(verdicts.case[order], return_index=True)[1])[:SAMPLES]
-    rest = np.setdiff1d(np.arange(min(len(order), 2 * SAMPLES)), first)
-    return [int(one) for one in order[[*first, *rest[: SAMPLES - len(first)]]]]
+    first = np.sort(np.unique(verdicts.case[order], return_index=True)[1])[:most]
+    rest = np.setdiff1d(np.arange(min(len(order), 2 * most)), first)
+    return [int(one) for one in order[[*first, *rest[: most - len(first)]]]]

@@ -129,11 +129,11 @@ class SampleFile:
         """The head, None where it is of another run or there is none, and the whole lines."""
         if not self.path.is_file():
             return None, []
-        lines = self.path.read_text("utf-8").splitlines(keepends=True)
-        head = json.loads(lines[0]) if lines else {}
+        lines = self.path.read_bytes().decode().split("\n")  # splitlines() knows more ends
+        head = json.loads(lines[0]) if len(lines) > 1 else {}
         if {**head, "seed": 0} != {**self._head, "seed": 0}:
             return None, []
-        return head, [line for line in lines[1:] if line.endswith("\n")]
+        return head, lines[1:-1]  # the last one was cut, or is empty
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

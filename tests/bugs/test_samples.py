@@ -1,0 +1,53 @@
+"""What was shrunk, kept beside a run."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.samples import SampleFile, ShrunkVerdict
+from harness.classification.departures import load_catalogue
+from harness.errors import RunDirectoryError
+
+TEXTS = [b'"a"', '"\u2028\x85"'.encode(), b'"\x1c\n"', b"\xff\xfe", b""]
+
+
+def kept(tmp_path, tables="1"):
+    run = SimpleNamespace(path=tmp_path, manifest={"tables": {"verdicts": {"sha256": tables}}})
+    return SampleFile(run, load_catalogue(), seed=3)
+
+
+def samples():
+    for number, text in enumerate(TEXTS):
+        error = ErrorCase("e", "false_acceptance", '{"const":"\u2028"}', text)
+        yield ShrunkVerdict(f"{number}", "case", "json", error, at=1, class_="bug")
+
+
+def test_what_was_kept_is_read_again_and_a_line_that_was_cut_is_not(tmp_path):
+    file = kept(tmp_path)
+    for one in samples():
+        file.append(one)
+    file.close()
+    with file.path.open("a") as added:
+        added.write('{"verdict": "9", "ca')
+    assert list(kept(tmp_path).read().values()) == list(samples())
+    assert kept(tmp_path).seed == 3
+
+
+def test_what_is_about_another_run_is_not_read(tmp_path):
+    file = kept(tmp_path)
+    file.append(next(samples()))
+    file.close()
+    assert kept(tmp_path, tables="2").read() == {}
+    assert kept(tmp_path, tables="2").seed is None
+
+
+def test_a_damaged_file_is_told_in_a_line(tmp_path):
+    file = kept(tmp_path)
+    file.append(next(samples()))
+    file.close()
+    file.path.write_text(file.path.read_text() + "nonsense\n")
+    with pytest.raises(RunDirectoryError, match="made again"):
+        kept(tmp_path).read()
