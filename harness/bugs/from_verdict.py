@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.samples import ShrunkVerdict
@@ -14,6 +15,7 @@ from harness.bugs.trial import KINDS, Shown, Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
+from harness.replay.repeat import same_engines
 from harness.replay.witness import NO_END, Witness
 from harness.replay.witness_reader import spelled
 from harness.validators.judge import Judge
@@ -26,6 +28,7 @@ class Shrinker:
 
     Args:
         specs: The engines of the run, by name.
+        made_with: What the run's manifest says of each of them.
         catalogue: The declared departures.
         vocabulary: The run's.
         memory: What a host may take.
@@ -35,12 +38,14 @@ class Shrinker:
     def __init__(
         self,
         specs: dict[str, EngineSpec],
+        made_with: Mapping[str, Mapping[str, Any]],
         catalogue: Catalogue,
         vocabulary: Vocabulary,
         memory: int,
         formats: str,
     ) -> None:
         self._specs = specs
+        self._made_with = made_with
         self._catalogue = catalogue
         self._vocabulary = vocabulary
         self._judge = Judge(memory, formats=formats)
@@ -104,17 +109,25 @@ class Shrinker:
     @contextlib.contextmanager
     def _trial(self, case: ErrorCase) -> Iterator[Trial]:
         """A trial of the case's engine; one with a token of its own is ended afterwards."""
-        spec = self._specs[case.engine]
         if case.token:
-            trial = Trial(spec, self._judge, self._catalogue, [case.token])
+            trial = self._opened(case.engine, [case.token])
             try:
                 yield trial
             finally:
                 trial.close()
             return
         if case.engine not in self._trials:
-            self._trials[case.engine] = Trial(spec, self._judge, self._catalogue)
+            self._trials[case.engine] = self._opened(case.engine)
         yield self._trials[case.engine]
+
+    def _opened(self, engine: str, tokens: Sequence[bytes] = ()) -> Trial:
+        trial = Trial(self._specs[engine], self._judge, self._catalogue, tokens)
+        try:
+            same_engines({engine: trial.info}, self._made_with)
+        except BaseException:
+            trial.close()
+            raise
+        return trial
 
 
 def _is_there(case: ErrorCase, witness: Witness, shown: Shown, vocabulary: Vocabulary) -> bool:

@@ -218,7 +218,12 @@ def _pool(
 ) -> Iterator[_Pool]:
     specs = {one.name: one for one in engines_of(run)}
     memory, formats = limits_of(run).memory, format_rule(run.manifest["identity"])
-    pool = _Pool(lambda: Shrinker(specs, catalogue, vocabulary, memory, formats), vocabulary, lanes)
+    made_with = run.manifest["identity"]["engines"]
+
+    def make() -> Shrinker:
+        return Shrinker(specs, made_with, catalogue, vocabulary, memory, formats)
+
+    pool = _Pool(make, vocabulary, lanes)
     try:
         yield pool
     finally:

@@ -23,6 +23,7 @@ from harness.engines.requests import A, Exhaust, Goto, Probe, Request
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
+from harness.protocol import EngineInfo
 from harness.replay.claims import Repetition, Trace, difference, searches, traces
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, Choice, witnesses
@@ -97,7 +98,7 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
         rules = Rules(formats=format_rule(run.manifest["identity"]))
         lane = Lane(LaneSettings(tuple(specs), str(file), limits, rules))
         try:
-            _same_engines(lane.open(), engines)
+            same_engines(lane.open(), engines)
             yield from repeat(lane, witnesses(run, choice, vocabulary))
         finally:
             lane.close()
@@ -205,11 +206,16 @@ def _portions(along: Sequence[Trace]) -> Iterator[list[Trace]]:
         yield some
 
 
-def _same_engines(
-    present: Mapping[str, EngineMetadata], stored: Mapping[str, Mapping[str, Any]]
+def same_engines(
+    present: Mapping[str, EngineMetadata | EngineInfo], stored: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    for name, was in stored.items():
-        now = present[name]
+    """Hold engines to those that a run was made with.
+
+    Raises:
+        UsageError: One is installed in another version, or has other options.
+    """
+    for name, now in present.items():
+        was = stored[name]
         if now.packages != was.get("packages"):
             raise UsageError(
                 f"the run was made with {name} as {was.get('packages')},"
