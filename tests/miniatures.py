@@ -461,6 +461,20 @@ class RaisesOnMask(FailsOnMask):
     fail = raise_error
 
 
+class SleepsOnMask(FailsOnMask):
+    fail = sleep
+
+
+class EatsOnMask(FailsOnMask):
+    fail = eat_memory
+
+
+class HangsBehindExtra(AcceptsExtra, HangsOnMask):
+    """Allows the texts of ``x-extra``; behind more tokens than the others have, it hangs there."""
+
+    fail = spin
+
+
 class SlowMasks(Enumerator):
     """Needs a tenth of a second of processor time for every mask."""
 

@@ -25,7 +25,9 @@ from harness.inputs.vocabulary import Vocabulary
 _READY = ".ready"
 _LOCK = ".lock"
 
-LONGEST_BASE = 40
+LONGEST_BASE = 107 - len(
+    "/r4194304/ray/session_2026-11-22_11-40-01_824880_4194304/sockets/plasma_store.1"
+)
 """Letters. Ray puts Unix sockets below the directory, and their names may have 107."""
 
 
@@ -89,9 +91,9 @@ def saved_vocabulary(vocabulary: Vocabulary) -> Iterator[Path]:
 
 def short_base() -> Path:
     """The user's own directory for what is held, with a short path; there while it holds any."""
-    place = Path(tempfile.gettempdir())
+    base = _base(Path(tempfile.gettempdir()))
     # What is below /tmp is the user's own all the same.
-    return _base(place if len(str(place)) <= LONGEST_BASE else Path("/tmp"))  # noqa: S108
+    return base if len(str(base)) <= LONGEST_BASE else _base(Path("/tmp"))  # noqa: S108
 
 
 def _base(place: Path) -> Path:

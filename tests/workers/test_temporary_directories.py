@@ -148,6 +148,13 @@ class TestBase:
         monkeypatch.setattr(module, "LONGEST_BASE", 5)
         assert len(str(short_base())) <= 25
 
+    @pytest.mark.parametrize("letters", range(4, 50))
+    def test_the_sockets_of_ray_have_names_that_are_short_enough(self, monkeypatch, letters):
+        monkeypatch.setattr("tempfile.gettempdir", lambda: "/" + "t" * (letters - 1))
+        session = "ray/session_2026-11-22_11-40-01_824880_4194304"
+        socket = short_base() / "r4194304" / session / "sockets" / "plasma_store.1"
+        assert len(str(socket)) <= 107
+
     def test_somebody_else_s_is_not_used(self, tmp_path, monkeypatch):
         monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
         monkeypatch.setattr(module, "LONGEST_BASE", 1000)
