@@ -57,7 +57,7 @@ $(VENV)/.benchmark: $(VENV)/.bench
 
 install: $(VENV)/.bench  ## make .venv with the engines in it
 
-bench: $(VENV)/.bench  ## compare the engines on 68 embedded cases, within two minutes (BENCH="options")
+bench: $(VENV)/.bench  ## compare the engines on 68 embedded cases, within three minutes (BENCH="options")
 	$(BIN)/maskcourt bench $(BENCH)
 
 bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BENCH="options")
@@ -72,7 +72,8 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 
 results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 300 --cap 200 \
-		--compile-timeout 10 --out runs/$(RESULT)
+		--compile-timeout 10 --bugs 0 --out runs/$(RESULT)
+	$(BIN)/maskcourt bugs runs/$(RESULT)
 	$(BIN)/python -m harness.report.publish runs/$(RESULT) results/$(RESULT)
 
 benchmark: $(VENV)/.benchmark  ## measure what the harness costs, up to 20 minutes (BENCHMARK="options")

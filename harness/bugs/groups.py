@@ -17,9 +17,8 @@ import pyarrow.compute as pc
 
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
-from harness.classification.departures import Catalogue, classify
 from harness.completion.rollout import keyed_index
-from harness.counting.counts import StoredRun
+from harness.counting.counts import Classify, StoredRun
 from harness.counting.schema_bugs import severity_ranks
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness_reader import mixed
@@ -77,14 +76,14 @@ class ErrorRows:
 
 
 def read_verdicts(
-    run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, seed: int
+    run: RunDirectory, rule: Classify, vocabulary: Vocabulary, seed: int
 ) -> ErrorRows:
     """The errors of a run, grouped; what no specification forbids is none of them.
 
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    stored = StoredRun(run, lambda run, kind: classify(catalogue, run, kind, vocabulary))
+    stored = StoredRun(run, rule)
     tables = [
         _read(stored, vocabulary, number, evidence)
         for number, evidence in enumerate((WALK, INSTANCE))

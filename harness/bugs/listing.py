@@ -11,14 +11,18 @@ import numpy as np
 from packaging.version import InvalidVersion, Version
 
 from harness.bugs.error_case import ErrorCase
+from harness.bugs.groups import PENDING
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.search import Found
+from harness.bugs.search import Found, known
 from harness.bugs.titles import keywords, title
 from harness.bugs.upstream import Report, load_reports
+from harness.classification.departures import Catalogue
+from harness.counting.counts import Classify
 from harness.counting.intervals import Interval, is_sample, shares
 from harness.counting.schema_bugs import WORST_FIRST
 from harness.engines.specs import read_spec
 from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import BUG
 
 
 @dataclass(frozen=True)
@@ -131,16 +135,41 @@ class BugList:
     misattributed: int
     sampled: int
 
+    def of(self, engine: str) -> list[Bug]:
+        """The bugs of one engine, by its spec."""
+        return [one for one in self.bugs if one.engine == engine]
+
     @property
     def explained(self) -> float:
         """The share of the verdicts that are one of the bugs."""
         return 1 - sum(self.unexplained.values()) / self.verdicts if self.verdicts else 1.0
+
+    @property
+    def pending(self) -> int:
+        """How many verdicts the search has not come to yet."""
+        return self.unexplained.get(PENDING, 0)
 
 
 def bug_of(run: RunDirectory, one: ShrunkVerdict) -> Bug:
     """The bug of one verdict that was shrunk by itself."""
     assert one.error is not None
     return _Lister(run).bug(one, Incidence.of_one(one.error.engine))
+
+
+def known_bugs(
+    run: RunDirectory, catalogue: Catalogue, rule: Classify | None = None
+) -> BugList | None:
+    """The bugs of a run as far as a search found them; None where none came to anything yet.
+
+    Args:
+        run: The run, finished or not.
+        catalogue: The declared departures.
+        rule: Gives verdicts the classes of the catalogue, where they are known already.
+    """
+    found = known(run, catalogue, classes=(BUG,), rule=rule) if run.finished else None
+    if found is None or (found.explanation.wanted and not found.samples):
+        return None
+    return bug_list(run, found)
 
 
 def bug_list(run: RunDirectory, found: Found) -> BugList:

@@ -199,8 +199,12 @@ def report(bug: Bug) -> str:
 
 def marked(bug: Bug) -> str:
     """The text with the byte or the token at fault between marks."""
+    before, there, behind = (one.decode("utf-8", "backslashreplace") for one in marked_parts(bug))
+    return f"{before}»{there or 'the end'}«{behind}"
+
+
+def marked_parts(bug: Bug) -> tuple[bytes, bytes, bytes]:
+    """The text before the byte or the token at fault, this (empty for the end), and the rest."""
     at = bug.at if 0 <= bug.at <= len(bug.error.text) else len(bug.error.text)
     end = at + max(1, len(bug.error.token))
-    parts = (bug.error.text[:at], bug.error.text[at:end], bug.error.text[end:])
-    before, there, behind = (one.decode("utf-8", "backslashreplace") for one in parts)
-    return f"{before}»{there or 'the end'}«{behind}"
+    return bug.error.text[:at], bug.error.text[at:end], bug.error.text[end:]

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from harness.bugs.from_verdict import Shrinker
 from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
 from harness.bugs.samples import SampleFile, ShrunkVerdict
-from harness.classification.departures import Catalogue
+from harness.classification.departures import Catalogue, classify
+from harness.counting.counts import Classify
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, named, witnesses
@@ -60,6 +61,7 @@ def search(
     lanes: int,
     progress: Progress,
     seconds: float | None = None,
+    rule: Classify | None = None,
 ) -> Found:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
@@ -71,13 +73,14 @@ def search(
         lanes: How many verdicts are shrunk at a time.
         progress: Told how far it is.
         seconds: After so long nothing more is begun; None for no end before all is explained.
+        rule: Gives verdicts the classes of the catalogue, where they are known already.
 
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
     """
     ends = None if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    verdicts, among = _read(run, catalogue, vocabulary, classes, seed)
+    verdicts, among = _read(run, rule or _rule(catalogue, vocabulary), vocabulary, classes, seed)
     file = SampleFile(run, catalogue, seed)
     samples = file.read()
     if file.seed != seed:
@@ -104,8 +107,14 @@ def search(
     return Found(verdicts, among, explanation, samples)
 
 
-def known(run: RunDirectory, catalogue: Catalogue, *, classes: Sequence[str]) -> Found | None:
-    """What a search found so far; nothing is started, shrunk or written.
+def known(
+    run: RunDirectory,
+    catalogue: Catalogue,
+    *,
+    classes: Sequence[str],
+    rule: Classify | None = None,
+) -> Found | None:
+    """What a search found so far; nothing is started, shrunk or written; see `search`.
 
     Returns:
         None where nothing was searched for yet, or the run's vocabulary is not at hand.
@@ -113,24 +122,28 @@ def known(run: RunDirectory, catalogue: Catalogue, *, classes: Sequence[str]) ->
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    vocabulary = vocabulary_at_hand(run)
     seed = SampleFile(run, catalogue).seed
+    vocabulary = None if seed is None else vocabulary_at_hand(run)
     if vocabulary is None or seed is None:
         return None
     samples = SampleFile(run, catalogue, seed).read()
-    verdicts, among = _read(run, catalogue, vocabulary, classes, seed)
+    verdicts, among = _read(run, rule or _rule(catalogue, vocabulary), vocabulary, classes, seed)
     return Found(verdicts, among, explain(verdicts, samples, among), samples)
+
+
+def _rule(catalogue: Catalogue, vocabulary: Vocabulary) -> Classify:
+    return lambda run, evidence: classify(catalogue, run, evidence, vocabulary)
 
 
 def _read(
     run: RunDirectory,
-    catalogue: Catalogue,
+    rule: Classify,
     vocabulary: Vocabulary,
     classes: Sequence[str],
     seed: int,
 ) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
     """The errors of a run, and which of them are of some classes."""
-    verdicts = read_verdicts(run, catalogue, vocabulary, seed)
+    verdicts = read_verdicts(run, rule, vocabulary, seed)
     wanted = [CLASSES.index(one) for one in classes]
     return verdicts, np.flatnonzero(np.isin(verdicts.class_, wanted))
 

@@ -26,7 +26,8 @@ from harness.cli.lists import cases, engines
 from harness.cli.query import query
 from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options
-from harness.cli.runs import replay, resolvers, show_summary, tally
+from harness.cli.runs import replay, resolvers, tally
+from harness.cli.summary import end_run
 from harness.cli.sweep import sweep
 from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.printable import LONGEST, one_line
@@ -75,7 +76,7 @@ def cli(debug: bool) -> None:
 @cli.command()
 @run_options
 def bench(**options: Any) -> None:
-    """Run the comparison and print who is wrong, how often and why."""
+    """Run the comparison and print who is wrong: the bugs of each engine, how often and why."""
     from harness.execution.bench import bench as run_bench
 
     if is_url(options["out"]):
@@ -84,8 +85,7 @@ def bench(**options: Any) -> None:
             "maskcourt sweep writes to URLs",
         )
     fail_on = FailOn.of(options)
-    run = run_bench(request_of(options))
-    show_summary(run, as_json=options["as_json"], fail_on=fail_on, in_short=True)
+    end_run(run_bench(request_of(options)), options, fail_on)
 
 
 for _command in (sweep, tally, report, query, replay, bugs, minimize, resolvers, engines, cases):

@@ -287,8 +287,17 @@ def _seconds(name: str, default: float, what: str) -> Callable[..., Any]:
 
 
 def _printing() -> list[Callable[..., Any]]:
-    """What becomes of the summary."""
+    """What is looked for in the finished run, and what becomes of the summary."""
     return [
+        click.option(
+            "--bugs",
+            type=click.IntRange(min=0),
+            default=60,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long to look for the few bugs behind the verdicts, when the run is finished;"
+            " 0: not at all. maskcourt bugs RUN goes on.",
+        ),
         fail_options,
         click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
     ]

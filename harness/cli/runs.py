@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +17,8 @@ from harness.cli.common import (
     trust_option,
 )
 from harness.cli.printing import print_json, table_console
+from harness.cli.summary import Summary
 from harness.errors import UsageError
-
-if TYPE_CHECKING:
-    from harness.counting.counts import Classify
-    from harness.runs.directory import RunDirectory
 
 GROUPINGS = (
     *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
@@ -53,10 +49,12 @@ def tally(
     from harness.classification.departures import classify, load_catalogue
     from harness.runs.directory import open_run
 
-    rule = functools.partial(classify, load_catalogue(departures))
+    catalogue = load_catalogue(departures)
     fail_on = FailOn.of(options)
     if by is None:
-        show_summary(open_run(run, trust=trust), as_json=as_json, fail_on=fail_on, rule=rule)
+        summary = Summary(open_run(run, trust=trust), catalogue, fail_on)
+        summary.look_up()
+        summary.show(as_json=as_json)
         return
     if fail_on.kinds:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
@@ -64,7 +62,7 @@ def tally(
     from harness.report.render import print_breakdown
 
     stored = open_run(run, trust=trust)
-    found = breakdown(stored, by, rule)
+    found = breakdown(stored, by, functools.partial(classify, catalogue))
     if as_json:
         print_json({**found, "run": str(stored.path)})
     else:
@@ -135,32 +133,3 @@ def resolvers(rollout: Path, shared: Path, trust: bool, as_json: bool) -> None:
         print_json(found)
     else:
         print_resolvers(found, table_console())
-
-
-def show_summary(
-    run: RunDirectory,
-    *,
-    as_json: bool,
-    fail_on: FailOn,
-    rule: Classify | None = None,
-    in_short: bool = False,
-) -> None:
-    """Print the tables of a run, or what it found `in_short`.
-
-    Leaves with 1, and says why, where an engine has a bug of `fail_on`.
-    """
-    from harness.report.digest import print_digest
-    from harness.report.render import print_summary
-    from harness.report.tally import summary
-
-    fail_on.check(run.manifest["identity"]["engines"])
-    counts = summary(run) if rule is None else summary(run, rule)
-    if as_json:
-        print_json({**counts, "run": str(run.path)})
-    elif in_short:
-        print_digest(run, counts, table_console())
-    else:
-        print_summary(counts, str(run.path), table_console())
-    if reasons := fail_on.reasons(counts["engines"]):
-        click.echo("maskcourt: failed on " + "; ".join(reasons), err=True)
-        sys.exit(1)

@@ -9,7 +9,7 @@ import click
 
 from harness.cli.common import FailOn
 from harness.cli.run_options import Count, Number, Size, is_url, request_of, run_options
-from harness.cli.runs import show_summary
+from harness.cli.summary import end_run
 from harness.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def sweep(**options: Any) -> None:
         from harness.execution.sweep.start import start
 
         run = start(sweep_request(options))
-    show_summary(run, as_json=options["as_json"], fail_on=fail_on, in_short=True)
+    end_run(run, options, fail_on)
 
 
 def sweep_request(options: Mapping[str, Any]) -> SweepRequest:
@@ -101,7 +101,7 @@ def options_of_job(options: Mapping[str, Any]) -> list[str]:
     for option in sweep.params:
         if option.name in _NOT_OF_JOB:
             continue
-        value = options[str(option.name)]
+        value: Any = 0 if option.name == "bugs" else options[str(option.name)]  # sought here
         for one in value if option.multiple else [value]:
             text = "none" if one is None and isinstance(option.type, Count) else one
             given += [] if text is None else [f"{option.opts[0]}={text}"]

@@ -1,12 +1,13 @@
 """What a run found, in plain words and few lines: what a newcomer reads at its end.
 
-Every number is one of the tally's; `harness.report.render` has the tables behind them.
+The bugs come first, of each engine those that a model meets before those in most schemas. Numbers
+are the tally's; `harness.report.render` has the tables behind them.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -14,17 +15,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.bugs.listing import BugList
 from harness.counting.counts import Classify, StoredRun, by_catalogue
+from harness.report.bug_lines import LEGEND, WIDTH, bug_lines, explained
 from harness.report.compile_reasons import compile_reasons
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
-from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, ERRORS, INSTANCE, LEGAL, MAIN_KINDS, WALK
 
 FEW = 10
 """Of so many cases or fewer each is listed, instead of shares."""
 
-_WIDTH = 80
+_LINES = 40
+_BUGS = 5
+"""Bugs of an engine that are shown where there is room."""
 _REASONS = 3
 _NAMED = 4
 _TOP = 3
@@ -36,6 +40,10 @@ _LEGEND = (
     "Schemas on which an engine is proven wrong; behind each stands a text that two validators"
     " judged. What an engine declares to do otherwise, or warned of, does not count."
 )
+_MORE_BUGS = {
+    True: "all bugs, their smallest cases; --write: scripts",
+    False: "the few bugs behind the verdicts; goes on",
+}
 _PROBLEMS = {
     "refused": "refused",
     "crashed": "crashed on",
@@ -50,6 +58,7 @@ def print_digest(
     tally: Mapping[str, Any],
     console: Console,
     classify: Classify = by_catalogue,
+    bugs: BugList | None = None,
 ) -> None:
     """Print what a run found in at most 40 lines of 80 characters, for three engines.
 
@@ -58,29 +67,43 @@ def print_digest(
         tally: Its tally.
         console: Where to.
         classify: As it was given to the tally.
+        bugs: What is known of the bugs behind its verdicts; None where nothing is.
     """
     stored = StoredRun(run, classify)
+    path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
+    reasons = compile_reasons(run)
+    engines = tally["engines"]
+    problems = [one for name in engines for one in _problems(name, reasons.get(name, {}))]
+    closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
+    end = [*problems, *closing]
+    few = _is_judged(tally) and tally["cases"] <= FEW
+    table = _by_case(stored, tally) if few else None
+    answers = {} if few else {name: [*_answer(name, one, bugs)] for name, one in engines.items()}
     if not _is_judged(tally):
         causes = _not_walked(tally)
-        _say(
-            console,
-            f"Nothing could be judged: no engine on any of {_schemas(tally['cases'])}"
-            + (f" ({causes})" if causes else "")
-            + ".",
-        )
-    elif tally["cases"] <= FEW:
-        console.print(_by_case(stored, tally))
-    else:
-        _say(console, _LEGEND)
-        for name, engine in tally["engines"].items():
-            for line in _answer(name, engine):
-                _say(console, line)
-    reasons = compile_reasons(run)
-    for name in tally["engines"]:
-        for line in _problems(name, reasons.get(name, {})):
-            _say(console, line, most=2)
-    for line in _closing(stored, tally):
-        _say(console, line)
+        text = f"Nothing could be judged: no engine on any of {_schemas(tally['cases'])}"
+        _print(console, _cut(text + (f" ({causes})" if causes else "") + "."))
+    elif bugs is not None and bugs.bugs:
+        room = _LINES - len(end) - (len(console.render_lines(table)) if table else 0)
+        _print(console, _bugs_by_engine(bugs, tally, answers, room))
+    elif table is None:
+        _print(console, [*_cut(_LEGEND), *(line for one in answers.values() for line in one)])
+    if table is not None:
+        console.print(table)
+    _print(console, end)
+
+
+def _bugs_by_engine(
+    bugs: BugList, tally: Mapping[str, Any], answers: Mapping[str, list[str]], room: int
+) -> list[str]:
+    """What is wrong with each engine, and its first bugs; as many as there is room for."""
+    legend = _cut(LEGEND)
+    named = {name: f"{name} {engine['version']}" for name, engine in tally["engines"].items()}
+    begins = answers or {name: [text] for name, text in named.items() if bugs.of(name)}
+    used = len(legend) + sum(map(len, begins.values())) + len(begins)  # one line says how many more
+    most = max(1, min(_BUGS, (room - used) // max(1, len(begins))))
+    lines = [[*head, *bug_lines(bugs, name, most)] for name, head in begins.items()]
+    return [*legend, *(line for part in lines for line in part)]
 
 
 def _is_judged(tally: Mapping[str, Any]) -> bool:
@@ -98,30 +121,32 @@ def _not_walked(tally: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in left.items())
 
 
-def _answer(name: str, engine: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with an engine, in two or three sentences."""
+def _answer(name: str, engine: Mapping[str, Any], bugs: BugList | None) -> Iterator[str]:
+    """What is wrong with an engine: on how many schemas; in more lines where no bugs are known."""
     compiled, given = engine["compile"]["compiled"], sum(engine["compile"].values())
-    yield f"{name} {engine['version']} compiles {compiled:,} of {_schemas(given)}."
-    shares, causes = engine["share_with_bug"], engine["why"]
-    of = shares["any"]["of"]
+    shares = engine["share_with_bug"]
+    share, of = shares["any"], shares["any"]["of"]
+    text = f"{name} {engine['version']} compiles {compiled:,} of {_schemas(given)}"
+    if not of:
+        yield from _cut(f"{text}; judged on none along a walk")
+    else:
+        wrong = f"proven wrong on {share['cases']:,} of {of:,} walked ({share['value']:.0%})"
+        met = share["cases"] - share["severity"]["rare"]
+        yield from _cut(f"{text}; {wrong}, {met:,} without what only rare tokens show")
+    if bugs is not None or not of:
+        return
     for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):
-        share = shares[kind]["value"]
-        if share is None:
-            continue
-        most = sorted(causes[plural], key=lambda row: -row["cases"])[:_TOP]
+        most = sorted(engine["why"][plural], key=lambda row: -row["cases"])[:_TOP]
         places = ", ".join(f"{row[column] or '?'} {row['cases']:,}" for row in most)
-        count = f"{round(share * of):,} of {of:,} walked ({share:.0%})"
-        yield f"  {_PHRASES[kind]}: {count}" + (f"; most: {places}" if share and places else "")
-    if on_path := engine["severity"]["false_rejection"]["on_path"]:
-        yield f"  forbids tokens that a text is usually written with: {on_path:,}"
-    if shares["any"]["value"] is None:
-        yield "  was judged on none of them along a walk"
-    if other := shares["other"]["value"]:
-        yield f"  other errors (dead ends, …): {round(other * of):,} of {of:,} walked"
+        count = f"{shares[kind]['cases']:,} of {of:,} walked ({shares[kind]['value']:.0%})"
+        more = f"; most: {places}" if shares[kind]["cases"] and places else ""
+        yield from _cut(f"  {_PHRASES[kind]}: {count}{more}")
+    if other := shares["other"]["cases"]:
+        yield f"  other errors (dead ends, …): {other:,} of {of:,} walked"
 
 
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
-    """Refusals, failures and warnings of an engine, grouped by their reasons."""
+    """Refusals, failures and warnings of an engine grouped by their reasons."""
     for outcome, words in _PROBLEMS.items():
         rows = reasons.get(outcome, [])
         if not rows:
@@ -131,7 +156,7 @@ def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterato
         if more := sum(row["schemas"] for row in rows[_REASONS:]):
             shown.append(f"{more:,} more")
         of = "" if outcome == "warned" else f" {_schemas(total)}"  # one may have two warnings
-        yield f"{name} {words}{of}: {', '.join(shown)}"
+        yield from _cut(f"{name} {words}{of}: {', '.join(shown)}", most=2)
 
 
 def _reason(row: Mapping[str, Any]) -> str:
@@ -207,8 +232,9 @@ def _judged(stored: StoredRun) -> set[tuple[str, str]]:
     }
 
 
-def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
-    path = str(stored.run.path) + (" --trust" if asks_for_trust(stored.run) else "")
+def _closing(
+    stored: StoredRun, tally: Mapping[str, Any], path: str, bugs: BugList | None
+) -> Iterator[str]:
     seconds = "" if tally["seconds"] is None else f" in {tally['seconds']:,.0f} s"
     if _is_judged(tally):
         reasons = _not_walked(tally)
@@ -223,42 +249,36 @@ def _closing(stored: StoredRun, tally: Mapping[str, Any]) -> Iterator[str]:
         yield f"ERRORS OF THE HARNESS ITSELF: {tally['harness_errors']} cases; see cases.parquet"
     if not tally["finished"]:
         yield "this run is not finished: the same command goes on with it"
+    if bugs is not None and bugs.verdicts:
+        yield explained(bugs)
     yield f"run: {stored.run.path}"
-    yield f"  maskcourt tally {path}     all tables, intervals, times, departures"
+    if tally["finished"] and (bugs is None or bugs.verdicts):
+        yield f"  maskcourt bugs {path}    {_MORE_BUGS[bugs is not None and not bugs.pending]}"
     yield f"  maskcourt report {path}    one HTML page with every error"
-    shown = _first_bug(stored)
-    if shown is not None:
-        yield f"  maskcourt replay {path} {shown} --show    one error, with its text"
-
-
-def _first_bug(stored: StoredRun) -> str | None:
-    """The name of the first verdict that is a bug and can be shown."""
-    for evidence, letter in ((WALK, ""), (INSTANCE, "i")):
-        kinds = stored.run.table(VERDICT_TABLES[evidence], ["kind"])["kind"].to_pylist()
-        classes = stored.classes(evidence)["class"].to_pylist()
-        main = set(MAIN_KINDS.values())
-        for row, (kind, one) in enumerate(zip(kinds, classes, strict=True)):
-            if one == BUG and kind in main:
-                return f"{letter}{row}"
-    return None
+    yield f"  maskcourt tally {path}    all tables, intervals, times, departures"
+    if bugs is not None and bugs.bugs:
+        yield f"  maskcourt replay {path} {bugs.bugs[0].verdict} --show    one error, with its text"
 
 
 def _schemas(count: int) -> str:
     return f"{count:,} schema" + ("" if count == 1 else "s")
 
 
-def _say(console: Console, line: str, most: int | None = None) -> None:
+def _cut(line: str, most: int | None = None) -> list[str]:
+    """A line in lines of 80 characters; commands and paths stay whole, to be copied."""
     if "maskcourt " in line or line.startswith("run: "):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
-        return
+        return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 4)
-    width = min(console.width, _WIDTH)
-    for one in textwrap.wrap(
+    return textwrap.wrap(
         line,
-        width,
+        WIDTH,
         subsequent_indent=indent,
         break_on_hyphens=False,
         max_lines=most,
         placeholder=" …",
-    ):
-        console.print(one, highlight=False, soft_wrap=True, markup=False)
+    )
+
+
+def _print(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.bugs.listing import BugList
 from harness.counting.intervals import NO_SAMPLE
 from harness.counting.severity import SEVERITIES
+from harness.report.bug_lines import LEGEND, bug_lines, explained
 from harness.report.matrix import COLUMNS, example_text
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
@@ -23,9 +25,14 @@ _ROWS = 40
 _CLASSES = {"bug": "bugs", "warned": "warned", "departure": "departures"}
 
 
-def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> None:
-    """Print who is wrong, how often and why."""
+def print_summary(
+    summary: Mapping[str, Any], path: str, console: Console, bugs: BugList | None = None
+) -> None:
+    """Print who is wrong, how often and why; first the bugs, where they are known."""
     engines = summary["engines"]
+    if bugs is not None and bugs.verdicts:
+        for line in _bugs(bugs, path):
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
     console.print(_matrix(summary["matrix"]))
     console.print(_headline_rates(engines, sampled=summary["sampled"]))
     if summary["pairs"]:
@@ -43,6 +50,15 @@ def print_summary(summary: Mapping[str, Any], path: str, console: Console) -> No
     _print_open(engines, console)
     for line in _notes(summary, path):
         console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def _bugs(bugs: BugList, path: str) -> Iterator[str]:
+    """The first bugs of each engine, and how to see all."""
+    yield LEGEND
+    for name in dict.fromkeys(one.engine for one in bugs.bugs):
+        yield name
+        yield from bug_lines(bugs, name, _TOP)
+    yield f"{explained(bugs)}; all of them: maskcourt bugs {path}"
 
 
 def _matrix(found: Mapping[str, Any]) -> Table:

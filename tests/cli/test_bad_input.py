@@ -42,7 +42,7 @@ def own(tmp_path_factory):
 
 def request(root: Path, *others: object) -> list[object]:
     data = ("--cases", root / "own.jsonl", "--vocabulary", root / "vocabulary")
-    return ["bench", "-e", ENGINES, *data, "--lanes", 1, *others]
+    return ["bench", "-e", ENGINES, *data, "--lanes", 1, "--bugs", 0, *others]
 
 
 @pytest.fixture(scope="module")

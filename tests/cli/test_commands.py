@@ -173,6 +173,7 @@ class TestTally:
         byte_vocabulary([b"ab"]).save(tmp_path / "vocabulary")
         done = maskcourt(
             *("bench", "--json", "--cases", tmp_path / "own.jsonl", "--out", tmp_path / "run"),
+            *("--bugs", 0),
             *("--vocabulary", tmp_path / "vocabulary", "--fail-on", "false_acceptances"),
             *("-e", "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"),
         )

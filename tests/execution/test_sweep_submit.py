@@ -55,7 +55,7 @@ class TestCommand:
         def parse(*arguments):
             jobs = []
             monkeypatch.setattr(submit, "submit", lambda *job: jobs.append(job))
-            monkeypatch.setattr(harness.cli.sweep, "show_summary", lambda *_, **__: None)
+            monkeypatch.setattr(harness.cli.sweep, "end_run", lambda *_: None)
             cli.main(["sweep", *arguments, "--submit", "http://head:8265"], standalone_mode=False)
             ((dashboard, options, out),) = jobs
             assert dashboard == "http://head:8265"
@@ -87,7 +87,15 @@ class TestCommand:
     def test_no_option_of_a_run_is_left_out_above(self):
         """Else the comparison of two requests would say nothing of it."""
         names = {option.opts[0] for option in cli.commands["sweep"].params}
-        here = {"--nodes", "--address", "--submit", "--fail-on", "--fail-engine", "--json"}
+        here = {
+            "--nodes",
+            "--address",
+            "--submit",
+            "--bugs",
+            "--fail-on",
+            "--fail-engine",
+            "--json",
+        }
         assert names - here == {one.partition("=")[0] for one in MANY if one.startswith("--")}
 
     @pytest.mark.parametrize("out", [[], ["--out", "runs/mine"]])

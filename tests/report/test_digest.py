@@ -11,6 +11,7 @@ from harness.report.digest import FEW, print_digest
 from harness.report.tally import summary
 from tests import books
 from tests.books import Book, all_bugs, classes
+from tests.buglists import bug, bug_list
 from tests.report.test_render import ENGINES, book
 
 
@@ -18,10 +19,10 @@ from tests.report.test_render import ENGINES, book
 def digest(tmp_path):
     """The lines that are printed about a run of some cases."""
 
-    def printed(*stored: Book, classify=all_bugs) -> list[str]:
-        run = books.store(tmp_path / "run", *stored, engines=ENGINES)
+    def printed(*stored: Book, classify=all_bugs, bugs=None, **options) -> list[str]:
+        run = books.store(tmp_path / "run", *stored, engines=ENGINES, **options)
         console = Console(file=io.StringIO(), width=80, force_terminal=False)
-        print_digest(run, summary(run, classify), console, classify)
+        print_digest(run, summary(run, classify), console, classify, bugs)
         return console.file.getvalue().splitlines()
 
     return printed
@@ -39,8 +40,9 @@ def many(*others: Book) -> list[Book]:
 
 def test_says_of_each_engine_on_how_many_schemas_it_is_wrong(digest):
     lines = digest(*many())
-    start = lines.index(f"a 1.2.3 compiles {FEW + 1} of {FEW + 1} schemas.")
-    accepts, rejects = lines[start + 1 : start + 3]
+    said = "a 1.2.3 compiles 11 of 11 schemas; proven wrong on 11 of 11 walked (100%), 11"
+    start = lines.index(said)
+    accepts, rejects = lines[start + 2 : start + 4]
     assert accepts.startswith(
         f"  lets invalid output through: {FEW + 1} of {FEW + 1} walked (100%)"
     )
@@ -98,17 +100,70 @@ def test_says_in_one_line_that_nothing_could_be_judged(digest):
 
 def test_names_the_commands_that_go_further_and_an_error_to_replay(digest, tmp_path):
     """With --trust, since none of these engines is built-in."""
-    lines = digest(*many())
     run = f"{tmp_path / 'run'} --trust"
-    for command in (
-        f"maskcourt tally {run} ",
-        f"maskcourt report {run} ",
-        f"replay {run} 0 --show",
-    ):
-        assert any(command in line for line in lines)
+    known = bug_list(bug("a", verdict="i7"))
+    for bugs in (None, known):
+        lines = digest(*many(), bugs=bugs)
+        for command in ("tally", "report", "bugs"):
+            assert any(f"maskcourt {command} {run} " in line for line in lines)
+        assert any(f"replay {run} i7 --show" in line for line in lines) is (bugs is known)
 
 
-def test_fits_on_a_screen(digest):
-    lines = digest(*many(*(refusing(f"refused {n}", f"no {'x' * n} is " * 9) for n in range(9))))
+class TestBugs:
+    def test_stand_beneath_their_engine_those_that_a_model_meets_first(self, digest):
+        rare = bug("a", 1, severity="rare", cases=9, title="U+007F in a string is refused")
+        met = bug("a", 2, severity="on_path", cases=2, kind="false_acceptance")
+        lines = digest(*many(), bugs=bug_list(rare, met, bug("b", 3)))
+        starts = [next(n for n, line in enumerate(lines) if line.startswith(f"{name} 1.2.3"))
+                  for name in "abc"]  # fmt: skip
+        of_a = [line.split()[:4] for line in lines[starts[0] : starts[1]] if "0000" in line]
+        assert of_a == [
+            ["2", "on", "path", "00000002"],
+            ["9", "rare", "00000001", "U+007F"],
+        ]
+        assert "00000003" in "".join(lines[starts[1] : starts[2]])
+
+    def test_rare_tokens_are_left_out_of_the_second_share(self, digest):
+        """Token 99 of 100 is rare."""
+        rare = Book("rare").compiled(*["compiled"] * 3).position(0)
+        rare.verdicts(0, "b", "false_rejection", first=99)
+        clean = [Book(f"clean {n}").compiled(*["compiled"] * 3).position(0) for n in range(FEW)]
+        lines = digest(rare, *clean, bugs=bug_list(bug("b")), vocabulary={"size": 100})
+        (said,) = (line for line in " ".join(lines).split("1.2.3 ") if "wrong on 1 of 11" in line)
+        assert "(9%), 0 without what only rare tokens show" in " ".join(said.split())
+
+    def test_more_than_there_is_room_for_are_counted(self, digest):
+        lines = digest(*many(), bugs=bug_list(*(bug("a", number) for number in range(12))))
+        assert sum(" 0000" in line for line in lines) == 5
+        assert "  and 7 more" in lines
+
+    def test_say_how_much_they_explain_and_what_is_not_shrunk_yet(self, digest):
+        lines = digest(*many(), bugs=bug_list(bug("a", cases=3), pending=70))
+        assert "1 bugs explain 30.0% of 100 bug verdicts; 70 are not shrunk yet" in lines
+        assert any("; goes on" in line for line in lines)
+
+    def test_stand_above_the_table_of_few_cases(self, digest):
+        lines = digest(book("one"), bugs=bug_list(bug("b")))
+        (row,) = (n for n, line in enumerate(lines) if line.split()[:1] == ["one"])
+        assert any("00000000" in line for line in lines[:row])
+        assert not any(line.startswith("a 1.2.3 ") for line in lines[:row])
+
+    def test_a_title_is_one_line_that_no_terminal_obeys(self, digest):
+        lines = digest(*many(), bugs=bug_list(bug("a", title="\x1b[2J" + "long " * 40)))
+        (line,) = (line for line in lines if "00000000" in line)
+        assert "\\x1b[2J" in line
+        assert line.endswith("…")
+        assert len(line) <= 80
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("known", [True, False])
+def test_fits_on_a_screen(digest, few, known):
+    refused = [refusing(f"refused {n}", f"no {'x' * n} is " * 9) for n in range(8)]
+    slow = refusing("slow", "over the limit of 10 s", "timed_out")
+    bugs = [bug(name, number) for name in "abc" for number in range(9)] if known else []
+    stored = [book("one"), *refused, slow][: FEW if few else None]
+    lines = digest(*(stored if few else many(*stored)), bugs=bug_list(*bugs) if known else None)
     assert len(lines) <= 40
     assert all(len(line) <= 80 for line in lines if "run" not in line)
+    assert sum(" 0000" in line for line in lines) >= 3 * known

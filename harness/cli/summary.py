@@ -1,0 +1,128 @@
+"""What a run is summed up to, and the search for the bugs behind it that goes before."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness import interrupts
+from harness.cli.common import FailOn
+from harness.cli.printing import print_json, table_console
+from harness.errors import MaskcourtError
+from harness.printable import one_line
+from harness.verdict_kinds import BUG
+
+if TYPE_CHECKING:
+    from harness.bugs.listing import BugList
+    from harness.classification.departures import Catalogue
+    from harness.runs.directory import RunDirectory
+
+
+def end_run(run: RunDirectory, options: Mapping[str, Any], fail_on: FailOn) -> None:
+    """Search a run for the bugs behind its verdicts, as the options say, and sum it up in short.
+
+    The run is stored: whatever becomes of the search, the summary is printed.
+
+    Raises:
+        KeyboardInterrupt: The search was interrupted.
+    """
+    from harness.classification.departures import load_catalogue
+
+    summary = Summary(run, load_catalogue(), fail_on)
+    interrupted = False
+    if options["bugs"] and run.finished:
+        try:
+            with interrupts.heeded():
+                summary.search(options["bugs"], options["lanes"])
+        except KeyboardInterrupt:
+            interrupted = True
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
+            click.echo(f"maskcourt: the search for bugs failed: {one_line(str(error))}", err=True)
+    with contextlib.suppress(MaskcourtError):
+        summary.look_up()
+    summary.show(as_json=options["as_json"], in_short=True)
+    if interrupted:
+        raise KeyboardInterrupt
+
+
+class Summary:
+    """What a run found: counts, and the bugs behind its verdicts, where they are known.
+
+    Args:
+        run: The run, finished or not.
+        catalogue: The declared departures.
+        fail_on: What to leave with 1 for.
+    """
+
+    def __init__(self, run: RunDirectory, catalogue: Catalogue, fail_on: FailOn) -> None:
+        from harness.classification.departures import classify
+        from harness.report.tally import summary
+
+        fail_on.check(run.manifest["identity"]["engines"])
+        self._run = run
+        self._catalogue = catalogue
+        self._fail_on = fail_on
+        self._rule = functools.cache(functools.partial(classify, catalogue))
+        self._counts = summary(run, self._rule)
+        self._bugs: BugList | None = None
+
+    def search(self, seconds: float, lanes: int | None) -> None:
+        """Look for the bugs; nothing is begun after some `seconds`.
+
+        Raises:
+            MaskcourtError: The run's engines or its vocabulary cannot be used.
+        """
+        from harness.bugs.printing import ShrinkProgress
+        from harness.bugs.search import search
+        from harness.execution.lanes import default_lanes
+
+        room = default_lanes(1)
+        with ShrinkProgress() as progress:
+            search(
+                self._run,
+                self._catalogue,
+                classes=(BUG,),
+                seed=0,
+                lanes=min(lanes or room, room),
+                progress=progress.tell,
+                seconds=seconds,
+                rule=self._rule,
+            )
+
+    def look_up(self) -> None:
+        """Take what a search found so far.
+
+        Raises:
+            RunDirectoryError: The run is damaged.
+        """
+        from harness.bugs.listing import known_bugs
+
+        self._bugs = known_bugs(self._run, self._catalogue, self._rule)
+
+    def show(self, *, as_json: bool, in_short: bool = False) -> None:
+        """Print it: the bugs first, then the tables, or all that `in_short`.
+
+        Leaves with 1, and says why, where an engine has a bug that is to be failed on.
+        """
+        from harness.report.digest import print_digest
+        from harness.report.render import print_summary
+
+        path, counts, bugs = str(self._run.path), self._counts, self._bugs
+        if as_json:
+            found = {
+                "bugs": None if bugs is None else [one.row() for one in bugs.bugs],
+                "unexplained": None if bugs is None else bugs.unexplained,
+            }
+            print_json({**found, **counts, "run": path})
+        elif in_short:
+            print_digest(self._run, counts, table_console(), self._rule, bugs)
+        else:
+            print_summary(counts, path, table_console(), bugs)
+        if reasons := self._fail_on.reasons(counts["engines"]):
+            click.echo("maskcourt: failed on " + "; ".join(reasons), err=True)
+            sys.exit(1)

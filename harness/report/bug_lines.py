@@ -1,0 +1,37 @@
+"""The bugs of an engine in one line each, for summaries on a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.bugs.listing import Bug, BugList
+from harness.printable import printable
+
+WIDTH = 80
+
+LEGEND: Final = (
+    "Bugs: in how many schemas; on the path of a usual valid text, at common tokens, at rare ones"
+    " alone, or in whole texts; id; what is wrong. What is declared is none."
+)
+_SEVERITIES: Final = {"on_path": "on path", "unranked": "texts"}
+
+
+def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
+    """The first bugs of an engine, those that a model meets before others, and how many more."""
+    mine = bugs.of(engine)
+    lines = [_line(one) for one in mine[:most]]
+    if more := len(mine) - len(lines):
+        lines.append(f"  and {more:,} more")
+    return lines
+
+
+def _line(one: Bug) -> str:
+    severity = _SEVERITIES.get(one.severity, one.severity)
+    line = f"  {one.cases:>4,} {severity:<7} {one.id} {printable(one.title, '')}"
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+
+
+def explained(bugs: BugList) -> str:
+    """How many of the verdicts the bugs explain."""
+    text = f"{len(bugs.bugs):,} bugs explain {bugs.explained:.1%} of {bugs.verdicts:,} bug verdicts"
+    return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text

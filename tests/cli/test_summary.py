@@ -1,0 +1,93 @@
+"""What ends a run on the command line: a search for bugs that may fail, and a summary that does not."""
+
+from __future__ import annotations
+
+import json
+import signal
+
+import pytest
+
+import harness.bugs.listing
+import harness.bugs.search
+from harness import interrupts
+from harness.cli.common import FailOn
+from harness.cli.summary import end_run
+from harness.errors import UsageError
+from tests import books
+from tests.buglists import bug, bug_list
+from tests.report.test_render import ENGINES, book
+
+
+@pytest.fixture
+def ended(tmp_path, monkeypatch, capsys):
+    """Ends a run of two cases whose search does something; its output, its errors, the searches."""
+
+    def end(search=lambda: None, *, finish=True, as_json=False, bugs=60, lanes=None):
+        asked = []
+
+        def noted(run, _, **how):
+            asked.append({"finished": run.finished, **how})
+            search()
+
+        monkeypatch.setattr(harness.bugs.search, "search", noted)
+        run = books.store(
+            tmp_path / "run", book("one"), book("two"), engines=ENGINES, finish=finish
+        )
+        options = {"bugs": bugs, "lanes": lanes, "as_json": as_json}
+        end_run(run, options, FailOn())
+        printed = capsys.readouterr()
+        return printed.out, printed.err, asked
+
+    return end
+
+
+def failing(error):
+    def search():
+        raise error
+
+    return search
+
+
+@pytest.mark.parametrize("error", [UsageError("the engine is gone"), RuntimeError("the\nengine")])
+def test_a_search_that_fails_costs_nothing_but_a_line(ended, error):
+    printed, problems, _ = ended(failing(error))
+    assert "forbids 4" in printed
+    assert "maskcourt bugs " in printed
+    assert problems.count("\n") == 1
+    assert problems.startswith("maskcourt: the search for bugs failed: the engine")
+
+
+def test_an_interrupted_search_ends_with_the_summary(ended, capsys):
+    def interrupt():
+        signal.raise_signal(signal.SIGINT)
+
+    with interrupts.heeded():
+        with pytest.raises(KeyboardInterrupt):
+            ended(interrupt)
+        assert signal.getsignal(signal.SIGINT) != signal.SIG_IGN, "the summary can be, too"
+    printed = capsys.readouterr().out
+    assert "forbids 4" in printed
+    assert "maskcourt bugs " in printed
+
+
+@pytest.mark.parametrize("options", [{"finish": False}, {"bugs": 0}])
+def test_nothing_is_searched_where_the_run_is_not_finished_or_nobody_wants_it(ended, options):
+    printed, problems, asked = ended(**options)
+    assert (asked, problems) == ([], "")
+    assert "forbids 4" in printed
+
+
+def test_the_search_has_as_long_and_as_many_lanes_as_it_may(ended):
+    (asked,) = ended(bugs=7, lanes=1)[2]
+    assert (asked["seconds"], asked["lanes"], asked["classes"]) == (7, 1, ("bug",))
+
+
+def test_json_has_the_bugs_or_says_that_none_are_known(ended, monkeypatch):
+    found = json.loads(ended(as_json=True)[0])
+    assert (found["bugs"], found["unexplained"]) == (None, None)
+    listed = bug_list(bug("a", 7), no_token=4)
+    monkeypatch.setattr(harness.bugs.listing, "known_bugs", lambda *_: listed)
+    found = json.loads(ended(as_json=True)[0])
+    assert [one["id"] for one in found["bugs"]] == ["00000007"]
+    assert found["unexplained"] == {"no token": 4}
+    assert found["cases"] == 2
