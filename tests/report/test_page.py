@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.bugs.scripts import script
 from harness.classification.departures import Catalogue
 from harness.cli.report import SHOWN, report
 from harness.counting.counts import StoredRun
@@ -26,6 +27,7 @@ from harness.report.page.sampling import allocated, draw, spread
 from harness.report.page.schema_lines import laid_out
 from tests import reporting
 from tests.books import Book, all_bugs, classes, store
+from tests.buglists import bug, bug_list
 from tests.replaying import stored
 from tests.reporting import ATTACK, A, B, C
 
@@ -279,6 +281,34 @@ class TestData:
         # of a vocabulary of unknown size no token has a rank
         wanted = {"0": "on_path", "1": "unranked", "i0": "on_path", "i1": "unranked"}
         assert severity == wanted
+
+    @pytest.mark.processes
+    def test_bugs_with_their_case_and_all_scripts(self, run, monkeypatch):
+        ours = [bug("xgrammar", number, verdict="i0", cases=number) for number in (1, 2)]
+        early = bug("one:A", 3, verdict="1", kind="dead_end", text=b"\xff", at=0)
+        listed = bug_list(*ours, early, pending=6)
+        monkeypatch.setattr(collecting, "known_bugs", lambda *_: listed)
+        found = collect(run, ReportRequest("r", catalogue=Catalogue(())))["bugs"]
+        assert [one["id"][-1] for one in found["list"]] == ["3", "2", "1"]
+        assert {one["case"] for one in found["list"][1:]} == {"others"}
+        assert found["list"][0]["text"] == ["", "\udcff", ""]
+        assert "scripts are written for" in found["list"][0]["no_script"]
+        for one, mine in zip(found["list"][1:], ours[::-1], strict=True):
+            text = "\n".join(found["lines"][at] for at in one["script"]) + "\n"
+            assert text == script(mine)
+        assert found["unexplained"] == {"not shrunk yet": 6}
+
+    @pytest.mark.processes
+    def test_the_verdict_of_each_bug_is_among_those_that_can_be_opened(self, run, monkeypatch):
+        monkeypatch.setattr(
+            collecting, "known_bugs", lambda *_: bug_list(bug("one:A", verdict="9"))
+        )
+        found = collect(run, ReportRequest("r", verdicts=1, catalogue=Catalogue(())))
+        assert "9" in [one["id"] for one in found["verdicts"]]
+
+    def test_without_bugs_where_nobody_looked_for_them(self, run):
+        found = collect(run, ReportRequest("r", verdicts=0, catalogue=Catalogue(())))
+        assert found["bugs"] is None
 
     @pytest.mark.processes
     def test_of_an_unfinished_run(self, tmp_path):

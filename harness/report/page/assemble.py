@@ -20,7 +20,7 @@ from harness.errors import UsageError
 from harness.report.page.collect import ReportRequest, collect
 from harness.runs.directory import RunDirectory
 
-_SCRIPTS: Final = ("base.js", "figures.js", "explorer.js", "page.js")
+_SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 _ESCAPES: Final = str.maketrans({one: f"\\u{ord(one):04x}" for one in "<>&"})
 
 

@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from harness import __version__
+from harness.bugs.listing import known_bugs
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.counting.counts import StoredRun
 from harness.counting.intervals import NO_SAMPLE
@@ -17,6 +18,7 @@ from harness.report.matrix import COLUMNS
 from harness.report.page.counted import PageCounts
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
+from harness.report.page.shown_bugs import shown_bugs
 from harness.report.tally import summary
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
@@ -54,7 +56,8 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
 
     Returns:
         ``about``, ``kinds`` (by name what each means), ``classes``, ``columns`` (of the matrix, by
-        name their titles), ``summary`` (`harness.report.tally.summary`), the counts of
+        name their titles), ``summary`` (`harness.report.tally.summary`), ``bugs``
+        (`harness.report.page.shown_bugs.shown_bugs`), the counts of
         `harness.report.page.counted.PageCounts` by their names, ``catalogue`` (the departures that
         occur), ``groups`` (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
         (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
@@ -68,7 +71,9 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     counted = PageCounts(StoredRun(run, rule))
     departures = counted.departures()
     tally = summary(run, rule)
-    also = _examples(tally["matrix"]) if request.verdicts else ()
+    bugs = known_bugs(run, catalogue, rule)
+    wild = {one.verdict for one in bugs.bugs} if bugs is not None else set()
+    also = _examples(tally["matrix"]) | wild if request.verdicts else ()
     sample = draw(run, rule, request.verdicts, request.seed, also)
     found = explained(run, sample, vocabulary_of(run))
     return {
@@ -76,6 +81,7 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "summary": tally,
+        "bugs": shown_bugs(run, bugs),
         "columns": COLUMNS,
         "keywords": counted.by_keyword(),
         "families": counted.by_family(),
@@ -100,11 +106,11 @@ def _examples(matrix: Mapping[str, Any]) -> set[str]:
 def _about(
     run: RunDirectory, request: ReportRequest, verdicts: list[dict[str, Any]]
 ) -> dict[str, Any]:
+    shown_as = shlex.quote(request.shown_as) + (" --trust" if asks_for_trust(run) else "")
     return {
         "run": request.shown_as,
-        "replayed": "maskcourt replay "
-        + shlex.quote(request.shown_as)
-        + (" --trust" if asks_for_trust(run) else ""),
+        "replayed": f"maskcourt replay {shown_as}",
+        "searched": f"maskcourt bugs {shown_as}",
         "name": run.path.resolve().name,
         "maskcourt": __version__,
         "validators": {name: metadata.version(name) for name in _VALIDATORS},

@@ -315,8 +315,8 @@ function schemaBlock(one) {
     el('pre', { class: 'schema', tabindex: '0', 'aria-label': 'The schema' }, lines), schema.abridged ? el('p', { class: 'note' }, `Abridged: the schema has ${count(schema.size)} characters. maskcourt replay … --show prints all of it.`) : ''];
 }
 
-function commandBlock(command) {
-  const code = el('code', {}, command);
+// What is to be copied, with a button that does it; `code` is where it stands.
+function copyBlock(command, code) {
   const done = el('span', { role: 'status' });
   const copy = async () => {
     try { await navigator.clipboard.writeText(command); done.textContent = 'copied'; } catch {
@@ -326,6 +326,8 @@ function commandBlock(command) {
   };
   return el('div', { class: 'command' }, code, el('button', { type: 'button', on: { click: copy } }, 'Copy'), done);
 }
+
+const commandBlock = (command) => copyBlock(command, el('code', {}, command));
 
 function explorer() {
   const { about, groups } = DATA;

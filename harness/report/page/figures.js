@@ -16,10 +16,6 @@ function titleAndAlerts() {
   fill('alerts', alerts.map((one) => el('p', { class: 'alert' }, one)));
 }
 
-const keywordsOf = (engine, kind) => DATA.keywords
-  .filter((row) => row.engine === engine && row.kind === kind && row.class === 'bug' && row.cases)
-  .sort((a, b) => b.cases - a.cases || b.scaled - a.scaled);
-
 const TONES = { refuses: 'plain', accepts: 'acc', forbids: 'rej' };
 
 // An example of a cell: of a refusal its reason, of an error the text with the token marked.
@@ -50,13 +46,6 @@ function matrix() {
   fill('note-matrix', 'Schemas with a proven bug that a model meets: at the token that a valid text goes on with, at another common token, or in a whole text. What an engine documents or warns of is no bug. What is not proven counts for nobody. ', tokens, capped);
 }
 
-// One token that is wrong everywhere makes nearly every schema one with a bug.
-function oneToken(share) {
-  const one = share.lone_token;
-  if (!one || one.cases < 2 || 10 * one.cases < share.cases) return '';
-  return el('small', { title: `token ${one.token}; no other is proven wrong in these schemas` }, `in ${count(one.cases)} only token `, one.bytes === null ? String(one.token) : el('code', {}, safe(one.bytes)));
-}
-
 const worst = ({ severity }) => Object.entries(severity).filter(([, many]) => many).map(([name, many]) => `${words(name)} ${count(many)}`).join(', ');
 
 const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.value)}${more || ''}`, el('small', {}, interval(one, shown))];
@@ -64,7 +53,7 @@ const ratio = (one, shown, more) => one.value === null ? '–' : [`${shown(one.v
 // How bad an engine is, by errors of one kind.
 const shareColumns = (kind) => [
   ['engine', (name) => [name, el('small', {}, engineOf(name).version || '')], { h: true }],
-  ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), oneToken(one), one.by_format ? el('small', {}, `in ${count(one.by_format)} by format alone`) : ''].flat(); }],
+  ['schemas with one', (name) => { const one = engineOf(name).share_with_bug[kind]; return [ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`), one.by_format ? el('small', {}, `in ${count(one.by_format)} by format alone`) : ''].flat(); }],
   ['by their worst', (name) => worst(engineOf(name).share_with_bug[kind]) || '–'],
   ['at more than one token', (name) => { const one = engineOf(name).share_with_bug[kind]; return one.of ? percent(one.several_tokens / one.of) : '–'; }],
   ['wrong of a million mask bits', (name) => ratio(engineOf(name).per_million[kind], digits)],
@@ -77,16 +66,8 @@ function answerTable(id, kind, key) {
     const of = valid ? found.tested_valid : found.tested_invalid;
     return of ? `${count(found[key].bug)} of ${count(of)}` : '–';
   };
-  const keywords = (name) => {
-    const found = keywordsOf(name, kind);
-    if (!found.length) return '–';
-    return el('ul', {}, found.slice(0, 5).map((row) => el('li', {}, el('button', {
-      type: 'button', class: 'link', on: { click: () => explore({ engine: name, kind, class: 'bug', keyword: row.keyword }) },
-    }, el('code', {}, safe(keywordName(row.keyword)))), ` in ${plural(row.cases, 'schema')}`)), found.length > 5 ? el('li', {}, el('a', { href: '#keywords' }, `and ${found.length - 5} more`)) : null);
-  };
   fill(id, table([...shareColumns(kind),
     [valid ? 'valid instances refused' : 'invalid instances let through', instances],
-    [valid ? 'keyword in force' : 'keyword broken', keywords],
   ], ENGINES, `${words(kind)}s by engine`, 'cards'));
 }
 
@@ -204,16 +185,6 @@ function setsFigure() {
   fill('cap-sets', el('ul', { class: 'key' },
     el('li', {}, el('span', { class: 'swatch acc f-full' }), 'accepters wrong, a bug'), el('li', {}, el('span', { class: 'swatch rej f-full' }), 'rejecters wrong, a bug'),
     el('li', {}, el('span', { class: 'swatch rej f-open' }), 'the same, but warned of or documented'), el('li', {}, el('span', { class: 'swatch f-5' }), 'open')));
-}
-
-function severityTable() {
-  const rows = ENGINES.flatMap((engine) => ['false_acceptance', 'false_rejection'].map((kind) => ({ engine, kind })));
-  const cell = (severity) => ({ engine, kind }) => {
-    const many = engineOf(engine).severity[kind][severity];
-    return many ? el('button', { type: 'button', class: 'link', on: { click: () => explore({ engine, kind, class: 'bug', evidence: 'walk', severity }) } }, count(many)) : '0';
-  };
-  fill('table-severity', table([['engine', (row) => row.engine, { h: true }], ['kind', (row) => words(row.kind)],
-    ...SEVERITIES.map((name) => [words(name), cell(name), { n: true }])], rows, 'Wrong tokens by severity', 'cards'));
 }
 
 function compileTable() {

@@ -20,11 +20,11 @@ function themeButton() {
 themeButton();
 titleAndAlerts();
 matrix();
+bugsSection();
 inNumbers();
 errorsTable();
 heatMaps();
 setsFigure();
-severityTable();
 compileTable();
 timesTable();
 leftOut();

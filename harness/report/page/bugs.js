@@ -1,0 +1,63 @@
+// The bugs behind the verdicts: by engine, those that a model meets before those in most schemas.
+
+const BUGS_SHOWN = 8;
+const HOW_SEVERE = { on_path: 'on path', common: 'common', rare: 'rare tokens only', unranked: 'whole texts' };
+
+function bugsSection() {
+  const { bugs, about, summary } = DATA;
+  if (!bugs) {
+    fill('about-bugs', summary.finished ? 'Nobody has looked for them yet. This finds the few bugs behind the verdicts, each shrunk to its smallest case; then make this page again: ' : 'They are looked for when the run is finished.', summary.finished ? el('code', {}, about.searched) : '');
+    return;
+  }
+  fill('about-bugs', `Many verdicts are one error of one engine. ${plural(bugs.list.length, 'bug')} ${bugs.list.length === 1 ? 'explains' : 'explain'} ${percent(bugs.explained)} of ${plural(bugs.verdicts, 'verdict')} that ${bugs.verdicts === 1 ? 'is' : 'are'} a bug. Each is shrunk to the smallest schema and text that still show it; open it for these, and for a script that needs the engine alone.`);
+  fill('list-bugs', ENGINES.map(bugsOf));
+  const open = Object.entries(bugs.unexplained);
+  fill('note-bugs', open.length ? `Not explained: ${open.map(([reason, many]) => `${plural(many, 'verdict')} (${reason})`).join('; ')}. ` : '', el('code', {}, about.searched), ' prints all, goes on where it stopped, and writes the scripts with --write.');
+}
+
+function bugsOf(engine) {
+  const mine = DATA.bugs.list.filter((one) => one.engine === engine);
+  const { any } = engineOf(engine).share_with_bug;
+  const met = any.cases - any.severity.rare;
+  const share = any.of ? `Proven wrong on ${count(any.cases)} of ${count(any.of)} walked schemas (${percent(any.value)}${any.low === null ? '' : `; ${interval(any, percent)}`}), on ${count(met)} (${percent(met / any.of)}) without what only rare tokens show.` : 'Judged on no walked schema.';
+  const rest = mine.slice(BUGS_SHOWN);
+  return el('div', {}, el('h3', {}, engine), el('p', { class: 'note' }, share, mine.length ? '' : ' No bug was found.'),
+    mine.slice(0, BUGS_SHOWN).map(bugBlock),
+    rest.length ? el('details', {}, el('summary', {}, `${plural(rest.length, 'more bug')} of ${engine}`), rest.map(bugBlock)) : '');
+}
+
+// A title with what stands between backticks as code.
+const titleOf = (one) => one.title.split('`').map((part, at) => at % 2 ? el('code', {}, safe(part)) : safe(part));
+
+function bugBlock(one) {
+  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), HOW_SEVERE[one.severity], one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
+  const block = el('details', { class: `bug ${tone(one.kind)}` }, head);
+  block.addEventListener('toggle', () => { if (block.childNodes.length === 1) block.append(...bugDetail(one)); });
+  return block;
+}
+
+function bugDetail(one) {
+  const [before, there, behind] = one.text;
+  const severities = Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${HOW_SEVERE[name]} ${count(many)}`).join(', ');
+  const script = one.script.map((at) => DATA.bugs.lines[at]);
+  const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['verdicts', `${count(one.verdicts)} (${severities})`], ['upstream', upstreamOf(one.upstream)]];
+  const versions = Object.entries(one.versions);
+  if (versions.length > 1) facts.push(['versions', versions.map(([version, met]) => `${version} ${met ? 'yes' : 'no'}`).join(', ')]);
+  return [
+    el('dl', { class: 'facts' }, facts.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)])),
+    el('h4', {}, 'The smallest case'),
+    el('pre', { class: 'text', tabindex: '0', 'aria-label': 'The smallest schema' }, visible(one.schema)),
+    el('div', { class: 'text', tabindex: '0', role: 'group', 'aria-label': 'The smallest text' }, visible(before), el('mark', { class: 'tok' }, there ? visible(there) : 'the end'), visible(behind)),
+    el('p', { class: 'note' }, `Boxed: ${one.token ? 'the token' : 'the byte'} at which ${one.kind === 'false_acceptance' ? 'the text became invalid' : 'the error is'}.`),
+    el('h4', {}, 'One verdict of it'),
+    el('p', {}, `Verdict ${one.verdict}, about ${safe(one.case)} `, DATA.verdicts.some((other) => other.id === one.verdict) ? el('button', { type: 'button', class: 'link', 'aria-label': `Show verdict ${one.verdict}`, on: { click: () => openVerdict(one.verdict) } }, 'show') : ''),
+    commandBlock(`${DATA.about.replayed} ${one.verdict}`),
+    el('h4', {}, 'Script'),
+    script.length ? copyBlock(script.join('\n'), el('pre', { class: 'text', tabindex: '0', 'aria-label': 'A script that shows the bug' }, script.map(safe).join('\n'))) : el('p', { class: 'note' }, `None: ${one.no_script}.`),
+  ];
+}
+
+function upstreamOf(found) {
+  if (!found) return 'not yet reported, as far as is known';
+  return [`${found.state}${found.fixed_in ? ` in ${found.fixed_in}` : ''}: `, el('a', { href: /^https:\/\//.test(found.thread) ? found.thread : null, rel: 'noreferrer noopener', target: '_blank' }, found.thread), el('small', {}, ` ${found.says}`)];
+}
