@@ -1,6 +1,7 @@
 """A run as pandas frames, each read when it is first asked for.
 
 >>> run = harness.load_run("runs/one")
+>>> run.bugs                                              # the few errors behind all verdicts
 >>> run.tallies                                           # proven errors, counted
 >>> run.verdicts                                          # every verdict, every column
 >>> run.frame("verdicts", ["engine", "keyword"], {"kind": "false_acceptance", "class": "bug"})
@@ -36,6 +37,8 @@ from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES, named_engi
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.classification.departures import Catalogue
+
 CLASS_COLUMNS = ("class", "departure")
 """The columns of verdicts that are computed."""
 
@@ -67,7 +70,8 @@ def load_run(
     from harness.classification.departures import classify, load_catalogue
 
     catalogue = load_catalogue(Path(departures))
-    return Run(open_run(Path(path), trust=trust), functools.partial(classify, catalogue))
+    rule = functools.partial(classify, catalogue)
+    return Run(open_run(Path(path), trust=trust), rule, catalogue)
 
 
 class Run:
@@ -81,9 +85,15 @@ class Run:
         directory: The run itself; `harness.report` works on it.
     """
 
-    def __init__(self, directory: RunDirectory, rule: Classify = by_catalogue) -> None:
+    def __init__(
+        self,
+        directory: RunDirectory,
+        rule: Classify = by_catalogue,
+        catalogue: Catalogue | None = None,
+    ) -> None:
         self.directory = directory
         self._rule = rule
+        self._catalogue = catalogue
         self._classes: dict[str, pa.Table] = {}
 
     def __repr__(self) -> str:
@@ -163,6 +173,22 @@ class Run:
     def costs(self) -> pd.DataFrame:
         """What each stage of each case needed, in seconds; of the harness where no engine is."""
         return self.frame("costs")
+
+    @cached_property
+    def bugs(self) -> pd.DataFrame:
+        """Bugs, as far as ``maskcourt bugs`` found them: see `harness.report.bug_tables.COLUMNS`.
+
+        Those that a model meets come first; no rows where nothing was searched for.
+        """
+        import pandas as pd
+
+        from harness.bugs.listing import known_bugs
+        from harness.classification.departures import load_catalogue
+        from harness.report.bug_tables import COLUMNS, bug_rows
+
+        catalogue = self._catalogue or load_catalogue()
+        found = known_bugs(self.directory, catalogue, self._class_table)
+        return pd.DataFrame(bug_rows(found), columns=list(COLUMNS))
 
     @cached_property
     def tallies(self) -> pd.DataFrame:

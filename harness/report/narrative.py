@@ -7,7 +7,7 @@ shows the same, and the last part what may be the reason where it does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,16 +42,14 @@ def direction(found: Digest) -> list[str]:
 
 
 def engine_sentences(found: Digest, engine: str) -> list[str]:
-    """What is proven against one engine: how much, on which keywords, where, how severe."""
+    """What is proven against one engine: how much, what of it is declared, what stays open."""
     of = found.summary["engines"][engine]
     tested = of["instances"]["tested_valid"] + of["instances"]["tested_invalid"]
     if not of["judged"]["cases"] and not tested:
         return [f"{engine} was not judged in any case."]
     walked = bool(of["judged"]["cases"])
     parts = [_bad(found, engine) if walked else f"{engine} was judged in no walk."]
-    parts += [*_by_kind(found, engine), _located(of), _by_format(found, of), _severe(of)]
-    parts += [_widespread(of, kind) for kind in MAIN_KINDS.values()]
-    parts += [_departing(found, engine), _open(of)]
+    parts += [_by_kind(found, engine), _by_format(found, of), _departing(found, engine), _open(of)]
     return [one for one in parts if one]
 
 
@@ -168,44 +166,16 @@ def _bad(found: Digest, engine: str) -> str:
     return f"{text}; {_number(rate)} of a million mask decisions are wrong{how}."
 
 
-def _by_kind(found: Digest, engine: str) -> Iterable[str]:
+def _by_kind(found: Digest, engine: str) -> str:
+    """How many tokens and instances are proven wrong; the bugs say why."""
+    parts = []
     for kind, verb in ((ACCEPTANCE, "lets through"), (REJECTION, "forbids")):
         tokens, instances = _bugs(found, engine, kind), _bugs(found, engine, kind, INSTANCE)
-        what = "wrong" if kind == ACCEPTANCE else "right"
-        text = f"It {verb} {_count(tokens, f'{what} token')} of walks" if tokens else ""
-        if instances:
-            on = _count(instances, f"{'invalid' if kind == ACCEPTANCE else 'valid'} instance")
-            text += f" and {on}" if text else f"It {verb} {on}"
-        if not text:
-            yield f"It {verb} no token wrongly but by what it declares."
-            continue
-        named = _keywords(found, engine, kind)
-        yield f"{text}; by keyword: {named}." if named else f"{text}."
-
-
-def _keywords(found: Digest, engine: str, kind: str) -> str:
-    """The keywords of bugs, those of most schemas first."""
-    wanted = {"engine": engine, "kind": kind, "class": "bug"}
-    cases: dict[str, tuple[int, int]] = {}
-    for row in _rows(found, "by_keyword", **wanted):
-        name = row["keyword"] or "none"
-        most, tokens = cases.get(name, (0, 0))
-        cases[name] = (max(most, row["cases"]), tokens + row["tokens"])
-    order = sorted(cases, key=lambda name: (-cases[name][0], -cases[name][1], name))
-    shown = [f"{name} ({_count(cases[name][0], 'case')})" for name in order[:_KEYWORDS]]
-    if more := len(order) - _KEYWORDS:
-        shown += [f"{_count(more, 'more keyword')}"] if more > 0 else []
-    return _listed(shown)
-
-
-def _located(of: Mapping[str, Any]) -> str:
-    tokens, located = (of["false_acceptances"][key] for key in ("tokens", "located"))
-    if not tokens:
-        return ""
-    return (
-        f"Of its false acceptances {located:,} of {tokens:,} ({located / tokens:.1%}) are located:"
-        " the error lies at the token itself; of the others it is there or later."
-    )
+        what = ("wrong", "invalid") if kind == ACCEPTANCE else ("right", "valid")
+        counts = [_count(tokens, f"{what[0]} token")] if tokens else []
+        counts += [_count(instances, f"{what[1]} instance")] if instances else []
+        parts.append(f"{verb} {_listed(counts) or 'no token wrongly but by what it declares'}")
+    return f"It {_listed(parts)}."
 
 
 def _by_format(found: Digest, of: Mapping[str, Any]) -> str:
@@ -218,31 +188,6 @@ def _by_format(found: Digest, of: Mapping[str, Any]) -> str:
         f"Of its false acceptances {tokens:,} tokens of walks and {_count(instances, 'instance')}"
         " rest on `format` alone, which is an annotation by default since draft 2019-09, and is"
         " asserted here (`--formats`)."
-    )
-
-
-def _severe(of: Mapping[str, Any]) -> str:
-    rejected = of["severity"][REJECTION]
-    total = sum(rejected.values())
-    if not total:
-        return ""
-    return (
-        f"Of its {total:,} rejections that are bugs {rejected['on_path']:,} forbid the token that a"
-        f" valid text is usually written with, {rejected['common']:,} another common one."
-    )
-
-
-def _widespread(of: Mapping[str, Any], kind: str) -> str:
-    """Whether one token alone stands behind many of the schemas with a bug."""
-    share = of["share_with_bug"][kind]
-    one = share["lone_token"]
-    if one is None or one["cases"] * _MUCH < share["cases"] or one["cases"] < 2:
-        return ""
-    verb = "wrongly let through" if kind == ACCEPTANCE else "wrongly forbidden"
-    spelled = "" if one["bytes"] is None else f" (bytes `{one['bytes']}`)"
-    return (
-        f"In {one['cases']:,} of the {share['cases']:,} schemas with such a bug token"
-        f" {one['token']}{spelled} is all that is {verb}."
     )
 
 

@@ -6,6 +6,7 @@ the directory above, which links what else was published there.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import sys
@@ -13,10 +14,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.bugs.listing import BugList, known_bugs
+from harness.classification.departures import load_catalogue
 from harness.counting.counts import Classify, by_catalogue
 from harness.errors import MaskcourtError, UsageError
-from harness.printable import markdown
+from harness.printable import json_text, markdown
 from harness.report import exports, figures, narrative
+from harness.report.bug_tables import bug_table, bugs_in_markdown
 from harness.report.exports import as_markdown
 from harness.report.figure_tables import Digest, FigureTable, digest
 from harness.report.timing import distributions
@@ -25,6 +29,9 @@ from harness.runs.directory import RunDirectory, open_run, writing
 LARGEST = 1_000_000
 """Bytes: all files of a publication together are smaller."""
 
+_SHOWN = 10
+"""Bugs of an engine that the narrative lists."""
+
 _CAPTIONS = {
     "errors": "False acceptances and rejections: bugs beside what is warned of and declared.",
     "headline_rates": "Share of schemas with a proven bug, and bugs per million mask decisions,"
@@ -32,7 +39,6 @@ _CAPTIONS = {
     "keywords": "On how many cases a bug is proven, by keyword.",
     "compile": "Compilation.",
     "agreement": "Which engines accept together where they do not all agree.",
-    "severity": "How likely a generating model is to meet the errors.",
     "timings": "Times of the engines, taken inside their hosts.",
 }
 
@@ -60,13 +66,17 @@ def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -
     """
     if not run.finished:
         raise UsageError(f"{run.path} is not finished", "run the same command again to go on")
-    found = digest(run, rule)
+    rule = functools.cache(rule)
+    found, bugs = digest(run, rule), known_bugs(run, load_catalogue(), rule)
     files = exports.write_digest(found, directory)
     files += figures.draw_digest(found, distributions(run), directory, ("svg",))
     written = {
         directory / "manifest.json": json.dumps(manifest(run), indent=2, ensure_ascii=False) + "\n",
-        directory.parent / "README.md": readme(run, found, directory),
+        directory.parent / "README.md": readme(run, found, bugs, directory),
     }
+    if bugs is not None:
+        written[directory / "bugs.csv"] = exports.as_csv(bug_table(bugs))
+        written[directory / "bugs.json"] = smallest_cases(bugs)
     with writing(directory):
         for file, text in written.items():
             file.write_text(text, "utf-8")
@@ -86,7 +96,14 @@ def manifest(run: RunDirectory) -> dict[str, Any]:
     return {**kept, "rows": rows}
 
 
-def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
+def smallest_cases(bugs: BugList) -> str:
+    """The smallest case of each bug as JSON, a line each."""
+    names = ("id", "engine", "version", "kind", "title", "schema", "text", "at", "token")
+    rows = ({name: row[name] for name in names} for row in (one.row() for one in bugs.bugs))
+    return "[\n" + ",\n".join(json_text(row) for row in rows) + "\n]\n"
+
+
+def readme(run: RunDirectory, found: Digest, bugs: BugList | None, directory: Path) -> str:
     """The narrative of a run, to stand in the directory above the published one."""
     name = directory.name
     parts = [
@@ -94,26 +111,43 @@ def readme(run: RunDirectory, found: Digest, directory: Path) -> str:
         "Written from the tables by `make results`; every sentence is computed.",
         f"## {name}",
         _compared(run, found),
-        _without_title(found.tables["matrix"]),
-        "### Against the original study",
-        _STUDY,
-        _items(narrative.direction(found)),
-        *_figures(name, ("errors", "headline_rates")),
-        "### What is proven",
+        "### Bugs",
+        _explained(bugs),
     ]
     for engine in found.engines:
         version = found.summary["engines"][engine].get("version", "?")
-        parts += [
-            f"**{markdown(f'{engine} {version}')}**",
-            _items(narrative.engine_sentences(found, engine)),
-        ]
-    parts += _figures(name, ("keywords", "severity", "agreement"))
-    parts += ["### Why it may differ from the study"]
-    parts += [_items(narrative.differences(found, run.manifest, _cleared(directory.parent)))]
-    parts += ["### Compilation and times", *_figures(name, ("compile", "timings"))]
-    parts += [_without_title(found.tables[one]) for one in ("compile", "timings")]
-    parts += ["### Files", _files(name, found), *_others(directory)]
+        first, *others = narrative.engine_sentences(found, engine)
+        parts += [f"**{markdown(f'{engine} {version}')}**", markdown(first)]
+        parts += [bugs_in_markdown(bugs, engine, _SHOWN)] if bugs is not None else []
+        parts += [_items(others)] if others else []
+    parts += [
+        "### What each engine gets wrong",
+        _without_title(found.tables["matrix"]),
+        *_figures(name, ("headline_rates", "errors", "keywords", "agreement")),
+        "### Against the original study",
+        _STUDY,
+        _items(narrative.direction(found)),
+        "### Why it may differ from the study",
+        _items(narrative.differences(found, run.manifest, _cleared(directory.parent))),
+        "### Compilation and times",
+        *_figures(name, ("compile", "timings")),
+        *(_without_title(found.tables[one]) for one in ("compile", "timings")),
+        "### Files",
+        _files(name, found, bugs),
+        *_others(directory),
+    ]
     return "\n\n".join(parts) + "\n"
+
+
+def _explained(bugs: BugList | None) -> str:
+    if bugs is None:
+        return "Nobody looked for the bugs behind the verdicts (`maskcourt bugs`)."
+    left = "; ".join(f"{count:,} not: {reason}" for reason, count in bugs.unexplained.items())
+    return (
+        f"{len(bugs.bugs):,} bugs explain {bugs.explained:.1%} of {bugs.verdicts:,} verdicts that"
+        f" are bugs{f' ({left})' if left else ''}. Each is shrunk to the smallest schema and text"
+        " that still show it; those that a model meets come first, then those in most schemas."
+    )
 
 
 def _compared(run: RunDirectory, found: Digest) -> str:
@@ -144,8 +178,10 @@ def _without_title(table: FigureTable) -> str:
     return as_markdown(table).partition("\n\n")[2].rstrip("\n")
 
 
-def _files(name: str, found: Digest) -> str:
-    lines = [
+def _files(name: str, found: Digest, bugs: BugList | None) -> str:
+    known = {"bugs.csv": "the bugs", "bugs.json": "their smallest cases"} if bugs else {}
+    lines = [f"- [{file}]({name}/{file}): {about}" for file, about in known.items()]
+    lines += [
         f"- [{one}.csv]({name}/{one}.csv): {table.title[:1].lower()}{table.title[1:]}"
         for one, table in found.tables.items()
     ]

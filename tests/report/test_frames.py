@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import harness
+import harness.bugs.listing
 from harness.errors import RunDirectoryError, UsageError
 from harness.report import tally
 from harness.report.frames import Run
@@ -20,6 +21,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.tables import SCHEMAS
 from tests import books
 from tests.books import Book, all_bugs, classes
+from tests.buglists import REPORTED, bug, bug_list
 from tests.inprocess import case, make_run
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
 
@@ -73,6 +75,24 @@ class TestImport:
         monkeypatch.setitem(sys.modules, "pandas", None)
         with pytest.raises(UsageError, match=r"frames need pandas.*pip install '\.\[report\]'"):
             harness.load_run(stored(book()).path)
+
+
+class TestBugs:
+    def test_are_rows_those_that_a_model_meets_first(self, stored, monkeypatch):
+        known = bug_list(bug("a", 1, severity="rare", cases=8), bug("b", 2, upstream=REPORTED))
+        monkeypatch.setattr(harness.bugs.listing, "known_bugs", lambda *_: known)
+        bugs = harness.load_run(stored(book()).path).bugs
+        assert bugs[["engine", "id", "cases"]].values.tolist() == [
+            ["b", "00000002", 3],
+            ["a", "00000001", 8],
+        ]
+        assert bugs["state"].isna().tolist() == [False, True]
+        assert bugs["schema"][0] == '{"type":"integer","minimum":0}'
+
+    def test_are_none_where_nobody_looked_for_them(self, stored):
+        bugs = harness.load_run(stored(book()).path).bugs
+        assert len(bugs) == 0
+        assert {"engine", "title", "cases", "schema", "text"} <= set(bugs.columns)
 
 
 class TestFrames:
