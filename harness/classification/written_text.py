@@ -17,7 +17,7 @@ import pyarrow as pa
 from harness.attribution.applicable import Applicable
 from harness.attribution.key_rules import orders
 from harness.jsontext.lexer import START, State, advance
-from harness.jsontext.partial import Cursor, feed
+from harness.jsontext.partial import Cursor, Frames, feed
 from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import WALK
 
@@ -122,27 +122,53 @@ class Prefixes:
             prefixes: The prefixes; quickest in their own order.
             schema_of: Gives the parsed schema of a case, by its row.
         """
-        known: tuple[int, bytes, Cursor | None] = (-1, b"", None)
-        applicable = Applicable({})
+        place = _Place()
         for prefix in prefixes:
-            if prefix in self._objects:
-                continue
-            found = self.written(prefix)
-            case = int(self.case[prefix])
-            text = found or b""
-            if case != known[0]:
-                applicable = Applicable(schema_of(case))
-            if case != known[0] or not text.startswith(known[1]):
-                known = (case, b"", Cursor())
-            here = None if known[2] is None else feed(known[2], text[len(known[1]) :])
-            known = (case, text, here)
-            self._objects[prefix] = _object(applicable, here if found is not None else None)
+            if prefix not in self._objects:
+                found = self._text(prefix)
+                case = int(self.case[prefix])
+                if case != place.case:
+                    place = _Place(case, Applicable(schema_of(case)))
+                self._objects[prefix] = (
+                    frozenset()
+                    if found is None
+                    else place.objects(found[0][: found[1]], self._begun[prefix])
+                )
         return [self._objects[prefix] for prefix in prefixes]
 
 
-def _object(applicable: Applicable, here: Cursor | None) -> frozenset[str]:
+@dataclass
+class _Place:
+    """How far a text of a case was read; what goes on from there starts there."""
+
+    case: int = -1
+    applicable: Applicable = field(default_factory=lambda: Applicable({}))
+    text: bytes = b""
+    cursor: Cursor | None = field(default_factory=Cursor)
+    known: list[tuple[Frames, frozenset[str]]] = field(default_factory=list)
+    """What was found for the containers that are open around here."""
+
+    def objects(self, text: bytes, begun: bytes) -> frozenset[str]:
+        """Which of `OBJECTS` are true behind a text and what a token begins with."""
+        if text != self.text:
+            if not text.startswith(self.text):
+                self.text, self.cursor = b"", Cursor()
+            if self.cursor is not None:
+                self.cursor = feed(self.cursor, text[len(self.text) :])
+            self.text, self.known = text, []
+        here = None if self.cursor is None else feed(self.cursor, begun)
+        if here is None:
+            return frozenset()
+        for frames, found in self.known:
+            if frames is here.frames or frames == here.frames:
+                return found
+        self.known.append((here.frames, _object(self.applicable, here)))
+        return self.known[-1][1]
+
+
+def _object(applicable: Applicable, here: Cursor) -> frozenset[str]:
     """What is true of the innermost container, an object that a key or a comma comes in."""
-    if here is None or not here.frames or not here.frames[-1].is_object:
+    if not here.frames or not here.frames[-1].is_object:
         return frozenset()
     frame = here.frames[-1]
     open_ = (*here.frames[:-1], frame._replace(key=None))
