@@ -51,7 +51,7 @@ _SAYS_NOTHING: Final = frozenset(
     ("title", "description", "default", "examples", "example", "$comment", "$id", "id")
 )
 """Annotations, and names of schemas."""
-_TWINS: Final = {
+TWINS: Final = {
     "maximum": "minimum",
     "exclusiveMaximum": "minimum",
     "exclusiveMinimum": "minimum",
@@ -321,7 +321,7 @@ def twins(schema: Any) -> Iterator[Any]:
     for path, part in subschemas(schema):
         if not isinstance(part, dict):
             continue
-        for keyword, twin in _TWINS.items():
+        for keyword, twin in TWINS.items():
             if keyword in part and twin not in part and not isinstance(part[keyword], bool):
                 for value in (0, 1):
                     named = {twin if one == keyword else one: part[one] for one in part}
