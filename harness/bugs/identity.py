@@ -18,8 +18,10 @@ _WORDS = ("type", "format", "$schema", "$ref")
 """Keywords whose values are words of JSON Schema, or are put in order elsewhere."""
 _PART = re.compile(rb'"((?:[^"\\]|\\.)*+\\?)("|\Z)|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?', re.DOTALL)
 """A string, whole or cut, or a number."""
-_RUN = re.compile(rb"(\\u)[0-9a-fA-F]{4}|(\\.)|([A-Za-z]+)|(\d+)|[\x80-\xff]+", re.DOTALL)
-"""In a string an escape, letters, digits, or what is beyond ASCII."""
+_RUN = re.compile(
+    rb"(\\u)[0-9a-fA-F]{4}|(\\.)|([A-Za-z]+)|(\d+)|([\0-\x1f])|[\x80-\xff]+", re.DOTALL
+)
+"""In a string an escape, letters, digits, a control character, or what is beyond ASCII."""
 LENGTH = 8
 """Hexadecimal digits of an id."""
 
@@ -143,6 +145,7 @@ def _word(raw: bytes, names: dict[str, str]) -> bytes:
 
 def _plain(raw: bytes) -> bytes:
     def stand_in(run: re.Match[bytes]) -> bytes:
-        return run[1] or run[2] or (b"a" if run[3] else b"0" if run[4] else b"\xff")
+        plain = (b"a", b"0", b"\0", b"\xff")
+        return run[1] or run[2] or plain[(run.lastindex or 6) - 3]
 
     return _RUN.sub(stand_in, raw)

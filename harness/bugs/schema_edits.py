@@ -182,9 +182,9 @@ def in_one_piece(schema: Any) -> Iterator[Any]:
         for inner in _in_place(schema, part):
             rest = {name: value for name, value in part.items() if name != "$ref"}
             if isinstance(inner, dict):
-                yield replaced(schema, path, {**_kept(schema, path), **copy.deepcopy(inner)})
-                if "$ref" in part:
-                    yield replaced(schema, path, {**rest, **copy.deepcopy(inner)})
+                for put in ({}, rest) if "$ref" in part else ({},):
+                    here = {**_kept(schema, path), **put, **copy.deepcopy(inner)}
+                    yield _referenced(replaced(schema, path, here))
 
 
 def _kept(schema: Any, path: Path) -> dict[str, Any]:

@@ -172,8 +172,20 @@ def _plain_parts(case: ErrorCase) -> Iterator[ErrorCase]:
     for schema, kind in schema_edits.plain_parts(case.parsed):
         edited = case.with_schema(schema)
         yield edited
-        if readable and kind:
+        if readable:
             yield from (edited.with_text(text) for text in text_edits.true_for(case.text, kind))
+
+
+def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
+    """One atom of a pattern, and one character of a string, where neither goes alone."""
+    if case.token:
+        return
+    schema = case.parsed
+    for path, part in schema_edits.subschemas(schema):
+        if isinstance(part, dict) and isinstance(part.get("pattern"), str):
+            for atom, text in text_edits.one_atom(part["pattern"], case.text):
+                edited = schema_edits.replaced(schema, (*path, "pattern"), atom)
+                yield case.with_schema(edited).with_text(text)
 
 
 def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -253,6 +265,7 @@ PASSES: Sequence[Edits] = (
     _of_schema(schema_edits.in_one_piece),
     _of_schema(schema_edits.left_out),
     _of_schema(schema_edits.made_plain),
+    _one_atom,
     _renamed,
     _shorter_token,
     _of_bytes(text_edits.pieces_left_out),

@@ -12,7 +12,13 @@ _SIMPLER = {"letter": b"AEa", "digit": b"01"}
 _SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SPECIAL = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z\\]", re.DOTALL)
-_KINDS = {"integer": ("number",), "boolean": ("true", "false")}
+_ATOM = re.compile(r"\\.|\[[^\]]*\]|[^\\\[\]{}()|?*+^$]")
+_CHARACTER = re.compile(rb"\\u[0-9a-fA-F]{4}|\\.|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z0-9\\]", re.DOTALL)
+_KINDS = {
+    "": ("object", "array", "string", "number", "null"),
+    "integer": ("number",),
+    "boolean": ("true", "false"),
+}
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LAYOUT = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
 
@@ -106,6 +112,15 @@ def true_for(text: bytes, kind: str) -> Iterator[bytes]:
         for span in reversed(some):
             edited = edited[: span.start] + b"true" + edited[span.end :]
         yield edited
+
+
+def one_atom(pattern: str, text: bytes) -> Iterator[tuple[str, bytes]]:
+    """One atom of a pattern, and the text with one character in place of a string."""
+    for atom in dict.fromkeys(_ATOM.findall(pattern)):
+        for string in _STRING.finditer(text):
+            for character in dict.fromkeys(_CHARACTER.findall(string[0], 1, len(string[0]) - 1)):
+                whole = text[: string.start() + 1] + character + text[string.end() - 1 :]
+                yield f"^{atom}$", whole
 
 
 def keys(text: bytes) -> list[str]:
