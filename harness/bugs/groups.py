@@ -7,6 +7,7 @@ group is split, by case and then by place, and samples of each part are shrunk.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -169,7 +170,8 @@ class Explanation:
         bug: Codes into `ids` and, below 0, into `reasons` (-1 is the first); shape ``(n,)``.
         ids: The ids of bugs.
         reasons: Why verdicts have none.
-        wanted: Verdicts that must be shrunk to know more, those of large groups first.
+        wanted: Verdicts that must be shrunk to know more, those of large groups first, the engines
+            in turns.
     """
 
     bug: Codes
@@ -215,7 +217,13 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
         verdicts, samples, among
     ):  # a verdict that was shrunk is its own bug
         found.bug[row] = code(sample)
+    before: Counter[int] = Counter()
+    turns = []
     for _, missing in sorted(wanted, key=lambda one: -one[0]):
+        engine = int(verdicts.engine[missing[0]])
+        turns.append((before[engine], missing))
+        before[engine] += 1
+    for _, missing in sorted(turns, key=lambda one: one[0]):
         found.wanted.extend(missing)
     return found
 

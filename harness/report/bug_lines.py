@@ -10,19 +10,22 @@ from harness.printable import printable
 WIDTH = 80
 
 LEGEND: Final = (
-    "Bugs: in how many schemas; on the path of a usual valid text, at common tokens, at rare ones"
-    " alone, or in whole texts; id; what is wrong. What is declared is none."
+    "Bugs: in how many schemas; where: on the path of a usual valid text, at common tokens, at rare"
+    " ones alone, or in whole texts; id; what is wrong."
 )
 _SEVERITIES: Final = {"on_path": "on path", "unranked": "texts"}
 
 
 def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
-    """The first bugs of an engine, those that a model meets before others, and how many more."""
+    """The first bugs of an engine, those that a model meets before others, and how many more.
+
+    Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
+    """
     mine = bugs.of(engine)
     lines = [_line(one) for one in mine[:most]]
     if more := len(mine) - len(lines):
         lines.append(f"  and {more:,} more")
-    return lines
+    return lines or ["  none yet"] * bool(bugs.pending)
 
 
 def _line(one: Bug) -> str:

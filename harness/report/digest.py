@@ -97,13 +97,15 @@ def _bugs_by_engine(
     bugs: BugList, tally: Mapping[str, Any], answers: Mapping[str, list[str]], room: int
 ) -> list[str]:
     """What is wrong with each engine, and its first bugs; as many as there is room for."""
-    legend = _cut(LEGEND)
     named = {name: f"{name} {engine['version']}" for name, engine in tally["engines"].items()}
     begins = answers or {name: [text] for name, text in named.items() if bugs.of(name)}
-    used = len(legend) + sum(map(len, begins.values())) + len(begins)  # one line says how many more
-    most = max(1, min(_BUGS, (room - used) // max(1, len(begins))))
-    lines = [[*head, *bug_lines(bugs, name, most)] for name, head in begins.items()]
-    return [*legend, *(line for part in lines for line in part)]
+    lines: list[str] = []
+    for most in range(_BUGS, 0, -1):
+        shown = ([*begin, *bug_lines(bugs, name, most)] for name, begin in begins.items())
+        lines = [*_cut(LEGEND), *(line for part in shown for line in part)]
+        if len(lines) <= room:
+            break
+    return lines
 
 
 def _is_judged(tally: Mapping[str, Any]) -> bool:

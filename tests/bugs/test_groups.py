@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +50,15 @@ def test_a_group_whose_samples_agree_is_one_bug():
     assert len(samples) == SAMPLES
     assert len(found.ids) == 1
     assert (found.bug == 0).all()
+
+
+def test_engines_take_turns_so_that_little_time_is_for_all_of_them():
+    """The first engine has two large groups, the other a small one."""
+    groups = [0] * 30 + [1] * 20 + [2] * 9
+    rows = verdicts(groups, range(59))
+    rows = replace(rows, engine=np.array([0] * 50 + [1] * 9))
+    wanted = explain(rows, {}, np.arange(59)).wanted
+    assert [groups[one] for one in wanted[::SAMPLES]] == [0, 2, 1]
 
 
 def test_a_group_whose_samples_differ_is_split_by_case():

@@ -141,6 +141,7 @@ class TestBugs:
         lines = digest(*many(), bugs=bug_list(bug("a", cases=3), pending=70))
         assert "1 bugs explain 30.0% of 100 bug verdicts; 70 are not shrunk yet" in lines
         assert any("; goes on" in line for line in lines)
+        assert lines.count("  none yet") == 2
 
     def test_stand_above_the_table_of_few_cases(self, digest):
         lines = digest(book("one"), bugs=bug_list(bug("b")))
