@@ -104,10 +104,18 @@ class SchemaBugs:
         columns = zip(*(vars(one).values() for one in parts), strict=True)
         self.rows = BugRows(*(np.concatenate(one) for one in columns))
 
-    def of(self, engine: int, kinds: Sequence[str]) -> SchemaFlags:
-        """What an engine's bugs of some kinds make of the schemas."""
+    def of(self, engine: int, kinds: Sequence[str], *, without_format: bool = False) -> SchemaFlags:
+        """What an engine's bugs of some kinds make of the schemas.
+
+        Args:
+            engine: The number of the engine.
+            kinds: The kinds of verdicts.
+            without_format: Whether what rests on ``format`` alone is left out.
+        """
         cases, rows = len(self.stored.cases), self.rows
         mine = self.mine(engine, kinds)
+        if without_format:
+            mine &= ~rows.by_format
         case, token = rows.case[mine].astype(np.int64), rows.token[mine]
         worst = np.full(cases, _NO_BUG, dtype=np.int8)
         np.minimum.at(worst, case, rows.rank[mine])

@@ -154,7 +154,8 @@ def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
         for kind, rate in one["per_million"].items():
             row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
             counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}
-            rows.append({**row, **counts, **_ratio(rate), **dict.fromkeys(_WORST)})
+            worst = {**dict.fromkeys(_WORST), "by_format": rate["by_format"]}
+            rows.append({**row, **counts, **_ratio(rate), **worst})
     columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
     return _table("Headline rates; shares also by the schemas' worst bugs", columns, rows)
 
@@ -165,11 +166,12 @@ def _ratio(one: Mapping[str, Any]) -> Row:
 
 def _severity(engines: Mapping[str, Any]) -> FigureTable:
     rows = [
-        {"engine": name, "kind": kind, **one["severity"][kind]}
+        {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
         for name, one in engines.items()
         for kind in MAIN_KINDS.values()
     ]
-    return _table("Bugs of walks by severity, in tokens", ("engine", "kind", *SEVERITIES), rows)
+    columns = ("engine", "kind", *SEVERITIES, "by_format")
+    return _table("Bugs of walks by severity, in tokens", columns, rows)
 
 
 def _timings(engines: Mapping[str, Any]) -> FigureTable:

@@ -101,7 +101,8 @@ def per_million(
             whole numbers.
 
     Each of `KINDS_OF` has ``bugs`` (proven), ``scaled`` (those, scaled to all disputed tokens where
-    the run was capped), ``decisions``, ``value``, and of its 95% interval ``low``, ``high`` and
+    the run was capped), ``by_format`` (of the scaled, those that rest on ``format`` alone),
+    ``decisions``, ``value``, and of its 95% interval ``low``, ``high`` and
     ``interval``, the method. `decisions` and what follows from it are None where the run does not
     say how large its vocabulary is.
     """
@@ -117,6 +118,7 @@ def per_million(
         name: {
             "bugs": int(one.tokens.sum()),
             "scaled": round(float(column.sum())),
+            "by_format": round(float(scaled(one.where(by_format=True)).sum())),
             "decisions": decisions,
             **(nothing if size is None else ratio.scaled(_MILLION)),
         }

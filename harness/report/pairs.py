@@ -9,8 +9,8 @@ would seem to differ by chance; Holm's correction (Scandinavian Journal of Stati
 the chance of any such error at 5%.
 
 Who errs at rare tokens alone is not worse for whoever generates texts: pairs are compared by the
-bugs that a model meets, as in the matrix (`harness.counting.schema_bugs.SchemaFlags.met`), and
-beside these by all bugs.
+bugs that a model meets, as in the matrix (`harness.counting.schema_bugs.SchemaFlags.met`); beside
+these without what rests on ``format`` alone, where there is any, and by all bugs.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy.typing as npt
 from harness.counting.intervals import RESAMPLES, SEED, is_sample
 from harness.counting.schema_bugs import SchemaBugs
 from harness.report.headline_rates import KINDS_OF, judged_positions
+from harness.verdict_kinds import FALSE_REJECTION
 
 COLUMNS: Final = (
     *("kind", "counted", "first", "second", "schemas", "both", "only_first", "only_second"),
@@ -32,6 +33,8 @@ COLUMNS: Final = (
 )
 """What is said of a pair."""
 
+_WITHOUT_FORMAT = "met_without_format"
+_COUNTED = ("met", _WITHOUT_FORMAT, "all")
 _LEVEL = 0.05
 _UNTESTED: Final = dict.fromkeys(COLUMNS[COLUMNS.index("low") :])
 
@@ -40,8 +43,8 @@ def compared(bugs: SchemaBugs) -> list[dict[str, Any]]:
     """All pairs of engines by kind, as JSON, those by what a model meets first.
 
     Returns:
-        Of each ``kind``, ``counted`` (which bugs: ``met`` or ``all``), ``first``, ``second``;
-        ``schemas`` (on which both were judged in a walk),
+        Of each ``kind``, ``counted`` (which bugs: ``met``, ``met_without_format`` or ``all``),
+        ``first``, ``second``; ``schemas`` (on which both were judged in a walk),
         ``both``, ``only_first`` and ``only_second`` (those with a bug); ``difference`` (of the
         shares), of its 95% interval ``low`` and ``high``; ``p`` (McNemar's), ``p_holm`` (corrected
         for as many pairs), and ``apart``, whether they can be told apart. Where the cases
@@ -50,12 +53,13 @@ def compared(bugs: SchemaBugs) -> list[dict[str, Any]]:
     stored = bugs.stored
     engines = range(len(stored.engines))
     judged = [judged_positions(stored, engine) > 0 for engine in engines]
-    flags = {
-        kind: [bugs.of(engine, kinds) for engine in engines] for kind, kinds in KINDS_OF.items()
-    }
     rows = []
-    for counted, kind in product(("met", "all"), KINDS_OF):
-        of = [one.met if counted == "met" else one.any for one in flags[kind]]
+    for counted, kind in product(_COUNTED, KINDS_OF):
+        without = counted == _WITHOUT_FORMAT
+        flags = [bugs.of(one, KINDS_OF[kind], without_format=without) for one in engines]
+        if without and not (kind != FALSE_REJECTION.name and bugs.rows.by_format.any()):
+            continue
+        of = [one.any if counted == "all" else one.met for one in flags]
         found = []
         for one, other in combinations(engines, 2):
             there = judged[one] & judged[other]

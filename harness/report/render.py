@@ -123,7 +123,7 @@ def _pairs(pairs: Sequence[Mapping[str, Any]], *, sampled: bool) -> Table:
             told = "" if row["apart"] is None or row["apart"] else "cannot tell apart"
             cells += ["-" if row["p_holm"] is None else f"{row['p_holm']:.2g}", told]
         names = Text(f"{row['first']}, {row['second']}")
-        table.add_row(names, row["kind"].replace("_", " "), row["counted"], *cells)
+        table.add_row(names, *(row[one].replace("_", " ") for one in ("kind", "counted")), *cells)
     return table
 
 

@@ -69,7 +69,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone (`harness.counting.format_alone`);
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
-          (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity),
+          (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity, of
+          acceptances also ``by_format``),
             ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
         - ``instances``: see `harness.report.instance_counts`;
         - ``timings``: see `harness.report.timing`, in microseconds.
@@ -141,7 +142,7 @@ class _EngineSummaries:
             **{key: self._counts(kinds[kind], index, kind) for key, kind in MAIN_KINDS.items()},
             "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
             "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
-            "severity": {kind: one.tokens_by("severity", SEVERITIES) for kind, one in bugs.items()},
+            "severity": {kind: _by_severity(one, kind) for kind, one in bugs.items()},
             "instances": self.instances.counts(index, on_instances),
             "timings": self.timings[name],
             "unresolved": _reasons(mine, "unresolved"),
@@ -190,6 +191,14 @@ class _EngineSummaries:
             for row in self.engine_rows.to_pylist()
             if row["engine"] == name and (row["stage"] == "compile") is at_compile
         ]
+
+
+def _by_severity(bugs: Counts, kind: str) -> dict[str, int]:
+    """Tokens by severity, and of acceptances those that rest on `format` alone."""
+    found = bugs.tokens_by("severity", SEVERITIES)
+    if kind == FALSE_ACCEPTANCE.name:
+        found["by_format"] = int(bugs.where(by_format=True).tokens.sum())
+    return found
 
 
 def _reasons(mine: Counts, kind: str) -> dict[str, int]:

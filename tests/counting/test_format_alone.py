@@ -53,6 +53,14 @@ def test_is_counted_in_the_tables(tmp_path):
     run = stored(tmp_path, [alone, both], ENGINES)
     found = summary(run, all_bugs)
     assert found["engines"]["one:A"]["false_acceptances"]["by_format"] == 3
+    engine = found["engines"]["one:A"]
+    assert engine["severity"]["false_acceptance"]["by_format"] == 3
+    assert engine["per_million"]["false_acceptance"]["by_format"] == 3
+    accepting_pairs = [row for row in found["pairs"] if row["kind"] == "false_acceptance"]
+    worse = {
+        row["counted"]: row["only_first"] for row in accepting_pairs if row["first"] == "one:A"
+    }
+    assert worse == {"met": 2, "met_without_format": 1, "all": 2}
     rows = breakdown(run, "case", all_bugs)["rows"]
     assert [(row["case"], row["tokens"], row["by_format"]) for row in rows] == [
         ("alone", 2, 2),
