@@ -36,5 +36,7 @@ def _line(one: Bug) -> str:
 
 def explained(bugs: BugList) -> str:
     """How many of the verdicts the bugs explain."""
-    text = f"{len(bugs.bugs):,} bugs explain {bugs.explained:.1%} of {bugs.verdicts:,} bug verdicts"
+    many = len(bugs.bugs)
+    words = "bug explains" if many == 1 else "bugs explain"
+    text = f"{many:,} {words} {bugs.explained:.1%} of {bugs.verdicts:,} verdicts that are bugs"
     return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text

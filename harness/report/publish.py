@@ -20,6 +20,7 @@ from harness.counting.counts import Classify, by_catalogue
 from harness.errors import MaskcourtError, UsageError
 from harness.printable import json_text, markdown
 from harness.report import exports, figures, narrative
+from harness.report.bug_lines import explained
 from harness.report.bug_tables import bug_table, bugs_in_markdown
 from harness.report.exports import as_markdown
 from harness.report.figure_tables import Digest, FigureTable, digest
@@ -29,7 +30,7 @@ from harness.runs.directory import RunDirectory, open_run, writing
 LARGEST = 1_000_000
 """Bytes: all files of a publication together are smaller."""
 
-_SHOWN = 10
+_SHOWN = 8
 """Bugs of an engine that the narrative lists."""
 
 _CAPTIONS = {
@@ -131,7 +132,7 @@ def readme(run: RunDirectory, found: Digest, bugs: BugList | None, directory: Pa
         _items(narrative.differences(found, run.manifest, _cleared(directory.parent))),
         "### Compilation and times",
         *_figures(name, ("compile", "timings")),
-        *(_without_title(found.tables[one]) for one in ("compile", "timings")),
+        _without_title(found.tables["compile"]),
         "### Files",
         _files(name, found, bugs),
         *_others(directory),
@@ -144,9 +145,9 @@ def _explained(bugs: BugList | None) -> str:
         return "Nobody looked for the bugs behind the verdicts (`maskcourt bugs`)."
     left = "; ".join(f"{count:,} not: {reason}" for reason, count in bugs.unexplained.items())
     return (
-        f"{len(bugs.bugs):,} bugs explain {bugs.explained:.1%} of {bugs.verdicts:,} verdicts that"
-        f" are bugs{f' ({left})' if left else ''}. Each is shrunk to the smallest schema and text"
-        " that still show it; those that a model meets come first, then those in most schemas."
+        f"{explained(bugs)}{f' ({left})' if left else ''}. Each is shrunk to the smallest schema"
+        " and text that still show it; those that a model meets come first, then those in most"
+        " schemas."
     )
 
 

@@ -139,7 +139,7 @@ class TestBugs:
 
     def test_say_how_much_they_explain_and_what_is_not_shrunk_yet(self, digest):
         lines = digest(*many(), bugs=bug_list(bug("a", cases=3), pending=70))
-        assert "1 bugs explain 30.0% of 100 bug verdicts; 70 are not shrunk yet" in lines
+        assert "1 bug explains 30.0% of 100 verdicts that are bugs; 70 are not shrunk yet" in lines
         assert any("; goes on" in line for line in lines)
         assert lines.count("  none yet") == 2
 
