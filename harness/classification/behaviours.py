@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import InputError
+from harness.inputs.toml_tables import by_id
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
@@ -76,13 +77,7 @@ def read_behaviours(tables: Iterable[Any], file: object) -> dict[str, Behaviour]
     Raises:
         InputError: One is not as it must be.
     """
-    found: dict[str, Behaviour] = {}
-    for number, table in enumerate(tables, start=1):
-        one = _behaviour(table, f"behaviour {number} of {file}")
-        if one.id in found:
-            raise InputError(f"{file} has two behaviours {one.id!r}")
-        found[one.id] = one
-    return found
+    return by_id(tables, _behaviour, "behaviour", file)
 
 
 def _behaviour(table: Any, where: str) -> Behaviour:

@@ -39,7 +39,6 @@ holds where one of its members does. The conditions:
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,6 +55,7 @@ from harness.classification.verdict_rows import MULTIPLES, VerdictRows
 from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
 from harness.errors import InputError, nearest
+from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import RowNumbers
@@ -151,16 +151,14 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
         InputError: The file cannot be read, or an entry is not as it must be.
     """
     file = data_path("departures.toml") if path is None else path
-    tables = _tables(file, "departure", "behaviour", "warning")
+    tables = read_tables(file, "departure", "behaviour", "warning")
     behaviours = load_behaviours() | read_behaviours(tables["behaviour"], file)
     warnings = load_warnings() | read_warnings(tables["warning"], file)
-    found: dict[str, Departure] = {}
-    for number, entry in enumerate(tables["departure"], start=1):
-        where = f"entry {number} of {file}"
-        one = _EntryReader(entry, where, behaviours, warnings).departure()
-        if one.id in found:
-            raise InputError(f"the catalogue {file} has two entries {one.id!r}")
-        found[one.id] = one
+
+    def entry(table: Any, where: str) -> Departure:
+        return _EntryReader(table, where, behaviours, warnings).departure()
+
+    found = by_id(tables["departure"], entry, "entry", file)
     return Catalogue(tuple(found.values()), behaviours, warnings)
 
 
@@ -171,7 +169,7 @@ def load_behaviours() -> dict[str, Behaviour]:
         InputError: The file cannot be read.
     """
     file = data_path("behaviours.toml")
-    return read_behaviours(_tables(file, "behaviour")["behaviour"], file)
+    return read_behaviours(read_tables(file, "behaviour")["behaviour"], file)
 
 
 def load_warnings() -> dict[str, EngineWarning]:
@@ -181,24 +179,7 @@ def load_warnings() -> dict[str, EngineWarning]:
         InputError: The file cannot be read.
     """
     file = data_path("warnings.toml")
-    return read_warnings(_tables(file, "warning")["warning"], file)
-
-
-def _tables(file: Path, *names: str) -> dict[str, list[Any]]:
-    """The lists of tables in a file that consists of these alone."""
-    try:
-        read = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the catalogue {file} cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"the catalogue {file} is not TOML: {error}") from error
-    found = {name: read.pop(name, []) for name in names}
-    if read or not all(isinstance(one, list) for one in found.values()):
-        raise InputError(
-            f"the catalogue {file} holds {', '.join(sorted(read)) or 'no entries'}",
-            "it consists of tables " + ", ".join(f"[[{name}]]" for name in names) + " alone",
-        )
-    return found
+    return read_warnings(read_tables(file, "warning")["warning"], file)
 
 
 def classify(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.errors import InputError
+from harness.inputs.toml_tables import by_id
 
 _PLACEHOLDER = re.compile(r"\{(?:keyword|format|pattern)\}")
 _TEXTS: Final = ("id", "engine", "text", "prints", "source")
@@ -56,13 +57,7 @@ def read_warnings(tables: Iterable[Any], file: object) -> dict[str, EngineWarnin
     Raises:
         InputError: One is not as it must be.
     """
-    found: dict[str, EngineWarning] = {}
-    for number, table in enumerate(tables, start=1):
-        one = _warning(table, f"warning {number} of {file}")
-        if one.id in found:
-            raise InputError(f"{file} has two warnings {one.id!r}")
-        found[one.id] = one
-    return found
+    return by_id(tables, _warning, "warning", file)
 
 
 def _warning(table: Any, where: str) -> EngineWarning:

@@ -33,6 +33,7 @@ def listed(tmp_path, *entries):
 def test_an_entry_is_found_by_the_id_of_its_case(tmp_path):
     found = listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="open"))
     assert found[bug_id(CASE, 0)].row() == {
+        "id": bug_id(CASE, 0),
         "thread": "https://example.org/1",
         "state": "open",
         "fixed_in": "",
@@ -46,7 +47,7 @@ def test_what_is_wrong_with_an_entry_is_said(tmp_path):
         listed(tmp_path, ENTRY.format(id="00000000", state="open"))
     with pytest.raises(InputError, match="none of open, closed, fixed"):
         listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="perhaps"))
-    with pytest.raises(InputError, match="two entries"):
+    with pytest.raises(InputError, match="two of the id"):
         listed(tmp_path, good, good)
     with pytest.raises(InputError, match="'thread'"):
         listed(tmp_path, good.replace("thread", "forum"))

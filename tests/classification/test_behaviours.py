@@ -105,5 +105,5 @@ def test_a_bad_behaviour_is_refused(change, message):
 
 
 def test_an_id_is_used_once():
-    with pytest.raises(InputError, match="two behaviours 'x'"):
+    with pytest.raises(InputError, match="two of the id 'x'"):
         read_behaviours([{"id": "x", "about": "It does."}] * 2, "here")

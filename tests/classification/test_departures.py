@@ -438,7 +438,7 @@ silent = "an engine of one's own"
 
 
 def test_an_id_is_used_once(tmp_path):
-    with pytest.raises(InputError, match="two entries 'some-thing'"):
+    with pytest.raises(InputError, match="two of the id 'some-thing'"):
         catalogue_of(tmp_path, GOOD + GOOD)
 
 

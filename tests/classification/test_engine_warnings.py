@@ -127,5 +127,5 @@ def test_a_bad_warning_is_refused(change, message):
     assert read_warnings([GOOD], "here")["x"].keywords == {"not"}
     with pytest.raises(InputError, match=message):
         read_warnings([{**GOOD, **change}], "here")
-    with pytest.raises(InputError, match="two warnings 'x'"):
+    with pytest.raises(InputError, match="two of the id 'x'"):
         read_warnings([GOOD, GOOD], "here")

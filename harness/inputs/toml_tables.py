@@ -1,0 +1,56 @@
+"""Lists of tables in TOML files: what catalogues are made of."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from harness.errors import InputError
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+T = TypeVar("T", bound=_HasId)
+
+
+def read_tables(file: Path, *names: str) -> dict[str, list[Any]]:
+    """The lists of tables in a file that consists of these alone.
+
+    Raises:
+        InputError: The file cannot be read, or holds something else.
+    """
+    try:
+        read = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the catalogue {file} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"the catalogue {file} is not TOML: {error}") from error
+    found = {name: read.pop(name, []) for name in names}
+    if read or not all(isinstance(one, list) for one in found.values()):
+        raise InputError(
+            f"the catalogue {file} holds {', '.join(sorted(read)) or 'no entries'}",
+            "it consists of tables " + ", ".join(f"[[{name}]]" for name in names) + " alone",
+        )
+    return found
+
+
+def by_id(
+    tables: Iterable[Any], read: Callable[[Any, str], T], name: str, file: object
+) -> dict[str, T]:
+    """The entries of one list by their ids; `read` is given each table and where it stands.
+
+    Raises:
+        InputError: Two have the same id, or `read` says so.
+    """
+    found: dict[str, T] = {}
+    for number, table in enumerate(tables, start=1):
+        one = read(table, f"{name} {number} of {file}")
+        if one.id in found:
+            raise InputError(f"{file} has two of the id {one.id!r}")
+        found[one.id] = one
+    return found
