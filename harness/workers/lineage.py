@@ -13,6 +13,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -46,17 +47,19 @@ def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
     return {**environment, MARK: f"{environment.get(MARK, '')}/{mark}"}
 
 
-def end_all(mark: str, root: int | None = None) -> None:
+def end_all(mark: str, root: int | None = None, spared: AbstractSet[int] | None = None) -> None:
     """Kill all that has the mark, and all below the process `root`, but neither it nor this one.
 
     Args:
         mark: As `marked` was given it; letters and digits.
         root: A child of this process; it starts nothing more afterwards, since it is stopped.
+        spared: What was `below` this process before; all else that is there now is killed too.
     """
     if root is not None:
         _send(root, signal.SIGSTOP)
     for _ in range(_ROUNDS):
-        found = _bearing(mark) | (set() if root is None else _below(root))
+        found = _bearing(mark) | (set() if root is None else below(root))
+        found |= set() if spared is None else below(os.getpid()) - spared
         found -= {os.getpid(), root}
         if not found:
             return
@@ -77,7 +80,7 @@ def _bearing(mark: str) -> set[int]:
     return found
 
 
-def _below(root: int) -> set[int]:
+def below(root: int) -> set[int]:
     """The living descendants of a process."""
     children: dict[int, list[int]] = {}
     dead = set()

@@ -100,6 +100,12 @@ def _base(place: Path) -> Path:
     return place / f"maskcourt-{os.geteuid()}"
 
 
+def sweep_up_all() -> None:
+    """Remove what nobody holds, wherever this user has it."""
+    for base in {short_base(), _base(Path(tempfile.gettempdir()))}:
+        sweep_up(base)
+
+
 def sweep_up(base: Path) -> None:
     """Remove what nobody holds."""
     for file in base.glob(f"*{_LOCK}"):

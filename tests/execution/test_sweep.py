@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -30,6 +31,8 @@ from tests.sweeping import (
 )
 
 pytestmark = pytest.mark.ray
+
+SMALL = ("--lanes", 2, "--lane-memory", "1G")
 
 if not importlib.util.find_spec("ray"):  # to import it here would cost every collection of tests
     pytest.skip("ray is not installed: pip install '.[sweep]'", allow_module_level=True)
@@ -248,12 +251,73 @@ class TestOnThisMachine:
         )
         assert not (short_base() / f"r{process.pid}").exists()
 
+    def test_the_first_of_two_nodes_ends_the_sweep_which_can_be_gone_on_with(self, cases, tmp_path):
+        """Ray may end the driver before it notices, and leaves agents behind."""
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(cases.arguments("sweep", out, "--nodes", 2, *SMALL), log) as process:
+            cases.host_at(2)
+            below = descendants(process.pid)
+            os.kill(raylet_of(below, first=True), signal.SIGKILL)
+            assert process.wait(60) == 2, log.read_text()
+            assert all(map(is_gone, below))
+        last = log.read_text().splitlines()[-1]
+        assert last.startswith("maskcourt: Ray")
+        assert last.endswith("(stored cases are kept, the same command goes on)")
+        assert not [one for one in short_base().glob("r*") if one.name[1:] in map(str, below)]
+        cases.open_gates()
+        done = maskcourt(*cases.arguments("bench", out))
+        assert done.returncode == 0, done.stderr
+        assert tables(out) == tables(cases.root / "local")
+
+    def test_another_node_leaves_its_cases_to_the_first(self, cases, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(cases.arguments("sweep", out, "--nodes", 2, *SMALL), log) as process:
+            cases.host_at(2)
+            cases.host_at(5)
+            below = descendants(process.pid)
+            os.kill(raylet_of(below, first=False), signal.SIGKILL)
+            cases.open_gates()
+            said = finished(process, log)
+        assert "(raylet)" not in said, "what Ray prints on standard output is no part of ours"
+        assert tables(out) == tables(cases.root / "local")
+
+
+class TestClusterThatGoesAway:
+    def test_it_is_told_in_one_line_and_can_be_gone_on_with(self, cases, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        patience = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+        with cluster(1) as held:
+            with begun(sweep(cases, held, out), log, {**LOOPBACK, **patience}) as process:
+                lane = parent(cases.host_at(2))
+                below = [lane, *descendants(lane)]
+                for one in [*descendants(held.process.pid), held.process.pid]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(one, signal.SIGKILL)
+                assert process.wait(90) == 2, log.read_text()
+            until(lambda: all(map(is_gone, below)))
+        last = log.read_text().splitlines()[-1]
+        assert last.startswith("maskcourt: ")
+        assert last.endswith("(stored cases are kept, the same command goes on)")
+        cases.open_gates()
+        done = maskcourt(*cases.arguments("bench", out))
+        assert done.returncode == 0, done.stderr
+        assert tables(out) == tables(cases.root / "local")
+
 
 def program_of(process):
     """The name of its executable file."""
-    return (
-        Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0].rpartition(b"/")[2].decode()
-    )
+    return command_line(process)[0].rpartition(b"/")[2].decode()
+
+
+def raylet_of(processes, *, first):
+    """The raylet of the first of two nodes, or of the other."""
+    raylets = [one for one in processes if program_of(one) == "raylet"]
+    (found,) = [one for one in raylets if (b"--head" in command_line(one)) is first]
+    return found
+
+
+def command_line(process):
+    return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
 
 
 class TestWithoutRay:

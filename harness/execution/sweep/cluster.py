@@ -18,7 +18,6 @@ import logging
 import os
 import secrets
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +26,10 @@ from typing import Any
 
 from harness.errors import MaskcourtError, UsageError
 from harness.optional import require
-from harness.workers.lineage import MARK, end_all, marked
+from harness.workers.lineage import MARK, adopt_orphans, below, end_all, marked
 from harness.workers.temporary_directories import shared_directory
+
+GO_ON = "stored cases are kept, the same command goes on"
 
 OBJECT_STORE = 128 << 20
 """Bytes of a local node's object store: cases and vocabulary pass through it, rows do not."""
@@ -114,10 +115,7 @@ class Cluster:
         if self.handle is None:
             return
         for name, _ in self.handle.head_node.dead_processes():
-            raise MaskcourtError(
-                f"Ray's {name} on this machine ended",
-                "stored cases are kept, the same command goes on",
-            )
+            raise MaskcourtError(f"Ray's {name} on this machine ended", GO_ON)
 
     def nodes(self) -> dict[str, Node]:
         """The nodes that are alive, by id."""
@@ -160,12 +158,10 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
     Raises:
         MaskcourtError: Ray does not start, or listens to more than this machine.
     """
-    mark = secrets.token_hex(8)
-    with shared_directory(f"r{os.getpid()}") as directory, _nothing_left(mark):
+    with shared_directory(f"r{os.getpid()}") as directory, nothing_left() as mark:
         os.environ["RAY_TMPDIR"] = str(directory)
         ray = import_ray(local=True)
-        with _kept_off_stdout():
-            handle = _started(nodes, directory)
+        handle = _started(nodes, directory)
         try:
             cluster = Cluster(ray, True, handle)
             _connect(ray, handle.address)
@@ -177,22 +173,30 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
                 )
             yield cluster
         finally:
-            with _kept_off_stdout():
-                if handle.head_node.dead_processes():
-                    end_all(mark)  # nothing waits for one that is gone
-                ray.shutdown()
-                handle.shutdown()
+            if handle.head_node.dead_processes():
+                end_all(mark)  # nothing waits for one that is gone
+            ray.shutdown()
+            handle.shutdown()
 
 
 @contextlib.contextmanager
-def _nothing_left(mark: str) -> Iterator[None]:
-    """Mark what is started meanwhile, and end what is left of it."""
+def nothing_left(*, of_orphans: bool = False) -> Iterator[str]:
+    """Mark what is started meanwhile, and end what is left of it; gives the mark.
+
+    Args:
+        of_orphans: Also of what lost its parent, marked or not: Ray's agents write over their
+            environment. This process starts nothing else meanwhile.
+    """
+    mark = secrets.token_hex(8)
+    spared = below(os.getpid()) if of_orphans else None
+    if of_orphans:
+        adopt_orphans()
     before = os.environ.get(MARK)
     os.environ[MARK] = marked(os.environ, mark)[MARK]
     try:
-        yield
+        yield mark
     finally:
-        end_all(mark)
+        end_all(mark, spared=spared)
         if before is None:
             del os.environ[MARK]
         else:
@@ -254,18 +258,10 @@ def _started(nodes: int, directory: Path) -> Any:
 
 
 def _connect(ray: ModuleType, address: str) -> None:
-    with _kept_off_stdout():
-        ray.init(
-            address=address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            configure_logging=True,
-            namespace="maskcourt",
-        )
-
-
-@contextlib.contextmanager
-def _kept_off_stdout() -> Iterator[None]:
-    """Standard output is for the summary: what Ray prints goes to standard error."""
-    with contextlib.redirect_stdout(sys.stderr):
-        yield
+    ray.init(
+        address=address,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        configure_logging=True,
+        namespace="maskcourt",
+    )

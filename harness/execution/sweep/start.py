@@ -24,9 +24,10 @@ from harness.execution.sweep.cluster import (
     local_cluster,
 )
 from harness.execution.sweep.dispatch import Dispatch
+from harness.execution.sweep.driver import apart
 from harness.execution.sweep.lane_actor import LaneOrder
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.directory import RunDirectory
+from harness.runs.directory import RunDirectory, open_run
 from harness.runs.run_places import LocalPlace, Place
 
 
@@ -58,13 +59,18 @@ def start(request: SweepRequest) -> RunDirectory:
         MaskcourtError: Whatever the user can mend.
         KeyboardInterrupt: The user stopped it; finished cases are kept.
     """
+    return open_run(apart(lambda: _run(request)), trust=True)
+
+
+def _run(request: SweepRequest) -> Path:
+    """The directory of the finished run."""
     import_ray(local=request.address is None)  # say that it is missing before anything else is done
     place: Callable[[Path], Place] = LocalPlace
     if request.url is not None:
         from harness.execution.sweep.run_url import UrlPlace
 
         place = functools.partial(UrlPlace, request.url)
-    return run_with(RayLanes(request), request.bench, place)
+    return run_with(RayLanes(request), request.bench, place).path
 
 
 class RayLanes:

@@ -1,0 +1,123 @@
+"""The driver of a sweep may be ended at any moment: that is told, and nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import interrupts
+from harness.errors import MaskcourtError, UsageError
+from harness.execution.sweep.driver import apart
+from harness.workers.temporary_directories import SharedDirectory, short_base
+from tests.command import is_gone, until
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning"),
+]
+
+
+def test_what_it_gives_comes_back_and_what_it_prints_does_not(capfd, tmp_path):
+    def work():
+        print("noise", flush=True)  # noqa: T201 - Ray does
+        sys.stderr.write("progress\n")
+        return tmp_path
+
+    assert apart(work) == tmp_path
+    assert capfd.readouterr() == ("", "progress\n")
+
+
+@pytest.mark.parametrize("error", [UsageError("no room", "declare less"), KeyError("a", 2)])
+def test_what_it_raises_is_raised(error):
+    def work():
+        raise error
+
+    with pytest.raises(type(error)) as found:
+        apart(work)
+    assert str(found.value) == str(error)
+
+
+def test_what_cannot_be_sent_is_told_in_words():
+    class Local(Exception):
+        pass
+
+    def work():
+        raise Local("of this place")
+
+    with pytest.raises(RuntimeError, match="Local: of this place"):
+        apart(work)
+
+
+@pytest.mark.parametrize(
+    ("end", "how"),
+    [
+        (lambda: os._exit(1), "exit code 1"),
+        (lambda: os._exit(0), "exit code 0"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "signal 9"),
+    ],
+)
+def test_its_end_is_told_and_what_it_started_ends(tmp_path, end, how):
+    """Also what has lost its parent and its environment, and directories that it held."""
+    pid = tmp_path / "pid"
+
+    def work():
+        SharedDirectory("driver", short_base())
+        program = f"echo $$ > {pid}.new; mv {pid}.new {pid}; sleep 60"
+        command = ["/bin/sh", "-c", f"setsid /bin/sh -c '{program}' & "]
+        subprocess.run(command, env={}, check=True, timeout=10)
+        until(pid.exists)
+        end()
+
+    with pytest.raises(MaskcourtError, match=how) as found:
+        apart(work)
+    assert found.value.exit_code == 2
+    until(lambda: is_gone(int(pid.read_text())))
+    assert not (short_base() / "driver").exists()
+
+
+def test_a_signal_ends_it_as_it_would_end_this_process(tmp_path):
+    def work():
+        try:
+            (tmp_path / "begun").touch()
+            time.sleep(60)
+        except KeyboardInterrupt:
+            (tmp_path / "cleaned up").touch()
+            raise
+        return tmp_path
+
+    def terminate():
+        until((tmp_path / "begun").exists)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with interrupts.heeded():
+        thread = threading.Thread(target=terminate)
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            apart(work)
+        thread.join()
+    assert (tmp_path / "cleaned up").exists()
+
+
+def test_it_ends_with_this_process(tmp_path):
+    program = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from harness.execution.sweep.driver import apart\n"
+        "def work():\n"
+        "    print(os.getpid(), file=sys.stderr, flush=True)\n"
+        "    time.sleep(60)\n"
+        "apart(work)\n"
+    )
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, text=True) as process:
+        pid = int(process.stderr.readline())
+        process.kill()
+    until(lambda: is_gone(pid))
