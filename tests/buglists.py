@@ -11,7 +11,7 @@ from harness.bugs.listing import Bug, BugList
 from harness.bugs.upstream import Report
 from harness.counting.intervals import Interval
 
-REPORTED = Report("https://example.org/threads/7", "open", "", "The sign is refused.")
+REPORTED = Report("00000001", "https://example.org/threads/7", "open", "", "It is refused.")
 
 
 def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from harness.bugs.groups import PENDING
 from harness.bugs.listing import BugList, known_bugs
 from harness.classification.departures import load_catalogue
 from harness.counting.counts import Classify, by_catalogue
@@ -143,7 +144,11 @@ def readme(run: RunDirectory, found: Digest, bugs: BugList | None, directory: Pa
 def _explained(bugs: BugList | None) -> str:
     if bugs is None:
         return "Nobody looked for the bugs behind the verdicts (`maskcourt bugs`)."
-    left = "; ".join(f"{count:,} not: {reason}" for reason, count in bugs.unexplained.items())
+    left = "; ".join(
+        f"{count:,} not: {reason}"
+        for reason, count in bugs.unexplained.items()
+        if reason != PENDING
+    )
     return (
         f"{explained(bugs)}{f' ({left})' if left else ''}. Each is shrunk to the smallest schema"
         " and text that still show it; those that a model meets come first, then those in most"
