@@ -12,6 +12,7 @@ from harness.report.render import print_breakdown, print_summary
 from harness.report.tally import summary
 from tests import books
 from tests.books import Book, all_bugs, classes
+from tests.buglists import bug, bug_list
 
 A, B, C = 1, 2, 4
 ENGINES = {name: {"version": "1.2.3"} for name in ("a", "b", "c")}
@@ -73,6 +74,16 @@ class TestSummary:
         printed = text(stored(book()), DECLARED)
         assert cells(printed, "never", "stops") == ["1", "0", "0", "1"]
         assert "dead end" not in printed
+
+    def test_begins_with_the_bugs_where_they_are_known(self, stored):
+        known = bug_list(bug("b", 2, cases=2), *(bug("a", 10 + number) for number in range(8)))
+        found = summary(stored(book()), all_bugs)
+        lines = shown(lambda *args: print_summary(*args, known), found).splitlines()
+        starts = [lines.index(name) for name in ("a", "b")]
+        assert lines[starts[0] + 7] == "  and 2 more"
+        assert "00000002" in lines[starts[1] + 1]
+        assert lines[starts[1] + 2].endswith("; all of them: maskcourt bugs runs/one")
+        assert starts[1] < next(n for n, line in enumerate(lines) if "refuses the schema" in line)
 
     def test_leads_with_what_each_engine_gets_wrong(self, stored):
         printed = text(stored(book()), DECLARED, width=140)
