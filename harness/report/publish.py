@@ -31,6 +31,7 @@ from harness.runs.directory import RunDirectory, open_run, writing
 LARGEST = 1_000_000
 """Bytes: all files of a publication together are smaller."""
 
+CHANGES = "CHANGES.md"
 _SHOWN = 8
 """Bugs of an engine that the narrative lists."""
 
@@ -105,12 +106,19 @@ def smallest_cases(bugs: BugList) -> str:
     return "[\n" + ",\n".join(json_text(row) for row in rows) + "\n]\n"
 
 
+def _changes(directory: Path) -> str:
+    """Where it is said, by hand, what changed since the last publication; empty where it is not."""
+    there = (directory.parent / CHANGES).is_file()
+    return f" What changed since the last time, and why: [{CHANGES}]({CHANGES})." if there else ""
+
+
 def readme(run: RunDirectory, found: Digest, bugs: BugList | None, directory: Path) -> str:
     """The narrative of a run, to stand in the directory above the published one."""
     name = directory.name
     parts = [
         "# Results",
-        "Written from the tables by `make results`; every sentence is computed.",
+        "Written from the tables by `make results`; every sentence is computed."
+        + _changes(directory),
         f"## {name}",
         _compared(run, found),
         "### Bugs",
