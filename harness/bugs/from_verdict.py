@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,7 +58,12 @@ class Shrinker:
         self._judge.close()
 
     def sample(
-        self, witness: Witness, schema: str, attributed: str, class_: str = ""
+        self,
+        witness: Witness,
+        schema: str,
+        attributed: str,
+        class_: str = "",
+        stopped: Callable[[], bool] = lambda: False,
     ) -> ShrunkVerdict:
         """What becomes of one verdict.
 
@@ -67,6 +72,7 @@ class Shrinker:
             schema: The JSON text of its schema.
             attributed: The keyword that it was attributed to.
             class_: What it counts as, which it must by itself as well; empty for anything.
+            stopped: Asked again and again; once it says so, what comes back is of no use.
         """
         sample = ShrunkVerdict(witness.name, witness.case, attributed)
         if witness.kind not in KINDS or witness.reason == NO_END:
@@ -83,7 +89,7 @@ class Shrinker:
                     if shown is None or not _is_there(case, witness, shown, self._vocabulary):
                         continue
                     if class_ in ("", shown.class_):
-                        return _shrunk(sample, trial, start, shown)
+                        return _shrunk(sample, trial, start, shown, stopped)
                     counted = shown.class_
                 if counted:  # not by its token: its bytes show it
                     return replace(sample, reason=f"by itself it counts as {counted}")
@@ -138,8 +144,14 @@ def _is_there(case: ErrorCase, witness: Witness, shown: Shown, vocabulary: Vocab
     return shown.at < 0 or start <= shown.at <= start + len(vocabulary.tokens[witness.token])
 
 
-def _shrunk(sample: ShrunkVerdict, trial: Trial, case: ErrorCase, shown: Shown) -> ShrunkVerdict:
-    found = shrink(trial, case, shown)
+def _shrunk(
+    sample: ShrunkVerdict,
+    trial: Trial,
+    case: ErrorCase,
+    shown: Shown,
+    stopped: Callable[[], bool],
+) -> ShrunkVerdict:
+    found = shrink(trial, case, shown, stopped)
     at = found.case.token_at if found.case.token else found.shown.at
     return replace(
         sample,

@@ -174,6 +174,7 @@ class _Pool:
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
         self._made: list[Shrinker] = []
         self._lock = threading.Lock()
+        self._ended = threading.Event()
         self._threads = ThreadPoolExecutor(lanes)
 
     def shrunk(
@@ -198,6 +199,9 @@ class _Pool:
             for future in as_completed(futures):
                 if (one := future.result()) is not None:
                     yield one
+        except BaseException:
+            self._ended.set()
+            raise
         finally:
             for future in futures:
                 future.cancel()
@@ -205,7 +209,12 @@ class _Pool:
     def _one(
         self, witness: Witness, schema: str, keyword: str, class_: str, ends: float | None
     ) -> ShrunkVerdict | None:
-        if ends is not None and time.monotonic() > ends:
+        """What becomes of a verdict; None where it is stopped before that is known."""
+
+        def stopped() -> bool:
+            return self._ended.is_set() or (ends is not None and time.monotonic() > ends)
+
+        if stopped():
             return None
         try:
             shrinker = self._idle.get_nowait()
@@ -214,12 +223,14 @@ class _Pool:
             with self._lock:
                 self._made.append(shrinker)
         try:
-            return shrinker.sample(witness, schema, keyword, class_)
+            found = shrinker.sample(witness, schema, keyword, class_, stopped)
+            return None if stopped() else found
         finally:
             self._idle.put(shrinker)
 
     def close(self) -> None:
         """End threads and hosts."""
+        self._ended.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
         for shrinker in self._made:
             shrinker.close()

@@ -47,13 +47,25 @@ class Shrunk:
     whole: bool
 
 
-def shrink(trial: Trial, case: ErrorCase, shown: Shown) -> Shrunk:
-    """The smallest case with the same error; `shown` is what `case` itself shows."""
-    return _Shrinking(trial, case, shown).run()
+def shrink(
+    trial: Trial, case: ErrorCase, shown: Shown, stopped: Callable[[], bool] = lambda: False
+) -> Shrunk:
+    """The smallest case with the same error.
+
+    Args:
+        trial: Tries cases.
+        case: Where to begin.
+        shown: What it shows.
+        stopped: Asked again and again; once it says so nothing more is tried.
+    """
+    return _Shrinking(trial, case, shown, stopped).run()
 
 
 class _Shrinking:
-    def __init__(self, trial: Trial, case: ErrorCase, shown: Shown) -> None:
+    def __init__(
+        self, trial: Trial, case: ErrorCase, shown: Shown, stopped: Callable[[], bool]
+    ) -> None:
+        self._stopped = stopped
         self._trial = trial
         self._best = case
         self._shown = shown
@@ -65,6 +77,7 @@ class _Shrinking:
     def _goes_on(self) -> bool:
         return (
             self.attempts < MOST
+            and not self._stopped()
             and self._trial.failures - self._failed < MOST_FAILURES
             and self._trial.seconds - self._began < MOST_SECONDS
         )

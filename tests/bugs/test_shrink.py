@@ -180,3 +180,11 @@ def test_where_all_characters_are_refused_the_one_that_was_met_does_not_matter()
     assert len(found) == 1
     by_escape, _ = id_of(*STARTS[0], rb"\\")
     assert by_escape not in found
+
+
+def test_nothing_more_is_tried_once_it_is_stopped():
+    trial = ForgetsMinimum()
+    case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
+    found = shrink(trial, case, trial.shown(case), lambda: trial.asked >= 3)
+    assert not found.whole
+    assert trial.asked < 3 + 24  # what goes to the engine at once is not cut
