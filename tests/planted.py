@@ -96,6 +96,24 @@ class Forgetful(LLGuidanceEngine):
         return super().compile(json.dumps(_without(json.loads(schema))))
 
 
+class Fussy(LLGuidanceEngine):
+    """llguidance that refuses integers below 1 and strings beyond three characters: two bugs."""
+
+    def compile(self, schema: str) -> Matcher:  # type: ignore[override]
+        """A matcher for the schema with bounds that it has not."""
+        return super().compile(json.dumps(_bounded(json.loads(schema))))
+
+
+def _bounded(schema: object) -> object:
+    if isinstance(schema, list):
+        return [_bounded(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    own = {"integer": {"minimum": 1}, "string": {"maxLength": 3}}
+    bounded = own.get(schema.get("type"), {})  # type: ignore[arg-type]
+    return {**{name: _bounded(one) for name, one in schema.items()}, **bounded}
+
+
 def _without(schema: object) -> object:
     if isinstance(schema, list):
         return [_without(one) for one in schema]

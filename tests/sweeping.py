@@ -204,3 +204,15 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+SMALL = ("--lanes", 2, "--lane-memory", "1G")
+
+
+def sweep(cases: Cases, nodes: HeldCluster, out: object, *others: object) -> list[object]:
+    return cases.arguments("sweep", out, "--address", nodes.address, *others)
+
+
+def finished(process, log: Path) -> str:
+    assert process.wait(120) == 0, log.read_text()
+    return log.read_text()

