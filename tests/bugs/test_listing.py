@@ -1,0 +1,65 @@
+"""Bugs as a list, of samples whose outcome is given."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.groups import ErrorRows, Explanation
+from harness.bugs.listing import bug_list
+from harness.bugs.samples import ShrunkVerdict
+from harness.bugs.search import Found
+
+SCHEMA = '{"type":"integer","minimum":1}'
+
+
+def run(*versions):
+    """A run of one engine in some versions, each judged on both of two schemas."""
+    engines = {f"mini@{one}": {"version": one, "options": {}} for one in versions}
+    judged = pa.table({"judged": pa.array([(1 << len(versions)) - 1] * 2, pa.uint32())})
+    manifest = {"identity": {"engines": engines, "data": {"name": "maskbench"}}}
+    return SimpleNamespace(manifest=manifest, table=lambda *_: judged)
+
+
+def found(*rows):
+    """Verdicts of one bug: of each its engine, its case and how severe it is."""
+    engine, case, severity = (np.array(one, dtype=np.int64) for one in zip(*rows, strict=True))
+    none = np.zeros(len(rows), dtype=np.int64)
+    number = np.arange(len(rows))
+    rank = number.astype(np.uint64)
+    zero = none.astype(np.int8)
+    verdicts = ErrorRows(zero, number, none, engine, case, severity.astype(np.int8), [none], rank)
+    samples = {}
+    for at, (which, *_) in enumerate(rows):
+        error = ErrorCase(f"mini@{VERSIONS[which]}", "false_acceptance", SCHEMA, b"0")
+        samples[f"{at}"] = ShrunkVerdict(f"{at}", "c", "minimum", error, class_="bug")
+    explanation = Explanation(none, [samples["0"].bug])
+    return Found(verdicts, number, explanation, samples)
+
+
+VERSIONS = ("0.9.0", "0.10.0", "0.8.0")
+
+
+def test_a_bug_says_in_which_versions_it_was_met_and_since_when():
+    bugs = bug_list(run(*VERSIONS), found((0, 0, 1), (1, 0, 1), (1, 1, 3))).bugs
+    assert {one.version for one in bugs} == {"0.9.0", "0.10.0"}
+    assert len({one.id for one in bugs}) == 1
+    for one in bugs:
+        assert list(one.versions.items()) == [("0.8.0", False), ("0.9.0", True), ("0.10.0", True)]
+        assert one.since == "0.9.0"
+
+
+def test_a_bug_counts_its_schemas_and_verdicts_by_severity():
+    newer, older = bug_list(run(*VERSIONS), found((0, 0, 3), (1, 0, 1), (1, 1, 3))).bugs
+    assert (newer.version, newer.cases, newer.judged, newer.verdicts) == ("0.10.0", 2, 2, 2)
+    assert (newer.severity, older.severity) == ("common", "rare")
+    assert newer.share.value == 1.0
+    assert newer.share.low is not None
+
+
+def test_a_run_of_one_version_says_nothing_of_others():
+    (one,) = bug_list(run("0.9.0"), found((0, 0, 1))).bugs
+    assert one.since == ""
