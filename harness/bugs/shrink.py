@@ -295,5 +295,6 @@ NORMAL: Sequence[Edits] = (
     _of_schema(schema_edits.type_first),
     _plain_keys,
     _of_bytes(text_edits.letters),
+    _of_bytes(text_edits.leftward),
 )
 """What makes the smallest case longer, and the same for more errors that are one."""

@@ -12,6 +12,7 @@ _SIMPLER = {"letter": b"AEa", "digit": b"01"}
 _SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SPECIAL = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z\\]", re.DOTALL)
+_BEHIND = re.compile(rb"([A-Za-z0-9])([\xc0-\xff][\x80-\xbf]+)")
 _ATOM = re.compile(r"\\.|\[[^\]]*\]|[^\\\[\]{}()|?*+^$]")
 _CHARACTER = re.compile(rb"\\u[0-9a-fA-F]{4}|\\.|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z0-9\\]", re.DOTALL)
 _KINDS = {
@@ -97,6 +98,12 @@ def letters(text: bytes) -> Iterator[bytes]:
             start, end = string.start() + found.start(), string.start() + found.end()
             for letter in (b"A", b"z"):
                 yield text[:start] + letter + text[end:]
+
+
+def leftward(text: bytes) -> Iterator[bytes]:
+    """The text with one character beyond ASCII before the letter or digit that it follows."""
+    for found in _BEHIND.finditer(text):
+        yield text[: found.start()] + found[2] + found[1] + text[found.end() :]
 
 
 def true_for(text: bytes, kind: str) -> Iterator[bytes]:
