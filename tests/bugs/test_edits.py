@@ -97,10 +97,41 @@ def test_what_is_left_of_a_text_is_json(value):
         (text_edits.plainer_bytes, b'"z9"', b'"a9"'),
         (text_edits.pieces_left_out, b'{"a":1,"b":"\t"}', b'{"b":"\t"}'),
         (text_edits.bytes_left_out, b"abc", b"bc"),
+        (text_edits.letters, '["a", "é"]'.encode(), b'["a", "A"]'),
+        (text_edits.letters, rb'"\u0041"', b'"A"'),
+        (text_edits.leftward, '"12é"'.encode(), '"1é2"'.encode()),
     ],
 )
 def test_texts_are_made_smaller(edits, text, result):
     assert result in list(edits(text))
+
+
+def test_values_of_a_type_become_true_all_at_once_and_each_by_itself():
+    found = list(text_edits.true_for(b'[1, "a", 2, [3]]', "integer"))
+    assert found[0] == b'[true, "a", true, [true]]'
+    assert b'[true, "a", 2, [3]]' in found
+
+
+def test_an_atom_of_a_pattern_comes_with_a_character_of_the_text():
+    assert ("^.$", b'"-"') in set(text_edits.one_atom(r"\d{4}-[ab].c", b'"1234-a-c"'))
+
+
+def test_a_schema_keeps_what_its_text_needs():
+    schema = {
+        "title": "x",
+        "properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/b"}},
+        "$defs": {"a": {"default": 1, "type": "integer"}, "b": {"type": "string"}},
+    }
+    assert next(schema_edits.used_only(schema, ["a"])) == {
+        "properties": {"a": {"$ref": "#/$defs/a"}},
+        "$defs": {"a": {"type": "integer"}},
+    }
+
+
+def test_an_upper_bound_becomes_a_lower_one():
+    found = list(schema_edits.twins({"items": {"maxLength": 7, "type": "string"}}))
+    assert {"items": {"minLength": 1, "type": "string"}} in found
+    assert not list(schema_edits.twins({"maximum": 3, "minimum": 1}))
 
 
 def test_a_key_is_renamed_wherever_it_stands():
