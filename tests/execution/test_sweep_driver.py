@@ -94,6 +94,7 @@ def test_a_signal_ends_it_as_it_would_end_this_process(tmp_path):
 
     def terminate():
         until((tmp_path / "begun").exists)
+        time.sleep(0.5)  # amid the fork Python ignores what is raised
         os.kill(os.getpid(), signal.SIGTERM)
 
     with interrupts.heeded():
