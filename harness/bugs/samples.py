@@ -145,8 +145,9 @@ class SampleFile:
 
     def append(self, one: ShrunkVerdict) -> None:
         """Keep one more record."""
-        self.begin().write(f"{one.line()}\n")
-        self.begin().flush()
+        file = self.begin()
+        file.write(f"{one.line()}\n")
+        file.flush()
 
     def begin(self) -> IO[str]:
         """Put the file there as it goes on; what is known stays until it stands there again."""

@@ -253,12 +253,7 @@ def cut_down(schema: Any) -> Iterator[Any]:
     """The schema without half, a quarter … of the members of one mapping or list."""
     for path, part in subschemas(schema):
         for keyword, value in part.items() if isinstance(part, dict) else ():
-            if not isinstance(value, dict | list) or keyword not in (
-                *MAPS,
-                *LISTS,
-                "enum",
-                "required",
-            ):
+            if not isinstance(value, dict | list) or keyword not in _CUT_DOWN:
                 continue
             if (keyword in MAPS and not isinstance(value, dict)) or len(value) < 4:
                 continue

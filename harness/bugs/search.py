@@ -122,11 +122,12 @@ def known(
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    seed = SampleFile(run, catalogue).seed
+    file = SampleFile(run, catalogue)
+    seed = file.seed
     vocabulary = None if seed is None else vocabulary_at_hand(run)
     if vocabulary is None or seed is None:
         return None
-    samples = SampleFile(run, catalogue, seed).read()
+    samples = file.read()
     verdicts, among = _read(run, rule or _rule(catalogue, vocabulary), vocabulary, classes, seed)
     return Found(verdicts, among, explain(verdicts, samples, among), samples)
 

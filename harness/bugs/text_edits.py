@@ -11,16 +11,18 @@ _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'
 _SIMPLER = {"letter": b"AEa", "digit": b"01"}
 _SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_SPECIAL = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z\\]", re.DOTALL)
+_ESCAPED = rb"\\(?:u[0-9a-fA-F]{4}|.)"
+_BEYOND = rb"[\xc0-\xff][\x80-\xbf]*"
+_ESCAPE = re.compile(_ESCAPED, re.DOTALL)
+_SPECIAL = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z\\]", re.DOTALL)
+_CHARACTER = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z0-9\\]", re.DOTALL)
 _BEHIND = re.compile(rb"([A-Za-z0-9])([\xc0-\xff][\x80-\xbf]+)")
 _ATOM = re.compile(r"\\.|\[[^\]]*\]|[^\\\[\]{}()|?*+^$]")
-_CHARACTER = re.compile(rb"\\u[0-9a-fA-F]{4}|\\.|[\xc0-\xff][\x80-\xbf]*|[^A-Za-z0-9\\]", re.DOTALL)
 _KINDS = {
     "": ("object", "array", "string", "number", "null"),
     "integer": ("number",),
     "boolean": ("true", "false"),
 }
-_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _LAYOUT = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
 
 

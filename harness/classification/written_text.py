@@ -160,7 +160,7 @@ class _Place:
         if here is None:
             return frozenset()
         for frames, found in self.known:
-            if frames is here.frames or frames == here.frames:
+            if frames == here.frames:
                 return found
         self.known.append((here.frames, _object(self.applicable, here)))
         return self.known[-1][1]
