@@ -112,6 +112,8 @@ ORDER_MISSES = [
     rejected('{"a": 1, "', b"b", A_B),
     rejected('{"a": 1, "', b"zz", A_B),
     replace(rejected('{"', b"b", A_B), kind="dead_end"),
+    rejected('{"', b"b", {"const": {"a": 1, "b": 2}}),
+    rejected('{"x": {"b": 2, "', b"a", {"properties": {"x": {"enum": [{"a": 1, "b": 2}]}}}),
 ]
 EXTRA_EARLY = [rejected('{"', b"zz", A_B), rejected('{"b": 1', b',"zz', A_B, at=2)]
 UNNAMED = {"type": "object", "required": ["a"]}
