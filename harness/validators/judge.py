@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from harness.errors import MaskcourtError
 from harness.jsonschemas.paths import Fault
+from harness.validators.coverage import Coverage, Feature
 from harness.validators.format_rules import ASSERTION
 from harness.workers import wire
 from harness.workers.hosts import Ended, Host, HostSpec
@@ -163,6 +164,22 @@ class Judge:
             (keyword, tuple(instance), tuple(schema))
             for keyword, instance, schema in answer.head["errors"]
         ]
+
+    def reached(
+        self, texts: Sequence[bytes]
+    ) -> tuple[frozenset[Feature], list[frozenset[Feature]]]:
+        """What texts may cover of the schema, and what each of them does; nothing if unknown."""
+        answer = self._ask("cover", _as_arrays(texts))
+        if answer is None:
+            return frozenset(), [frozenset()] * len(texts)
+        possible = [Feature(*one) for one in answer.head["possible"]]
+        each = wire.Ragged.from_arrays(answer.arrays, "each").ints()
+        return frozenset(possible), [frozenset(possible[at] for at in some) for some in each]
+
+    def coverage(self, texts: Sequence[bytes]) -> Coverage:
+        """What texts, valid and invalid ones, cover of the schema together."""
+        possible, each = self.reached(texts)
+        return Coverage.of(possible, frozenset[Feature]().union(*each))
 
     def close(self) -> None:
         """End the host."""

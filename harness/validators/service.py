@@ -2,8 +2,8 @@
 
 Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
 error), ``judge_many`` (the same for texts that differ in one place), ``screen_many`` (likewise, but
-short where the fast one alone already says invalid) and ``errors`` (all that is named about one
-text).
+short where the fast one alone already says invalid), ``errors`` (all that is named about one
+text) and ``cover`` (what texts reach of the schema).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from harness.jsontext.pointers import typed_steps
 from harness.validators.batch.prepared_documents import Prepared, Whole
+from harness.validators.coverage_meter import CoverageMeter
 from harness.validators.encoded_rulings import EncodedRuling, of_outcome, of_suspicion
 from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
@@ -33,6 +34,7 @@ class ValidatorService:
             "judge": self.judge,
             "judge_many": self.judge_many,
             "errors": self.errors,
+            "cover": self.cover,
         }
         return commands[message.head["do"]](message)
 
@@ -92,6 +94,15 @@ class ValidatorService:
             for one in opinion.errors
         ]
         return wire.Message({"errors": found})
+
+    def cover(self, message: wire.Message) -> wire.Message:
+        """What texts cover: the distinct features, which are possible, and which each text has."""
+        meter = CoverageMeter(self.validators)
+        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
+        found = [meter.of_text(text) for text in texts]
+        number = {one: at for at, one in enumerate(sorted(meter.possible))}
+        each = wire.Ragged.of_ints([sorted(number[one] for one in some) for some in found])
+        return wire.Message({"possible": list(number)}, each.arrays("each"))
 
 
 def _numbered(rulings: Iterable[EncodedRuling]) -> wire.Message:

@@ -12,7 +12,7 @@ import marshal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jsonschema
 import jsonschema_rs
@@ -129,6 +129,26 @@ NOT_KEPT = TextOutcome("undecided", "number_precision", _UNASKED)
 """The outcome of a text with a number that its reader does not keep."""
 
 
+class Evaluated(NamedTuple):
+    """What jsonschema-rs found on its way through a schema, at one subschema or keyword.
+
+    Attributes:
+        path: The way of evaluation, references included; a JSON Pointer.
+        base: The identifier of the embedded schema in which it stands; "" where that is unknown.
+        pointer: Where the subschema or keyword stands in that.
+        instance: The part of the value; a JSON Pointer.
+        valid: Whether the part is valid under it.
+        failed: Whether it is a keyword that is itself broken.
+    """
+
+    path: str
+    base: str
+    pointer: str
+    instance: str
+    valid: bool
+    failed: bool
+
+
 class Validators:
     """Both validators for one schema.
 
@@ -141,6 +161,7 @@ class Validators:
         rule: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
 
     Attributes:
+        schema: The schema, parsed.
         draft: The name of the schema's draft.
         backtracks: Whether jsonschema-rs must go back in patterns, so that it can reach a limit.
         slow_failures: Names the errors of jsonschema.
@@ -154,18 +175,18 @@ class Validators:
     def __init__(self, schema: str, rule: str = ASSERTION) -> None:
         if sys.getrecursionlimit() < _FRAMES:
             sys.setrecursionlimit(_FRAMES)
-        self._schema = _read_schema(schema)
-        draft = draft_of(self._schema)
+        self.schema = _read_schema(schema)
+        draft = draft_of(self.schema)
         if draft is None:
             raise UnjudgeableError(
                 "unknown_draft",
-                f"unknown $schema {short(repr(self._schema['$schema']))}",
+                f"unknown $schema {short(repr(self.schema['$schema']))}",
                 "drafts 04, 06, 07, 2019-09 and 2020-12 are known",
             )
         self.draft = draft.name
         refusals: dict[str, Exception] = {}
         try:
-            self._slow, spelt = draft.build_jsonschema(self._schema, rule)
+            self._slow, spelt = draft.build_jsonschema(self.schema, rule)
             self.slow_failures = SlowFailures(spelt)
         except Exception as error:  # noqa: BLE001 - a schema must not end the run
             refusals["jsonschema"] = error
@@ -173,7 +194,7 @@ class Validators:
         for self.backtracks in (False, True):
             try:
                 self._fast, spelt = draft.build_jsonschema_rs(
-                    self._schema, rule, backtracking=self.backtracks
+                    self.schema, rule, backtracking=self.backtracks
                 )
                 self.fast_failures = FastFailures(spelt)
             except Exception as error:  # noqa: BLE001
@@ -223,6 +244,28 @@ class Validators:
             error = None if self._is_valid(key, value) is not False else self.first_error(value)
             self._suspicions[key] = self.fast_failures([error], 1)[0] if error else None
         return self._suspicions[key]
+
+    def evaluated(self, value: object) -> list[Evaluated]:
+        """What jsonschema-rs found on its way, from the outside in; [] where it fails.
+
+        Below a branch that a valid value does not hold nothing is told.
+        """
+        try:
+            nodes = self._fast.evaluate(value).list()["details"]
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
+            return []
+        return [
+            Evaluated(
+                node["evaluationPath"],
+                *self.fast_failures.location(node["schemaLocation"]),
+                node["instanceLocation"],
+                node["valid"],
+                bool(node.get("errors")),
+            )
+            for node in nodes
+        ]
 
     def first_error(self, value: object) -> jsonschema_rs.ValidationError | None:
         """The error that jsonschema-rs names first; None where it names none, or fails."""

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 import jsonschema
 import jsonschema_rs
 
 from harness.jsonschemas.paths import target
-from harness.jsontext.pointers import pointer
+from harness.jsontext.pointers import pointer, steps
 from harness.validators.respelling import Respelt
 
 _MAX_REFERENCES = 50
@@ -110,6 +111,12 @@ class FastFailures:
         if keyword == "falseSchema":
             keyword = str(path[-1]) if path and path[-1] in _MAY_BE_FALSE else "false"
         return keyword, pointer(path), pointer(error.instance_path)
+
+    def location(self, location: str) -> tuple[str, str]:
+        """The identifier and the pointer, as written, of what an evaluation calls a location."""
+        base, _, fragment = location.rpartition("#")
+        found = steps(unquote(fragment) if base else location)
+        return base, pointer(as_written(found, self._written))
 
     def _failure(self, error: jsonschema_rs.ValidationError) -> ValidationFailure:
         message = error.message

@@ -1,0 +1,292 @@
+"""What texts cover of a schema: parts reached, members there and missing, bounds met and missed.
+
+jsonschema-rs says which subschemas it evaluated and found to hold. What is counted here follows
+from that alone, so a part that only looks as if it were reached is not: a branch is reached when a
+valid text holds it. What lies below ``not``, or below ``contains`` beside ``minContains`` or
+``maxContains``, is not told of, and so neither counted nor asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import Any, Final
+
+from harness.jsonschemas.approximate_validator import (
+    REFERENCES,
+    ApproximateValidator,
+    kinds,
+    number,
+)
+from harness.jsontext import strict_json
+from harness.jsontext.pointers import escape, follow, steps
+from harness.validators.coverage import (
+    ABSENT,
+    BRANCH,
+    MET,
+    MISSED,
+    PRESENT,
+    SUBSCHEMA,
+    Coverage,
+    Feature,
+)
+from harness.validators.drafts import draft_of
+from harness.validators.format_rules import ASSERTION
+from harness.validators.validate import Evaluated, Validators
+
+_NAMED: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
+_BRANCHES: Final = frozenset(("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"))
+_ANNOUNCED: Final = frozenset(
+    (
+        *("items", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
+        *("additionalProperties", "unevaluatedProperties", "if"),
+    )
+)
+"""Keywords of one subschema that an evaluation lists as well, before it."""
+_SINGLE: Final = _ANNOUNCED | {"then", "else"}
+_LISTED: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
+_REF_ALONE: Final = frozenset(("draft-04", "draft-06", "draft-07"))
+"""Drafts in which the siblings of a reference say nothing."""
+
+_BOUNDS: Final = {
+    "minimum": ("number", 1),
+    "exclusiveMinimum": ("number", 1),
+    "maximum": ("number", -1),
+    "exclusiveMaximum": ("number", -1),
+    "minLength": ("string", 1),
+    "maxLength": ("string", -1),
+    "minItems": ("array", 1),
+    "maxItems": ("array", -1),
+    "minProperties": ("object", 1),
+    "maxProperties": ("object", -1),
+}
+"""What each bound measures, and the direction in which values are allowed."""
+
+
+def coverage(
+    schema: str, valid: Sequence[bytes], invalid: Sequence[bytes], rule: str = ASSERTION
+) -> Coverage:
+    """What texts cover of a schema.
+
+    The validators are built in this process; `harness.validators.judge.Judge.coverage` asks those
+    of a host, which a hostile schema cannot take down with it.
+
+    Args:
+        schema: Its JSON text.
+        valid: JSON texts, valid under it.
+        invalid: JSON texts that are not.
+        rule: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
+
+    Raises:
+        harness.validators.validate.UnjudgeableError: The validators cannot be built.
+    """
+    meter = CoverageMeter(Validators(schema, rule))
+    return Coverage.of(meter.possible, meter.reached([*valid, *invalid]))
+
+
+class CoverageMeter:
+    """Tells of single texts what they cover of one schema.
+
+    Args:
+        validators: Those of the schema.
+
+    Attributes:
+        possible: All that texts may cover.
+    """
+
+    def __init__(self, validators: Validators) -> None:
+        self._validators = validators
+        self._subschemas = _Subschemas(validators.schema)
+        self.possible = frozenset(self._possible())
+
+    def _possible(self) -> Iterator[Feature]:
+        yield from (Feature(BRANCH, pointer) for pointer in self._subschemas.branches)
+        for pointer, schema in self._subschemas.at.items():
+            yield Feature(SUBSCHEMA, pointer)
+            for name, part in _members(schema).items():
+                if part is not False:
+                    yield Feature(PRESENT, f"{pointer}/properties/{escape(name)}")
+                if name not in (schema.get("required") or ()):
+                    yield Feature(ABSENT, f"{pointer}/properties/{escape(name)}")
+            for keyword, (_, way) in _BOUNDS.items():
+                bound = number(schema.get(keyword))
+                if bound is not None:
+                    yield Feature(MET, f"{pointer}/{keyword}")
+                    if way < 0 or bound > 0 or keyword in ("minimum", "exclusiveMinimum"):
+                        yield Feature(MISSED, f"{pointer}/{keyword}")
+
+    def reached(self, texts: Iterable[bytes]) -> frozenset[Feature]:
+        """What texts cover together, valid and invalid ones."""
+        return frozenset(one for text in texts for one in self.of_text(text))
+
+    def of_text(self, text: bytes) -> frozenset[Feature]:
+        """What one text covers; nothing where it is no JSON or jsonschema-rs fails over it."""
+        try:
+            value = strict_json.parse(text)
+        except strict_json.JsonError:
+            return frozenset()
+        nodes = self._validators.evaluated(value)
+        valid = bool(nodes) and nodes[0].valid
+        found = self._of_valid(nodes, value) if valid else self._of_invalid(nodes, value)
+        return self.possible & frozenset(found)
+
+    def _of_valid(self, nodes: Sequence[Evaluated], value: Any) -> Iterator[Feature]:
+        for node in _of_subschemas(nodes):
+            place = self._subschemas.place(node.base, node.pointer)
+            schema = self._subschemas.at.get(place)
+            if schema is None:
+                continue
+            yield Feature(SUBSCHEMA, place)
+            yield Feature(BRANCH, place)
+            part = follow(value, steps(node.instance))
+            if isinstance(part, dict):
+                for name in _members(schema):
+                    kind = PRESENT if name in part else ABSENT
+                    yield Feature(kind, f"{place}/properties/{escape(name)}")
+            for keyword in _BOUNDS.keys() & schema.keys():
+                room = _room(schema, keyword, part)
+                excluded = keyword.startswith("exclusive") or _excludes(schema, keyword)
+                if room is not None and (0 < room <= 1 if excluded else room == 0):
+                    yield Feature(MET, f"{place}/{keyword}")
+
+    def _of_invalid(self, nodes: Sequence[Evaluated], value: Any) -> Iterator[Feature]:
+        """The bound that is missed, where nothing else of the same branch is wrong."""
+        wrong = [node for node in nodes if node.failed]
+        for node in wrong:
+            keyword = node.pointer.rpartition("/")[2]
+            place = self._subschemas.place(node.base, node.pointer).removesuffix(f"/{keyword}")
+            schema = self._subschemas.at.get(place)
+            if schema is None or keyword not in _BOUNDS:
+                continue
+            if all(other is node or _apart(node.path, other.path) for other in wrong):
+                room = _room(schema, keyword, follow(value, steps(node.instance)))
+                if room is not None and -1 <= room <= 0:
+                    yield Feature(MISSED, f"{place}/{keyword}")
+
+
+def _apart(path: str, other: str) -> bool:
+    """Whether two ways of evaluation part at the branches of ``anyOf`` or ``oneOf``."""
+    pairs = zip(steps(path), steps(other), strict=False)
+    common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    return bool(common) and common[-1] in ("anyOf", "oneOf")
+
+
+def _of_subschemas(nodes: Iterable[Evaluated]) -> Iterator[Evaluated]:
+    """The nodes that stand for a subschema which holds.
+
+    Those keywords of one subschema that are listed as well have a node at the same place before it,
+    whether the subschema was evaluated or not.
+    """
+    seen: set[tuple[str, str]] = set()
+    for node in nodes:
+        if node.path.rpartition("/")[2] in _ANNOUNCED:
+            before = {(node.path, node.instance), (node.path, node.instance.rpartition("/")[0])}
+            keyword = seen.isdisjoint(before) and not _is_name(node.path)
+            seen.add((node.path, node.instance))
+            if keyword:
+                continue
+        if node.valid:
+            yield node
+
+
+def _is_name(path: str) -> bool:
+    """Whether the last step of a way is a name or an index, which may look like a keyword."""
+    *_, holder, _ = ("", *steps(path))
+    return holder in _NAMED and not _is_name(path.rpartition("/")[0])
+
+
+def _members(schema: dict[str, Any]) -> dict[str, Any]:
+    found = schema.get("properties")
+    return found if isinstance(found, dict) else {}
+
+
+def _excludes(schema: dict[str, Any], keyword: str) -> bool:
+    """Whether draft-04 excludes the bound itself."""
+    return schema.get("exclusive" + keyword[:1].upper() + keyword[1:]) is True
+
+
+def _room(schema: dict[str, Any], keyword: str, part: Any) -> float | None:
+    """How far a value is on the right side of a bound; None where the bound says nothing of it."""
+    kind, way = _BOUNDS[keyword]
+    bound = number(schema[keyword])
+    size = number(part) if kind == "number" else None
+    if isinstance(part, str | list | dict) and kind in kinds(part):
+        size = len(part)
+    try:
+        return None if bound is None or size is None else way * (size - bound)
+    except OverflowError:
+        return None
+
+
+class _Subschemas:
+    """The subschemas that apply somewhere, references followed; booleans are left out.
+
+    Attributes:
+        at: Each by its pointer.
+        branches: The pointers of those that are one of several.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.at: dict[str, dict[str, Any]] = {}
+        self.branches: set[str] = set()
+        self._places = dict(_places(root))
+        self._approximate = ApproximateValidator(root)
+        draft = draft_of(root)
+        self._ignored = draft.ignored if draft is not None else frozenset[str]()
+        self._alone = draft is not None and draft.name in _REF_ALONE
+        pending = [("", root)]
+        while pending:
+            place, schema = pending.pop()
+            if isinstance(schema, dict) and place not in self.at:
+                self.at[place] = schema
+                pending += self._below(place, schema)
+
+    def place(self, base: str, pointer: str) -> str:
+        """The pointer from the root of what an embedded schema has at a pointer."""
+        home = self._places.get(id(self._approximate.resolve(base)), "") if base else ""
+        return home + pointer
+
+    def _below(self, place: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        for keyword in REFERENCES:
+            if keyword in schema and keyword not in self._ignored:
+                target = self._approximate.resolve(schema[keyword], schema)
+                if id(target) in self._places:
+                    yield self._places[id(target)], target
+        if self._alone and "$ref" in schema:
+            return
+        for keyword, name, part in _applied(schema):
+            if keyword not in self._ignored:
+                below = f"{place}/{keyword}{name}"
+                if keyword in _BRANCHES and isinstance(part, dict):
+                    self.branches.add(below)
+                yield below, part
+
+
+def _applied(schema: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """The subschemas that a schema applies, but for ``not``: keyword, the rest of the pointer."""
+    for keyword, value in schema.items():
+        if keyword in _NAMED and isinstance(value, dict):
+            yield from ((keyword, f"/{escape(name)}", one) for name, one in value.items())
+        elif keyword in _LISTED and isinstance(value, list):
+            yield from ((keyword, f"/{index}", one) for index, one in enumerate(value))
+        elif keyword in _SINGLE and not _untold(keyword, schema):
+            yield keyword, "", value
+
+
+def _untold(keyword: str, schema: dict[str, Any]) -> bool:
+    """Whether an evaluation never tells of a keyword's subschema, whatever the value."""
+    if keyword == "contains":
+        return "minContains" in schema or "maxContains" in schema
+    return keyword in ("then", "else") and "if" not in schema
+
+
+def _places(root: Any) -> Iterator[tuple[int, str]]:
+    """The pointer of every object in a schema, by identity."""
+    pending = [(root, "")]
+    while pending:
+        part, place = pending.pop()
+        if isinstance(part, dict):
+            yield id(part), place
+            pending += [(one, f"{place}/{escape(name)}") for name, one in part.items()]
+        elif isinstance(part, list):
+            pending += [(one, f"{place}/{index}") for index, one in enumerate(part)]

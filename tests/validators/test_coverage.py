@@ -1,0 +1,183 @@
+"""Coverage: what texts reach of a schema, and nothing that they only seem to."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.validators.coverage import Coverage, Feature
+from harness.validators.coverage_meter import coverage
+from harness.validators.validate import UnjudgeableError
+from tests.inprocess import InProcessJudge
+
+
+def covered(schema, *valid, invalid=()):
+    texts = ([json.dumps(one).encode() for one in values] for values in (valid, invalid))
+    return coverage(json.dumps(schema), *texts)
+
+
+def missing(reach):
+    return sorted(reach.of - reach.reached)
+
+
+def test_a_branch_is_reached_only_by_what_holds_it():
+    schema = {"anyOf": [{"type": "integer"}, {"pattern": "^(?=a)", "type": "string"}, {"const": 3}]}
+    assert missing(covered(schema, 3).branch) == ["/anyOf/1"]
+    assert missing(covered(schema, 4, "ab").branch) == ["/anyOf/2"]
+
+
+def test_what_stands_below_a_branch_that_failed_is_not_reached():
+    below = {"required": ["b"], "properties": {"a": {"type": "null"}}}
+    found = covered({"anyOf": [below, {"type": "object"}]}, {"a": None})
+    assert missing(found.subschema) == ["/anyOf/0", "/anyOf/0/properties/a"]
+
+
+def test_condition_then_and_else():
+    schema = {"if": {"minimum": 3}, "then": {"maximum": 9}, "else": {"type": "number"}}
+    assert missing(covered(schema, 1).subschema) == ["/if", "/then"]
+    assert missing(covered(schema, 4).branch) == ["/else"]
+    assert covered({"then": {"minimum": 1}}, 1).branch.of == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "other"),
+    [
+        ({"items": {"type": "null"}}, [], [None]),
+        ({"additionalProperties": {"type": "null"}}, {}, {"a": None}),
+        ({"propertyNames": {"maxLength": 1}}, {}, {"a": None}),
+        ({"properties": {"items": {"type": "null"}}}, {}, {"items": None}),
+        ({"dependentSchemas": {"a": {"required": ["b"]}}}, {"b": 1}, {"a": 1, "b": 1}),
+        ({"patternProperties": {r"^\d/~é$": {"type": "null"}}}, {"x": 1}, {"1/~é": None}),
+    ],
+)
+def test_a_subschema_of_parts_is_reached_with_a_part(schema, value, other):
+    assert len(missing(covered(schema, value).subschema)) == 1
+    assert missing(covered(schema, value, other).subschema) == []
+
+
+def test_contains_is_reached_where_an_item_holds_it():
+    schema = {"anyOf": [{"contains": {"minimum": 3}}, {}]}
+    assert missing(covered(schema, [1]).subschema) == ["/anyOf/0", "/anyOf/0/contains"]
+    assert missing(covered(schema, [1, 3]).subschema) == []
+    untold = {"contains": {"minimum": 3}, "minContains": 0}
+    assert covered(untold, [1, 3]).subschema.of == {""}
+
+
+def test_references_count_where_they_lead_and_unused_definitions_do_not():
+    node = {"type": ["null", "object"], "properties": {"a b": {"$ref": "#/$defs/n"}}}
+    schema = {
+        "$id": "http://h/x",
+        "$ref": "#/$defs/n",
+        "$defs": {"n": node, "unused": {"minimum": 1}},
+    }
+    found = covered(schema, {"a b": None})
+    assert found.subschema.of == {"", "/$defs/n", "/$defs/n/properties/a b"}
+    assert missing(found.subschema) == []
+
+
+def test_an_embedded_schema_with_an_address_of_its_own():
+    schema = {
+        "$id": "http://h/x/root.json",
+        "items": {"$ref": "part.json"},
+        "$defs": {"p": {"$id": "part.json", "properties": {"é": {"minimum": 0}}}},
+    }
+    found = covered(schema, [{"é": 0}])
+    assert found.met.reached == {"/$defs/p/properties/é/minimum"}
+
+
+def test_siblings_of_a_reference_say_nothing_in_draft_07():
+    schema = {
+        "$ref": "#/definitions/a",
+        "minimum": 3,
+        "properties": {"b": {}},
+        "definitions": {"a": {}},
+    }
+    declared = {"$schema": "http://json-schema.org/draft-07/schema#", **schema}
+    assert "/properties/b" in covered(schema, 3).subschema.of
+    assert covered(declared, 3).subschema.of == {"", "/definitions/a"}
+
+
+def test_members_there_and_missing():
+    schema = {"properties": {"a": {}, "b": {}, "no": False}, "required": ["a"]}
+    found = covered(schema, {"a": 1})
+    assert missing(found.present) == ["/properties/b"]
+    assert found.absent.of == {"/properties/b", "/properties/no"}
+    assert missing(found.absent) == []
+    assert missing(covered(schema, {"a": 1, "b": 1}).absent) == ["/properties/b"]
+    assert covered(schema, 1).present.reached == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("schema", "met", "beside", "missed", "far"),
+    [
+        ({"minimum": 3}, 3, 4, 2, 0),
+        ({"exclusiveMaximum": 3}, 2.5, 1, 3, 9),
+        ({"maxLength": 2}, "é1", "", "abc", "abcd"),
+        ({"minItems": 1}, [0], [0, 0], [], None),
+        ({"maxProperties": 1}, {"a": 0}, {}, {"a": 0, "b": 0}, {"a": 0, "b": 0, "c": 0}),
+    ],
+)
+def test_bounds_met_and_missed_by_one(schema, met, beside, missed, far):
+    (keyword,) = schema
+    assert covered(schema, beside).met.reached == frozenset()
+    assert covered(schema, met).met.reached == {f"/{keyword}"}
+    assert covered(schema, invalid=[missed]).missed.reached == {f"/{keyword}"}
+    if far is not None:
+        assert covered(schema, invalid=[far]).missed.reached == frozenset()
+
+
+def test_the_excluded_bound_of_draft_04():
+    schema = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "minimum": 3,
+        "exclusiveMinimum": True,
+    }
+    assert covered(schema, 4, invalid=[3]).met.reached == {"/minimum"}
+    assert covered(schema, 5, invalid=[3]).missed.reached == {"/minimum"}
+
+
+def test_a_bound_that_is_not_all_that_is_wrong_counts_only_beside_other_branches():
+    schema = {"properties": {"a": {"minimum": 3}}, "required": ["b"]}
+    assert covered(schema, invalid=[{"a": 2}]).missed.reached == frozenset()
+    branches = {"anyOf": [{"type": "string"}, {"minimum": 3, "type": "integer"}]}
+    assert covered(branches, invalid=[2]).missed.reached == {"/anyOf/1/minimum"}
+
+
+def test_a_bound_that_nothing_can_miss_is_not_asked_for():
+    assert covered({"minLength": 0, "minItems": 1}).missed.of == {"/minItems"}
+
+
+def test_what_is_labelled_wrongly_counts_as_what_it_is():
+    assert covered({"minimum": 3}, 2, invalid=[3]) == covered({"minimum": 3}, 3, invalid=[2])
+
+
+def test_texts_that_are_no_json_and_what_is_below_not_count_for_nothing():
+    assert coverage("{}", [b"{", b"\xff"], []).subschema.reached == frozenset()
+    assert covered({"not": {"minimum": 3}}, 1).subschema.of == {""}
+
+
+def test_one_line_says_it():
+    schema = {"properties": {"a": {"minimum": 1}, "b": {}}, "required": ["a"]}
+    assert str(covered(schema, {"a": 1})) == (
+        "covers 2 of 3 subschemas, 1 of 2 members present, 1 of 1 member absent,"
+        " 1 of 1 bound met, 0 of 1 bound missed by one"
+    )
+    assert str(Coverage()) == "covers nothing: there is nothing to cover"
+
+
+def test_a_schema_that_cannot_be_judged_is_refused():
+    with pytest.raises(UnjudgeableError):
+        coverage('{"$ref": "#/nowhere"}', [], [])
+
+
+def test_a_host_says_the_same():
+    schema = {"properties": {"a": {"minimum": 1}, "b": {}}, "required": ["a"]}
+    texts = [b'{"a": 1}', b'{"a": 0}', b"{", b'{"a": 2, "b": null}']
+    judge = InProcessJudge()
+    assert judge.open(json.dumps(schema)) is None
+    assert judge.coverage(texts) == coverage(json.dumps(schema), texts, [])
+    _, each = judge.reached(texts)
+    assert [one.kind for one in each[1]] == ["missed"]
+    assert not each[2]
+    assert Feature("present", "/properties/b") in each[3]
