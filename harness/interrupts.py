@@ -15,6 +15,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """What a terminal sends, a service manager or a batch system, and a terminal that is closed."""
 
 _received = [signal.SIGINT]
+_waiting: list[int] | None = None
+"""What came while signals were deferred; None while they are not."""
 
 
 @contextlib.contextmanager
@@ -35,10 +37,31 @@ def received() -> int:
     return int(_received[-1])
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
+def _interrupt(number: int, _frame: FrameType | None = None) -> None:
+    if _waiting is not None:
+        _waiting.append(number)
+        return
     _received.append(signal.Signals(number))
     ignore()
     raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Have `heeded` signals raise at the end of this, for what an exception must not come amid.
+
+    Around a fork it would be lost: Python ignores what is raised in the hooks there. A mask of the
+    thread does not help, since another thread takes the signal and the hooks still see it.
+    """
+    global _waiting  # noqa: PLW0603 - as there is one set of handlers
+    came: list[int] = []
+    _waiting = came
+    try:
+        yield
+    finally:
+        _waiting = None
+        if came:
+            _interrupt(came[0])
 
 
 def ignore() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -94,7 +95,6 @@ def test_a_signal_ends_it_as_it_would_end_this_process(tmp_path):
 
     def terminate():
         until((tmp_path / "begun").exists)
-        time.sleep(0.5)  # amid the fork Python ignores what is raised
         os.kill(os.getpid(), signal.SIGTERM)
 
     with interrupts.heeded():
@@ -104,6 +104,29 @@ def test_a_signal_ends_it_as_it_would_end_this_process(tmp_path):
             apart(work)
         thread.join()
     assert (tmp_path / "cleaned up").exists()
+
+
+def test_a_signal_amid_the_fork_is_not_lost(monkeypatch, tmp_path):
+    """Also where another thread takes it; Python ignores what is raised in hooks of a fork."""
+    fork, over = os.fork, threading.Event()
+
+    def interrupted_fork():
+        child = fork()
+        if child:
+            with contextlib.suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.1)
+        return child
+
+    monkeypatch.setattr(os, "fork", interrupted_fork)
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        with interrupts.heeded(), pytest.raises(KeyboardInterrupt):
+            apart(lambda: tmp_path)
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_it_ends_with_this_process(tmp_path):

@@ -12,11 +12,9 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import signal
 import sys
 import traceback
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
@@ -40,33 +38,33 @@ def apart(work: Callable[[], Path]) -> Path:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        with nothing_left(of_orphans=True):
+        with nothing_left(of_orphans=True), contextlib.ExitStack() as deferring:
             parent = os.getpid()
-            # one that comes amid the fork would be lost: Python ignores what is raised there
-            mask = signal.pthread_sigmask(signal.SIG_BLOCK, interrupts.SIGNALS)
+            deferring.enter_context(interrupts.deferred())
             child = os.fork()
             if child == 0:
-                _answer(work, theirs, parent, mask)
+                _answer(work, theirs, parent, deferring)
             theirs.close()
-            return _received(ours, child, mask)
+            return _received(ours, child, deferring)
     finally:
         ours.close()
         sweep_up_all()
 
 
-def _received(connection: Connection, child: int, mask: AbstractSet[int]) -> Path:
+def _received(connection: Connection, child: int, deferring: contextlib.ExitStack) -> Path:
     interrupted: KeyboardInterrupt | None = None
     answer: Path | BaseException | None = None
     while True:
         try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            deferring.close()
             with contextlib.suppress(EOFError):
                 answer = connection.recv()
-            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)  # until then it may be signalled
             break
         except KeyboardInterrupt as told:  # a terminal tells the child too, others do not
             interrupted = told
             os.kill(child, interrupts.received())
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if interrupted is not None:
         raise interrupted
     if isinstance(answer, BaseException):
@@ -80,13 +78,13 @@ def _received(connection: Connection, child: int, mask: AbstractSet[int]) -> Pat
 
 
 def _answer(
-    work: Callable[[], Path], connection: Connection, parent: int, mask: AbstractSet[int]
+    work: Callable[[], Path], connection: Connection, parent: int, deferring: contextlib.ExitStack
 ) -> NoReturn:
     """Do the work and tell what came of it; the child's whole life."""
     answer: Path | BaseException
     try:
         die_with_parent(parent)
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        deferring.close()
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the end
         answer = work()
     except BaseException as error:  # noqa: BLE001 - raised in the parent
