@@ -37,6 +37,7 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "severities": {severity: 10 * cases},
         "sampled": 3,
         "verdict": "0",
+        "case": "",
         "upstream": None,
         "versions": {"1.2.3": True},
         **others,

@@ -22,12 +22,14 @@ from harness.completion.rollout import keyed_index
 from harness.counting.counts import Classify, StoredRun
 from harness.counting.schema_bugs import severity_ranks
 from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
 from harness.runs.columns import translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, LEGAL, REJECTIONS, WALK
 
+_EVIDENCE = (WALK, INSTANCE)
 _LEVELS = (
     ("engine", "kind", "class", "departure", "keyword", "category", "detail", "byte"),
     ("case",),
@@ -73,7 +75,7 @@ class ErrorRows:
 
     def name(self, at: int) -> str:
         """What a verdict is called on the command line."""
-        return f"{'i' if self.evidence[at] else ''}{self.row[at]}"
+        return verdict_name(_EVIDENCE[self.evidence[at]], int(self.row[at]))
 
 
 def read_verdicts(
@@ -86,8 +88,7 @@ def read_verdicts(
     """
     stored = StoredRun(run, rule)
     tables = [
-        _read(stored, vocabulary, number, evidence)
-        for number, evidence in enumerate((WALK, INSTANCE))
+        _read(stored, vocabulary, number, evidence) for number, evidence in enumerate(_EVIDENCE)
     ]
     table = pa.concat_tables(tables)
     columns = {name: words(table[name]) for level in _LEVELS for name in level}
@@ -232,15 +233,13 @@ def _shrunk(
     verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes
 ) -> Iterator[tuple[int, ShrunkVerdict]]:
     """The verdicts that were shrunk themselves, with what became of them."""
-    for evidence, prefix in enumerate(("", "i")):
-        rows = among[verdicts.evidence[among] == evidence]
+    for code, evidence in enumerate(_EVIDENCE):
+        rows = among[verdicts.evidence[among] == code]
         numbers = verdicts.row[rows]  # ascending, as in the table
         for name, sample in samples.items():
-            if name.startswith("i") != bool(prefix):
-                continue
-            number = int(name.removeprefix("i"))
+            sort, number = verdict_row(name)
             at = int(np.searchsorted(numbers, number))
-            if at < len(numbers) and numbers[at] == number:
+            if sort == evidence and at < len(numbers) and numbers[at] == number:
                 yield int(rows[at]), sample
 
 

@@ -48,6 +48,7 @@ class Bug:
         severities: How many of them are how severe, the worst first.
         sampled: How many of them were shrunk and came to it.
         verdict: One of these, by the name that ``maskcourt replay`` knows.
+        case: The case of the run that it is about.
         upstream: What is known to those who maintain the engine.
         versions: The versions of the engine in this run, the oldest first, and whether it was met
             there.
@@ -70,6 +71,7 @@ class Bug:
     severities: Mapping[str, int]
     sampled: int
     verdict: str
+    case: str
     upstream: Report | None
     versions: Mapping[str, bool]
 
@@ -261,6 +263,7 @@ class _Lister:
             severities=incidence.severities,
             sampled=incidence.sampled,
             verdict=one.verdict,
+            case=one.case,
             upstream=self._reports.get(one.bug),
             versions=self._versions(one.error.engine, incidence.met_in),
         )

@@ -23,13 +23,13 @@ from harness.bugs.samples import SampleFile, ShrunkVerdict
 from harness.classification.departures import Catalogue, classify
 from harness.counting.counts import Classify
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import Witness
+from harness.replay.witness import Witness, verdict_name
 from harness.replay.witness_reader import Choice, named, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_at_hand, vocabulary_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
-from harness.verdict_kinds import CLASSES, INSTANCE
+from harness.verdict_kinds import CLASSES
 
 Progress = Callable[[int, int, int], None]
 """Told how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
@@ -261,6 +261,6 @@ def _keywords(run: RunDirectory, choice: Choice) -> dict[str, str]:
     for evidence, table in VERDICT_TABLES.items():
         rows = choice.of(evidence)
         keywords = run.table(table, ["keyword"])["keyword"].take(rows).to_pylist()
-        prefix = "i" if evidence == INSTANCE else ""
-        out |= {f"{prefix}{row}": one or "" for row, one in zip(rows, keywords, strict=True)}
+        names = (verdict_name(evidence, row) for row in rows)
+        out |= {name: one or "" for name, one in zip(names, keywords, strict=True)}
     return out

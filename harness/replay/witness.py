@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.errors import UsageError
 from harness.validators import judge as rulings
-from harness.verdict_kinds import INSTANCE, REJECTIONS
+from harness.verdict_kinds import INSTANCE, REJECTIONS, WALK
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,25 @@ NO_END = "no_end_within_limit"
 """The reason of a dead end that is no empty mask: no way within the limit leads to an end."""
 
 _NO_END = KindClaim(rulings.VALID, needs_completion=True)
+
+
+def verdict_name(evidence: str, row: int) -> str:
+    """What the verdict of a row is called on the command line."""
+    return f"i{row}" if evidence == INSTANCE else f"{row}"
+
+
+def verdict_row(name: str) -> tuple[str, int]:
+    """The evidence and the row of the verdict that is called so.
+
+    Raises:
+        UsageError: None is.
+    """
+    digits = name.removeprefix("i")
+    if not (digits.isascii() and digits.isdigit()):
+        raise UsageError(
+            f"{name!r} names no verdict", "write 17 for one of a walk, i3 for one of an instance"
+        )
+    return WALK if digits == name else INSTANCE, int(digits)
 
 
 @dataclass(frozen=True)
@@ -81,7 +101,7 @@ class Witness:
     @property
     def name(self) -> str:
         """What the verdict is called on the command line."""
-        return f"i{self.number}" if self.evidence == INSTANCE else str(self.number)
+        return verdict_name(self.evidence, self.number)
 
     @property
     def claim(self) -> KindClaim:

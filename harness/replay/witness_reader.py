@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from harness.completion.rollout import keyed_index
 from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import CLAIMS, Witness
+from harness.replay.witness import CLAIMS, Witness, verdict_name, verdict_row
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, CaseTable, RowNumbers, RunReader, TableCursor, by_case
 from harness.runs.tables import VERDICT_TABLES
@@ -52,20 +52,14 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
         UsageError: A name that is none, a verdict that is not there or has no witness.
     """
     wanted: dict[str, set[int]] = {WALK: set(), INSTANCE: set()}
-    for name in names:
-        digits = name.removeprefix("i")
-        if not (digits.isascii() and digits.isdigit()):
-            raise UsageError(
-                f"{name!r} names no verdict",
-                "write 17 for one of a walk, i3 for one of an instance",
-            )
-        wanted[INSTANCE if digits != name else WALK].add(int(digits))
+    for evidence, row in map(verdict_row, names):
+        wanted[evidence].add(row)
     reader = RunReader(run)
     chosen = {}
     for evidence, numbers in wanted.items():
         able, count = _able_among(reader, evidence, np.array(sorted(numbers), dtype=np.int64))
         for number in sorted(numbers.difference(able.tolist())):
-            name = f"i{number}" if evidence == INSTANCE else f"{number}"
+            name = verdict_name(evidence, number)
             raise UsageError(
                 f"verdict {name} of {run.path} has no witness"
                 if number < count

@@ -12,9 +12,9 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
-from harness.counting.intervals import Interval
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
+from tests.buglists import bug
 from tests.command import maskcourt
 from tests.inprocess import InProcessJudge
 
@@ -151,7 +151,6 @@ ERRORS = {
 
 @pytest.mark.parametrize("engine", ERRORS)
 def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
-    from harness.bugs.listing import Bug
     from harness.bugs.scripts import script
 
     kind, schema, text, mended = ERRORS[engine]
@@ -164,16 +163,15 @@ def test_a_script_shows_the_error_with_the_engine_alone(engine, tmp_path):
         assert shown.class_ == "bug"
     finally:
         trial.close()
-    options = {"config": "spec"}
-    bug = Bug("id", engine, trial.info.version, options, case, shown.at, shown.keyword, "title",
-              "bug", "", 1, 1, Interval(1, None, None, ""), 1, {}, 1, "0", None, {})  # fmt: skip
+    at = {"at": shown.at, "keyword": shown.keyword}
+    found = bug(engine, version=trial.info.version, options={"config": "spec"}, error=case, **at)
     file = tmp_path / "bug.py"
-    file.write_text(script(bug))
+    file.write_text(script(found))
     assert "maskcourt" not in file.read_text()
     assert len(file.read_text().splitlines()) <= 70
     shows = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
     assert shows.returncode == 1, shows.stdout + shows.stderr
-    file.write_text(script(bug).replace(f"TEXT = {text!r}", f"TEXT = {mended!r}"))
+    file.write_text(script(found).replace(f"TEXT = {text!r}", f"TEXT = {mended!r}"))
     assert subprocess.run([sys.executable, file], check=False).returncode == 0
     without = subprocess.run([sys.executable, "-S", file], capture_output=True, check=False)
     assert without.returncode == 2

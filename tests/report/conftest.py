@@ -12,7 +12,6 @@ from harness.classification.departures import Catalogue
 from harness.report.page.assemble import assembled
 from harness.report.page.collect import ReportRequest, collect
 from harness.report.page.shown_bugs import shown_bugs
-from harness.runs.directory import RunDirectory
 from tests import reporting
 from tests.browsing import BROWSER, DESKTOP, DRIVER, Page, requested
 from tests.buglists import REPORTED, bug, bug_list
@@ -34,11 +33,11 @@ def pages(tmp_path_factory) -> dict[str, Path]:
         made[name].write_text(assembled(found), "utf-8")
         if name == "small":
             made["varied"] = directory / "varied.html"
-            made["varied"].write_text(assembled(varied(found, run)), "utf-8")
+            made["varied"].write_text(assembled(varied(found)), "utf-8")
     return made
 
 
-def varied(data: dict[str, Any], run: RunDirectory) -> dict[str, Any]:
+def varied(data: dict[str, Any]) -> dict[str, Any]:
     """The same with what the small run lacks: a token on path, a look-alike, bugs."""
     found = copy.deepcopy(data)
     rejected, accepted = found["verdicts"][1], found["verdicts"][0]
@@ -48,11 +47,11 @@ def varied(data: dict[str, Any], run: RunDirectory) -> dict[str, Any]:
     share["severity"] |= {"rare": share["cases"]}
     texts = {"kind": "false_acceptance", "schema": '{"maxLength":1}', "text": b'"ab"'}
     known = bug_list(
-        bug("one:A", 1, severity="on_path", at=2, upstream=REPORTED, **texts),
+        bug("one:A", 1, severity="on_path", at=2, case="lengths", upstream=REPORTED, **texts),
         *(bug("two:B", 10 + number, severity="rare", cases=number) for number in range(1, 11)),
         needs_a_search=4,
     )
-    found["bugs"] = bugs = shown_bugs(run, known)
+    found["bugs"] = bugs = shown_bugs(known)
     bugs["lines"] = ["import engine", f"engine.run({reporting.ATTACK!r})"]
     bugs["list"][0]["script"] = [0, 1, 0]
     return found

@@ -284,7 +284,8 @@ class TestData:
 
     @pytest.mark.processes
     def test_bugs_with_their_case_and_all_scripts(self, run, monkeypatch):
-        ours = [bug("xgrammar", number, verdict="i0", cases=number) for number in (1, 2)]
+        about = {"verdict": "i0", "case": "others"}
+        ours = [bug("xgrammar", number, cases=number, **about) for number in (1, 2)]
         early = bug("one:A", 3, verdict="1", kind="dead_end", text=b"\xff", at=0)
         listed = bug_list(*ours, early, pending=6)
         monkeypatch.setattr(collecting, "known_bugs", lambda *_: listed)

@@ -81,7 +81,7 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "summary": tally,
-        "bugs": shown_bugs(run, bugs),
+        "bugs": shown_bugs(bugs),
         "columns": COLUMNS,
         "keywords": counted.by_keyword(),
         "families": counted.by_family(),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from harness.completion.rollout import keyed_index
 from harness.counting.counts import Classify, StoredRun
+from harness.replay.witness import verdict_row
 from harness.replay.witness_reader import Choice, every
 from harness.runs.columns import CodedColumn, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.directory import RunDirectory
@@ -78,10 +79,9 @@ def draw(
         seed: The same seed always draws the same verdicts of the same run.
         also: Verdicts that are shown in any case, by their names for ``replay``.
     """
-    more = {
-        WALK: [int(one) for one in also if not one.startswith("i")],
-        INSTANCE: [int(one[1:]) for one in also if one.startswith("i")],
-    }
+    more: dict[str, list[int]] = {WALK: [], INSTANCE: []}
+    for evidence, verdict in map(verdict_row, also):
+        more[evidence].append(verdict)
     stored, able = StoredRun(run, classify), every(run)
     found = {one: _by_group(stored, one, able.of(one)) for one in VERDICT_TABLES}
     order = [(one, at) for one, sets in found.items() for at in range(len(sets.rows))]
