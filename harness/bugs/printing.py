@@ -9,6 +9,7 @@ from rich.progress import TimeRemainingColumn
 
 from harness.bugs.listing import Bug, BugList
 from harness.bugs.scripts import marked
+from harness.counting.severity import IN_FULL
 from harness.engines.specs import read_spec
 from harness.live import LiveLine
 from harness.verdict_kinds import BUG
@@ -28,14 +29,6 @@ class ShrinkProgress(LiveLine):
             self.plain(f"{done:,} verdicts shrunk, {note}")
 
 
-_SEVERITY = {
-    "on_path": "where a valid text is usually written so",
-    "common": "at common tokens",
-    "unranked": "in whole texts",
-    "rare": "at rare tokens alone",
-}
-
-
 def print_bugs(bugs: Sequence[Bug]) -> None:
     """Each bug in five lines."""
     for one in bugs:
@@ -49,17 +42,13 @@ def print_bug(one: Bug) -> None:
     click.echo(f"  {one.title}")
     click.echo(f"  schema  {one.error.schema}")
     click.echo(f"  text    {marked(one)}")
-    met = f"in {one.cases:,} of {one.judged:,} schemas{_interval(one)}, {_SEVERITY[one.severity]}"
-    click.echo(f"  {met}; {one.verdicts:,} verdicts, such as {one.verdict}")
+    met = f"in {one.cases:,} of {one.judged:,} schemas{one.share.in_brackets}"
+    where = IN_FULL[one.severity]
+    click.echo(f"  {met}, {where}; {one.verdicts:,} verdicts, such as {one.verdict}")
     click.echo(f"  {_upstream(one)}")
     if one.since:
         there = ", ".join(f"{name} {'yes' if met else 'no'}" for name, met in one.versions.items())
         click.echo(f"  met in version: {there}")
-
-
-def _interval(one: Bug) -> str:
-    low, high = one.share.low, one.share.high
-    return "" if low is None or high is None else f" ({low:.1%} to {high:.1%})"
 
 
 def _upstream(one: Bug) -> str:
@@ -67,8 +56,7 @@ def _upstream(one: Bug) -> str:
         return f"{one.class_}: {one.departure}"
     if one.upstream is None:
         return "not yet reported, as far as is known"
-    fixed = f" in {one.upstream.fixed_in}" if one.upstream.fixed_in else ""
-    return f"reported ({one.upstream.state}{fixed}): {one.upstream.thread}"
+    return f"reported ({one.upstream.status}): {one.upstream.thread}"
 
 
 def print_unexplained(found: BugList, class_: str) -> None:

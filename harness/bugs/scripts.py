@@ -170,7 +170,6 @@ def _tokens(case: ErrorCase) -> str:
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
     valid = bug.error.kind in REJECTIONS
-    text = bug.error.text.decode("utf-8", "backslashreplace")
     token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
     word = "valid" if valid else "invalid"
     does = f"refuses it at the place marked »…«{token}" if valid else "allows it to the end"
@@ -184,7 +183,7 @@ def report(bug: Bug) -> str:
             "",
             f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:",
             "",
-            f"```\n{marked(bug) if valid else text}\n```",
+            f"```\n{marked(bug) if valid else bug.error.readable_text}\n```",
             "",
             f"Specified in {section(bug.keyword)}",
             "",

@@ -65,7 +65,7 @@ def _accepted(case: ErrorCase, keyword: str, at: int) -> str:
 
 def _refused(case: ErrorCase, at: int) -> str:
     if case.token:
-        return f"the token {case.token.decode('utf-8', 'backslashreplace')!r}, all bytes allowed,"
+        return f"the token {case.readable_token!r}, all bytes allowed,"
     if at < 0 or at >= len(case.text):
         return "the end"
     state = advance(START, case.text[:at])

@@ -38,6 +38,11 @@ class Report:
     fixed_in: str
     says: str
 
+    @property
+    def status(self) -> str:
+        """The state, and since when it is mended."""
+        return f"{self.state} in {self.fixed_in}" if self.fixed_in else self.state
+
     def row(self) -> dict[str, Any]:
         """As JSON."""
         return asdict(self)

@@ -55,6 +55,13 @@ class Interval:
     high: float | None
     method: str
 
+    @property
+    def in_brackets(self) -> str:
+        """Its ends in percent, to be put behind the ratio; empty where there is no interval."""
+        if self.low is None or self.high is None:
+            return ""
+        return f" ({self.low:.1%} to {self.high:.1%})"
+
     def scaled(self, factor: float) -> dict[str, Any]:
         """As JSON, in units of 1/`factor`, to six digits."""
         ends = {"value": self.value, "low": self.low, "high": self.high}

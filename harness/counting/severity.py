@@ -20,12 +20,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 SEVERITIES = ("on_path", "common", "rare", "unranked")
+IN_WORDS: Final[Mapping[str, str]] = {
+    "on_path": "on path",
+    "common": "common",
+    "rare": "rare",
+    "unranked": "whole texts",
+}
+"""As lines and tables of bugs name them; without a rank are above all texts that somebody wrote."""
+IN_FULL: Final[Mapping[str, str]] = {
+    "on_path": "where a valid text is usually written so",
+    "common": "at common tokens",
+    "rare": "at rare tokens alone",
+    "unranked": "in whole texts",
+}
+"""As sentences name them."""
 COMMON_SHARE = 5
 """One in so many tokens is common."""
 

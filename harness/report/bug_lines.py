@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.bugs.listing import Bug, BugList
+from harness.counting.severity import IN_WORDS
 from harness.printable import printable
 
 WIDTH = 80
@@ -13,7 +14,6 @@ LEGEND: Final = (
     "Bugs: in how many schemas; where: on the path of a usual valid text, at common tokens, at rare"
     " ones alone, or in whole texts; id; what is wrong."
 )
-_SEVERITIES: Final = {"on_path": "on path", "unranked": "texts"}
 
 
 def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
@@ -29,7 +29,7 @@ def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
 
 
 def _line(one: Bug) -> str:
-    severity = _SEVERITIES.get(one.severity, one.severity)
+    severity = IN_WORDS[one.severity].removeprefix("whole ")
     line = f"  {one.cases:>4,} {severity:<7} {one.id} {printable(one.title, '')}"
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 

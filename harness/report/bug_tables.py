@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.bugs.listing import Bug, BugList
+from harness.counting.severity import IN_WORDS
 from harness.printable import markdown
 from harness.report.figure_tables import FigureTable, Row
 
@@ -29,27 +30,12 @@ def bug_table(bugs: BugList) -> FigureTable:
 
 
 def _row(one: Bug) -> Row:
-    known, share = one.upstream, one.share.scaled(1)
-    return {
-        "engine": one.engine,
-        "version": one.version,
-        "id": one.id,
-        "kind": one.error.kind,
-        "severity": one.severity,
-        "title": one.title,
-        "cases": one.cases,
-        "judged": one.judged,
-        "share": share["value"],
-        "low": share["low"],
-        "high": share["high"],
-        "verdicts": one.verdicts,
-        "verdict": one.verdict,
-        "state": None if known is None else known.state,
-        "thread": None if known is None else known.thread,
-        "schema": one.error.schema,
-        "text": one.error.text.decode("utf-8", "backslashreplace"),
-        "token": one.error.token.decode("utf-8", "backslashreplace"),
-    }
+    row = one.row()
+    ends, known = row["share"], row["upstream"] or {}
+    row |= {"engine": one.engine, "schema": one.error.schema, "share": ends["value"]}
+    row |= {"low": ends["low"], "high": ends["high"]}
+    row |= {"state": known.get("state"), "thread": known.get("thread")}
+    return {name: row[name] for name in COLUMNS}
 
 
 def bugs_in_markdown(bugs: BugList, engine: str, most: int) -> str:
@@ -62,25 +48,13 @@ def bugs_in_markdown(bugs: BugList, engine: str, most: int) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for one in mine[:most]:
-        cells = (f"`{one.id}`", markdown(one.title), _met(one), _words(one), _upstream(one))
+        schemas = f"{one.cases:,} of {one.judged:,}{one.share.in_brackets}"
+        met = IN_WORDS[one.severity]
+        cells = (f"`{one.id}`", markdown(one.title), schemas, met, _upstream(one))
         lines.append(f"| {' | '.join(cells)} |")
     more = len(mine) - most
     return "\n".join(lines) + (f"\n\nAnd {more:,} more in bugs.csv." if more > 0 else "")
 
 
-def _words(one: Bug) -> str:
-    return "whole texts" if one.severity == "unranked" else one.severity.replace("_", " ")
-
-
-def _met(one: Bug) -> str:
-    text = f"{one.cases:,} of {one.judged:,}"
-    if one.share.low is None or one.share.high is None:
-        return text
-    return f"{text} ({one.share.low:.1%} to {one.share.high:.1%})"
-
-
 def _upstream(one: Bug) -> str:
-    known = one.upstream
-    if known is None:
-        return ""
-    return f"[{known.state}{f' in {known.fixed_in}' if known.fixed_in else ''}]({known.thread})"
+    return "" if one.upstream is None else f"[{one.upstream.status}]({one.upstream.thread})"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.counting.intervals import NO_SAMPLE
+from harness.counting.intervals import NO_SAMPLE, Interval
 from harness.report.figure_tables import Digest, Row
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import INSTANCE, KINDS, MAIN_KINDS, WALK
@@ -330,8 +330,8 @@ def _ranked(found: Digest, value: Callable[[str], float | None]) -> list[str]:
 def _interval(share: Row) -> str:
     if share["value"] is None:
         return "none"
-    text = f"{share['value']:.1%}"
-    return text if share["low"] is None else f"{text} ({share['low']:.1%} to {share['high']:.1%})"
+    ends = Interval(share["value"], share["low"], share["high"], share["interval"])
+    return f"{share['value']:.1%}{ends.in_brackets}"
 
 
 def _number(rate: Row) -> str:

@@ -1,7 +1,6 @@
 // The bugs behind the verdicts: by engine, those that a model meets before those in most schemas.
 
 const BUGS_SHOWN = 8;
-const HOW_SEVERE = { on_path: 'on path', common: 'common', rare: 'rare tokens only', unranked: 'whole texts' };
 
 function bugsSection() {
   const { bugs, about, summary } = DATA;
@@ -30,7 +29,7 @@ function bugsOf(engine) {
 const titleOf = (one) => one.title.split('`').map((part, at) => at % 2 ? el('code', {}, safe(part)) : safe(part));
 
 function bugBlock(one) {
-  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), HOW_SEVERE[one.severity], one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
+  const head = el('summary', {}, el('span', { class: 'in' }, `${count(one.cases)} of ${count(one.judged)}`), ' ', el('span', {}, titleOf(one), ' ', el('small', {}, [words(one.kind), one.severity, one.upstream ? `reported, ${one.upstream.state}` : ''].filter(Boolean).join(' · '))));
   const block = el('details', { class: `bug ${tone(one.kind)}` }, head);
   block.addEventListener('toggle', () => { if (block.childNodes.length === 1) block.append(...bugDetail(one)); });
   return block;
@@ -38,7 +37,7 @@ function bugBlock(one) {
 
 function bugDetail(one) {
   const [before, there, behind] = one.text;
-  const severities = Object.entries(one.severities).filter(([, many]) => many).map(([name, many]) => `${HOW_SEVERE[name]} ${count(many)}`).join(', ');
+  const severities = Object.entries(one.severities).map(([name, many]) => `${name} ${count(many)}`).join(', ');
   const script = one.script.map((at) => DATA.bugs.lines[at]);
   const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['verdicts', `${count(one.verdicts)} (${severities})`], ['upstream', upstreamOf(one.upstream)]];
   const versions = Object.entries(one.versions);
@@ -59,5 +58,5 @@ function bugDetail(one) {
 
 function upstreamOf(found) {
   if (!found) return 'not yet reported, as far as is known';
-  return [`${found.state}${found.fixed_in ? ` in ${found.fixed_in}` : ''}: `, el('a', { href: /^https:\/\//.test(found.thread) ? found.thread : null, rel: 'noreferrer noopener', target: '_blank' }, found.thread), el('small', {}, ` ${found.says}`)];
+  return [`${found.status}: `, el('a', { href: /^https:\/\//.test(found.thread) ? found.thread : null, rel: 'noreferrer noopener', target: '_blank' }, found.thread), el('small', {}, ` ${found.says}`)];
 }

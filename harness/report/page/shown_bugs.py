@@ -6,6 +6,7 @@ from typing import Any
 
 from harness.bugs.listing import Bug, BugList
 from harness.bugs.scripts import marked_parts, no_script, script
+from harness.counting.severity import IN_WORDS
 
 
 def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
@@ -43,12 +44,12 @@ def _row(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
         "judged": one.judged,
         "share": one.share.scaled(1),
         "verdicts": one.verdicts,
-        "severity": one.severity,
-        "severities": dict(one.severities),
+        "severity": IN_WORDS[one.severity],
+        "severities": {IN_WORDS[name]: many for name, many in one.severities.items() if many},
         "verdict": one.verdict,
         "case": one.case,
         "versions": dict(one.versions),
-        "upstream": None if one.upstream is None else one.upstream.row(),
+        "upstream": one.upstream and {**one.upstream.row(), "status": one.upstream.status},
         "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],
         "no_script": problem,
     }
