@@ -9,6 +9,7 @@ import click
 
 from harness.cli.common import departures_option, json_option, seed_option, trust_option
 from harness.cli.printing import print_json
+from harness.cli.summary import find_bugs
 from harness.errors import UsageError
 from harness.verdict_kinds import BUG, CLASSES, ERRORS
 
@@ -61,8 +62,7 @@ def bugs(
     What is found is kept in the run and used again; an interrupted search goes on.
     """
     from harness.bugs.listing import bug_list
-    from harness.bugs.printing import ShrinkProgress, print_bugs, print_unexplained
-    from harness.bugs.search import search
+    from harness.bugs.printing import print_bugs, print_unexplained
     from harness.classification.departures import load_catalogue
     from harness.execution.lanes import default_lanes
     from harness.runs.directory import open_run
@@ -75,16 +75,8 @@ def bugs(
     if engine is not None and engine not in stored.manifest["identity"]["engines"]:
         names = ", ".join(stored.manifest["identity"]["engines"])
         raise UsageError(f"{run} has no engine {engine!r}", f"it has {names}")
-    with ShrinkProgress() as progress:
-        found = search(
-            stored,
-            load_catalogue(departures),
-            classes=(class_,),
-            seed=seed,
-            lanes=lanes or default_lanes(1),
-            progress=progress.tell,
-        )
-    everything = bug_list(stored, found)
+    how = {"classes": (class_,), "seed": seed, "lanes": lanes or default_lanes(1)}
+    everything = bug_list(stored, find_bugs(stored, load_catalogue(departures), **how))
     chosen = [
         one
         for one in everything.bugs

@@ -19,6 +19,7 @@ from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.bugs.listing import BugList
+    from harness.bugs.search import Found
     from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
 
@@ -50,6 +51,15 @@ def end_run(run: RunDirectory, options: Mapping[str, Any], fail_on: FailOn) -> N
         raise KeyboardInterrupt
 
 
+def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> Found:
+    """See `harness.bugs.search.search`; how far it is is told on standard error."""
+    from harness.bugs.printing import ShrinkProgress
+    from harness.bugs.search import search
+
+    with ShrinkProgress() as progress:
+        return search(run, catalogue, progress=progress.tell, **how)
+
+
 class Summary:
     """What a run found: counts, and the bugs behind its verdicts, where they are known.
 
@@ -77,22 +87,11 @@ class Summary:
         Raises:
             MaskcourtError: The run's engines or its vocabulary cannot be used.
         """
-        from harness.bugs.printing import ShrinkProgress
-        from harness.bugs.search import search
         from harness.execution.lanes import default_lanes
 
         room = default_lanes(1)
-        with ShrinkProgress() as progress:
-            search(
-                self._run,
-                self._catalogue,
-                classes=(BUG,),
-                seed=0,
-                lanes=min(lanes or room, room),
-                progress=progress.tell,
-                seconds=seconds,
-                rule=self._rule,
-            )
+        how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room)}
+        find_bugs(self._run, self._catalogue, **how, seconds=seconds, rule=self._rule)
 
     def look_up(self) -> None:
         """Take what a search found so far.

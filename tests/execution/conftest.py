@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 
 import pytest
 
 from tests.command import maskcourt
 from tests.sweeping import Cases
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ray(request):
+    """Skip what is marked so where it is missing: to import it costs every collection of tests."""
+    if request.node.get_closest_marker("ray") and not importlib.util.find_spec("ray"):
+        pytest.skip("ray is not installed: pip install '.[sweep]'")
 
 
 @pytest.fixture(scope="module")

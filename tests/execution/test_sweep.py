@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -26,10 +25,6 @@ from tests.sweeping import (
 )
 
 pytestmark = pytest.mark.ray
-
-
-if not importlib.util.find_spec("ray"):  # to import it here would cost every collection of tests
-    pytest.skip("ray is not installed: pip install '.[sweep]'", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
