@@ -214,10 +214,8 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
 
     for part in _parts(verdicts.groups[0], among):
         settle(part, 0)
-    for row, sample in _shrunk(
-        verdicts, samples, among
-    ):  # a verdict that was shrunk is its own bug
-        found.bug[row] = code(sample)
+    for row, sample in _shrunk(verdicts, samples, among):
+        found.bug[row] = code(sample)  # a verdict that was shrunk is its own bug
     before: Counter[int] = Counter()
     turns = []
     for _, missing in sorted(wanted, key=lambda one: -one[0]):

@@ -67,11 +67,12 @@ def _names(schema: Any) -> Iterator[str]:
     found: dict[str, None] = {}
     for _, part in subschemas(schema):
         if isinstance(part, dict):
-            for keyword in MAPS:
-                if isinstance(part.get(keyword), dict):
-                    found.update(dict.fromkeys(part[keyword]))
-            if isinstance(part.get("required"), list):
-                found.update(dict.fromkeys(one for one in part["required"] if isinstance(one, str)))
+            maps = [part[one] for one in MAPS if isinstance(part.get(one), dict)]
+            for named in maps:
+                found.update(dict.fromkeys(named))
+            for listed in (part.get("required"), *(one for map_ in maps for one in map_.values())):
+                if isinstance(listed, list):
+                    found.update(dict.fromkeys(one for one in listed if isinstance(one, str)))
     yield from found
 
 

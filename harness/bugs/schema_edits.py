@@ -58,7 +58,22 @@ TWINS: Final = {
     "maxLength": "minLength",
     "maxItems": "minItems",
     "maxProperties": "minProperties",
+    "oneOf": "anyOf",
 }
+_ABOUT: Final[Mapping[str, Collection[str]]] = {
+    "object": (
+        *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties"),
+        *("propertyNames", "required", "minProperties", "maxProperties"),
+        *("dependencies", "dependentRequired", "dependentSchemas"),
+    ),
+    "array": (
+        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"),
+        *("minItems", "maxItems", "minContains", "maxContains", "uniqueItems"),
+    ),
+    "string": ("minLength", "maxLength", "pattern"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+}
+"""Keywords that say nothing of values of other types."""
 PLAINEST: Final = {"type": "boolean"}
 """Of few values, and each ends by itself, as a number does not."""
 TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
@@ -311,14 +326,31 @@ def plain_parts(schema: Any) -> Iterator[tuple[Any, str]]:
             yield replaced(schema, path, PLAINEST), kind if isinstance(kind, str) else ""
 
 
+def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:
+    """The schema with boolean for a type that all beside it does not concern, where, and the type.
+
+    Neither type has a value of which a keyword beside it says anything.
+    """
+    for path, part in subschemas(schema):
+        kind = part.get("type") if isinstance(part, dict) else None
+        if isinstance(kind, str) and kind != PLAINEST["type"]:
+            about = "number" if kind == "integer" else kind
+            others = {one for name, some in _ABOUT.items() if name != about for one in some}
+            if len(part) > 1 and part.keys() <= {"type", *others}:
+                yield replaced(schema, path, {**part, **PLAINEST}), path, kind
+
+
 def twins(schema: Any) -> Iterator[Any]:
-    """The schema with one upper bound as a lower one: engines read both alike, or neither."""
+    """The schema with a keyword's twin in its place: engines read both alike, or neither.
+
+    An upper bound becomes a lower one, and exactly one branch any.
+    """
     for path, part in subschemas(schema):
         if not isinstance(part, dict):
             continue
         for keyword, twin in TWINS.items():
             if keyword in part and twin not in part and not isinstance(part[keyword], bool):
-                for value in (0, 1):
+                for value in (part[keyword],) if keyword in LISTS else (0, 1):
                     named = {twin if one == keyword else one: part[one] for one in part}
                     yield replaced(schema, path, {**named, twin: value})
 
@@ -351,6 +383,8 @@ def _plainer(keyword: str, value: Any) -> Iterator[Any]:
     if isinstance(value, int | float):
         plain = {0, 1, 2, 3, 10, int(value) // 10, int(value) // 2, int(value) - 1, int(value)}
         yield from sorted(one for one in plain if abs(one) < abs(value) or one == value)
+        if value != int(value):  # a fraction, where it does not matter, as the next whole number
+            yield int(value) + (1 if value > 0 else -1)
     elif isinstance(value, str) and keyword not in ("type", "format", "$schema", "$id", "id"):
         yield from _shorter(value)
         for group in _GROUP.finditer(value) if keyword == "pattern" else ():
@@ -385,6 +419,9 @@ def names(schema: Any) -> Iterator[str]:
         for keyword, value in part.items():
             if keyword in MAPS and isinstance(value, dict):
                 found.update(dict.fromkeys(value))
+                for inner in value.values():
+                    if isinstance(inner, list):
+                        found.update(dict.fromkeys(one for one in inner if isinstance(one, str)))
             elif keyword in ("enum", "required", "const"):
                 words = value if isinstance(value, list) else [value]
                 found.update(dict.fromkeys(one for one in words if isinstance(one, str)))

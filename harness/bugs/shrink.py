@@ -27,6 +27,9 @@ MOST_FAILURES = 8
 MOST_SECONDS = 10.0
 """That the engine may compile for one shrinking."""
 
+LAST_FAILURES, LAST_SECONDS = 2, 2.0
+"""What is allowed of both for `NORMAL` where `PASSES` used up all: the case is small by then."""
+
 Edits = Callable[[ErrorCase], Iterator[ErrorCase]]
 
 
@@ -38,13 +41,11 @@ class Shrunk:
         case: It.
         shown: What it shows.
         attempts: How many cases were tried.
-        whole: Whether nothing was left to try.
     """
 
     case: ErrorCase
     shown: Shown
     attempts: int
-    whole: bool
 
 
 def shrink(
@@ -83,12 +84,17 @@ class _Shrinking:
         )
 
     def run(self) -> Shrunk:
-        while self._goes_on:
-            while self._goes_on and self._changed(PASSES):
-                pass
-            if not self._changed(NORMAL, longer=True):
-                break
-        return Shrunk(self._best, self._shown, self.attempts, self._goes_on)
+        self._smaller()
+        if not self._goes_on:
+            self._failed = self._trial.failures - MOST_FAILURES + LAST_FAILURES
+            self._began = self._trial.seconds - MOST_SECONDS + LAST_SECONDS
+        while self._changed(NORMAL, longer=True):
+            self._smaller()
+        return Shrunk(self._best, self._shown, self.attempts)
+
+    def _smaller(self) -> None:
+        while self._goes_on and self._changed(PASSES):
+            pass
 
     def _changed(self, passes: Sequence[Edits], *, longer: bool = False) -> bool:
         """Take all that some passes find; whether they found anything."""
@@ -189,6 +195,17 @@ def _plain_parts(case: ErrorCase) -> Iterator[ErrorCase]:
             yield from (edited.with_text(text) for text in text_edits.true_for(case.text, kind))
 
 
+def _plain_types(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A type that nothing beside it is about as plain as can be, in the text as well."""
+    readable = not case.token and _is_json(case.text)
+    for schema, path, kind in schema_edits.plain_types(case.parsed):
+        edited = case.with_schema(schema)
+        yield edited
+        if readable:
+            texts = text_edits.true_for(case.text, kind) if path else (b"true",)
+            yield from (edited.with_text(text) for text in texts)
+
+
 def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
     """One atom of a pattern, and one character of a string, where neither goes alone."""
     if case.token:
@@ -223,23 +240,12 @@ def _renamed(case: ErrorCase) -> Iterator[ErrorCase]:
             edited = case.with_schema(schema_edits.renamed(schema, old, new))
             at = case.token_at
             if case.token:
-                before = _with_name(case.text[:at], old, new)
-                behind = _with_name(case.text[at + len(case.token) :], old, new)
+                before = text_edits.word_renamed(case.text[:at], old, new)
+                behind = text_edits.word_renamed(case.text[at + len(case.token) :], old, new)
                 text, at = before + case.token + behind, len(before)
             else:
-                text = _with_name(case.text, old, new)
+                text = text_edits.word_renamed(case.text, old, new)
             yield replace(edited, text=text, token_at=at)
-
-
-def _with_name(text: bytes, old: str, new: str) -> bytes:
-    """The text with another name, and with an escape of its first letter where that stands."""
-    was, now = (json.dumps(one, ensure_ascii=False).encode() for one in (old, new))
-    text = text.replace(was, now)
-    if old and ord(old[0]) <= 0xFFFF:
-        codes = {f"\\u{ord(old[0]):04{case}}".encode() for case in "xX"}
-        for code in codes:
-            text = text.replace(code, f"\\u{ord(new[0]):04x}".encode())
-    return text
 
 
 def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -283,6 +289,7 @@ PASSES: Sequence[Edits] = (
     _shorter_token,
     _of_bytes(text_edits.pieces_left_out),
     _of_bytes(text_edits.bytes_left_out),
+    _of_bytes(text_edits.short_ends),
     _of_bytes(text_edits.plain_escapes),
     _of_bytes(text_edits.plainer_bytes),
 )
@@ -291,6 +298,7 @@ PASSES: Sequence[Edits] = (
 NORMAL: Sequence[Edits] = (
     _of_schema(schema_edits.typed),
     _plain_parts,
+    _plain_types,
     _of_schema(schema_edits.twins),
     _of_schema(schema_edits.type_first),
     _plain_keys,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 from harness.jsontext.spans import ValueSpan, root_of
 
 _SIMPLE = (b"0", b"1", b'""', b'"a"', b"null", b"true", b"[]", b"{}", b"[0]", b'{"a":0}')
-_SIMPLER = {"letter": b"AEa", "digit": b"01"}
+_SIMPLER = {"letter": b"AEa", "digit": b"01", "2d": b"+"}
 _SEPARATOR = re.compile(rb'"(?:[^"\\]|\\.)*"|([,\[\]{}])', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPED = rb"\\(?:u[0-9a-fA-F]{4}|.)"
@@ -17,6 +18,7 @@ _ESCAPE = re.compile(_ESCAPED, re.DOTALL)
 _SPECIAL = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z\\]", re.DOTALL)
 _CHARACTER = re.compile(_ESCAPED + b"|" + _BEYOND + rb"|[^A-Za-z0-9\\]", re.DOTALL)
 _BEHIND = re.compile(rb"([A-Za-z0-9])([\xc0-\xff][\x80-\xbf]+)")
+_ESCAPED_BEHIND = re.compile(rb"([A-Za-z0-9])\\u00([2-7][0-9a-fA-F])")
 _ATOM = re.compile(r"\\.|\[[^\]]*\]|[^\\\[\]{}()|?*+^$]")
 _KINDS = {
     "": ("object", "array", "string", "number", "null"),
@@ -84,11 +86,10 @@ def plain_escapes(text: bytes) -> Iterator[bytes]:
 
 
 def plainer_bytes(text: bytes) -> Iterator[bytes]:
-    """The text with one letter or digit replaced by a plain one."""
+    """The text with one letter, digit or minus replaced by a plain one."""
     for at in range(len(text)):
         byte = text[at : at + 1]
-        sort = "letter" if byte.isalpha() else "digit" if byte.isdigit() else ""
-        for plain in _SIMPLER.get(sort, b""):
+        for plain in _SIMPLER.get(sort_of(byte), b""):
             if bytes([plain]) < byte:
                 yield text[:at] + bytes([plain]) + text[at + 1 :]
 
@@ -103,9 +104,25 @@ def letters(text: bytes) -> Iterator[bytes]:
 
 
 def leftward(text: bytes) -> Iterator[bytes]:
-    """The text with one character beyond ASCII before the letter or digit that it follows."""
+    """The text with one character beyond ASCII before the letter or digit that it follows.
+
+    Of an escape only where it stands is changed: what it follows is escaped in its place.
+    """
     for found in _BEHIND.finditer(text):
         yield text[: found.start()] + found[2] + found[1] + text[found.end() :]
+    for found in _ESCAPED_BEHIND.finditer(text):
+        letter = bytes([int(found[2], 16)])
+        if letter.isalnum():
+            escape = b"\\u%04x" % found[1][0]
+            yield text[: found.start()] + escape + letter + text[found.end() :]
+
+
+def short_ends(text: bytes) -> Iterator[bytes]:
+    """The text with one letter for the end of a string that no letter or digit begins."""
+    for string in _STRING.finditer(text):
+        for found in _CHARACTER.finditer(string[0], 1, len(string[0]) - 1):
+            before, behind = text[: string.start() + found.start()], text[string.end() - 1 :]
+            yield from (before + letter + behind for letter in (b"A", b"Z"))
 
 
 def true_for(text: bytes, kind: str) -> Iterator[bytes]:
@@ -153,6 +170,24 @@ def key_renamed(text: bytes, old: str, new: str) -> bytes:
     for span in sorted(spans, key=lambda one: -one.start):
         text = text[: span.start] + b'"' + new.encode() + b'"' + text[span.end :]
     return text
+
+
+def word_renamed(text: bytes, old: str, new: str) -> bytes:
+    """The text with another word in place of one; where that has an escape its first letter has."""
+    was, now = (json.dumps(one, ensure_ascii=False).encode() for one in (old, new))
+    text = text.replace(was, now)
+    for string in reversed(list(_STRING.finditer(text))):
+        if b"\\" in string[0] and _decoded(string[0]) == old:
+            escaped = b'"\\u%04x' % ord(new[0]) + now[2:]
+            text = text[: string.start()] + escaped + text[string.end() :]
+    return text
+
+
+def _decoded(string: bytes) -> str | None:
+    try:
+        return str(json.loads(string, strict=False))
+    except ValueError:
+        return None
 
 
 def _values(span: ValueSpan) -> Iterator[ValueSpan]:

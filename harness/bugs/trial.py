@@ -39,7 +39,11 @@ LIMITS = Limits(compile=1.0, mask=5.0, resolve=10.0)
 _BRANCHES = ("anyOf", "oneOf")
 _OF = ": "
 _IN_STRINGS = ("inside key", "inside string")
+_BETWEEN = ("behind value", "behind member", "behind key", "start of key")
 _PLAIN = ("letter", "digit")
+_MINUS, _PLUS = sort_of(b"-"), sort_of(b"+")
+_LAYOUT = b" \t\n\r"
+_NEXT_MEMBER, _MEMBER = f"behind member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, "dead_end", "mask_lies")
 """The kinds that can be tried without other engines and without a search."""
 
@@ -56,6 +60,7 @@ class Shown:
         mark: What stays the same: the rule that is broken, the sort of byte that is refused and
             where, or the sort of violation.
         departure: The entry of the catalogue, empty for a bug.
+        behind: The sort of byte behind white space that is refused; else empty.
     """
 
     at: int
@@ -63,16 +68,28 @@ class Shown:
     keyword: str
     mark: str
     departure: str = ""
+    behind: str = ""
 
     def is_still(self, before: Shown) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
 
         What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where letters
-        or digits of a string are refused as well, the sort of character is not what matters.
+        or digits of a string are refused as well, the sort of character is not what matters; where
+        a plus is, the sign is not; where what comes behind white space is refused, with the white
+        space or without, it is not that the white space is refused before it; and where a member
+        is refused by its name, it is not that the comma before one is.
         """
-        place = before.mark.partition(_OF)[0]
-        plain = [f"{place}{_OF}{sort}" for sort in _PLAIN] if place in _IN_STRINGS else []
-        alike = before.mark in (self.mark, *_BRANCHES) or self.mark in plain
+        place, _, sort = before.mark.partition(_OF)
+        sorts = [sort]
+        if place in _IN_STRINGS:
+            sorts += [*_PLAIN, *([_PLUS] if sort == _MINUS else ())]
+        elif place in _BETWEEN and before.behind:
+            sorts.append(before.behind)
+        alike = (
+            before.mark in (self.mark, *_BRANCHES)
+            or self.mark in [f"{place}{_OF}{one}" for one in sorts]
+            or (before.mark, self.mark) == (_NEXT_MEMBER, _MEMBER)
+        )
         return self.class_ == before.class_ and self.departure == before.departure and alike
 
 
@@ -218,6 +235,7 @@ class Trial:
             rows["keyword"][0],
             mark,
             found["departure"],
+            _behind(one.text, rows["offset"][0]),
         )
 
 
@@ -245,6 +263,13 @@ def _may_be(kind: str, ruling: Ruling | None) -> bool:
     return ruling.verdict == (INVALID if kind in ACCEPTANCES else VALID)
 
 
+def _behind(text: bytes, at: int) -> str:
+    """The sort of byte behind the white space that begins at a place; empty where none does."""
+    rest = text[at:] if at >= 0 else b""
+    behind = rest.lstrip(_LAYOUT)
+    return "" if behind == rest else sort_of(behind[:1])
+
+
 def _sort(one: ErrorCase, at: int) -> str:
     """What is refused and where; the first bytes of all values are alike, and all digits are."""
     if one.token:
@@ -256,9 +281,11 @@ def _sort(one: ErrorCase, at: int) -> str:
     if state is None:
         return ""
     starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
-    if starts and byte not in b" \t\n\r]":
+    if starts and byte not in _LAYOUT + b"]":
         return "start of value"
     place = place_of(state, at_end=False)
-    if place == "inside number" and byte in b",]} \t\n\r":
+    if place == "inside number" and byte in b",]}" + _LAYOUT:
         place = "behind value"
+    if place == "behind value" and state.stack.endswith(b"{"):
+        place = "behind member"
     return f"{place}{_OF}{sort_of(byte)}"
