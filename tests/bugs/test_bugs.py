@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from harness.bugs.error_case import ErrorCase
+from harness.bugs.identity import bug_id
+from harness.bugs.shrink import shrink
 from harness.bugs.trial import Trial
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
@@ -147,6 +149,40 @@ ERRORS = {
     "llguidance": ("false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
 }
 """Of each engine an error, and a text under the same schema that it treats rightly."""
+
+
+FORMS = [
+    ("xgrammar", "false_acceptance", [
+        ({"type": "string", "format": "date-time"}, b'"2024-05-06T07:08:60%s"' % zone)
+        for zone in (b"Z", b"+00:00", b"-11:30")
+    ]),
+    ("outlines", "false_rejection", [
+        ({"type": "array", "items": {"type": "integer"}}, b"[1 ,2]"),
+        ({"type": "array", "items": {"type": "null"}, "minItems": 3}, b"[null,null ,null]"),
+    ]),
+    ("outlines", "false_rejection", [
+        ({"type": "object", "properties": {"x": {"type": "null"}}, "additionalProperties": True}, text)
+        for text in (b'{"x":null,"y":2}', b'{"y":2}')
+    ]),
+]  # fmt: skip
+"""Of an engine forms of one error."""
+
+
+@pytest.mark.parametrize(("engine", "kind", "forms"), FORMS)
+def test_forms_of_one_error_are_one_bug(engine, kind, forms):
+    (spec,) = provide_all(parse_specs([engine]))
+    trial = Trial(spec, InProcessJudge(), load_catalogue())
+    found = set()
+    try:
+        for schema, text in forms:
+            case = ErrorCase(engine, kind, json.dumps(schema), text)
+            shown = trial.shown(case)
+            assert shown is not None
+            smallest = shrink(trial, case, shown)
+            found.add(bug_id(smallest.case, smallest.shown.at))
+    finally:
+        trial.close()
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("engine", ERRORS)
