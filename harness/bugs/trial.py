@@ -29,7 +29,7 @@ from harness.jsontext.places import place_of
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable
-from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, WRONG_BITS
+from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, REJECTIONS, WRONG_BITS
 from harness.workers import wire
 from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome, OutOfMemory, TimedOut
 from harness.workers.temporary_directories import saved_vocabulary
@@ -154,6 +154,21 @@ class Trial:
             probed = probes.get(at)
             yield None if probed is None else self._found(one, rulings[at], probed)
 
+    def is_right(self, one: ErrorCase) -> bool:
+        """Whether the engine does with a text what both validators say, where that shows an error.
+
+        That is: it compiles the schema, and allows a valid text to its end, or no invalid one.
+        """
+        (ruling,) = self._rulings(one, [one.text])
+        if ruling is None or not _may_be(one.kind, ruling):
+            return False
+        ends = [probed.allowed == len(self.tokens(one)) for probed in self._probed(one, [one])]
+        return ends == [one.kind in REJECTIONS]
+
+    def compiles(self, schema: str) -> bool:
+        """Whether the engine compiles a schema."""
+        return isinstance(self._compiled(schema), Compiled)
+
     def _rulings(self, one: ErrorCase, texts: Sequence[bytes]) -> Sequence[Ruling | None]:
         if one.kind not in WRONG_BITS:
             return [None] * len(texts)
@@ -166,15 +181,7 @@ class Trial:
 
     def _probed(self, first: ErrorCase, cases: Sequence[ErrorCase]) -> list[Probed]:
         """How far the engine lets each text; nothing where it does not compile or fails."""
-        if not cases:
-            return []
-        if self._schema != first.schema:
-            self._schema = first.schema
-            self._outcome = self._panel.compile(first.schema)[0]
-            self._printed = self._panel.output(0)
-            self.failures += isinstance(self._outcome, TimedOut | Crashed | OutOfMemory)
-            self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
-        if not isinstance(self._outcome, Compiled):
+        if not cases or not isinstance(self._compiled(first.schema), Compiled):
             return []
         texts = wire.Ragged.of_ints([self.tokens(one) for one in cases])
         answer = self._panel.ask({0: Probe(texts)})[0]
@@ -182,6 +189,16 @@ class Trial:
             self._schema, self.failures = None, self.failures + 1
             return []
         return answer.each()
+
+    def _compiled(self, schema: str) -> Outcome | None:
+        """What became of a schema in the engine, which then stands at its start."""
+        if self._schema != schema:
+            self._schema = schema
+            self._outcome = self._panel.compile(schema)[0]
+            self._printed = self._panel.output(0)
+            self.failures += isinstance(self._outcome, TimedOut | Crashed | OutOfMemory)
+            self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
+        return self._outcome
 
     def tokens(self, one: ErrorCase) -> list[int]:
         """The ids that are fed for a case."""

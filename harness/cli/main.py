@@ -1,4 +1,4 @@
-"""The command line: ``maskcourt bench | sweep | tally | report | query | replay | bugs | …``.
+"""The command line: ``maskcourt check | bench | sweep | tally | report | query | replay | …``.
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
@@ -21,6 +21,7 @@ import click
 
 from harness import __version__, interrupts
 from harness.cli.bugs import bugs, minimize
+from harness.cli.check import check
 from harness.cli.common import FailOn
 from harness.cli.lists import cases, engines
 from harness.cli.query import query
@@ -88,7 +89,19 @@ def bench(**options: Any) -> None:
     end_run(run_bench(request_of(options)), options, fail_on)
 
 
-for _command in (sweep, tally, report, query, replay, bugs, minimize, resolvers, engines, cases):
+for _command in (
+    check,
+    sweep,
+    tally,
+    report,
+    query,
+    replay,
+    bugs,
+    minimize,
+    resolvers,
+    engines,
+    cases,
+):
     cli.add_command(_command)
 
 
@@ -101,8 +114,8 @@ def main() -> NoReturn:
             cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
     except click.exceptions.Abort:
         _interrupted()
-    except KeyboardInterrupt:
-        _interrupted()
+    except KeyboardInterrupt as error:
+        _interrupted(str(error))
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug=debug)
     except MaskcourtError as error:
@@ -134,11 +147,10 @@ def _nobody_reads() -> NoReturn:
     sys.exit(128 + signal.SIGPIPE)
 
 
-def _interrupted() -> NoReturn:
+def _interrupted(kept: str = "") -> NoReturn:
+    kept = kept or "finished cases are kept, the same command goes on"
     with contextlib.suppress(OSError):  # the terminal is gone: that is what SIGHUP tells
-        click.echo(
-            "maskcourt: interrupted; finished cases are kept, the same command goes on", err=True
-        )
+        click.echo(f"maskcourt: interrupted; {kept}", err=True)
     sys.exit(128 + interrupts.received())
 
 

@@ -97,6 +97,8 @@ class LocalLanes:
 
     wanted: int | None = None
     ahead: int | None = None
+    stopped: Callable[[], bool] | None = None
+    """Asked again and again: once it says so, the run is left as it is, as by Ctrl-C."""
     engines: int = field(default=1, init=False)
 
     def prepared(self) -> AbstractContextManager[object]:
@@ -113,7 +115,7 @@ class LocalLanes:
         lanes = self.lanes(cases)
         ahead = default_ahead(lanes, self.engines) if self.ahead is None else self.ahead
         settings = replace(settings, ahead=ahead if cases > lanes else 0)
-        run_lanes(settings, lanes, begin, progress.case_stored)
+        run_lanes(settings, lanes, begin, progress.case_stored, self.stopped)
 
 
 def bench(request: BenchRequest) -> RunDirectory:
@@ -127,7 +129,10 @@ def bench(request: BenchRequest) -> RunDirectory:
 
 
 def run_with(
-    executor: Executor, request: BenchRequest, place: Callable[[Path], Place] = LocalPlace
+    executor: Executor,
+    request: BenchRequest,
+    place: Callable[[Path], Place] = LocalPlace,
+    progress: Callable[[int], RunProgress] = RunProgress,
 ) -> RunDirectory:
     """`bench` by another executor, or with the run at another place.
 
@@ -138,6 +143,7 @@ def run_with(
         executor: Runs the cases.
         request: What the user asks.
         place: Given the run's directory on this machine, where the run is kept.
+        progress: Given the number of cases, what is told how far the run is.
     """
     if request.out is not None:
         place(request.out).check()
@@ -152,7 +158,8 @@ def run_with(
 
     @functools.cache
     def session() -> _Bench:
-        return _Bench(request, executor, at, specs, vocabulary, selecting.result())
+        selected = selecting.result()
+        return _Bench(request, executor, at, specs, vocabulary, selected, progress(len(selected)))
 
     with contextlib.suppress(TimeoutError):
         selecting.result(BAD_CASES_SECONDS)
@@ -187,6 +194,7 @@ class _Bench:
         specs: Sequence[EngineSpec],
         vocabulary: Vocabulary,
         selected: Selected,
+        progress: RunProgress,
     ) -> None:
         self.request = request
         self.executor = executor
@@ -194,6 +202,7 @@ class _Bench:
         self.specs = tuple(specs)
         self.vocabulary = vocabulary
         self.selected = selected
+        self.progress = progress
         self.run_directory: RunDirectory | None = None
 
     def check(self) -> None:
@@ -203,7 +212,6 @@ class _Bench:
     def run(self) -> RunDirectory:
         """Run the cases that are not there yet, then close the run."""
         self.check()
-        self.progress = RunProgress(len(self.selected))
         with saved_vocabulary(self.vocabulary) as file, self.progress:
             settings = LaneSettings(
                 self.specs,

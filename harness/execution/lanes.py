@@ -275,6 +275,7 @@ def run_lanes(
     count: int,
     begin: Begin,
     done: Callable[[CaseDone], None],
+    stopped: Callable[[], bool] | None = None,
 ) -> None:
     """Run cases on `count` local lanes.
 
@@ -283,11 +284,13 @@ def run_lanes(
         count: Lanes.
         begin: Called when the first lane is up.
         done: Called for every stored case.
+        stopped: Asked again and again; once it says so, all is ended as by Ctrl-C.
 
     Raises:
         MaskcourtError: An engine does not start, or a case cannot be stored.
+        KeyboardInterrupt: It was stopped.
     """
-    _Dispatch(settings, count, begin, done).run()
+    _Dispatch(settings, count, begin, done, stopped).run()
 
 
 @dataclass
@@ -316,11 +319,13 @@ class _Dispatch:
         count: int,
         begin: Begin,
         done: Callable[[CaseDone], None],
+        stopped: Callable[[], bool] | None = None,
     ) -> None:
         self.settings = settings
         self.count = count
         self.begin = begin
         self.done = done
+        self.stopped = stopped
         self.workers: list[_Worker] = []
         self.run_directory: RunDirectory | None = None
         self.jobs: Iterator[Job] = iter(())
@@ -335,8 +340,11 @@ class _Dispatch:
             self.workers = [self._start() for _ in range(self.count)]
             while self.workers:
                 connections = {worker.connection: worker for worker in self.workers}
-                for ready in multiprocessing.connection.wait(list(connections)):
+                patience = None if self.stopped is None else _LOOK
+                for ready in multiprocessing.connection.wait(list(connections), patience):
                     self._receive(connections[ready])  # type: ignore[index]
+                if self.stopped is not None and self.stopped():
+                    raise KeyboardInterrupt
         finally:
             for worker in self.workers:
                 worker.process.kill()

@@ -12,7 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -20,10 +20,14 @@ from typing import Any
 
 from harness.directories import data_path
 from harness.errors import InputError, UsageError, nearest
-from harness.inputs.vocabulary import Vocabulary, is_saved
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary, is_saved
 
 EMBEDDED = "qwen2.5"
 """The name of the embedded vocabulary, which is the default one."""
+BYTES = "bytes"
+"""The name of a vocabulary of the 256 bytes and an end of sequence."""
+OWN = (EMBEDDED, BYTES)
+"""What needs no file of the user's, and no network."""
 
 _HUB_FILES = ("tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
 _EOS_HINT = "name it: a token such as '<|im_end|>', or an id"
@@ -34,9 +38,9 @@ def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     """The vocabulary that `spec` names.
 
     Args:
-        spec: ``qwen2.5``; the path of a Hugging Face ``tokenizer.json`` or of a directory with
-            one; the path of a tiktoken rank file or of a file that `Vocabulary.save` wrote; or
-            a Hugging Face model id, ``org/name`` or ``hf:org/name``, with ``@revision`` at will.
+        spec: ``qwen2.5``; ``bytes``; the path of a Hugging Face ``tokenizer.json`` or of a
+            directory with one; of a tiktoken rank file or of a file that `Vocabulary.save` wrote;
+            or a Hugging Face model id, ``org/name`` or ``hf:org/name``, with ``@revision`` at will.
         eos: The end-of-sequence token, by its text or its id, in place of what the files say.
 
     Raises:
@@ -59,6 +63,9 @@ _WRONG = (
 def _opened(spec: str, eos: str | None) -> Vocabulary:
     if spec == EMBEDDED:
         return _chosen_eos(_open_embedded(), eos)
+    if spec == BYTES:
+        # single bytes are ranks of a BPE that merges nothing
+        return _chosen_eos(replace(byte_vocabulary(name=BYTES), pattern="(?s:.)"), eos)
     if spec.startswith("hf:"):
         return _open_hub(spec.removeprefix("hf:"), eos)
     try:
@@ -71,7 +78,7 @@ def _opened(spec: str, eos: str | None) -> Vocabulary:
         raise InputError(f"vocabulary file {spec} does not exist")
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
         return _open_hub(spec, eos)
-    hint = nearest(spec, [EMBEDDED])
+    hint = nearest(spec, OWN)
     raise UsageError(f"no vocabulary {spec!r}", f"{hint}; or give a path, or a model as org/name")
 
 

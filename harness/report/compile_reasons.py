@@ -84,9 +84,14 @@ def _first_line(message: str) -> str:
     return next(iter(message.strip().splitlines()), "")
 
 
+def plain_reason(message: str) -> str:
+    """What an engine says in the first line of a message, without the place in its source."""
+    return _PREFIX.sub("", _SOURCE.sub("", _first_line(message)))
+
+
 def _shape(line: str) -> tuple[str, list[str]]:
     """A message without what is about one schema, and the names that were left out."""
-    text = _PREFIX.sub("", _SOURCE.sub("", line))
+    text = plain_reason(line)
     names: dict[str, None] = {}
     for found in _DETAIL.finditer(text):
         names.update(dict.fromkeys(_named(found[0])))

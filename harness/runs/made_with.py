@@ -2,7 +2,7 @@
 
 A run from elsewhere can name any module, package or file. Unless the run is trusted
 (`RunDirectory.trusted`), nothing is imported for it, installed, opened or fetched but what this
-program comes with: the embedded vocabulary, and the built-in engines as they are installed.
+program comes with: its own vocabularies, and the built-in engines as they are installed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.engines.specs import (
 )
 from harness.errors import MaskcourtError, RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.inputs.vocabulary_readers import EMBEDDED, open_vocabulary
+from harness.inputs.vocabulary_readers import EMBEDDED, OWN, open_vocabulary
 from harness.runs.directory import RunDirectory
 
 
@@ -45,7 +45,7 @@ def vocabulary_of(run: RunDirectory) -> Vocabulary:
     if "spec" not in stored or "sha256" not in stored:
         raise RunDirectoryError(f"the manifest of {run.path} names no vocabulary")
     spec = stored["spec"]
-    if not run.trusted and spec != EMBEDDED:
+    if not run.trusted and spec not in OWN:
         raise UntrustedError(
             run, f"would have the vocabulary {spec!r} opened, or fetched from a hub"
         )
@@ -59,7 +59,7 @@ def vocabulary_at_hand(run: RunDirectory) -> Vocabulary | None:
     """The same where it is at hand and still what it was; None if a hub would be asked for it."""
     stored = run.manifest["identity"].get("vocabulary", {})
     try:
-        if stored["spec"] != EMBEDDED and not Path(stored["spec"]).exists():
+        if stored["spec"] not in OWN and not Path(stored["spec"]).exists():
             return None
         return vocabulary_of(run)
     except (KeyError, ValueError, OSError, MaskcourtError):
@@ -87,8 +87,9 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
 def asks_for_trust(run: RunDirectory) -> bool:
     """Whether only a trusted run is given what this one was made with."""
     identity = run.manifest["identity"]
+    spec = identity.get("vocabulary", {}).get("spec", EMBEDDED)
     built_in = (read_spec(name) for name in identity["engines"])
-    return identity.get("vocabulary", {}).get("spec", EMBEDDED) != EMBEDDED or any(
+    return spec not in OWN or any(
         one.name not in BUILT_IN or one.version is not None for one in built_in
     )
 

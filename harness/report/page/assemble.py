@@ -34,9 +34,18 @@ def write(run: RunDirectory, out: Path, request: ReportRequest) -> int:
         UsageError: It cannot be written.
         MaskcourtError: As `harness.report.page.collect.collect`.
     """
-    if out.is_dir():
+    if out.is_dir():  # before all the work
         raise UsageError(f"{out} is a directory", "give --out the name of a file")
-    page = assembled(collect(run, request)).encode()
+    return written(assembled(collect(run, request)), out)
+
+
+def written(text: str, out: Path) -> int:
+    """Write a page to the file `out`, whole or not at all; its size in bytes.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    page = text.encode()
     temporary = out.with_name(f".{out.name}.tmp")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -45,22 +54,22 @@ def write(run: RunDirectory, out: Path, request: ReportRequest) -> int:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise UsageError(
-            f"{out} cannot be written: {error.strerror or error}", "choose another --out"
+            f"{out} cannot be written: {error.strerror or error}", "choose another file"
         ) from error
     return len(page)
 
 
 def assembled(data: Mapping[str, Any]) -> str:
     """The page that shows `data`."""
-    style = _asset("page.css")
-    script = "\n".join(["'use strict';", *(_asset(name) for name in _SCRIPTS)])
+    style = asset("page.css")
+    script = "\n".join(["'use strict';", *(asset(name) for name in _SCRIPTS)])
     parts = {
         "policy": policy(style, script),
         "style": style,
         "script": script,
         "data": embedded(data),
     }
-    head, *rest = _asset("page.html").split("{{")
+    head, *rest = asset("page.html").split("{{")
     out = [head]
     for one in rest:  # each part is put in once: what looks like a mark inside of one stays
         name, _, tail = one.partition("}}")
@@ -75,6 +84,11 @@ def policy(style: str, script: str) -> str:
     return "; ".join([*rules, "img-src data:", "base-uri 'none'", "form-action 'none'"])
 
 
+def style_policy(style: str) -> str:
+    """The policy of a page with this style and no program."""
+    return f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'"
+
+
 def embedded(data: Mapping[str, Any]) -> str:
     """JSON, in ASCII, in which no character means anything to a reader of HTML."""
     text = json.dumps(data, ensure_ascii=True, separators=(",", ":"))
@@ -85,5 +99,6 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """One of the files that pages are made of."""
     return resources.files(__package__).joinpath(name).read_text("utf-8").strip("\n")

@@ -1,0 +1,1 @@
+"""One schema, one question: which engine can be trusted with it?"""

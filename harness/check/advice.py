@@ -1,0 +1,225 @@
+"""What to do about an engine's errors: only what was tried, on the smallest case of each.
+
+An option of the engine, or a keyword written otherwise, is named where the engine is right with it:
+it compiles, and does with the text what both validators say. That the change leaves the schema's
+meaning as it is, the list of rewritings says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from harness.bugs.error_case import ErrorCase, compact
+from harness.bugs.schema_edits import replaced, subschemas
+from harness.bugs.trial import Trial
+from harness.check.answers import Answer
+from harness.classification.departures import Catalogue
+from harness.engines.specs import EngineSpec, adapter_class, parse_spec
+from harness.errors import MaskcourtError
+from harness.inputs.schema_inputs import NamedSchema
+from harness.jsonschemas.paths import target
+from harness.jsontext.strict_json import parse
+from harness.protocol import Option
+from harness.validators.judge import Judge
+
+_MOST: Final = 6
+"""Errors of an engine for which a remedy is looked for, the worst first."""
+_STRUCTURE: Final = frozenset(("type", "properties", "$schema", "$defs", "definitions", "$ref"))
+_TOGETHER: Final = frozenset(("if", "then", "else"))
+
+Rewriting = Callable[[Mapping[str, Any], Any], Any]
+"""Given a subschema and the whole schema, what says the same in other words; None for nothing."""
+
+
+def _const(part: Mapping[str, Any], _: Any) -> Any:
+    return {**_but(part, "const"), "enum": [part["const"]]} if "const" in part else None
+
+
+def _enum(part: Mapping[str, Any], _: Any) -> Any:
+    one = part.get("enum")
+    single = isinstance(one, list) and len(one) == 1 and "const" not in part
+    return {**_but(part, "enum"), "const": one[0]} if single and one else None
+
+
+def _types(part: Mapping[str, Any], _: Any) -> Any:
+    kinds = part.get("type")
+    if not isinstance(kinds, list) or "anyOf" in part:
+        return None
+    return {"anyOf": [{**part, "type": kind} for kind in kinds]}
+
+
+def _one_of(part: Mapping[str, Any], _: Any) -> Any:
+    if "oneOf" not in part or "anyOf" in part:
+        return None
+    return {**_but(part, "oneOf"), "anyOf": part["oneOf"]}
+
+
+def _exclusive(part: Mapping[str, Any], _: Any) -> Any:
+    low, high = part.get("exclusiveMinimum"), part.get("exclusiveMaximum")
+    if part.get("type") != "integer" or {"minimum", "maximum"} & set(part):
+        return None
+    bounds = {"minimum": low + 1} if type(low) is int else {}
+    bounds |= {"maximum": high - 1} if type(high) is int else {}
+    return {**_but(part, "exclusiveMinimum", "exclusiveMaximum"), **bounds} if bounds else None
+
+
+def _lengths(part: Mapping[str, Any], _: Any) -> Any:
+    low, high = part.get("minLength", 0), part.get("maxLength", "")
+    if "pattern" in part or not {"minLength", "maxLength"} & set(part):
+        return None
+    return {**_but(part, "minLength", "maxLength"), "pattern": f"^[\\s\\S]{{{low},{high}}}$"}
+
+
+def _reference(part: Mapping[str, Any], whole: Any) -> Any:
+    found = target(whole, part["$ref"]) if isinstance(part.get("$ref"), str) else None
+    if not isinstance(found, dict) or '"$ref"' in compact(found):
+        return None
+    return {**found, **_but(part, "$ref")}
+
+
+def _but(part: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name not in names}
+
+
+REWRITINGS: Final[Mapping[str, Rewriting]] = {
+    "`enum` with one value in place of `const`": _const,
+    "`const` in place of `enum` with one value": _enum,
+    "`anyOf` of single types in place of a list of types": _types,
+    "`anyOf` in place of `oneOf` (the same where no two branches overlap)": _one_of,
+    "`minimum` and `maximum` of integers in place of exclusive bounds": _exclusive,
+    "a `pattern` such as ^[\\s\\S]{1,9}$ in place of `minLength` and `maxLength`": _lengths,
+    "what it refers to in place of `$ref`": _reference,
+}
+
+
+def variants(spec: EngineSpec) -> Iterator[tuple[str, EngineSpec]]:
+    """The same engine with one option set otherwise, and that option."""
+    options: Mapping[str, Option] = adapter_class(spec.reference, spec.paths).OPTIONS
+    for name, option in options.items():
+        switches = isinstance(option.default, bool) or "true" in (option.choices or ())
+        for value in ("true", "false") if switches else ():
+            if str(spec.options[name]).lower() != value:
+                changed = parse_spec(_with_option(spec.name, f"{name}={value}"))
+                yield f"{name}={value}", changed
+
+
+def _with_option(spec: str, option: str) -> str:
+    return f"{spec[:-1]},{option}]" if spec.endswith("]") else f"{spec}[{option}]"
+
+
+class Adviser:
+    """Looks for what mends the errors of one engine.
+
+    Args:
+        spec: The engine.
+        catalogue: The declared departures.
+        judge: The validators.
+        stopped: Asked again and again; once it says so nothing more is tried.
+    """
+
+    def __init__(
+        self, spec: EngineSpec, catalogue: Catalogue, judge: Judge, stopped: Callable[[], bool]
+    ) -> None:
+        self._spec = spec
+        self._catalogue = catalogue
+        self._judge = judge
+        self._stopped = stopped
+
+    def remedies(self, answers: Sequence[Answer], schemas: Sequence[NamedSchema]) -> Iterator[str]:
+        """What mends errors, or has a schema that is refused taken, in one sentence each."""
+        errors = sorted(
+            (one for answer in answers for one in answer.errors), key=lambda one: one.order
+        )
+        bugs = {one.bug.id: one.bug.error for one in errors if one.bug is not None}
+        cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
+        refused = {one.schema for one in answers if one.word == "refuses"}
+        texts = [one.text for one in schemas if one.name in refused][:_MOST]
+        if not cases and not texts:
+            return
+        with self._trial(self._spec) as trial:
+            for words, rewriting in REWRITINGS.items():
+                if self._stopped():
+                    return
+                mended = sum(_rewritten(trial, one, rewriting) for one in cases)
+                taken = sum(_taken_rewritten(trial, one, rewriting) for one in texts)
+                yield from self._stated(f"write {words}", mended, len(cases), taken)
+            for text in texts:
+                yield from _left_out(trial, text, [one.message for one in answers], self._spec.name)
+        for option, spec in variants(self._spec):
+            if self._stopped():
+                return
+            with contextlib.suppress(MaskcourtError), self._trial(spec) as trial:
+                mended = sum(trial.is_right(one) for one in cases)
+                taken = sum(trial.compiles(one) for one in texts)
+                yield from self._stated(f"set {option}", mended, len(cases), taken)
+
+    def _stated(self, what: str, mended: int, cases: int, taken: int) -> Iterator[str]:
+        name = self._spec.name
+        if mended:
+            of = "its error" if cases == 1 else f"{mended} of {cases} errors"
+            yield f"{name}: {what}: mends {of}, as tried on the smallest cases"
+        if taken:
+            yield f"{name}: {what}: it takes the schema then"
+
+    @contextlib.contextmanager
+    def _trial(self, spec: EngineSpec) -> Iterator[Trial]:
+        trial = Trial(spec, self._judge, self._catalogue)
+        try:
+            yield trial
+        finally:
+            trial.close()
+
+
+def _rewritten(trial: Trial, case: ErrorCase, rewriting: Rewriting) -> bool:
+    """Whether the engine is right with a case whose schema says the same in other words."""
+    changed = _changed(case.parsed, rewriting)
+    return changed is not None and trial.is_right(case.with_schema(changed))
+
+
+def _taken_rewritten(trial: Trial, text: str, rewriting: Rewriting) -> bool:
+    changed = _changed(parse(text), rewriting)
+    return changed is not None and trial.compiles(compact(changed))
+
+
+def _changed(schema: Any, rewriting: Rewriting) -> Any:
+    """A schema with a rewriting everywhere, innermost first; None where it changes nothing."""
+    changed = schema
+    for path, _ in reversed(list(subschemas(schema))):
+        part = changed
+        for step in path:
+            part = part[step]
+        new = rewriting(part, schema) if isinstance(part, dict) else None
+        if new is not None:
+            changed = replaced(changed, path, new)
+    return None if changed is schema else changed
+
+
+def _left_out(trial: Trial, text: str, messages: Sequence[str], engine: str) -> Iterator[str]:
+    """Which keywords a schema must do without for the engine to take it."""
+    schema = parse(text)
+    found = {name for _, part in subschemas(schema) if isinstance(part, dict) for name in part}
+    names = sorted(found - _STRUCTURE)
+    heard = " ".join(messages)
+    mentioned = [one for one in names if re.search(rf"\b{re.escape(one)}\b", heard)]
+    tries = [mentioned] + [[one] for one in names if one not in _TOGETHER]
+    tries.append([one for one in names if one in _TOGETHER])
+    for names in tries:
+        if names and trial.compiles(compact(_without(schema, names))):
+            listed = " and ".join(f"`{one}`" for one in names)
+            yield f"{engine}: leave out {listed}, and check that yourself: it takes the schema then"
+            return
+
+
+def _without(schema: Any, names: Sequence[str]) -> Any:
+    """A schema without some keywords, wherever they stand."""
+    changed = schema
+    for path, _ in reversed(list(subschemas(schema))):
+        part = changed
+        for step in path:
+            part = part[step]
+        if isinstance(part, dict) and set(names) & set(part):
+            changed = replaced(changed, path, _but(part, *names))
+    return changed

@@ -1,0 +1,382 @@
+"""What runs say of each schema in plain terms: an answer, the errors behind it, what was covered.
+
+A run holds verdicts by the thousand. Here each schema gets of every error the shortest text that
+shows it, and the smallest case where one was found; what an engine declares to do otherwise stands
+apart and is no error.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from harness.bugs.groups import Codes, read_verdicts
+from harness.bugs.listing import Bug, bug_list
+from harness.bugs.search import Found
+from harness.classification.departures import Catalogue, classify
+from harness.counting.counts import StoredRun
+from harness.counting.schema_bugs import WORST_FIRST
+from harness.execution.progress import FAILED
+from harness.replay.witness_reader import named, spelled, witnesses
+from harness.report.compile_reasons import plain_reason
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import vocabulary_of
+from harness.runs.tables import VERDICT_TABLES
+from harness.validators.coverage import Coverage
+from harness.verdict_kinds import ACCEPTANCES, BUG, CLASSES, LEGAL, REJECTIONS, WALK, WARNED
+
+Word = Literal["no_error_found", "refuses", "errs", "failed"]
+
+_CANDIDATES: Final = 40
+"""Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
+_TEXTS: Final = ("instances",)
+"""The tables of whole texts."""
+_DOING: Final = {"compile": "while it compiled the schema"}
+_OUTCOMES: Final = {
+    "crashed": "it crashed",
+    "timed_out": "it took too long",
+    "out_of_memory": "it needed too much memory",
+    "refused": "it refused",
+}
+
+
+@dataclass(frozen=True)
+class ProvenError:
+    """One error of an engine under a schema of the user.
+
+    Attributes:
+        kind: One of `harness.verdict_kinds.ERRORS`.
+        text: The shortest text that shows it.
+        at: How many of its bytes go before the one that is refused; -1 where that is not known.
+        keyword: The keyword that it breaks, or that is in force at that byte.
+        severity: One of `WORST_FIRST`.
+        bug: The error in its smallest case; None where that was not found.
+    """
+
+    kind: str
+    text: bytes
+    at: int
+    keyword: str
+    severity: str
+    bug: Bug | None = None
+
+    @property
+    def lets_through(self) -> bool:
+        """Whether invalid output is allowed."""
+        return self.kind in ACCEPTANCES
+
+    @property
+    def forbids(self) -> bool:
+        """Whether valid output is refused."""
+        return self.kind in REJECTIONS
+
+    @property
+    def about(self) -> tuple[str, str]:
+        """What errors have in common that nobody shrank: kind and keyword."""
+        return self.kind, self.keyword
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """What a model meets first, then the shortest."""
+        return WORST_FIRST.index(self.severity), len(self.text), self.text, self.kind
+
+    def row(self) -> dict[str, Any]:
+        """As JSON; only what is forbidden has a place."""
+        found = {"text": self.text.decode("utf-8", "backslashreplace")}
+        place = {"at": self.at} if self.forbids else {}
+        return {**found, **place, "keyword": self.keyword, "severity": self.severity}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What an engine does otherwise and says so, as far as a verdict under a schema was about it.
+
+    Attributes:
+        id: The entry of the catalogue.
+        kinds: The kinds of these verdicts.
+        says: What is declared.
+        source: Where.
+        warned: Whether the engine warned of it when it compiled the schema.
+    """
+
+    id: str
+    kinds: tuple[str, ...]
+    says: str
+    source: str
+    warned: bool
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What was tried under a schema.
+
+    Attributes:
+        valid: Whole texts that both validators call valid.
+        invalid: Those that both call invalid.
+        positions: Places along them at which a mask was looked at token by token.
+        coverage: What the texts cover of the schema; None where nobody asked.
+    """
+
+    valid: frozenset[bytes] = frozenset()
+    invalid: frozenset[bytes] = frozenset()
+    positions: int = 0
+    coverage: Coverage | None = None
+
+    def __add__(self, other: Covered) -> Covered:
+        valid, invalid = self.valid | other.valid, self.invalid | other.invalid
+        return Covered(valid, invalid, self.positions + other.positions)
+
+    def row(self) -> dict[str, Any]:
+        """As JSON: numbers of texts and places, and of each kind how much was reached of all."""
+        reach = {} if self.coverage is None else self.coverage.each()
+        return {
+            "valid_texts": len(self.valid),
+            "invalid_texts": len(self.invalid),
+            "positions": self.positions,
+            **{
+                kind: {"reached": len(one.reached), "of": len(one.of)}
+                for kind, one in reach.items()
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known of one engine under one schema.
+
+    Attributes:
+        schema: The name of the schema.
+        engine: The engine's spec.
+        version: Its version; empty where it did not start.
+        word: The answer.
+        message: What the engine says itself, or what became of it; empty for nothing more.
+        errors: The worst first.
+        declared: What it does otherwise and says so.
+        covered: What was tried.
+        whole: Whether that is about the vocabulary that was asked for, and not about bytes alone.
+        advice: What mends some of it, one sentence each.
+    """
+
+    schema: str
+    engine: str
+    version: str = ""
+    word: Word = "failed"
+    message: str = ""
+    errors: tuple[ProvenError, ...] = ()
+    declared: tuple[Declared, ...] = ()
+    covered: Covered = field(default_factory=Covered)
+    whole: bool = False
+    advice: tuple[str, ...] = ()
+
+    def joined(self, later: Answer) -> Answer:
+        """What both say together; `later` is about the whole vocabulary."""
+        known = {one.about for one in later.errors}
+        more = [one for one in self.errors if one.about not in known]
+        errors = tuple(sorted((*later.errors, *more), key=lambda one: one.order))
+        ids = {one.id for one in later.declared}
+        declared = (*later.declared, *(one for one in self.declared if one.id not in ids))
+        word: Word = "errs" if errors else later.word
+        covered = self.covered + later.covered
+        return replace(later, word=word, errors=errors, declared=declared, covered=covered)
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "version": self.version,
+            "answer": self.word,
+            "false_acceptances": [one.row() for one in self.errors if one.lets_through],
+            "false_rejections": [one.row() for one in self.errors if one.forbids],
+            "why": self.message,
+            "covered": self.covered.row(),
+        }
+
+
+class Answers:
+    """The answers of a check, the latest of each engine about each schema, in their order.
+
+    Args:
+        schemas: The names of the schemas.
+        engines: The specs of the engines.
+    """
+
+    def __init__(self, schemas: Sequence[str], engines: Sequence[str]) -> None:
+        self.schemas = tuple(schemas)
+        self.engines = tuple(engines)
+        self._known: dict[tuple[str, str], Answer] = {}
+
+    def add(self, answer: Answer) -> None:
+        """Take one more."""
+        self._known[answer.schema, answer.engine] = answer
+
+    def of(self, schema: str) -> list[Answer]:
+        """About one schema; an engine of which nothing is known yet did not answer."""
+        message = "it was interrupted before that"
+        unknown = (Answer(schema, engine, message=message) for engine in self.engines)
+        return [self._known.get((schema, one.engine), one) for one in unknown]
+
+    def __iter__(self) -> Iterator[Answer]:
+        return (one for schema in self.schemas for one in self.of(schema))
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        rows = [
+            {"schema": name, "engines": {one.engine: one.row() for one in self.of(name)}}
+            for name in self.schemas
+        ]
+        return {"schemas": rows}
+
+
+def read_answers(
+    run: RunDirectory, catalogue: Catalogue, found: Found | None = None
+) -> dict[str, Answer]:
+    """What a run with one engine says of each of its schemas, by their names.
+
+    Args:
+        run: The run, finished.
+        catalogue: The declared departures.
+        found: The bugs behind its verdicts, where they were searched for.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+    """
+    return dict(_Reader(run, catalogue, found).answers())
+
+
+class _Reader:
+    """Reads one run of one engine."""
+
+    def __init__(self, run: RunDirectory, catalogue: Catalogue, found: Found | None) -> None:
+        self.run = run
+        self.vocabulary = vocabulary_of(run)
+        self.catalogue = {one.id: one for one in catalogue}
+        self.found = found
+
+        @functools.cache
+        def rule(run: RunDirectory, evidence: str) -> pa.Table:
+            return classify(catalogue, run, evidence, self.vocabulary)
+
+        self.stored = StoredRun(run, rule)
+        self.verdicts = (
+            read_verdicts(run, rule, self.vocabulary, 0) if found is None else found.verdicts
+        )
+
+    def answers(self) -> Iterator[tuple[str, Answer]]:
+        """The answer about each schema, by its name."""
+        (engine,) = self.stored.engines
+        version = self.run.manifest["identity"]["engines"][engine]["version"]
+        errors, declared, covered = self._errors(), self._declared(), self._covered()
+        for case, (end, message) in self._ends().items():
+            mine = tuple(sorted(errors[case], key=lambda one: one.order))
+            word: Word = "errs" if mine else end
+            stated = tuple(declared[case])
+            yield case, Answer(case, engine, version, word, message, mine, stated, covered[case])
+
+    def _ends(self) -> dict[str, tuple[Word, str]]:
+        """What became of each schema in the engine, before any error is looked at."""
+        columns = ["case", "status", "reason", "message"]
+        ends: dict[str, tuple[Word, str]] = {}
+        for row in self.run.table("cases", columns).to_pylist():
+            broken = row["status"] in FAILED
+            last = row["message"].strip().rpartition("\n")[2]
+            message = f"maskcourt itself failed: {last}" if broken else ""
+            ends[row["case"]] = ("failed" if broken else "no_error_found", message)
+        columns = ["case", "stage", "outcome", "message"]
+        for row in self.run.table("engines", columns).to_pylist():
+            what = row["outcome"]
+            if what == "refused" and row["stage"] == "compile":
+                ends[row["case"]] = "refuses", plain_reason(row["message"])
+            elif what not in ("compiled", "mask_lies"):
+                doing = _DOING.get(row["stage"], "while it was asked for masks")
+                ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
+        return ends
+
+    def _errors(self) -> dict[str, list[ProvenError]]:
+        """The errors under each schema, each with its shortest text."""
+        bugs, numbers = self._bugs()
+        verdicts = self.verdicts
+        candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
+            if CLASSES[verdicts.class_[at]] == BUG:
+                # what is not shrunk yet goes by what is stored of it
+                group = numbers[at] if numbers[at] >= 0 else -1 - int(verdicts.groups[0][at])
+                some = candidates[self.stored.cases[verdicts.case[at]], group]
+                if len(some) < _CANDIDATES:
+                    some.append(at)
+        shown = self._shown([at for some in candidates.values() for at in some])
+        found: dict[str, list[ProvenError]] = defaultdict(list)
+        for (case, group), some in sorted(candidates.items(), key=lambda one: -one[0][1]):
+            best = min((shown[at] for at in some), key=lambda one: one.order)
+            if group >= 0:
+                found[case].append(replace(best, bug=bugs[group]))
+            elif all(best.about != one.about for one in found[case]):
+                found[case].append(best)
+        return found
+
+    def _bugs(self) -> tuple[dict[int, Bug], Codes]:
+        """The bugs by their numbers, and the number of each verdict's; below 0 for none."""
+        if self.found is None:
+            return {}, np.full(len(self.verdicts), -1)
+        ids = self.found.explanation.ids
+        listed = bug_list(self.run, self.found)
+        codes = np.full(len(self.verdicts), -1)
+        codes[self.found.among] = self.found.explanation.bug[self.found.among]
+        return {ids.index(one.id): one for one in listed.bugs}, codes
+
+    def _shown(self, rows: Sequence[int]) -> dict[int, ProvenError]:
+        """What each of some verdicts shows."""
+        names = {self.verdicts.name(at): at for at in rows}
+        cases = witnesses(self.run, named(self.run, list(names)), self.vocabulary)
+        found = {}
+        stated = {one: self._stated(one) for one in VERDICT_TABLES}
+        for witness in (one for case in cases for one in case.witnesses):
+            keyword, place = stated[witness.evidence][witness.number]
+            at = names[witness.name]
+            if witness.evidence == WALK:
+                place = len(spelled(self.vocabulary, witness.before)) + max(place, 0)
+            severity = WORST_FIRST[self.verdicts.severity[at]]
+            found[at] = ProvenError(witness.kind, witness.text, place, keyword, severity)
+        return found
+
+    def _stated(self, evidence: str) -> list[tuple[str, int]]:
+        """Keyword and place of each verdict of one kind of evidence."""
+        place = "refused_at" if evidence == WALK else "offset"
+        table = self.run.table(VERDICT_TABLES[evidence], ["keyword", place])
+        return list(zip(table["keyword"].to_pylist(), table[place].to_pylist(), strict=True))
+
+    def _declared(self) -> dict[str, list[Declared]]:
+        """What the engine does otherwise under each schema and says so."""
+        kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for evidence in VERDICT_TABLES:
+            counts = self.stored.fold(evidence, ("kind", "departure"))
+            columns = (counts.column(name) for name in ("departure", "kind"))
+            ids, words = ([one.values[code] for code in one.codes] for one in columns)
+            for case, id_, kind in zip(counts.case.tolist(), ids, words, strict=True):
+                if id_ and kind not in LEGAL:
+                    kinds[self.stored.cases[case], id_].add(kind)
+        found: dict[str, list[Declared]] = defaultdict(list)
+        for (case, id_), names in sorted(kinds.items()):
+            one = self.catalogue[id_]
+            warned = one.class_ == WARNED
+            found[case].append(Declared(id_, tuple(sorted(names)), one.says, one.source, warned))
+        return found
+
+    def _covered(self) -> dict[str, Covered]:
+        """What was tried under each schema."""
+        found: dict[str, Covered] = defaultdict(Covered)
+        for row in self.run.table("cases", ["case", "references", "positions"]).to_pylist():
+            walked = frozenset(row["references"] if row["positions"] else ())
+            found[row["case"]] += Covered(walked, positions=row["positions"])
+        for table in _TEXTS:
+            for row in self.run.table(table, ["case", "verdict", "text"]).to_pylist():
+                text, says = frozenset((row["text"],)), row["verdict"]
+                if says == "valid":
+                    found[row["case"]] += Covered(valid=text)
+                elif says == "invalid":
+                    found[row["case"]] += Covered(invalid=text)
+        return found

@@ -1,0 +1,105 @@
+"""The page of a check: the answers with the texts behind them, one HTML file without a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from harness import __version__
+from harness.bugs.scripts import marked_parts
+from harness.check.answers import Answer, Answers, ProvenError
+from harness.check.text import covered_line, declared_line, error_parts, headline, verb
+from harness.counting.severity import IN_FULL
+from harness.printable import printable
+from harness.report.page.assemble import asset, style_policy, written
+
+_HEAD: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>maskcourt check</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<header class="top"><div class="wide"><p class="brand">maskcourt</p>
+<h1>Which engine can be trusted with {title}?</h1>
+<p class="lead">Each engine was tried by itself. What is called valid or invalid, jsonschema and
+jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No error
+found is no proof that there is none.</p></div></header>
+<main class="wide">
+"""
+_FOOT: Final = "</main>\n<footer><p class='wide'>maskcourt {version}</p></footer>\n</body></html>\n"
+
+
+def write_page(answers: Answers, out: Path) -> int:
+    """Write the page of a check to a file, whole or not at all; its size in bytes.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    return written("".join(_page(answers)), out)
+
+
+def _page(answers: Answers) -> Iterator[str]:
+    style = asset("page.css")
+    one = len(answers.schemas) == 1
+    title = _safe(answers.schemas[0]) if one else f"each of {len(answers.schemas)} schemas"
+    yield _HEAD.format(policy=style_policy(style), style=style, title=title)
+    for schema in answers.schemas:
+        yield f"<section><h2>{_safe(schema)}</h2>"
+        for answer in answers.of(schema):
+            yield from _answer(answer)
+        yield "</section>\n"
+    yield _FOOT.format(version=__version__)
+
+
+def _answer(answer: Answer) -> Iterator[str]:
+    yield f"<h3>{_safe(headline(answer))}</h3>"
+    if answer.word in ("errs", "no_error_found"):
+        yield f'<p class="note">{_safe(covered_line(answer.covered))}</p>'
+    if answer.errors and answer.message:
+        yield f"<p>{_safe(answer.message)}</p>"
+    for error in answer.errors:
+        yield from _error(error)
+    for one in answer.declared:
+        yield f'<p class="note">{_safe(declared_line(one))}</p>'
+
+
+def _error(one: ProvenError) -> Iterator[str]:
+    tone = "acc" if one.lets_through else "rej" if one.forbids else "other"
+    title = one.bug.title if one.bug is not None else f"`{one.keyword}`"
+    yield f'<details open class="bug {tone}"><summary><span class="in">{verb(one)}</span> '
+    yield f"{_safe(title)} <small>{IN_FULL[one.severity]}</small></summary>"
+    yield _text(error_parts(one))
+    if one.bug is not None:
+        yield "<h4>The smallest case</h4>"
+        yield f'<pre class="text">{_safe(one.bug.error.schema)}</pre>'
+        yield _text(_parts(*marked_parts(one.bug)))
+        if one.bug.upstream is not None:
+            known = one.bug.upstream
+            link = f'<a href="{escape(known.thread)}" rel="noreferrer noopener">'
+            yield f"<p>Known upstream, {known.state}: {link}{escape(known.thread)}</a></p>"
+    yield "</details>"
+
+
+def _parts(before: bytes, there: bytes, behind: bytes) -> tuple[str, str, str]:
+    parts = (part.decode("utf-8", "backslashreplace") for part in (before, there, behind))
+    first, marked, last = parts
+    return first, marked or "the end", last
+
+
+def _text(parts: tuple[str, str, str]) -> str:
+    before, there, behind = map(_safe, parts)
+    marked = f'<mark class="tok">{there}</mark>' if there else ""
+    return f'<div class="text">{before}{marked}{behind}</div>'
+
+
+def _safe(text: str) -> str:
+    return escape(printable(text, "\n"))

@@ -1,0 +1,238 @@
+"""A check at work: each engine in a thread of its own, on bytes first, then on the vocabulary.
+
+An engine is run alone, by the same lanes and into the same run directories as ``maskcourt bench``,
+so that none waits for another. What is proven on a vocabulary of bytes is proven: the larger ones
+hold these tokens, too. It comes within seconds, and the whole vocabulary confirms and widens it.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from harness.bugs.search import search
+from harness.check.advice import Adviser
+from harness.check.answers import Answer, Covered, read_answers
+from harness.classification.departures import Catalogue
+from harness.comparison.case_run import Rules
+from harness.engines.panel import Limits
+from harness.engines.specs import EngineSpec
+from harness.errors import MaskcourtError
+from harness.execution.bench import BenchRequest, LocalLanes, run_with
+from harness.execution.lanes import CaseDone, default_lanes
+from harness.execution.progress import RunProgress
+from harness.inputs.schema_inputs import NamedSchema
+from harness.inputs.vocabulary_readers import BYTES
+from harness.interrupts import SIGNALS
+from harness.runs.directory import RunDirectory
+from harness.validators.judge import Judge
+from harness.verdict_kinds import BUG
+
+CASES = "schemas.jsonl"
+"""The cases of a check, in its directory."""
+
+AT_ONCE = 3
+"""Engines that are at work at a time, or more where there is room."""
+
+_LOOK = 0.1
+"""Seconds for which a wait for answers cannot be interrupted."""
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What a user asks of a check; see the options of ``maskcourt check``.
+
+    Attributes:
+        schemas: The schemas.
+        engines: The engines.
+        valid: Texts that should be valid under each of the schemas.
+        invalid: Texts that should not.
+        vocabulary: The vocabulary behind the bytes.
+        rules: Of the runs.
+        limits: Of the engines.
+        seconds: How long to look for the smallest cases of an engine's errors.
+    """
+
+    schemas: Sequence[NamedSchema]
+    engines: Sequence[EngineSpec]
+    valid: Sequence[bytes] = ()
+    invalid: Sequence[bytes] = ()
+    vocabulary: str = "qwen2.5"
+    rules: Rules = field(default_factory=Rules)
+    limits: Limits = field(default_factory=Limits)
+    seconds: float = 10.0
+
+    @property
+    def vocabularies(self) -> list[str]:
+        """The vocabularies, in the order in which they are tried."""
+        return list(dict.fromkeys((BYTES, self.vocabulary)))
+
+
+class SchemaCheck:
+    """A check in a directory, for the time being.
+
+    Args:
+        request: What is asked.
+        directory: Where its runs go; made where it is not there.
+        catalogue: The declared departures.
+    """
+
+    def __init__(self, request: CheckRequest, directory: Path, catalogue: Catalogue) -> None:
+        self._request = request
+        self._directory = directory
+        self._catalogue = catalogue
+        self._told: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
+        self._stop = threading.Event()
+        self._room = threading.Semaphore(max(AT_ONCE, default_lanes(1)))
+        self._threads = [
+            threading.Thread(target=self._work, args=(spec,), daemon=True)
+            for spec in request.engines
+        ]
+
+    def __enter__(self) -> Self:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        cases = self._directory / CASES
+        cases.write_text("".join(_lines(self._request)), "utf-8")
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def answers(self) -> Iterator[Answer]:
+        """What is known of each engine and schema, as it becomes known; the whole comes last."""
+        working = len(self._threads)
+        while working:
+            try:
+                told = self._told.get(timeout=_LOOK)
+            except queue.Empty:
+                continue
+            if isinstance(told, BaseException):
+                raise told
+            if told is None:
+                working -= 1
+            else:
+                yield told
+
+    def _work(self, spec: EngineSpec) -> None:
+        """All that is asked of one engine."""
+        # what is started from here on hears nothing of a Ctrl-C: the main thread decides
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            with self._room:
+                for answer in self._answered(spec):
+                    self._told.put(answer)
+        except KeyboardInterrupt:
+            pass
+        except MaskcourtError as error:
+            for one in self._request.schemas:
+                self._told.put(Answer(one.name, spec.name, message=str(error), whole=True))
+        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
+            self._told.put(error)
+        finally:
+            self._told.put(None)
+
+    def _answered(self, spec: EngineSpec) -> Iterator[Answer]:
+        known: dict[str, Answer] = {}
+        *first, last = self._request.vocabularies
+        for vocabulary in first:
+            run = self._run(spec, vocabulary)
+            known = read_answers(run, self._catalogue)
+            yield from known.values()
+        found = self._searched(self._run(spec, last))
+        judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
+        with closing(judge):
+            for name, answer in found.items():
+                whole = known[name].joined(answer) if name in known else answer
+                known[name] = replace(whole, covered=self._measured(whole, judge), whole=True)
+            yield from known.values()
+            adviser = Adviser(spec, self._catalogue, judge, self._stop.is_set)
+            advice = tuple(adviser.remedies(list(known.values()), self._request.schemas))
+        if advice:
+            yield from (replace(one, advice=advice) for one in known.values())
+
+    def _measured(self, answer: Answer, judge: Judge) -> Covered:
+        """What was tried, with what that covers of the schema."""
+        covered = answer.covered
+        (schema,) = (one.text for one in self._request.schemas if one.name == answer.schema)
+        texts = [*covered.valid, *covered.invalid]
+        if not texts or judge.open(schema) is not None:
+            return covered
+        return replace(covered, coverage=judge.coverage(texts))
+
+    def _run(self, spec: EngineSpec, vocabulary: str) -> RunDirectory:
+        request = self._request
+        name = "".join(one if one.isalnum() or one in ".@" else "-" for one in spec.name)
+        asked = BenchRequest(
+            engines=[spec.name],
+            cases=str(self._directory / CASES),
+            out=self._directory / f"{name}-{vocabulary.rpartition('/')[2]}",
+            vocabulary=vocabulary,
+            rules=request.rules,
+            limits=request.limits,
+        )
+        lanes = max(1, default_lanes(1) // len(request.engines))
+        run = run_with(LocalLanes(lanes, 0, self._stop.is_set), asked, progress=lambda _: _Quiet())
+        return RunDirectory(run.path, run.manifest, trusted=True)
+
+    def _searched(self, run: RunDirectory) -> Mapping[str, Answer]:
+        """The answers of a run, with the smallest cases of the errors."""
+        found = search(
+            run,
+            self._catalogue,
+            classes=(BUG,),
+            seed=0,
+            lanes=1,
+            progress=self._heed,
+            seconds=self._request.seconds,
+        )
+        return read_answers(run, self._catalogue, found)
+
+    def _heed(self, *_: int) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+
+
+class _Quiet(RunProgress):
+    """Tells nothing: the answers say it."""
+
+    def __init__(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def compares(self, identity: Mapping[str, Any], families: Mapping[str, int]) -> None: ...
+
+    def skip(self, already: int) -> None: ...
+
+    def case_stored(self, case: CaseDone) -> None: ...
+
+
+def _lines(request: CheckRequest) -> Iterator[str]:
+    """The cases as lines of JSON, each schema as its author spelled it but for ends of lines."""
+    texts = {
+        label: json.dumps([{"text": one.decode()} for one in given], ensure_ascii=False)
+        for label, given in (("valid", request.valid), ("invalid", request.invalid))
+    }
+    for one in request.schemas:
+        schema = one.text.replace("\n", " ").replace("\r", " ")
+        parts = {"id": json.dumps(one.name), "schema": schema, **texts}
+        yield "{" + ", ".join(f'"{key}": {value}' for key, value in parts.items()) + "}\n"

@@ -1,0 +1,167 @@
+"""Schemas as a user names them: files, directories, standard input, models of Pydantic."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.errors import InputError, UsageError
+from harness.inputs.case_parts import parsed, schema_text
+from harness.jsontext import strict_json
+from harness.jsontext.pointers import pointer
+
+STDIN: Final = "-"
+
+_MODEL = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_WRAPPED: Final = (("function", "parameters"), ("json_schema", "schema"))
+_BARE: Final = ("parameters", "input_schema", "schema")
+_ABOUT_TOOLS: Final = frozenset(("name", "description", "strict", "type", *_BARE))
+
+
+@dataclass(frozen=True)
+class NamedSchema:
+    """A schema and what its user calls it.
+
+    Attributes:
+        name: As it was named; within a file of tools, with the pointer of the schema behind it.
+        text: Its JSON text.
+    """
+
+    name: str
+    text: str
+
+
+def read_schemas(names: Sequence[str]) -> list[NamedSchema]:
+    """The schemas that `names` stand for, each name once.
+
+    A name is the path of a file, of a directory (all ``*.json`` below it), ``-`` for standard
+    input, or ``module:Model`` for a model of Pydantic. A file may hold a definition of a tool as
+    servers take it, or a list of them: the schemas are the parameters.
+
+    Raises:
+        InputError: One cannot be used; the message says which, and where.
+        UsageError: A name stands for nothing.
+    """
+    found = (one for name in names for one in _named(name))
+    return list({one.name: one for one in found}.values())
+
+
+def _named(name: str) -> Iterator[NamedSchema]:
+    path = Path(name)
+    if name == STDIN:
+        yield from _read(sys.stdin.buffer.read(), "standard input")
+    elif path.is_dir():
+        files = sorted(path.rglob("*.json"))
+        if not files:
+            raise UsageError(f"{name} has no file *.json in it", "name the files themselves")
+        for file in files:
+            yield from _of_file(file)
+    elif not path.exists() and _MODEL.fullmatch(name):
+        yield NamedSchema(name, _of_model(name))
+    else:
+        yield from _of_file(path)
+
+
+def _of_file(path: Path) -> Iterator[NamedSchema]:
+    name = str(path).encode("utf-8", "backslashreplace").decode()
+    if path.suffix == ".jsonl":
+        raise UsageError(f"{name} holds cases, not a schema", f"maskcourt bench --cases {name}")
+    if path.suffix == ".py":
+        raise UsageError(f"{name} is no schema", f"name a model in it: {path.stem}:Model")
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from None
+    yield from _read(raw, name)
+
+
+def _read(raw: bytes, name: str) -> Iterator[NamedSchema]:
+    """The schema in a text, or those in the definitions of tools."""
+    raw = raw.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n")
+    if not raw:
+        raise InputError(f"{name} is empty", "a schema is a JSON object, true or false")
+    try:
+        value = strict_json.parse(raw, lone_surrogates=True)
+    except strict_json.JsonError:
+        value = None  # `schema_text` says what is wrong
+    inner = list(_wrapped(value))
+    if not inner:
+        yield NamedSchema(name, schema_text(raw, name))
+    for path, schema in inner:
+        text = json.dumps(schema, ensure_ascii=False)
+        yield NamedSchema(f"{name}#{pointer(path)}", text)
+
+
+def _wrapped(
+    value: Any, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The schemas in definitions of tools and of answers, with their paths; none elsewhere."""
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        for index, one in enumerate(value):
+            yield from _wrapped(one, (*path, index))
+    if not isinstance(value, dict):
+        return
+    for kind, member in _WRAPPED:
+        body = value.get(kind)
+        if value.get("type") == kind and isinstance(body, dict) and member in body:
+            yield (*path, kind, member), body[member]
+            return
+    if "name" in value and _ABOUT_TOOLS.issuperset(value):
+        yield from (((*path, one), value[one]) for one in _BARE if isinstance(value.get(one), dict))
+
+
+def _of_model(name: str) -> str:
+    """The JSON Schema of what ``module:attribute`` names: of a model, or of any type."""
+    module, _, attribute = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+        if not isinstance(found, dict):
+            found = _schema_of(found)
+        text = json.dumps(found, ensure_ascii=False)
+    except ImportError as error:
+        missing = (error.name or "").partition(".")[0]
+        hint = (
+            f"pip install {missing}"
+            if missing == "pydantic"
+            else "modules are looked for here, too"
+        )
+        raise InputError(f"{name}: {module!r} cannot be imported: {error}", hint) from None
+    except Exception as error:  # noqa: BLE001 - the user's module may raise whatever it likes
+        raise InputError(f"{name}: no JSON Schema of it: {type(error).__name__}: {error}") from None
+    return schema_text(text.encode("utf-8", "surrogatepass"), name)
+
+
+def _schema_of(model: Any) -> Any:
+    if hasattr(model, "model_json_schema"):
+        return model.model_json_schema()
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(model).json_schema()
+
+
+def read_instance(path: Path, *, is_json: bool) -> bytes:
+    """The text of an instance in a file, as it is spelt, without white space around it.
+
+    Raises:
+        InputError: It cannot be read, or should be JSON and is none, or is not UTF-8.
+    """
+    try:
+        raw = path.read_bytes().strip(b" \t\r\n")
+        raw.decode()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8") from None
+    if is_json:
+        parsed(raw, str(path), "the instance")
+    return raw

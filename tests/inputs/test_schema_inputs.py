@@ -1,0 +1,139 @@
+"""Schemas as a user names them: whatever is wrong is told with its file and place, in one line."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness.errors import InputError, MaskcourtError, UsageError
+from harness.inputs.schema_inputs import read_instance, read_schemas
+
+SCHEMA = '{ "type": "object" }'
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+
+def _file(directory: Path, text: str | bytes, name: str = "s.json") -> Path:
+    path = directory / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_a_file_keeps_the_spelling_of_its_schema(tmp_path: Path) -> None:
+    path = _file(tmp_path, b"\xef\xbb\xbf" + SCHEMA.encode() + b"\n")
+    assert [(one.name, one.text) for one in read_schemas([str(path)])] == [(str(path), SCHEMA)]
+
+
+def test_a_directory_stands_for_the_json_files_below_it(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    paths = [_file(tmp_path, "{}", "b.json"), _file(tmp_path / "deep", "true", "a.json")]
+    _file(tmp_path, "no schema", "readme.txt")
+    named = read_schemas([str(tmp_path), str(paths[0])])
+    assert [one.name for one in named] == [str(one) for one in paths]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"false")))
+    assert [(one.name, one.text) for one in read_schemas(["-"])] == [("standard input", "false")]
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "pointers"),
+    [
+        (TOOL, ["/function/parameters"]),
+        ([TOOL, TOOL], ["/0/function/parameters", "/1/function/parameters"]),
+        ({"name": "f", "strict": True, "schema": {"type": "object"}}, ["/schema"]),
+        ({"name": "f", "description": "", "input_schema": {}}, ["/input_schema"]),
+        ({"type": "json_schema", "json_schema": {"schema": {}}}, ["/json_schema/schema"]),
+    ],
+)
+def test_of_tools_the_parameters_are_the_schemas(
+    tmp_path: Path, wrapped: Any, pointers: list[str]
+) -> None:
+    path = _file(tmp_path, json.dumps(wrapped))
+    assert [one.name for one in read_schemas([str(path)])] == [f"{path}#{one}" for one in pointers]
+
+
+def test_a_schema_with_such_names_among_its_keywords_is_a_schema(tmp_path: Path) -> None:
+    path = _file(tmp_path, '{"name": 1, "properties": {}, "parameters": {}}')
+    assert [one.name for one in read_schemas([str(path)])] == [str(path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ('{"type": }', "s.json: the schema is not JSON: expecting value at line 1, column 10"),
+        ("type: object", "s.json: the schema is not JSON"),
+        ("[1]", "s.json: the schema is an array"),
+        (b"\xff", "not UTF-8"),
+    ],
+)
+def test_what_is_no_schema_is_told_with_its_place(
+    tmp_path: Path, text: str | bytes, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        read_schemas([str(_file(tmp_path, text))])
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere.json", "cannot read nowhere.json: No such file"),
+        ("no_such_module_at_all:Model", "'no_such_module_at_all' cannot be imported"),
+        ("json:Nothing", "no JSON Schema of it: AttributeError"),
+    ],
+)
+def test_names_that_stand_for_nothing(name: str, message: str) -> None:
+    with pytest.raises(MaskcourtError, match=message):
+        read_schemas([name])
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("m.py", "name a model in it: m:Model"), ("c.jsonl", "bench --cases")]
+)
+def test_other_files_are_told_where_they_belong(tmp_path: Path, name: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        read_schemas([str(_file(tmp_path, "", name))])
+
+
+def test_an_empty_directory(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no file \*.json"):
+        read_schemas([str(tmp_path)])
+
+
+def test_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of pydantic, of any type that it knows, or a schema as a dict; also in a class."""
+    pytest.importorskip("pydantic")
+    monkeypatch.chdir(tmp_path)
+    source = (
+        "from pydantic import BaseModel\nclass A(BaseModel):\n    a: int\n    class B(BaseModel):\n"
+    )
+    source += "        b: str\nC = list[A]\nD = {'type': 'null'}\n"
+    _file(tmp_path, source, "models_of_a_test.py")
+    names = ["A", "A.B", "C", "D"]
+    found = [json.loads(one.text) for one in read_schemas([f"models_of_a_test:{n}" for n in names])]
+    assert [one["type"] for one in found] == ["object", "object", "array", "null"]
+
+
+def test_without_pydantic_it_is_said_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, "pydantic", None)
+    _file(tmp_path, "from pydantic import BaseModel\n", "needs_pydantic_in_a_test.py")
+    with pytest.raises(InputError, match=r"\(pip install pydantic\)"):
+        read_schemas(["needs_pydantic_in_a_test:Model"])
+
+
+def test_an_instance_keeps_its_spelling(tmp_path: Path) -> None:
+    assert read_instance(_file(tmp_path, " 1.0 \n"), is_json=True) == b"1.0"
+    assert read_instance(_file(tmp_path, "{"), is_json=False) == b"{"
+    with pytest.raises(InputError, match="cannot be read"):
+        read_instance(_file(tmp_path, "{"), is_json=True)
