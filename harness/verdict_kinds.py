@@ -118,5 +118,10 @@ CLASSES: Final = (BUG, WARNED, DEPARTURE)
 
 A verdict that is open has no class."""
 
+CHALLENGER: Final = "json"
+"""Stands for an engine where the grammar of JSON alone, and no engine, allowed a completion.
+
+It is never on trial: no engine has this name, and no verdict is about it."""
+
 WALK, INSTANCE = "walk", "instance"
 """What a verdict rests on: a walk along a reference, or one of the case's own instances."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from harness.comparison.case_run import Rules
 from harness.completion.rollout import LIMIT
 from harness.inputs.cases import Case, Instance
 from harness.runs.tables import Rows
@@ -14,7 +13,7 @@ from tests.comparison.test_case_run import AllowsOnlyExtra, EndsEarly, ForbidsEn
 from tests.comparison.test_exact import PLANTED, WHY, assert_witnesses_replay
 from tests.comparison.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
 from tests.comparison.test_instances import BYTES, proven
-from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case
+from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
     AllowsEverything,
@@ -186,7 +185,7 @@ def check_everybody_walks_along() -> None:
     schema = {"const": "abab", "x-forbidden": [['"', "ab"], ['"ab', "a"], ['"a', "ba"]]}
     for seed in range(3):
         trial = Trial(schema, "abab", (b"ab", b"ba", b'"a'), (Enumerator, ForbidsOne))
-        rows = trial.run(rules=Rules(seed=seed, cap=None))
+        rows = trial.run(rules=study(seed=seed, cap=None))
         assert failures(rows) == []
         assert records(rows, "positions")[-1]["offset"] == 6
 
@@ -196,7 +195,7 @@ def check_a_sample_depends_on_the_tokens_alone() -> None:
 
     def sample(extra: list[str]) -> set[tuple[int, int]]:
         schema = {"const": 1, "x-extra": extra}
-        rows = run_case([Enumerator, AcceptsExtra], case(schema, 1), rules=Rules(cap=3))
+        rows = run_case([Enumerator, AcceptsExtra], case(schema, 1), rules=study(cap=3))
         return {(one["position"], one["token"]) for one in records(rows, "verdicts")}
 
     letters = [f"1{letter}" for letter in "abcdefghijklmnopqrst"]

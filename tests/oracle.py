@@ -24,7 +24,7 @@ from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
 from harness.verdict_kinds import BEYOND_BITS
 from tests import miniatures
-from tests.inprocess import case, default_options, records, run_case
+from tests.inprocess import UNCAPPED, case, default_options, records, run_case
 
 LONGER = [
     *(b'"a', b"ab", b'ab"', b'"ab"', b'b"', b", ", b"[1", b"1]", b"12", b"20", b"tr", b"rue"),
@@ -189,7 +189,7 @@ class Trial:
             for language in self.languages
         ]
 
-    def run(self, resolver: str = "shared", rules: Rules = Rules(cap=None)) -> Rows:  # noqa: B008
+    def run(self, resolver: str = "shared", rules: Rules = UNCAPPED) -> Rows:
         return run_case(self.engines, self.case, self.vocabulary, rules, RESOLVERS[resolver])
 
     def shows(self, engine: int, written: bytes, token: int) -> bool:

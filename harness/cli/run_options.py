@@ -79,6 +79,7 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
     from harness.comparison.case_run import Rules
     from harness.engines.panel import Limits
     from harness.execution.bench import BenchRequest
+    from harness.verdict_kinds import CHALLENGER
 
     return BenchRequest(
         engines=options["engines"],
@@ -100,6 +101,7 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
             options["walks"],
             options["style"],
             options["formats"],
+            options["challenger"] == CHALLENGER,
         ),
         limits=Limits(
             options["compile_timeout"],
@@ -188,6 +190,7 @@ def _how() -> list[Callable[..., Any]]:
     from harness.comparison.resolvers import RESOLVERS
     from harness.inputs.cases import STYLES
     from harness.validators.format_rules import FORMAT_RULES
+    from harness.verdict_kinds import CHALLENGER
 
     rules = Rules()
     return [
@@ -211,6 +214,14 @@ def _how() -> list[Callable[..., Any]]:
             default=str(rules.cap),
             show_default=True,
             help="Disputed tokens resolved per dispute; 'none' resolves all.",
+        ),
+        click.option(
+            "--challenger",
+            type=click.Choice([CHALLENGER, "none"]),
+            default=CHALLENGER if rules.challenger else "none",
+            show_default=True,
+            help="json: what all engines forbid though JSON goes on so, and the reverse, is"
+            " disputed, too.",
         ),
         click.option(
             "--panel",

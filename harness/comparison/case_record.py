@@ -85,7 +85,7 @@ class CaseNotes:
         place: str,
     ) -> None:
         """One position, and the disputes at it."""
-        total = sum(len(dispute.tokens) for dispute in disputes)
+        total = sum(len(dispute.tokens) for dispute in disputes if dispute.is_among_engines)
         self._disputed += total
         self._places.append(
             {
@@ -110,7 +110,7 @@ class CaseNotes:
                 rejecters=_as_set(dispute.rejecters),
                 tokens=len(dispute.tokens),
                 drawn=len(dispute.drawn),
-                census=dispute.census,
+                census=len(dispute.by_right),
             )
 
     def _add_places(self) -> None:

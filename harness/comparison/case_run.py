@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from harness.comparison.attempts import ViolationWitness
 from harness.comparison.case_record import CaseNotes
+from harness.comparison.challenger import Challenger
+from harness.comparison.challenges import Challenge, Challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
-from harness.comparison.findings import Findings, Status, rejections, witnessed
+from harness.comparison.findings import Findings, Flaw, Status, rejections, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.instances import (
     label_problem,
@@ -66,6 +68,8 @@ class Rules:
             are it by both validators, modulo their number.
         style: How references are written.
         formats: What they are to the validators, by `harness.validators.format_rules`.
+        challenger: Whether engines are held against what JSON itself allows, too
+            (`harness.comparison.challenger`); one engine alone can then be walked.
     """
 
     seed: int = 0
@@ -74,6 +78,7 @@ class Rules:
     walks: int = 1
     style: str = "default"
     formats: str = ASSERTION
+    challenger: bool = True
 
 
 class CaseRun:
@@ -101,6 +106,7 @@ class CaseRun:
         self.resolver = resolver
         self.rules = rules
         self.canonical = Canonical.of(vocabulary)
+        self.challenger = Challenger(vocabulary, rules.cap) if rules.challenger else None
 
     def canonical_starts(self, text: bytes) -> Mapping[int, int]:
         """Where the canonical tokens of a text start, and which they are; the end included."""
@@ -166,6 +172,8 @@ class _Run:
         self.probes = Probes(tools.vocabulary)
         self.schema: Any = None
         self.known: Continuations | None = None
+        self.challenges: Challenges | None = None
+        self.alone = False
         tools.panel.begin_compile(case.schema, distrusted=distrusted)
 
     def rows(self) -> Rows:
@@ -202,6 +210,7 @@ class _Run:
             return [], (problem.reason, problem.message)
         self.schema = strict_json.parse(self.case.schema)
         self.proofs = self._proofs()
+        self.challenges = self._challenges()
         if not self.case.valid:
             return [], ("no_reference", "the case has no valid instance")
         rules = self.tools.rules
@@ -214,15 +223,21 @@ class _Run:
 
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
-        if len(judged) < 2:
-            return "fewer_than_two_engines"
+        if len(judged) < self._fewest:
+            return "no_engine" if self.challenges else "fewer_than_two_engines"
         if self.tools.rules.panel == "common" and len(judged) < len(self.tools.panel):
             return "not_compiled_by_all"
         return None
 
+    @property
+    def _fewest(self) -> int:
+        """Without a challenger one engine alone has nobody to differ from."""
+        return 2 if self.challenges is None else 1
+
     def _walk(self, walk: int, reference: bytes, judged: Sequence[int]) -> None:
         """Walk one reference, resolving the disputes on the way."""
         tools = self.tools
+        self.alone = False
         key = WalkKey(tools.rules.seed, self.case.id, walk)
         canonical = tools.canonical_starts(reference)
         engines = tuple(index for index in judged if index not in self.lost)
@@ -236,6 +251,7 @@ class _Run:
         offset = 0
         state: State | None = START
         while self._enough(engines, judged):
+            self.alone = len(engines) < 2
             position = Position(
                 key.at(len(consumed)),
                 len(consumed),
@@ -260,6 +276,7 @@ class _Run:
                 stay = self._recovered(walk, position, stay, failed)
             if not self._enough(stay, judged):
                 return
+            self.alone = len(stay) < 2
             offset += len(tools.vocabulary.tokens[token])
             here = lookahead.arrive(stay, consumed, offset, token)
             self._note_step(walk, position, token, here)
@@ -280,8 +297,8 @@ class _Run:
     def _enough(self, engines: Sequence[int], judged: Sequence[int]) -> bool:
         """Whether the walk may go on with these engines."""
         if self.tools.rules.panel == "common":
-            return len(engines) == len(judged) and len(engines) >= 2
-        return len(engines) >= 2
+            return len(engines) == len(judged) and len(engines) >= self._fewest
+        return len(engines) >= self._fewest
 
     def _next(
         self, position: Position, here: Arrived, predicted: int | None
@@ -317,11 +334,34 @@ class _Run:
                 position.key,
             )
         place = place_of(state, at_end=position.at_end)
-        self.notes.position(walk, position, disputes, token, canonical, place)
+        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
+        challenge = None
+        if self.challenges is not None:
+            with self.notes.cost("challenge"):
+                challenge = self.challenges.at(position, state, ends=not flaws)
+        further = [] if challenge is None else challenge.disputes
+        self.notes.position(walk, position, [*disputes, *further], token, canonical, place)
         if tools.resolver is None:
             return {}
+        failures = self._engines_differ(walk, position, lookahead, state, disputes, flaws)
+        if challenge is None or not further:
+            return failures
+        more = self._challenged(walk, challenge, len(disputes), failures, lookahead)
+        return {**failures, **more}
+
+    def _engines_differ(
+        self,
+        walk: int,
+        position: Position,
+        lookahead: LookaheadWalk,
+        state: State,
+        disputes: Sequence[Dispute],
+        flaws: Sequence[Flaw],
+    ) -> Mapping[int, Failure]:
+        """Resolve what engines dispute among themselves, and look for other flaws."""
+        tools = self.tools
         assert self.proofs is not None, "a case that cannot be judged is not walked"
-        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
+        assert tools.resolver is not None, "nothing is resolved without one"
         probe = self.probes.due(state, position.engines) if walk == 0 else []
         if not disputes and not flaws and not probe:
             return {}
@@ -336,10 +376,41 @@ class _Run:
                 self.probes.unfinishable(resolution, state, probe)
             self.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
-        self.proofs.verdicts(walk, position, disputes, resolution.findings)
+        self.proofs.verdicts(walk, position, dict(enumerate(disputes)), resolution.findings)
         failures = resolution.engines.failures
         for engine, failure in failures.items():
             self._failed(engine, failure, "resolve", walk, position.number)
+        return failures
+
+    def _challenged(
+        self,
+        walk: int,
+        challenge: Challenge,
+        first: int,
+        down: Mapping[int, Failure],
+        lookahead: LookaheadWalk,
+    ) -> Mapping[int, Failure]:
+        """Resolve what the challenger disputes, whose disputes have the numbers from `first`."""
+        assert self.proofs is not None, "a case that cannot be judged is not walked"
+        assert self.challenges is not None, "somebody has challenged"
+        assert self.tools.resolver is not None, "nothing is resolved without one"
+        position = challenge.position
+        failures: dict[int, Failure] = {}
+        up = tuple(engine for engine in position.engines if engine not in down)
+        with self.notes.cost("challenge"):
+            found = list(
+                self.challenges.resolve(
+                    challenge,
+                    self.tools.resolver,
+                    down,
+                    lambda: lookahead.stand_by(up, position.consumed),
+                )
+            )
+        for number, one in enumerate(found, start=first):
+            self.proofs.verdicts(walk, one.position, {number: one.dispute}, one.findings)
+            failures |= one.failures
+        for engine, failure in failures.items():
+            self.notes.failure(engine, failure, "challenge", walk, position.number)
         return failures
 
     def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
@@ -359,7 +430,7 @@ class _Run:
             findings = Findings.empty(position.engines, _NO_TOKENS, none)
             findings.flaws += flaws
             assert self.proofs is not None, "a case that cannot be judged is not walked"
-            self.proofs.verdicts(walk, position, (), findings)
+            self.proofs.verdicts(walk, position, {}, findings)
 
     def _resolve(self, walk: int, resolution: PositionResolution, resolver: Resolver) -> None:
         """Fill the findings.
@@ -393,6 +464,12 @@ class _Run:
         if self.known is None or self.known.reference != reference:
             self.known = Continuations(self.schema, reference)
         return self.known
+
+    def _challenges(self) -> Challenges | None:
+        tools = self.tools
+        if tools.challenger is None:
+            return None
+        return Challenges(tools.challenger, tools.panel, tools.judge, tools.vocabulary, self.schema)
 
     def _proofs(self) -> VerdictNotes:
         tools = self.tools
@@ -462,22 +539,28 @@ class _Run:
         for engine in engines:
             if engine not in failed:
                 stay.append(engine)
-            elif self.failures[engine] < MAX_FAILURES:
+            elif self.failures.get(engine, 0) < MAX_FAILURES:
                 problem = self.tools.panel.recover(engine, position.consumed)
                 if problem is None:
                     stay.append(engine)
                 else:
                     self._failed(engine, problem, "walk", walk, position.number)
-        self.lost |= set(engines) - set(stay)
+        self._lose(set(engines) - set(stay))
         return tuple(stay)
 
     def _arrived(self, here: Arrived, walk: int, number: int) -> tuple[int, ...]:
         """The engines that came to a position; the others are noted as failures."""
         for engine, failure in here.failures.items():
             self._failed(engine, failure, "walk", walk, number)
-            self.lost.add(engine)
+        self._lose(here.failures)
         return here.engines
 
+    def _lose(self, engines: Iterable[int]) -> None:
+        """Engines take no part in further walks, unless it was the challenger that led one on."""
+        if not self.alone:
+            self.lost.update(engines)
+
     def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
-        self.failures[engine] = self.failures.get(engine, 0) + 1
+        if not self.alone:
+            self.failures[engine] = self.failures.get(engine, 0) + 1
         self.notes.failure(engine, failure, stage, walk, number)

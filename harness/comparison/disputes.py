@@ -19,15 +19,20 @@ class Dispute:
     """The tokens that exactly `accepters` allow, of the engines judged at this position.
 
     Engines are numbers in the order of the run. `tokens` are ascending. `drawn` are those that
-    are resolved: all of them, or under a cap the tokens in `census`, which are always resolved,
-    and a uniform sample of the others.
+    are resolved: all of them, or under a cap those `by_right`, which are always resolved, and a
+    uniform sample of the others.
     """
 
     accepters: tuple[int, ...]
     rejecters: tuple[int, ...]
     tokens: Tokens
     drawn: Tokens
-    census: int
+    by_right: Tokens
+
+    @property
+    def is_among_engines(self) -> bool:
+        """Whether engines differ; else all of them say other than the challenger."""
+        return bool(self.accepters and self.rejecters)
 
 
 def find_disputes(
@@ -62,8 +67,8 @@ def find_disputes(
             continue
         rejecters = tuple(engine for engine in engines if engine not in accepters)
         name = ",".join(map(str, accepters))
-        drawn, census = draw(tokens, cap, always, f"{key}/{name}")
-        out.append(Dispute(accepters, rejecters, tokens, drawn, census))
+        sample = draw(tokens, cap, always, f"{key}/{name}")
+        out.append(Dispute(accepters, rejecters, tokens, *sample))
     return sorted(out, key=lambda dispute: dispute.accepters)
 
 
@@ -82,14 +87,14 @@ def _split(
     return parts
 
 
-def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tuple[Tokens, int]:
-    """A sample of `cap` of `tokens`, ascending, and how many of it are there by right.
+def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tuple[Tokens, Tokens]:
+    """A sample of `cap` of `tokens`, and those of it that are there by right; both ascending.
 
     Tokens among `always` are in by right; the others are the first by a keyed hash, which is a
     uniform sample without replacement that depends on nothing but the key.
     """
     if cap is None or len(tokens) <= cap:
-        return tokens, len(tokens)
+        return tokens, tokens
     among = np.unique(np.asarray(always, dtype=np.int32))
     at = np.minimum(np.searchsorted(tokens, among), len(tokens) - 1)
     at = at[tokens[at] == among]
@@ -97,7 +102,7 @@ def draw(tokens: Tokens, cap: int | None, always: Sequence[int], key: str) -> tu
     count = max(cap - len(at), 0)
     values = _mixed(others, keyed_index(key, 1 << 63))  # no two are the same
     first = np.argpartition(values, count - 1)[:count] if 0 < count < len(others) else slice(count)
-    return np.sort(np.concatenate([tokens[at], others[first]])), len(at)
+    return np.sort(np.concatenate([tokens[at], others[first]])), tokens[at]
 
 
 def _mixed(tokens: Tokens, salt: int) -> npt.NDArray[np.uint64]:

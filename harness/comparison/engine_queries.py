@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from harness.comparison import challenger
 from harness.comparison.attempts import AttemptLists, Columns
 from harness.comparison.findings import Completion
 from harness.comparison.walk import Position
@@ -45,6 +46,7 @@ class EngineQueries:
         position: Its engines are the rows.
         tokens: The disputed tokens, shape ``(n,)`` int32: the columns.
         completions: The completions by number; more may come.
+        failures: What has ended engines before, by engine number: they are not asked.
 
     Attributes:
         alive: Engines that still answer, shape ``(e,)`` bool.
@@ -57,9 +59,10 @@ class EngineQueries:
         position: Position,
         tokens: npt.NDArray[np.int32],
         completions: Sequence[Completion],
+        failures: Mapping[int, Failure],
     ) -> None:
-        self.alive = np.ones(len(position.engines), dtype=np.bool_)
-        self.failures: dict[int, Failure] = {}
+        self.alive = np.array([engine not in failures for engine in position.engines])
+        self.failures: dict[int, Failure] = dict(failures)
         self._panel = panel
         self._engines = position.engines
         self._key = position.key
@@ -74,9 +77,16 @@ class EngineQueries:
     def prove(
         self, columns: Mapping[int, Columns], lists: AttemptLists
     ) -> Iterator[dict[int, tuple[Columns, Proved]]]:
-        """Which completions of the columns' lists are allowed, a chunk at a time, by row."""
-        return self._in_chunks(
-            columns, PROVE_CHUNK, lambda row, some: self._prove(row, some, lists)
+        """Which completions of the columns' lists are allowed, a chunk at a time, by row.
+
+        The challenger allows them all: JSON is what validators take.
+        """
+        asked = dict(columns)
+        for row in [row for row in columns if self._engines[row] == challenger.NUMBER]:
+            own = asked.pop(row)
+            yield {row: (own, Proved(lists.rank[row, own]))}
+        yield from self._in_chunks(
+            asked, PROVE_CHUNK, lambda row, some: self._prove(row, some, lists)
         )
 
     def roll_out(

@@ -7,6 +7,7 @@ and draws the conclusions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -55,7 +56,7 @@ class FindingsStore:
         self.token_bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
         for column in np.flatnonzero(self.findings.ends).tolist():
             self.token_bytes[column] = b""
-        self._numbers: dict[tuple[bytes, tuple[int, ...]], int] = {}
+        self._numbers: dict[tuple[bytes, tuple[int, ...] | None], int] = {}
         self._open_question: dict[tuple[int, int], tuple[Ruling, int]] = {}
         self._contest_reserved()
 
@@ -74,6 +75,23 @@ class FindingsStore:
             self._numbers[key] = len(self.findings.completions)
             self.findings.completions.append(Completion(text, tokens, origin))
         return self._numbers[key]
+
+    def sketched(self, text: bytes) -> int:
+        """The number of a completion that has no tokens before `spell_out`."""
+        key = (text, None)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.findings.completions)
+            self.findings.completions.append(Completion(text, (), "reference"))
+        return self._numbers[key]
+
+    def spell_out(self) -> None:
+        """Give tokens to the sketched completions that turned out to be valid."""
+        completions = self.findings.completions
+        for number in np.unique(self.findings.completion).tolist():
+            text = completions[number].text
+            if number >= 0 and self._numbers.get((text, None)) == number:
+                tokens = (*self._vocabulary.encode_greedy(text), self._vocabulary.eos)
+                completions[number] = replace(completions[number], tokens=tokens)
 
     def rolled_out(self, taken: Sequence[int]) -> int:
         """The number of what an engine wrote in a roll-out."""

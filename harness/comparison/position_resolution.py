@@ -9,6 +9,7 @@ told; where an error lies is found afterwards (`harness.comparison.locating`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 import numpy as np
@@ -25,6 +26,9 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.paths import Fault
 from harness.validators.judge import Judge
 from harness.workers import wire
+from harness.workers.outcomes import Failure
+
+NO_FAILURES: Mapping[int, Failure] = MappingProxyType({})
 
 
 class PositionResolution:
@@ -36,6 +40,7 @@ class PositionResolution:
         panel: All engines.
         judge: The validators, opened for the case's schema.
         vocabulary: The shared one.
+        failures: What has ended engines before, by engine number: they are not asked.
 
     Attributes:
         store: What is known so far.
@@ -49,12 +54,13 @@ class PositionResolution:
         panel: Panel,
         judge: Judge,
         vocabulary: Vocabulary,
+        failures: Mapping[int, Failure] = NO_FAILURES,
     ) -> None:
         self.position = position
         self.vocabulary = vocabulary
         self.store = store = FindingsStore(position, tokens, vocabulary)
         completions = store.findings.completions
-        self.engines = EngineQueries(panel, position, tokens, completions)
+        self.engines = EngineQueries(panel, position, tokens, completions, failures)
         self._validators = ValidatorQueries(judge, position.text, store.token_bytes, completions)
 
     @property
@@ -64,7 +70,8 @@ class PositionResolution:
 
     def undecided(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing is settled about, of engines that still answer; ``(e, n)``."""
-        return self.store.unsettled() & self.engines.alive[:, None]
+        alive = self.engines.alive[:, None]
+        return cast("npt.NDArray[np.bool_]", self.store.unsettled() & alive)
 
     def bare(self) -> npt.NDArray[np.bool_]:
         """Undecided entries for which no completion of any kind is known yet."""

@@ -6,6 +6,8 @@ schema, and proves each token with them on its own: the engine must allow the to
 continuation to the end, and the completed text is validated. Where the first completion is
 invalid others follow, because an invalid completion proves only that the engine errs at this
 token or later, while a valid one clears the token and convicts those who forbade it.
+
+`ChallengeResolver` does the same for tokens that no engine allows.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.attempts import Attempts, Columns
+from harness.comparison.challenger import Likely
 from harness.comparison.findings import Status
 from harness.comparison.position_resolution import PositionResolution
 from harness.completion.continuations import Context
@@ -84,30 +87,10 @@ class SharedResolver:
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
         situation, lists = _known(resolution, context)
-        self._try(resolution, situation, lists, self.effort.attempts)
+        _attempt(resolution, situation, lists, self.effort.attempts)
         self._try_aimed(resolution, context, situation)
         ended = self._roll(resolution, situation)
         resolution.conclude(ended)
-
-    def _try(
-        self,
-        resolution: PositionResolution,
-        list_of: npt.NDArray[np.int32],
-        lists: Sequence[Sequence[int]],
-        attempts: int,
-    ) -> None:
-        """Try each column's list in order, until valid, exhausted, or `attempts` were invalid."""
-        rank = np.zeros(resolution.store.tries.shape, dtype=np.int32)
-        lengths = np.array([len(one) for one in lists] + [0], dtype=np.int32)
-        before = resolution.store.tries.copy()
-        while True:
-            promising = resolution.undecided() & (rank < lengths[list_of][None, :])
-            promising &= resolution.store.tries - before < attempts
-            columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
-            if not columns:
-                return
-            for found in resolution.prove(columns, list_of, lists, rank):
-                resolution.screen(found)
 
     def _try_aimed(
         self, resolution: PositionResolution, context: Context, situation: npt.NDArray[np.int32]
@@ -129,7 +112,7 @@ class SharedResolver:
             if texts:
                 list_of[columns] = len(lists)
                 lists.append([resolution.store.number(text, "aimed") for text in texts])
-        self._try(resolution, list_of, lists, self.effort.attempts)
+        _attempt(resolution, list_of, lists, self.effort.attempts)
 
     def _roll(
         self, resolution: PositionResolution, situation: npt.NDArray[np.int32]
@@ -152,8 +135,63 @@ class SharedResolver:
             fresh = [number for number in dict.fromkeys(numbers) if completions[number].tokens]
             if fresh:
                 list_of = np.zeros(len(situation), dtype=np.int32)
-                self._try(resolution, list_of, [fresh], len(fresh))
+                _attempt(resolution, list_of, [fresh], len(fresh))
         return ended
+
+
+class ChallengeResolver:
+    """Looks for valid completions of tokens that the challenger alone allows.
+
+    No engine need be asked, and nothing is concluded where none is found.
+
+    Args:
+        attempts: Invalid completions per token after which it is left.
+    """
+
+    def __init__(self, attempts: int = 3) -> None:
+        self.attempts = attempts
+
+    def resolve(self, resolution: PositionResolution, context: Context, likely: Likely) -> None:
+        """Fill `resolution.findings`; of tokens that are `likely`, with what is likely there."""
+        store, tokens = resolution.store, resolution.findings.tokens
+        ends, vocabulary = resolution.findings.ends, resolution.vocabulary
+        known = np.fromiter((token in likely for token in tokens.tolist()), bool, len(tokens))
+        others = np.flatnonzero(~known & ~ends)
+        list_of = np.full(len(tokens), -1, dtype=np.int32)
+        list_of[others], texts = context.group(
+            [store.token_bytes[column] for column in others.tolist()],
+            vocabulary.plain_first[tokens[others]],
+        )
+        lists = [[store.sketched(text) for text in one[: self.attempts]] for one in texts]
+        for column in np.flatnonzero(known).tolist():
+            list_of[column] = len(lists)
+            own = likely[int(tokens[column])][: self.attempts]
+            lists.append([store.sketched(text) for text in own])
+        if ends.any():
+            list_of[ends] = len(lists)
+            lists.append([store.number(b"", "reference", ())])
+        _attempt(resolution, list_of, lists, self.attempts)
+        store.spell_out()
+
+
+def _attempt(
+    resolution: PositionResolution,
+    list_of: npt.NDArray[np.int32],
+    lists: Sequence[Sequence[int]],
+    attempts: int,
+) -> None:
+    """Try each column's list in order, until valid, exhausted, or `attempts` were invalid."""
+    rank = np.zeros(resolution.store.tries.shape, dtype=np.int32)
+    lengths = np.array([len(one) for one in lists] + [0], dtype=np.int32)
+    before = resolution.store.tries.copy()
+    while True:
+        promising = resolution.undecided() & (rank < lengths[list_of][None, :])
+        promising &= resolution.store.tries - before < attempts
+        columns = {row: np.flatnonzero(one) for row, one in enumerate(promising) if one.any()}
+        if not columns:
+            return
+        for found in resolution.prove(columns, list_of, lists, rank):
+            resolution.screen(found)
 
 
 class _RollBudgets:

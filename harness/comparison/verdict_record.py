@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.attribution.attribute import Attribution, GoverningKeyword
+from harness.comparison import challenger
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.findings import verdicts as proven
@@ -25,7 +26,7 @@ from harness.jsontext.pointers import typed_steps
 from harness.localization.error_location import failing_parts
 from harness.runs.tables import Rows, Words
 from harness.validators.judge import VERDICTS
-from harness.verdict_kinds import OPEN, REJECTIONS
+from harness.verdict_kinds import CHALLENGER, OPEN, REJECTIONS
 
 _GOVERNED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
@@ -84,17 +85,24 @@ class VerdictNotes:
         self._completions = 0
 
     def verdicts(
-        self, walk: int, position: Position, disputes: Sequence[Dispute], findings: Findings
+        self, walk: int, position: Position, disputes: Mapping[int, Dispute], findings: Findings
     ) -> None:
-        """What was proven at one position, and the completions that prove it."""
-        lines = self._lines(position, disputes, findings)
+        """What was proven at one position, and the completions that prove it.
+
+        Args:
+            walk: The walk's number.
+            position: Where.
+            disputes: Those that the findings are about, by their numbers at the position.
+            findings: What was found out.
+        """
+        lines = self._lines(disputes, findings)
         count = len(lines.row)
         if not count:
             return
         pieces, of_piece = _pieces(lines)
         categories, places, keywords, governing = self._attributed(position, pieces)
         stored = self._stored(findings, lines.completion)
-        names = ("", *(self._names[engine] for engine in findings.engines))
+        names = ["", *map(self._name, findings.engines)]
         governed = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _GOVERNED])
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
@@ -126,9 +134,12 @@ class VerdictNotes:
             jsonschema_rs=Words(lines.evidence, [one.jsonschema_rs for one in evidence]),
         )
 
-    def _lines(self, position: Position, disputes: Sequence[Dispute], findings: Findings) -> _Lines:
+    def _name(self, engine: int) -> str:
+        return CHALLENGER if engine == challenger.NUMBER else self._names[engine]
+
+    def _lines(self, disputes: Mapping[int, Dispute], findings: Findings) -> _Lines:
         """The verdicts on disputed tokens, then the errors of other kinds."""
-        dispute, always_resolved = _of_disputes(findings.tokens, disputes, position, self._eos_ids)
+        dispute, always_resolved = _of_disputes(findings.tokens, disputes)
         found = proven(findings, one_clears_all=self._one_clears_all)
         row, column = found.row, found.column
         reasons, reason = _reasons(findings, found)
@@ -356,17 +367,12 @@ def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
 
 
 def _of_disputes(
-    tokens: Tokens, disputes: Sequence[Dispute], position: Position, eos_ids: Sequence[int]
+    tokens: Tokens, disputes: Mapping[int, Dispute]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The dispute of each token, and whether the token was not sampled.
-
-    Not sampled are all tokens of an uncapped dispute, else those that a sample never leaves out.
-    """
+    """The dispute of each token, and whether the token was not sampled."""
     of_token = np.full(len(tokens), -1, dtype=np.int64)
-    always_resolved = np.isin(tokens, np.array([*position.path, *eos_ids], dtype=np.int32))
-    for number, dispute in enumerate(disputes):
-        at = np.searchsorted(tokens, dispute.drawn)
-        of_token[at] = number
-        if len(dispute.drawn) == len(dispute.tokens):
-            always_resolved[at] = True
+    always_resolved = np.zeros(len(tokens), dtype=np.bool_)
+    for number, dispute in disputes.items():
+        of_token[np.searchsorted(tokens, dispute.drawn)] = number
+        always_resolved[np.searchsorted(tokens, dispute.by_right)] = True
     return of_token, always_resolved

@@ -174,19 +174,19 @@ class Vocabulary:
     @cached_property
     def ordinary_mask(self) -> Mask:
         """Read-only, shape ``(words,)``: the bits of all ids that are not special."""
-        return _mask(~self.special)
+        return packed_mask(~self.special)
 
     @cached_property
     def special_mask(self) -> Mask:
         """Read-only, shape ``(words,)``: the bits of all special ids, end of sequence included."""
-        return _mask(self.special)
+        return packed_mask(self.special)
 
     @cached_property
     def eos_mask(self) -> Mask:
         """Read-only, shape ``(words,)``: the bits of the end-of-sequence ids."""
         bits = np.zeros(self.size, dtype=np.bool_)
         bits[list(self.eos_ids)] = True
-        return _mask(bits)
+        return packed_mask(bits)
 
     @cached_property
     def _prefixes(self) -> _Prefixes:
@@ -387,7 +387,7 @@ def _check(vocabulary: Vocabulary) -> None:
             raise ValueError(f"end-of-sequence id {token} is not special")
 
 
-def _mask(bits: npt.NDArray[np.bool_]) -> Mask:
+def packed_mask(bits: npt.NDArray[np.bool_]) -> Mask:
     """The `bits`, shape ``(size,)``, as a read-only mask."""
     padded = np.zeros((len(bits) + 31) // 32 * 32, dtype=np.bool_)
     padded[: len(bits)] = bits

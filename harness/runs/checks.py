@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from harness.engines.specs import MAX_ENGINES
 from harness.errors import RunDirectoryError
 from harness.runs.tables import GAPS, KNOWN, MOST, SCHEMAS
+from harness.verdict_kinds import CHALLENGER
 
 _LARGEST = 1 << 53
 """No number of a manifest or a table is as large: rows, nanoseconds, bytes of memory."""
@@ -32,7 +33,8 @@ _MANIFEST: Mapping[str, Any] = {
         "vocabulary": {"spec": (str,), "eos": _TEXT, "name": (str,), "size": _COUNT}
         | {"sha256": (str,)},
         "data": {"name": (str,), "cases": _COUNT},
-        "rules": {"seed": _SEED, "cap": (int, type(None)), "walks": _COUNT, "*": (str,)},
+        "rules": {"seed": _SEED, "cap": (int, type(None)), "walks": _COUNT}
+        | {"challenger": (bool,), "*": (str,)},
         "resolver": {"name": (str,), "*": _COUNT},
         "limits": {"memory": _COUNT, "*": (int, float)},
     },
@@ -69,7 +71,7 @@ class Bounds:
     def words(self, column: str) -> Collection[str] | None:
         """The words of a column; None where they may be any."""
         if column in ("engine", "accepter"):
-            return self.engines
+            return {*self.engines, CHALLENGER} if column == "accepter" else self.engines
         return self.cases if column == "case" else KNOWN.get(column)
 
     def most(self, column: str) -> int:
@@ -89,6 +91,8 @@ def check_manifest(file: Path, manifest: Mapping[str, Any]) -> None:
     engines = manifest.get("identity", {}).get("engines")
     if engines is None or len(engines) > MAX_ENGINES:
         _refuse(file, "the number of its engines")
+    if CHALLENGER in engines:
+        _refuse(file, "the name of an engine")
     if any({"rows", "sha256"} - one.keys() for one in manifest.get("tables", {}).values()):
         _refuse(file, "its list of tables")
 

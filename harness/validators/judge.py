@@ -7,7 +7,8 @@ somebody else killed (for want of memory, say) is started and asked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,11 +101,21 @@ class Judge:
         )
         self._schema: str | None = None
         self._deaths = 0
+        self._deaths_apart = 0
 
     def open(self, schema: str) -> Unjudgeable | None:
         """Prepare for one schema, giving the host a fresh start if it is down."""
-        self._schema, self._deaths, self._kills = schema, 0, 0
+        self._schema, self._deaths, self._deaths_apart, self._kills = schema, 0, 0, 0
         return self._open()
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Deaths of the host over what is asked inside count apart from others."""
+        self._deaths, self._deaths_apart = self._deaths_apart, self._deaths
+        try:
+            yield
+        finally:
+            self._deaths, self._deaths_apart = self._deaths_apart, self._deaths
 
     def screen_many(
         self,

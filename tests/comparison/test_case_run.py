@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from harness.comparison.case_run import MAX_FAILURES, Rules
+from harness.comparison.case_run import MAX_FAILURES
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import set_bits
 from harness.runs.tables import SCHEMAS, Rows
 from tests import miniatures
-from tests.inprocess import UNCAPPED, case, make_run, records, run_case
+from tests.inprocess import UNCAPPED, case, make_run, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
     CrashesOnCompile,
@@ -78,7 +78,7 @@ class TestHonestEngines:
     def test_are_judged_by_the_rule_for_formats(self, rule, found, keyword):
         """One engine allows what is no date, the other forbids it."""
         schema = {"enum": ["ab", "2000-01-01"], "format": "date", "x-forbidden": [['"', "a"]]}
-        rules = Rules(cap=None, formats=rule)
+        rules = study(cap=None, formats=rule)
         rows = run_case([KnowsNoFormat, AssertsFormat], case(schema, "2000-01-01"), rules=rules)
         assert kinds(rows) == found
         assert {verdict["keyword"] for verdict in records(rows, "verdicts")} == {keyword}
@@ -385,7 +385,7 @@ class TestTheSameEveryTime:
     @given(trial=trials())
     def test_whatever_is_resolved_the_same_text_is_walked(self, trial):
         def walked(resolver: str, cap: int | None, panel: str = "common") -> list[int]:
-            rows = trial.run(resolver, Rules(cap=cap, panel=panel))
+            rows = trial.run(resolver, study(cap=cap, panel=panel))
             return [one["token"] for one in records(rows, "positions") if one["token"] >= 0]
 
         expected = walked("shared", None)
@@ -395,7 +395,7 @@ class TestTheSameEveryTime:
     @given(trial=trials())
     def test_a_cap_takes_verdicts_away_and_changes_none(self, trial):
         def found(cap: int | None) -> set[tuple[Any, ...]]:
-            rows = trial.run("rollout", Rules(cap=cap))
+            rows = trial.run("rollout", study(cap=cap))
             names = ("position", "token", "engine", "kind", "reason")
             return {tuple(one[name] for name in names) for one in records(rows, "verdicts")}
 
@@ -412,4 +412,4 @@ class TestTheSameEveryTime:
     @staticmethod
     def seeded(one, seed):
         vocabulary = byte_vocabulary([b"ab", b"aba", b"ba"])
-        return run_case([Enumerator, Enumerator], one, vocabulary, Rules(seed=seed))
+        return run_case([Enumerator, Enumerator], one, vocabulary, study(seed=seed))

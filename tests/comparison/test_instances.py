@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.case_run import Rules
 from harness.inputs.cases import Case, Instance, styled
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.comparison.test_case_run import ForbidsEnd
-from tests.inprocess import case, records, run_case
+from tests.inprocess import case, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
     ConsumeLies,
@@ -145,7 +144,7 @@ def test_the_walk_takes_the_first_instance_that_both_validators_call_valid():
     twice = b'{"a": 1, "a": 1}'
     one = case({"enum": [1, 2, {"a": 1}]}, 3, 2, 1, invalid=[1, 4])
     one = replace(one, valid=(Instance(twice, verbatim=True), *one.valid))
-    rows = run_case(engines, one, BYTES, Rules(cap=None, walks=3))
+    rows = run_case(engines, one, BYTES, study(cap=None, walks=3))
     (found,) = records(rows, "cases")
     assert (found["status"], found["reason"]) == ("walked", "")
     assert found["references"] == [b"2", b"1", b"2"]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from harness.comparison import lookahead
-from harness.comparison.case_run import Rules
 from harness.comparison.lookahead import NOTHING, LookaheadWalk
 from harness.comparison.walk import WalkKey
 from harness.inputs.vocabulary import byte_vocabulary
@@ -14,7 +13,7 @@ from harness.protocol import allows
 from harness.runs.tables import SCHEMAS
 from harness.workers.mask_buffer import SLOTS, MaskBuffer, size_of
 from harness.workers.outcomes import Crashed
-from tests.inprocess import UNCAPPED, InProcessPanel, case, make_run
+from tests.inprocess import UNCAPPED, InProcessPanel, case, make_run, study
 from tests.miniatures import (
     AcceptsExtra,
     ConsumeLies,
@@ -88,7 +87,7 @@ class TestBatches:
         ],
     )
     def test_of_any_length_tell_the_same(self, engines, schema, panel, monkeypatch):
-        rules = Rules(cap=None, panel=panel, walks=2)
+        rules = study(cap=None, panel=panel, walks=2)
         found = []
         for first, slots in ((1, 1), (2, 4), (8, SLOTS), (SLOTS, SLOTS)):
             monkeypatch.setattr(lookahead, "_FIRST", first)

@@ -141,7 +141,7 @@ def drawn_by_place(draw):
         if cap is None or len(tokens) <= cap:
             return draw(tokens, cap, always, key)
         places, _ = draw(np.arange(len(tokens), dtype=np.int32), cap, (), f"{key}/{len(tokens)}")
-        return tokens[places], 0
+        return tokens[places], tokens[:0]
 
     return drawn
 

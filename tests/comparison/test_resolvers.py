@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 
-from harness.comparison.case_run import CaseRun, Rules
+from harness.comparison.case_run import CaseRun
 from harness.engines.panel import Limits
 from harness.engines.specs import parse_spec
 from harness.execution.lanes import Lane, LaneSettings
@@ -15,6 +15,7 @@ from harness.inputs.case_selection import open_cases
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.tables import Rows
 from harness.workers.temporary_directories import saved_vocabulary
+from tests.inprocess import study
 from tests.oracle import RESOLVERS, flaws, trials, verdicts_at
 
 # The validators raise the limit for good, and hypothesis remarks on it.
@@ -77,7 +78,7 @@ def test_on_miniatures(trial):
 @pytest.fixture(scope="module")
 def runs() -> Iterator[dict[str, CaseRun]]:
     """Both resolvers on one panel of real engines."""
-    rules = Rules(cap=40)
+    rules = study(cap=40)
     specs = (parse_spec("xgrammar"), parse_spec("llguidance"))
     with saved_vocabulary(open_vocabulary()) as file:
         lane = Lane(LaneSettings(specs, str(file), Limits(compile=60), rules))

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.case_run import Rules
 from harness.comparison.resolvers import Effort, RolloutResolver, SharedResolver
 from harness.comparison.walk import (
     Position,
@@ -21,7 +20,7 @@ from harness.comparison.walk import (
 )
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import set_bits
-from tests.inprocess import case, make_run, records, run_case
+from tests.inprocess import case, make_run, records, run_case, study
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne, NeverEnds
 
 VOCABULARY = byte_vocabulary([b"ab", b"abc", b"bc", b"ab"], [b"abcd"])
@@ -150,7 +149,7 @@ class TestWalkedText:
 
     def walked(self, engines=ENGINES, resolver=None, cases=(CASE,), **rules):
         resolver = resolver or SharedResolver(self.BRIEF)
-        runner = make_run(engines, VOCABULARY, Rules(**{"cap": None, **rules}), resolver)
+        runner = make_run(engines, VOCABULARY, study(**{"cap": None, **rules}), resolver)
         rows = [runner.run(one) for one in cases][-1]
         assert [row["status"] for row in records(rows, "cases")] == ["walked"]
         return [row["token"] for row in records(rows, "positions")]
@@ -183,7 +182,7 @@ class TestWalkedText:
         engines = (Enumerator, ForbidsOne, Enumerator)
         common = run_case(engines, there, VOCABULARY)
         assert [row["token"] for row in records(common, "positions")] == [ord('"'), -1]
-        survivors = run_case(engines, there, VOCABULARY, Rules(cap=None, panel="survivors"))
+        survivors = run_case(engines, there, VOCABULARY, study(cap=None, panel="survivors"))
         judged = [row["judged"] for row in records(survivors, "positions")]
         assert judged[:2] == [0b111, 0b111]
         assert set(judged[2:]) == {0b101}

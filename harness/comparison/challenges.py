@@ -1,0 +1,195 @@
+"""The challenger's part in one case: the disputes that it opens, and what they prove.
+
+All of it is apart from what engines dispute among themselves: it has continuations of its own, a
+patience of its own with engines and validators that fail, and looks at masks again by itself. So
+what is proven without the challenger is proven with it, to the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.comparison.challenger import Challenger, Likely
+from harness.comparison.disputes import Dispute
+from harness.comparison.findings import Findings, Status, rejections, witnessed
+from harness.comparison.locating import locate
+from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.resolvers import ChallengeResolver, Resolver
+from harness.comparison.walk import Position
+from harness.completion.continuations import Context, Continuations
+from harness.engines.panel import Panel
+from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext.lexer import State
+from harness.validators.judge import Judge
+from harness.workers.outcomes import Failure
+
+MAX_FAILURES = 3
+"""An engine whose host failed this often over challenges of a case is asked no more about them."""
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """What the challenger disputes at one position.
+
+    Attributes:
+        position: Where.
+        context: The continuations behind its text.
+        forbidden: About tokens that all engines forbid; None where there is none.
+        likely: Those of them that begin likely texts.
+        allowed: About tokens that all engines allow; None where there is none.
+    """
+
+    position: Position
+    context: Context
+    forbidden: Dispute | None
+    likely: Likely
+    allowed: Dispute | None
+
+    @property
+    def disputes(self) -> list[Dispute]:
+        """Those that there are."""
+        return [one for one in (self.forbidden, self.allowed) if one is not None]
+
+
+@dataclass(frozen=True)
+class Proven:
+    """What was found out about one dispute.
+
+    Attributes:
+        position: Its position, with the challenger among the engines where it takes part.
+        dispute: The dispute.
+        findings: The findings.
+        failures: What ended engines meanwhile, by engine number.
+    """
+
+    position: Position
+    dispute: Dispute
+    findings: Findings
+    failures: Mapping[int, Failure]
+
+
+class Challenges:
+    """What the challenger does in one case.
+
+    Args:
+        challenger: The challenger.
+        panel: All engines.
+        judge: The validators, opened for the case's schema.
+        vocabulary: The shared one.
+        schema: The case's, parsed.
+    """
+
+    def __init__(
+        self,
+        challenger: Challenger,
+        panel: Panel,
+        judge: Judge,
+        vocabulary: Vocabulary,
+        schema: Any,
+    ) -> None:
+        self._challenger = challenger
+        self._panel = panel
+        self._judge = judge
+        self._vocabulary = vocabulary
+        self._schema = schema
+        self._known: Continuations | None = None
+        self._confirmed: set[tuple[int, tuple[int, ...]]] = set()
+        self._failures: dict[int, list[Failure]] = {}
+
+    def at(self, position: Position, state: State, *, ends: bool) -> Challenge:
+        """What the challenger disputes at a position.
+
+        Args:
+            position: Where.
+            state: That of its text.
+            ends: Whether the end of generation is disputed, too; False where what all engines say
+                of it is proven wrong already.
+        """
+        challenger = self._challenger
+        if self._known is None or self._known.reference != position.reference:
+            self._known = Continuations(self._schema, position.reference)
+        context = self._known.at(position.offset)
+        forbidden: Dispute | None = None
+        likely: Likely = {}
+        if (mask := challenger.forbidden(position, state, ends=ends)) is not None:
+            likely = challenger.likely(mask, state, context, position.reference[position.offset :])
+            forbidden = challenger.dispute_forbidden(position, mask, likely)
+        allowed = None
+        if (mask := challenger.allowed(position, state, ends=ends)) is not None:
+            allowed = challenger.dispute_allowed(position, mask)
+        return Challenge(position, context, forbidden, likely, allowed)
+
+    def resolve(
+        self,
+        challenge: Challenge,
+        resolver: Resolver,
+        down: Mapping[int, Failure],
+        stand_by: Callable[[], None],
+    ) -> Iterator[Proven]:
+        """What is proven in the disputes of a challenge, one after the other.
+
+        Args:
+            challenge: The challenge.
+            resolver: How engines' own completions are found.
+            down: What has ended engines at this position, by engine number.
+            stand_by: Brings the other engines to the position; called before one is asked.
+        """
+        tired = {
+            engine: failed[-1]
+            for engine, failed in self._failures.items()
+            if len(failed) >= MAX_FAILURES
+        }
+        down = {**tired, **down}
+        with self._judge.apart():
+            for dispute in challenge.disputes:
+                proven = self._proven(challenge, dispute, resolver, down, stand_by)
+                down = {**down, **proven.failures}
+                yield proven
+
+    def _proven(
+        self,
+        challenge: Challenge,
+        dispute: Dispute,
+        resolver: Resolver,
+        down: Mapping[int, Failure],
+        stand_by: Callable[[], None],
+    ) -> Proven:
+        position = challenge.position
+        if not dispute.accepters:
+            position = self._challenger.challenged(position, dispute)
+        resolution = PositionResolution(
+            position, dispute.drawn, self._panel, self._judge, self._vocabulary, down
+        )
+        if dispute.accepters:
+            stand_by()
+            self._resolve_allowed(resolution, resolver, challenge.context)
+        else:
+            ChallengeResolver().resolve(resolution, challenge.context, challenge.likely)
+            if refused := rejections(resolution.findings, one_clears_all=True):
+                stand_by()
+                resolution.find_refused_bytes(refused)
+        failures = {
+            engine: failure
+            for engine, failure in resolution.engines.failures.items()
+            if engine not in down
+        }
+        for engine, failure in failures.items():
+            self._failures.setdefault(engine, []).append(failure)
+        return Proven(position, dispute, resolution.findings, failures)
+
+    def _resolve_allowed(
+        self, resolution: PositionResolution, resolver: Resolver, context: Context
+    ) -> None:
+        """Fill the findings about tokens that all engines allow.
+
+        Where a mask forbids what its engine was found to allow, nothing rests on that engine.
+        """
+        resolver.resolve(resolution, context)
+        rests_on = witnessed(resolution.findings, one_clears_all=resolver.one_clears_all)
+        for one in resolution.violations(rests_on, self._confirmed):
+            resolution.store.disown(one.row, Status.MASK_LIES)
+            if one.consumes:
+                resolution.store.note_flaw(one.row, one.token, "mask_lies", one.tokens)
+        locate(resolution.store, self._schema)
