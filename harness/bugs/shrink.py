@@ -206,6 +206,21 @@ def _plain_types(case: ErrorCase) -> Iterator[ErrorCase]:
             yield from (edited.with_text(text) for text in texts)
 
 
+def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A branch less, with true for values in the text, where neither goes alone."""
+    schema = case.parsed
+    if case.token or not _is_json(case.text):
+        return
+    for path, part in schema_edits.subschemas(schema):
+        for keyword in ("anyOf", "oneOf") if isinstance(part, dict) else ():
+            branches = part.get(keyword)
+            for index in (
+                range(len(branches)) if isinstance(branches, list) and branches[1:] else ()
+            ):
+                edited = case.with_schema(schema_edits.without(schema, (*path, keyword, index)))
+                yield from (edited.with_text(text) for text in text_edits.true_for(case.text, ""))
+
+
 def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
     """One atom of a pattern, and one character of a string, where neither goes alone."""
     if case.token:
@@ -284,6 +299,7 @@ PASSES: Sequence[Edits] = (
     _of_schema(schema_edits.in_one_piece),
     _of_schema(schema_edits.left_out),
     _of_schema(schema_edits.made_plain),
+    _fewer_branches,
     _one_atom,
     _renamed,
     _shorter_token,

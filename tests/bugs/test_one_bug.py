@@ -180,6 +180,20 @@ def test_exactly_one_branch_is_any_where_that_does_not_matter():
     assert len(found) == 1
 
 
+def test_a_branch_that_only_the_value_in_the_text_needs_is_left_out():
+    def shows(schema, text):
+        parts = schema.get("anyOf", []) if "properties" in schema else []
+        keys = [key for one in parts for key in one.get("properties", {}) if one["properties"][key]]
+        at = max((text.find(b'"%s"' % key.encode()) for key in keys), default=-1)
+        return Shown(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
+
+    branch = {"type": "object", "properties": {"b": {"type": "boolean"}}}
+    schema = {"type": "object", "properties": {}, "anyOf": [branch]}
+    other = {**schema, "anyOf": [branch, {"type": "object"}]}
+    found = {Engine(shows).bug(schema, b'{"b":true}'), Engine(shows).bug(other, b'{"b":0}')}
+    assert len({bug for bug, _ in found}) == 1
+
+
 def test_of_two_signs_that_are_refused_the_plus_is_shown():
     def shows(refused):
         def found_in(schema, text):
