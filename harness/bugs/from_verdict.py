@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -114,22 +114,24 @@ class Shrinker:
 
     @contextlib.contextmanager
     def _trial(self, case: ErrorCase) -> Iterator[Trial]:
-        """A trial of the case's engine; one with a token of its own is ended afterwards."""
-        if case.token:
-            trial = self._opened(case.engine, [case.token])
-            try:
-                yield trial
-            finally:
-                trial.close()
-            return
+        """A trial of the case's engine, with the case's token for the time being."""
+        spec = self._specs[case.engine]
         if case.engine not in self._trials:
-            self._trials[case.engine] = self._opened(case.engine)
-        yield self._trials[case.engine]
-
-    def _opened(self, engine: str, tokens: Sequence[bytes] = ()) -> Trial:
-        trial = Trial(self._specs[engine], self._judge, self._catalogue, tokens)
+            self._trials[case.engine] = self._opened(spec)
+        trial = self._trials[case.engine]
+        if not case.token:
+            yield trial
+            return
+        trial.change(spec, [case.token])
         try:
-            same_engines({engine: trial.info}, self._made_with)
+            yield trial
+        finally:
+            trial.change(spec)
+
+    def _opened(self, spec: EngineSpec) -> Trial:
+        trial = Trial(spec, self._judge, self._catalogue)
+        try:
+            same_engines({spec.name: trial.info}, self._made_with)
         except BaseException:
             trial.close()
             raise

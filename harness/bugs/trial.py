@@ -114,27 +114,44 @@ class Trial:
         catalogue: Catalogue,
         tokens: Sequence[bytes] = (),
     ) -> None:
-        longer = [part for part in dict.fromkeys(_parts(tokens)) if len(part) > 1]
-        self.vocabulary: Vocabulary = byte_vocabulary(longer)
-        self._ids = {text: 257 + number for number, text in enumerate(longer)}
         self._judge = judge
         self._catalogue = catalogue
-        self._name = spec.name
         self._stack = contextlib.ExitStack()
-        file = self._stack.enter_context(saved_vocabulary(self.vocabulary))
-        self._panel = Panel([spec], str(file), self.vocabulary.words, LIMITS)
+        file = self._vocabulary_of(tokens)
+        self._panel = Panel([spec], file, self.vocabulary.words, LIMITS)
         self._stack.callback(self._panel.close)
-        for failure in self._panel.open().values():
-            self.close()
-            raise UsageError(f"engine {spec.name!r} does not start: {failure.message}")
-        self.info = self._panel.infos[0]
-        self._schema: str | None = None
         self._outcome: Outcome | None = None
         self._printed = ""
         self._judged: str | None = None
         self._unjudgeable = False
         self.failures = 0
         self.seconds = 0.0
+        self._begin(spec, self._panel.open().get(0))
+
+    def change(self, spec: EngineSpec, tokens: Sequence[bytes] = ()) -> None:
+        """Try another configuration of the engine, or other tokens, in the host that is up.
+
+        To start another would take seconds, for what the library imports.
+
+        Raises:
+            UsageError: The engine does not start so.
+        """
+        self._begin(spec, self._panel.change(0, spec, self._vocabulary_of(tokens)))
+
+    def _begin(self, spec: EngineSpec, failure: Failure | None) -> None:
+        if failure is not None:
+            self.close()
+            raise UsageError(f"engine {spec.name!r} does not start: {failure.message}")
+        self._name = spec.name
+        self._schema: str | None = None
+        self.info = self._panel.infos[0]
+
+    def _vocabulary_of(self, tokens: Sequence[bytes]) -> str:
+        """A file with the bytes, and with tokens and all that they can be shortened to."""
+        longer = [part for part in dict.fromkeys(_parts(tokens)) if len(part) > 1]
+        self.vocabulary: Vocabulary = byte_vocabulary(longer)
+        self._ids = {text: 257 + number for number, text in enumerate(longer)}
+        return str(self._stack.enter_context(saved_vocabulary(self.vocabulary)))
 
     def close(self) -> None:
         """End the engine's host."""
@@ -172,7 +189,7 @@ class Trial:
     def _rulings(self, one: ErrorCase, texts: Sequence[bytes]) -> Sequence[Ruling | None]:
         if one.kind not in WRONG_BITS:
             return [None] * len(texts)
-        if self._judged != one.schema:
+        if not self._judged == self._judge.schema == one.schema:  # others ask it, too
             self._judged = one.schema
             self._unjudgeable = isinstance(self._judge.open(one.schema), Unjudgeable)
         if self._unjudgeable:

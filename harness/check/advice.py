@@ -7,9 +7,10 @@ meaning as it is, the list of rewritings says.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from typing import Any, Final
 
 from harness.bugs.error_case import ErrorCase, compact
@@ -18,7 +19,6 @@ from harness.bugs.trial import Trial
 from harness.check.answers import Answer
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
-from harness.errors import MaskcourtError
 from harness.inputs.schema_inputs import NamedSchema
 from harness.jsonschemas.paths import target
 from harness.jsontext.strict_json import parse
@@ -102,8 +102,8 @@ def variants(spec: EngineSpec) -> Iterator[tuple[str, EngineSpec]]:
         switches = isinstance(option.default, bool) or "true" in (option.choices or ())
         for value in ("true", "false") if switches else ():
             if str(spec.options[name]).lower() != value:
-                changed = parse_spec(_with_option(spec.name, f"{name}={value}"))
-                yield f"{name}={value}", changed
+                asked = parse_spec(_with_option(spec.name, f"{name}={value}"))
+                yield f"{name}={value}", replace(spec, name=asked.name, options=asked.options)
 
 
 def _with_option(spec: str, option: str) -> str:
@@ -139,7 +139,7 @@ class Adviser:
         texts = [one.text for one in schemas if one.name in refused][:_MOST]
         if not cases and not texts:
             return
-        with self._trial(self._spec) as trial:
+        with closing(Trial(self._spec, self._judge, self._catalogue)) as trial:
             for words, rewriting in REWRITINGS.items():
                 if self._stopped():
                     return
@@ -148,10 +148,10 @@ class Adviser:
                 yield from self._stated(f"write {words}", mended, len(cases), taken)
             for text in texts:
                 yield from _left_out(trial, text, [one.message for one in answers], self._spec.name)
-        for option, spec in variants(self._spec):
-            if self._stopped():
-                return
-            with contextlib.suppress(MaskcourtError), self._trial(spec) as trial:
+            for option, spec in variants(self._spec):
+                if self._stopped():
+                    return
+                trial.change(spec)
                 mended = sum(trial.is_right(one) for one in cases)
                 taken = sum(trial.compiles(one) for one in texts)
                 yield from self._stated(f"set {option}", mended, len(cases), taken)
@@ -163,14 +163,6 @@ class Adviser:
             yield f"{name}: {what}: mends {of}, as tried on the smallest cases"
         if taken:
             yield f"{name}: {what}: it takes the schema then"
-
-    @contextlib.contextmanager
-    def _trial(self, spec: EngineSpec) -> Iterator[Trial]:
-        trial = Trial(spec, self._judge, self._catalogue)
-        try:
-            yield trial
-        finally:
-            trial.close()
 
 
 def _rewritten(trial: Trial, case: ErrorCase, rewriting: Rewriting) -> bool:

@@ -33,6 +33,7 @@ from harness.inputs.schema_inputs import NamedSchema
 from harness.inputs.vocabulary_readers import BYTES
 from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
+from harness.runs.made_with import engines_of
 from harness.validators.judge import Judge
 from harness.verdict_kinds import BUG
 
@@ -155,14 +156,15 @@ class SchemaCheck:
             run = self._run(spec, vocabulary)
             known = read_answers(run, self._catalogue)
             yield from known.values()
-        found = self._searched(self._run(spec, last))
+        run = self._run(spec, last)
+        found = self._searched(run)
         judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
         with closing(judge):
             for name, answer in found.items():
                 whole = known[name].joined(answer) if name in known else answer
                 known[name] = replace(whole, covered=self._measured(whole, judge), whole=True)
             yield from known.values()
-            adviser = Adviser(spec, self._catalogue, judge, self._stop.is_set)
+            adviser = Adviser(engines_of(run)[0], self._catalogue, judge, self._stop.is_set)
             advice = tuple(adviser.remedies(list(known.values()), self._request.schemas))
         if advice:
             yield from (replace(one, advice=advice) for one in known.values())

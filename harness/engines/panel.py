@@ -160,19 +160,35 @@ class Panel:
         found = self._done(Steps({index: self._opening(index) for index in down}))
         return {index: failure for index, failure in found.items() if failure is not None}
 
+    def change(self, index: int, spec: EngineSpec, vocabulary_path: str) -> Failure | None:
+        """Have an engine opened in another way where its host is up: it can only be probed then.
+
+        Args:
+            index: The engine.
+            spec: The same engine, with other options perhaps.
+            vocabulary_path: A saved vocabulary, for all engines that are opened from now on.
+        """
+        self.specs = (*self.specs[:index], spec, *self.specs[index + 1 :])
+        self._vocabulary_path = vocabulary_path
+        return self._done(Steps({index: self._opening(index)}))[index]
+
     def _opening(self, index: int) -> Step[Failure | None]:
-        """Start one host and have the engine opened in it."""
-        self._asked.pop(index, None)
-        self._hosts[index].launch()
-        answer = yield
-        if isinstance(answer, Failure):
-            return answer
+        """Have one engine opened in its host, which is started if it is down."""
         spec, host = self.specs[index], self._hosts[index]
+        self._opened[index] = False
+        buffer = requests.SAME_BUFFER
+        if not host.running:
+            self._asked.pop(index, None)
+            buffer = host.buffer_descriptor
+            host.launch()
+            answer = yield
+            if isinstance(answer, Failure):
+                return answer
         request = requests.Open(
             spec.reference,
             dict(spec.options),
             self._vocabulary_path,
-            host.buffer_descriptor,
+            buffer,
             self._kept_in,
             self.limits.memory,
         )

@@ -30,6 +30,9 @@ Bools = npt.NDArray[np.bool_]
 NO_CONTINUATION = -1
 """In `Proved.choice`: no continuation of the list is allowed."""
 
+SAME_BUFFER = -1
+"""In `Open.buffer`: the engine is opened again in a host whose buffer is mapped."""
+
 TOKEN_REFUSED = -2
 """In `Proved.choice`: the engine refuses the disputed token, which its mask allows."""
 
@@ -120,7 +123,7 @@ class Open(Request[Opened]):
         engine: ``module:attribute`` of the engine's class.
         options: All of its options.
         vocabulary: The path of a saved vocabulary.
-        buffer: The file descriptor of the mask buffer's memory.
+        buffer: The file descriptor of the mask buffer's memory; `SAME_BUFFER` keeps the mapped one.
         cache: The directory of compilations that are kept; None keeps none.
         memory: Bytes that the host may take.
     """

@@ -73,7 +73,9 @@ class EngineService:
     def open(self, asked: requests.Open) -> requests.Opened:
         """See `harness.engines.requests.Open`; so for all that follow."""
         self.vocabulary = Vocabulary.load(asked.vocabulary)
-        self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
+        if asked.buffer != requests.SAME_BUFFER:
+            self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
+        self.start = self.here = self._ahead = self._compilation = self._preferences = None
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = load(asked.engine)(self.vocabulary, asked.options)
         sha256 = self.vocabulary.sha256

@@ -103,6 +103,11 @@ class Judge:
         self._deaths = 0
         self._deaths_apart = 0
 
+    @property
+    def schema(self) -> str | None:
+        """The one that it was opened for last."""
+        return self._schema
+
     def open(self, schema: str) -> Unjudgeable | None:
         """Prepare for one schema, giving the host a fresh start if it is down."""
         self._schema, self._deaths, self._deaths_apart, self._kills = schema, 0, 0, 0
