@@ -39,6 +39,7 @@ class Book:
             message="",
             schema=schema,
             references=[],
+            made=False,
             judged=7,
             walks=1,
             positions=0,

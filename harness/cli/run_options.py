@@ -102,6 +102,7 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
             options["style"],
             options["formats"],
             options["challenger"] == CHALLENGER,
+            options["made"],
         ),
         limits=Limits(
             options["compile_timeout"],
@@ -172,7 +173,7 @@ def _what() -> list[Callable[..., Any]]:
             "--sample",
             type=int,
             metavar="N",
-            help="N cases with a valid instance, in proportion to the families.",
+            help="N cases with a valid instance, if any has one; in proportion to the families.",
         ),
         click.option(
             "--seed",
@@ -207,6 +208,15 @@ def _how() -> list[Callable[..., Any]]:
             default=rules.walks,
             show_default=True,
             help="Walks per case, through its valid instances.",
+        ),
+        click.option(
+            "--made",
+            type=click.IntRange(min=0),
+            default=rules.made,
+            show_default=True,
+            metavar="N",
+            help="Instances made of the schema, fed beside the case's own; where a case has none"
+            " that is valid, made ones are walked. 0: none.",
         ),
         click.option(
             "--cap",

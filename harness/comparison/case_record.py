@@ -137,8 +137,10 @@ class CaseNotes:
         message: str,
         references: Sequence[bytes],
         judged: Sequence[int],
+        *,
+        made: bool = False,
     ) -> None:
-        """What became of the case as a whole."""
+        """What became of the case as a whole; `made` says so of the references."""
         self._add_places()
         self.rows.add(
             "cases",
@@ -149,6 +151,7 @@ class CaseNotes:
             message=message,
             schema=self._case.schema,
             references=list(references),
+            made=made,
             judged=_as_set(judged),
             walks=len(references) if status == "walked" else 0,
             positions=self.rows.count("positions"),

@@ -16,6 +16,9 @@ from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.findings import Findings, Flaw, Status, rejections, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.instances import (
+    MADE,
+    FedInstance,
+    encoded,
     label_problem,
     prepare,
     reference_problem,
@@ -38,8 +41,9 @@ from harness.engines.panel import Panel
 from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
-from harness.inputs.cases import Case, styled
+from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
+from harness.instances.made import Made, make
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of
@@ -70,6 +74,8 @@ class Rules:
         formats: What they are to the validators, by `harness.validators.format_rules`.
         challenger: Whether engines are held against what JSON itself allows, too
             (`harness.comparison.challenger`); one engine alone can then be walked.
+        made: Instances made of the schema that are fed, at most; a case that brings no valid
+            instance is walked along made ones. 0 makes none.
     """
 
     seed: int = 0
@@ -79,6 +85,7 @@ class Rules:
     style: str = "default"
     formats: str = ASSERTION
     challenger: bool = True
+    made: int = 16
 
 
 class CaseRun:
@@ -174,6 +181,7 @@ class _Run:
         self.known: Continuations | None = None
         self.challenges: Challenges | None = None
         self.alone = False
+        self.made = Made()
         tools.panel.begin_compile(case.schema, distrusted=distrusted)
 
     def rows(self) -> Rows:
@@ -187,6 +195,11 @@ class _Run:
             self.notes.failure(engine, violation, "resolve", found.walk, found.position)
         with self.notes.cost("references"):
             references, problem = self._references()
+        made = problem is not None and bool(self.made.valid)
+        if made:
+            texts = self.made.references()
+            references = [texts[walk % len(texts)] for walk in range(tools.rules.walks)]
+            problem = None
         compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
         judged = list(compiled)
         status, reason, message = "walked", "", ""
@@ -200,7 +213,7 @@ class _Run:
         if self.proofs is not None:
             with self.notes.cost("instances"):
                 message = self._instances(compiled, self.proofs) or message
-        self.notes.finish(status, reason, message, references, judged)
+        self.notes.finish(status, reason, message, references, judged, made=made)
         return self.notes.rows
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
@@ -211,15 +224,19 @@ class _Run:
         self.schema = strict_json.parse(self.case.schema)
         self.proofs = self._proofs()
         self.challenges = self._challenges()
-        if not self.case.valid:
-            return [], ("no_reference", "the case has no valid instance")
         rules = self.tools.rules
         texts = [styled(one, rules.style) for one in self.case.valid]
         ruled = list(zip(texts, self.tools.judge.judge(texts), strict=True))
         fit = [text for text, ruling in ruled if ruling.verdict == VALID]
-        if not fit:
+        if rules.made:
+            with self.notes.cost("made"):
+                self.made = make(self.tools.judge, self.schema, fit, STYLES[rules.style])
+        if fit:
+            return [fit[walk % len(fit)] for walk in range(rules.walks)], None
+        if ruled:
             return [], reference_problem(*ruled[0])
-        return [fit[walk % len(fit)] for walk in range(rules.walks)], None
+        also = f", and none of {self.made.attempted} made of the schema is" if rules.made else ""
+        return [], ("no_reference", f"the case has no valid instance{also}")
 
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
@@ -483,13 +500,20 @@ class _Run:
         )
 
     def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> str:
-        """Feed the case's instances to every engine that compiled its schema.
+        """Feed the case's instances, and made ones, to every engine that compiled its schema.
 
         Returns:
             What is wrong with the label of one of them; empty where all are right.
         """
         tools = self.tools
         fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
+        made = self.made.fed(tools.rules.made, {one.text for one in fed})
+        fed += [
+            FedInstance(
+                MADE, one.text, *encoded(one.text, tools.vocabulary, tools.canonical), one.ruling
+            )
+            for one in made
+        ]
         if not fed:
             return ""
         proofs.instances(fed)

@@ -1,4 +1,4 @@
-"""Instances as evidence: a case's own instances, fed to every engine beside the walks.
+"""Instances as evidence: a case's own and made ones, fed to every engine beside the walks.
 
 An invalid instance that an engine allows to its end proves a false acceptance; a valid one that it
 refuses proves a false rejection. This reproduces the validation and invalidation errors of
@@ -19,13 +19,16 @@ from harness.jsontext.lexer import START, advance
 from harness.validators import judge as rulings
 from harness.validators.judge import Judge, Ruling
 
+MADE = "made"
+"""The label of an instance that was made of the schema: it claims nothing."""
+
 
 @dataclass(frozen=True)
 class FedInstance:
     """One instance as it is fed.
 
     Attributes:
-        label: What the case says of it, ``valid`` or ``invalid``.
+        label: What the case says of it, ``valid`` or ``invalid``; or `MADE`.
         text: Its bytes.
         tokens: Its tokens, end of sequence last.
         canonical: Whether these are the tokenizer's own.
@@ -71,10 +74,17 @@ def prepare(
     ruled = judge.judge([text for _, text in labelled])
     fed = []
     for (label, text), ruling in zip(labelled, ruled, strict=True):
-        tokens = canonical.tokens(text) if canonical is not None else None
-        encoded = vocabulary.encode_greedy(text) if tokens is None else tokens
-        fed.append(FedInstance(label, text, (*encoded, vocabulary.eos), tokens is not None, ruling))
+        fed.append(FedInstance(label, text, *encoded(text, vocabulary, canonical), ruling))
     return fed
+
+
+def encoded(
+    text: bytes, vocabulary: Vocabulary, canonical: Canonical | None
+) -> tuple[tuple[int, ...], bool]:
+    """The tokens in which a text is fed, and whether these are the tokenizer's own."""
+    tokens = canonical.tokens(text) if canonical is not None else None
+    found = vocabulary.encode_greedy(text) if tokens is None else tokens
+    return (*found, vocabulary.eos), tokens is not None
 
 
 def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:

@@ -314,6 +314,7 @@ def _selected(source: CaseSource, request: BenchRequest) -> Selected:
         sample=request.sample,
         seed=request.rules.seed,
         with_valid=request.sample is not None,
+        made=request.rules.made > 0,
     )
 
 

@@ -85,6 +85,7 @@ def select(
     sample: int | None = None,
     seed: int = 0,
     with_valid: bool = False,
+    made: bool = False,
 ) -> Selected:
     """The cases of `source` that pass every filter; then a sample of them; then the first ones.
 
@@ -98,6 +99,7 @@ def select(
         with_valid: Only cases with a valid instance. This reads the cases (with `limit` alone:
             until there are enough), in a stream; the ones selected are read again when the
             result is iterated.
+        made: Where no case has one, take them all: instances are made of their schemas.
 
     Raises:
         UsageError: A family does not exist, a number is not positive, or nothing is left.
@@ -110,9 +112,9 @@ def select(
     if with_valid:
         able = (case.id for case in source.read(ids) if case.valid)
         valid_ids = list(islice(able, limit if sample is None else None))
-        if not valid_ids:
+        if not valid_ids and not made:
             raise UsageError(f"none of the {len(ids)} selected cases has a valid instance")
-        ids = valid_ids
+        ids = valid_ids or ids
     if sample is not None:
         index = source.index
         ids = sampled({id_: index[id_] for id_ in ids}, sample, seed)

@@ -146,7 +146,7 @@ class ProbableValues:
         given = [variant["default"]] if "default" in variant else []
         given += listed(variant.get("examples"))[:limit]
         out = [value for value in given if self.fits(variant, value)]
-        for kind in _probable_types(variant):
+        for kind in probable_types(variant):
             out += self._of_type(kind, variant, limit, depth)
         return out[: 2 * limit]
 
@@ -200,7 +200,7 @@ class ProbableValues:
             yield from (str(name) for name in self._make(rules, 8, 1) if isinstance(name, str))
         expressions = variant.get("patternProperties")
         for expression in expressions if isinstance(expressions, dict) else ():
-            yield from _matching(expression)
+            yield from matching_names(expression)
         yield from "abcdefghijklmnopqrstuvwxyz"
         yield from (f"a{number}" for number in range(_MAX_ADDED))
 
@@ -256,7 +256,7 @@ def string_examples(variant: Variant) -> list[Any]:
     return [*out, "a" * low, *("abcdefgh"[at] * max(low, 1) for at in range(4))]
 
 
-def _matching(expression: Any) -> Iterator[str]:
+def matching_names(expression: Any) -> Iterator[str]:
     """A few short texts that a pattern finds a match in."""
     automaton = pattern(expression) if isinstance(expression, str) else None
     found = automaton.finish(automaton.start) if automaton else None
@@ -299,7 +299,8 @@ def _points(variant: Variant) -> list[float]:
     return points
 
 
-def _probable_types(variant: Variant) -> list[str]:
+def probable_types(variant: Variant) -> list[str]:
+    """The types that `variant` names, or else those that its keywords are about."""
     named = types(variant)
     if named:
         return [kind for kind in named if kind != "number" or "integer" not in named]

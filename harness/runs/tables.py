@@ -1,7 +1,8 @@
 """The tables of a run: their columns, and the rows that one case contributes.
 
 Engines are stored by name. `judged`, `accepters` and `rejecters` are sets of engines as bit
-masks in the order of the run's engine list. Everything but `timings` and `costs` is the same in
+masks in the order of the run's engine list. `made` says of a case that its references were made of
+the schema; instances that were have this label. Everything but `timings` and `costs` is the same in
 every run with the same seed, engines and cases.
 
 `verdicts` is what walks prove, `instance_verdicts` what the cases' own instances prove. In both,
@@ -55,6 +56,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("message", pa.string()),
             ("schema", pa.large_string()),
             ("references", pa.list_(pa.binary())),
+            ("made", pa.bool_()),
             ("judged", pa.uint32()),
             ("walks", pa.int32()),
             ("positions", pa.int32()),

@@ -10,7 +10,7 @@ SUBSCHEMA, BRANCH, PRESENT, ABSENT, MET, MISSED = (
     *("subschema", "branch", "present", "absent"),
     *("met", "missed"),
 )
-_SAID: Final = {
+_NOUNS: Final = {
     SUBSCHEMA: "subschema",
     BRANCH: "branch",
     PRESENT: "member present",
@@ -72,25 +72,25 @@ class Coverage:
                     frozenset(one.pointer for one in able & found if one.kind == kind),
                     frozenset(one.pointer for one in able if one.kind == kind),
                 )
-                for kind in _SAID
+                for kind in _NOUNS
             }
         )
 
     def each(self) -> dict[str, Reach]:
         """The reach of each kind, in the order in which they are told."""
-        return {kind: getattr(self, kind) for kind in _SAID}
+        return {kind: getattr(self, kind) for kind in _NOUNS}
 
     def __str__(self) -> str:
         """One plain line: ``covers 14 of 15 subschemas, 3 of 4 branches, …``."""
         told = [
-            f"{len(reach.reached)} of {len(reach.of)} {_plural(_SAID[kind], len(reach.of))}"
+            f"{len(reach.reached)} of {len(reach.of)} {_plural(_NOUNS[kind], len(reach.of))}"
             for kind, reach in self.each().items()
             if reach.of
         ]
         return "covers " + (", ".join(told) or "nothing: there is nothing to cover")
 
 
-def _plural(said: str, count: int) -> str:
-    noun, space, rest = said.partition(" ")
+def _plural(name: str, count: int) -> str:
+    noun, space, rest = name.partition(" ")
     many = noun + ("es" if noun.endswith("ch") else "s")
     return (noun if count == 1 else many) + space + rest

@@ -76,6 +76,7 @@ def case_row(rows, name, one, references):
         message="",
         schema=json.dumps(one.schema),
         references=references,
+        made=False,
         judged=1,
         walks=1,
         positions=1,

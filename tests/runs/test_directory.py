@@ -34,6 +34,7 @@ def rows_of(name, messages=1):
         message="",
         schema="{}",
         references=[b"1", b"\xff"],
+        made=False,
         judged=3,
         walks=1,
         positions=2,

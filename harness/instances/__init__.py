@@ -1,0 +1,1 @@
+"""Instances made of a schema alone."""
