@@ -123,5 +123,6 @@ CHALLENGER: Final = "json"
 
 It is never on trial: no engine has this name, and no verdict is about it."""
 
-WALK, INSTANCE = "walk", "instance"
-"""What a verdict rests on: a walk along a reference, or one of the case's own instances."""
+WALK, INSTANCE, SAMPLE = "walk", "instance", "sample"
+"""What a verdict rests on: a walk along a reference, one of the case's own instances, or a text
+that an engine wrote itself."""

@@ -27,9 +27,8 @@ from harness.replay.witness_reader import mixed
 from harness.runs.columns import translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import CLASSES, ERRORS, INSTANCE, LEGAL, REJECTIONS, WALK
+from harness.verdict_kinds import CLASSES, ERRORS, LEGAL, REJECTIONS, WALK
 
-_EVIDENCE = (WALK, INSTANCE)
 _LEVELS = (
     ("engine", "kind", "class", "departure", "keyword", "category", "detail", "byte"),
     ("case",),
@@ -38,6 +37,7 @@ _LEVELS = (
 """By what verdicts are grouped, and groups split."""
 _OF_REJECTIONS = ("category", "detail", "byte")
 """What is about the refused byte: of a text that is let through it says nothing."""
+EVIDENCE = tuple(VERDICT_TABLES)
 SAMPLES, OF_PART = 3, 2
 """Verdicts of a group that are shrunk, of different cases where there are, and of its parts."""
 
@@ -48,10 +48,10 @@ PENDING = "not shrunk yet"
 
 @dataclass(frozen=True)
 class ErrorRows:
-    """The errors of a run, of both kinds of evidence, shape ``(n,)`` each.
+    """The errors of a run, of all kinds of evidence, shape ``(n,)`` each.
 
     Attributes:
-        evidence: 0 for a walk, 1 for an instance.
+        evidence: Indices into `EVIDENCE`.
         row: The row in the table of its evidence.
         class_: Codes into `harness.verdict_kinds.CLASSES`.
         engine: The number of its engine in the run.
@@ -75,7 +75,7 @@ class ErrorRows:
 
     def name(self, at: int) -> str:
         """What a verdict is called on the command line."""
-        return verdict_name(_EVIDENCE[self.evidence[at]], int(self.row[at]))
+        return verdict_name(EVIDENCE[self.evidence[at]], int(self.row[at]))
 
 
 def read_verdicts(
@@ -88,7 +88,7 @@ def read_verdicts(
     """
     stored = StoredRun(run, rule)
     tables = [
-        _read(stored, vocabulary, number, evidence) for number, evidence in enumerate(_EVIDENCE)
+        _read(stored, vocabulary, number, evidence) for number, evidence in enumerate(EVIDENCE)
     ]
     table = pa.concat_tables(tables)
     columns = {name: words(table[name]) for level in _LEVELS for name in level}
@@ -102,7 +102,11 @@ def read_verdicts(
     evidence = table["evidence"].to_numpy()
     row = table["row"].to_numpy()
     key = np.uint64(keyed_index(f"{seed}/bugs", 1 << 64))
-    rank = mixed((row.astype(np.uint64) << np.uint64(1)) + evidence.astype(np.uint64) + key)
+    # what walks and instances draw does not depend on whether there are samples
+    sort, one = evidence.astype(np.uint64), np.uint64(1)
+    rank = mixed(
+        (row.astype(np.uint64) << one) + (sort & one) + (sort >> one << np.uint64(62)) + key
+    )
     classes = columns["class"]
     return ErrorRows(
         evidence,
@@ -231,7 +235,7 @@ def _shrunk(
     verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes
 ) -> Iterator[tuple[int, ShrunkVerdict]]:
     """The verdicts that were shrunk themselves, with what became of them."""
-    for code, evidence in enumerate(_EVIDENCE):
+    for code, evidence in enumerate(EVIDENCE):
         rows = among[verdicts.evidence[among] == code]
         numbers = verdicts.row[rows]  # ascending, as in the table
         for name, sample in samples.items():

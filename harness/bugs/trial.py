@@ -15,7 +15,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.text_edits import sort_of
 from harness.classification.departures import Catalogue, classify
 from harness.comparison.case_record import CaseNotes
-from harness.comparison.instances import FedInstance
+from harness.comparison.fed_texts import FedText
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Probe
@@ -243,10 +243,10 @@ class Trial:
         notes = CaseNotes(case, [self._name], lambda _: self._printed)
         assert self._outcome is not None
         notes.outcomes({0: self._outcome})
-        fed = [FedInstance("", one.text, tuple(self.tokens(one)), True, ruling)]
+        fed = [FedText("", one.text, tuple(self.tokens(one)), True, ruling)]
         verdicts = VerdictNotes(notes.rows, case, [self._name], self.vocabulary, True, one.parsed)
-        verdicts.instances(fed)
-        verdicts.instance_verdicts(0, fed, [probed], [-1 if one.token else 0])
+        verdicts.texts(INSTANCE, {0: fed[0]})
+        verdicts.of_texts(INSTANCE, 0, {0: fed[0]}, [probed], [-1 if one.token else 0])
         notes.finish("walked", "", "", [one.text], [0])
         rows = notes.rows.lists(VERDICT_TABLES[INSTANCE])
         if not rows["kind"] or rows["kind"][0] != one.kind:

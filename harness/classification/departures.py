@@ -193,7 +193,8 @@ def classify(
     Args:
         catalogue: The departures.
         run: The run; it may be unfinished.
-        evidence: ``walk`` for the table `verdicts`, ``instance`` for `instance_verdicts`.
+        evidence: ``walk`` for the table `verdicts`, ``instance`` or ``sample`` for
+            `instance_verdicts` or `sample_verdicts`.
         vocabulary: The run's, if it is at hand.
 
     Returns:

@@ -26,8 +26,8 @@ from harness.runs.columns import CodedColumn, matching, numbers, translated, wor
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, reader_of
-from harness.runs.tables import SCHEMAS, VERDICT_TABLES
-from harness.verdict_kinds import INSTANCE, WALK
+from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES
+from harness.verdict_kinds import WALK
 
 BEFORE: Final = 32
 """How many bytes before the token the condition ``before`` sees."""
@@ -41,7 +41,10 @@ _WIDE = 10_000
 RowMask = npt.NDArray[np.bool_]
 
 _WORDS = ("engine", "kind", "category", "detail", "keyword", "schema_pointer", "instance_pointer")
-_PREFIX = {WALK: ("walk", "position", "refused_at"), INSTANCE: ("instance", "consumed", "offset")}
+_PREFIX = {
+    WALK: ("walk", "position", "refused_at"),
+    **{one: (one, "consumed", "offset") for one in TEXT_TABLES},
+}
 _NAMED = re.compile(r"\{(keyword|format|pattern)\}")
 
 
@@ -50,7 +53,7 @@ class VerdictRows:
 
     Args:
         run: The run.
-        evidence: ``walk`` or ``instance``.
+        evidence: ``walk``, ``instance`` or ``sample``.
         vocabulary: The run's; None opens the one that its manifest names, once it is needed.
     """
 
@@ -148,7 +151,7 @@ class VerdictRows:
             table = self._read("positions", ["case", "walk", "position", "offset"])
             texts = self._cases["references"]
         else:
-            table, second = self._instances, self._offsets
+            table, second = self._texts, self._offsets
             texts = table["text"]
         return Prefixes.of(
             self.evidence,
@@ -163,11 +166,11 @@ class VerdictRows:
         """What each verdict's token writes before the byte at fault, and from it on.
 
         Which of some pairs each verdict has, and these: the bytes before, and those from there on,
-        each as one character; None without a token. Of an instance nothing stands before: its
+        each as one character; None without a token. Of a text nothing stands before: its
         place is that of the byte.
         """
-        if self.evidence == INSTANCE:
-            return self._pieces_of_instances()
+        if self.evidence != WALK:
+            return self._pieces_of_texts()
         at = numbers(self._columns["refused_at"], -1).astype(np.int64)
         pairs, which = np.unique(self._token << 32 | (at + 1), return_inverse=True)
         pieces: list[tuple[bytes, str | None]] = []
@@ -178,11 +181,11 @@ class VerdictRows:
             pieces.append((text[:cut], text[cut:].decode("latin-1") if token >= 0 else None))
         return which, pieces
 
-    def _pieces_of_instances(
+    def _pieces_of_texts(
         self,
     ) -> tuple[npt.NDArray[np.int64], list[tuple[bytes, str | None]]]:
         offset = numbers(self._columns["offset"], -1)
-        rows, texts = self._instance_rows, self._instances["text"]
+        rows, texts = self._text_rows, self._texts["text"]
         words_: dict[str | None, int] = {}
         which = np.zeros(self.size, dtype=np.int64)
         for row in range(self.size):
@@ -195,23 +198,23 @@ class VerdictRows:
         return which, [(b"", rest) for rest in words_]
 
     @cached_property
-    def _instances(self) -> Mapping[str, pa.ChunkedArray]:
-        return self._read("instances", ["case", "instance", "text", "tokens"])
+    def _texts(self) -> Mapping[str, pa.ChunkedArray]:
+        return self._read(TEXT_TABLES[self.evidence], ["case", self.evidence, "text", "tokens"])
 
     @cached_property
-    def _instance_rows(self) -> npt.NDArray[np.int64]:
-        """The row of each verdict's instance; -1 without one."""
-        table = self._instances
-        keys = [self._case_of(table["case"]), numbers(table["instance"], -1)]
-        return matching([self._case, numbers(self._columns["instance"], -1)], keys)
+    def _text_rows(self) -> npt.NDArray[np.int64]:
+        """The row of each verdict's text; -1 without one."""
+        table, number = self._texts, self.evidence
+        keys = [self._case_of(table["case"]), numbers(table[number], -1)]
+        return matching([self._case, numbers(self._columns[number], -1)], keys)
 
     @cached_property
     def _offsets(self) -> npt.NDArray[np.int64]:
-        """Which byte of its text each instance's verdict is about, if need be by its tokens."""
+        """Which byte of its text each verdict is about, if need be by its tokens."""
         known = numbers(self._columns["offset"], -1).astype(np.int64)
-        consumed, tokens = numbers(self._columns["consumed"], 0), self._instances["tokens"]
-        for row in np.flatnonzero((known < 0) & (self._instance_rows >= 0)).tolist():
-            taken = tokens[int(self._instance_rows[row])].as_py()[: int(consumed[row])]
+        consumed, tokens = numbers(self._columns["consumed"], 0), self._texts["tokens"]
+        for row in np.flatnonzero((known < 0) & (self._text_rows >= 0)).tolist():
+            taken = tokens[int(self._text_rows[row])].as_py()[: int(consumed[row])]
             known[row] = self._token_lengths()[taken].sum()
         return known
 

@@ -67,11 +67,11 @@ class Prefixes:
         """The prefixes of verdicts.
 
         Args:
-            evidence: ``walk`` or ``instance``.
-            columns: Of the verdicts: case, walk and position, or case, instance and offset.
+            evidence: ``walk``, ``instance`` or ``sample``.
+            columns: Of the verdicts: case, walk and position, or case, text and offset.
             begun: What each verdict's token writes before the byte: which of some, and these.
-            table: The columns of positions, or of instances; ``case`` as rows of the cases.
-            texts: The references by case, or the texts by instance.
+            table: The columns of positions, or of texts; ``case`` as rows of the cases.
+            texts: The references by case, or the texts.
         """
         changed = np.ones(len(columns[0]), dtype=np.bool_)
         changed[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
@@ -79,13 +79,13 @@ class Prefixes:
         keys_ = (np.cumsum(changed) - 1) * max(1, len(written)) + codes
         _, first, of_row = np.unique(keys_, return_index=True, return_inverse=True)
         case, one, two = (column[first].astype(np.int64) for column in columns)
-        names = ("walk", "position") if evidence == WALK else ("instance",)
+        names = ("walk", "position") if evidence == WALK else (evidence,)
         keys = [table["case"], *(numbers(table[name], -1) for name in names)]
         row = matching([case, one, two][: len(keys)], keys)
         text = (
             _of_references(table, texts, case, one, row)
             if evidence == WALK
-            else _of_instances(texts, two, row)
+            else _of_texts(texts, two, row)
         )
         before = [written[code] for code in codes[first].tolist()]
         return cls(of_row, row, case, keys, len(keys[0]), text, before)
@@ -205,7 +205,7 @@ def _of_references(
     return text
 
 
-def _of_instances(
+def _of_texts(
     texts: pa.ChunkedArray, offset: Ints, row: Ints
 ) -> Callable[[int], tuple[bytes, int] | None]:
     def text(prefix: int) -> tuple[bytes, int] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from harness.errors import UsageError, nearest
+from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import BUG, MAIN_KINDS
 
 _fail_on = click.option(
     "--fail-on",
     multiple=True,
     type=click.Choice(list(MAIN_KINDS)),
-    help="Exit with 1 when an engine has such a bug, proven by a walk or an instance; repeatable.",
+    help="Exit with 1 when an engine has such a bug, proven by whatever evidence; repeatable.",
 )
 _fail_engine = click.option(
     "--fail-engine",
@@ -65,18 +66,25 @@ class FailOn:
         Departures, and what an engine warned of, are no bugs.
         """
         return [
-            f"{name}: {_many(walks, 'token')} and {_many(instances, 'instance')}"
-            f" with {kind.replace('_', ' ')}"
+            f"{name}: {' and '.join(found)} with {kind.replace('_', ' ')}"
             for kind in self.kinds
             for name in self.engines or engines
-            if (walks := engines[name]["by_class"][MAIN_KINDS[kind]][BUG])
-            + (instances := engines[name]["instances"][kind][BUG])
+            if (found := list(_found(engines[name], kind)))
         ]
 
 
 def fail_options(command: Callable[..., None]) -> Callable[..., None]:
     """``--fail-on`` and ``--fail-engine``."""
     return _fail_on(_fail_engine(command))
+
+
+def _found(engine: Mapping[str, Any], kind: str) -> Iterator[str]:
+    """How much of each kind of evidence shows bugs of one kind."""
+    if walks := engine["by_class"][MAIN_KINDS[kind]][BUG]:
+        yield _many(walks, "token")
+    for evidence, table in TEXT_TABLES.items():
+        if texts := engine[table][kind][BUG]:
+            yield _many(texts, evidence)
 
 
 def _many(number: int, what: str) -> str:

@@ -39,9 +39,9 @@ def query(
     """Ask SQL of the tables of one or many runs, with DuckDB.
 
     Every table (cases, engines, positions, disputes, completions, verdicts, instances,
-    instance_verdicts, masks, timings, costs, runs, run_engines) is a view whose first column, run,
-    is the run's name; verdicts have class and departure. SQL is one statement that reads; the
-    column "case" needs its quotes.
+    instance_verdicts, samples, sample_verdicts, masks, timings, costs, runs, run_engines) is a
+    view whose first column, run, is the run's name; verdicts have class and departure. SQL is one
+    statement that reads; the column "case" needs its quotes.
     """
     from harness.classification.departures import classify, load_catalogue
     from harness.counting.counts import by_catalogue

@@ -103,6 +103,7 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
             options["formats"],
             options["challenger"] == CHALLENGER,
             options["made"],
+            options["samples"],
         ),
         limits=Limits(
             options["compile_timeout"],
@@ -253,6 +254,14 @@ def _how() -> list[Callable[..., Any]]:
             default=rules.formats,
             show_default=True,
             help="What 'format' is to the validators; annotation: it forbids no text.",
+        ),
+        click.option(
+            "--samples",
+            type=click.IntRange(min=0),
+            default=rules.samples,
+            show_default=True,
+            metavar="N",
+            help="Texts of each schema that each engine writes itself; 0: as the original study.",
         ),
         click.option(
             "--vocabulary",

@@ -13,21 +13,22 @@ from harness.comparison.case_record import CaseNotes
 from harness.comparison.challenger import Challenger
 from harness.comparison.challenges import Challenge, Challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
-from harness.comparison.findings import Findings, Flaw, Status, rejections, witnessed
-from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
-from harness.comparison.instances import (
+from harness.comparison.fed_texts import (
     MADE,
-    FedInstance,
-    encoded,
+    FedText,
+    in_canonical_tokens,
     label_problem,
     prepare,
     reference_problem,
-    spelled_out,
 )
+from harness.comparison.findings import Findings, Flaw, Status, rejections, witnessed
+from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
+from harness.comparison.samples import Draft, SampleCourt, bases_of, write
+from harness.comparison.text_feeding import TextFeeding
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     Position,
@@ -38,19 +39,18 @@ from harness.comparison.walk import (
 )
 from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
-from harness.engines.requests import Probe
-from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.instances.made import Made, make
+from harness.jsonschemas.hints import hints
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of
 from harness.runs.tables import Rows
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import VALID, Judge, Unjudgeable
-from harness.workers import wire
+from harness.verdict_kinds import INSTANCE, SAMPLE
 from harness.workers.outcomes import Compiled, Failure, MaskViolation
 
 _NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
@@ -76,6 +76,7 @@ class Rules:
             (`harness.comparison.challenger`); one engine alone can then be walked.
         made: Instances made of the schema that are fed, at most; a case that brings no valid
             instance is walked along made ones. 0 makes none.
+        samples: Texts that each engine writes of each schema.
     """
 
     seed: int = 0
@@ -86,6 +87,7 @@ class Rules:
     formats: str = ASSERTION
     challenger: bool = True
     made: int = 16
+    samples: int = 8
 
 
 class CaseRun:
@@ -212,7 +214,11 @@ class _Run:
                 self._walk(walk, reference, judged)
         if self.proofs is not None:
             with self.notes.cost("instances"):
-                message = self._instances(compiled, self.proofs) or message
+                fed = self._instances(compiled, self.proofs)
+            message = next(filter(None, map(label_problem, fed)), "") or message
+            if tools.rules.samples:
+                with self.notes.cost("samples"):
+                    self._samples(compiled, self.proofs, fed)
         self.notes.finish(status, reason, message, references, judged, made=made)
         return self.notes.rows
 
@@ -499,57 +505,41 @@ class _Run:
             self.schema,
         )
 
-    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> str:
-        """Feed the case's instances, and made ones, to every engine that compiled its schema.
-
-        Returns:
-            What is wrong with the label of one of them; empty where all are right.
-        """
+    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> list[FedText]:
+        """Feed the case's instances, and made ones, to every engine that compiled its schema."""
         tools = self.tools
         fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
         made = self.made.fed(tools.rules.made, {one.text for one in fed})
         fed += [
-            FedInstance(
-                MADE, one.text, *encoded(one.text, tools.vocabulary, tools.canonical), one.ruling
-            )
+            in_canonical_tokens(MADE, one.text, one.ruling, tools.vocabulary, tools.canonical)
             for one in made
         ]
         if not fed:
-            return ""
-        proofs.instances(fed)
-        up = []
-        for engine in compiled:
-            failure = tools.panel.recover_start(engine)
-            if failure is None:
-                up.append(engine)
-            else:
-                self._failed(engine, failure, "instances", -1, -1)
-        probe = Probe(wire.Ragged.of_ints([one.tokens for one in fed]))
-        found = self._answered(dict.fromkeys(up, probe))
-        asks = {
-            engine: spelled_out(fed, probes, tools.vocabulary) for engine, probes in found.items()
-        }
-        again = self._answered(
-            {engine: Probe(wire.Ragged.of_ints(texts)) for engine, texts in asks.items()}
-        )
-        for engine, probes in found.items():
-            texts, bytewise = asks[engine], again.get(engine, probes)
-            refused_at = [
-                byte.allowed - one.allowed if len(text) > one.allowed and engine in again else -1
-                for text, one, byte in zip(texts, probes, bytewise, strict=True)
-            ]
-            proofs.instance_verdicts(engine, fed, probes, refused_at)
-        return next(filter(None, map(label_problem, fed)), "")
+            return fed
+        numbered = dict(enumerate(fed))
+        proofs.texts(INSTANCE, numbered)
+        feeding = self._feeding(INSTANCE, proofs)
+        feeding.feed(dict.fromkeys(feeding.at_start(compiled), numbered))
+        return fed
 
-    def _answered(self, asks: Mapping[int, Probe]) -> dict[int, list[Probed]]:
-        """What engines did with texts; those that failed are noted."""
-        found = {}
-        for engine, answer in self.tools.panel.ask(asks).items():
-            if isinstance(answer, Failure):
-                self._failed(engine, answer, "instances", -1, -1)
-            else:
-                found[engine] = answer.each()
-        return found
+    def _samples(
+        self, compiled: Sequence[int], proofs: VerdictNotes, fed: Sequence[FedText]
+    ) -> None:
+        """Have every engine that compiled the schema write texts, and feed all with them."""
+        tools = self.tools
+        feeding = self._feeding(SAMPLE, proofs)
+        able = [one for one in compiled if self.failures.get(one, 0) < MAX_FAILURES]
+        key = f"{tools.rules.seed}/{self.case.id}/samples"
+        draft = Draft(key, tools.rules.samples, bases_of(fed), hints(self.schema))
+        samples = write(feeding, feeding.at_start(able), draft, tools.vocabulary)
+        court = SampleCourt(feeding, proofs, tools.vocabulary, tools.canonical, tools.judge)
+        court.try_(samples, [one for one in able if tools.panel.up(one)], [one.text for one in fed])
+
+    def _feeding(self, evidence: str, proofs: VerdictNotes) -> TextFeeding:
+        def failed(engine: int, failure: Failure, stage: str) -> None:
+            self._failed(engine, failure, stage, -1, -1)
+
+        return TextFeeding(evidence, self.tools.panel, self.tools.vocabulary, proofs, failed)
 
     def _recovered(
         self,

@@ -1,4 +1,4 @@
-"""What one case proves, as rows: verdicts, the completions they rest on, instances."""
+"""What one case proves, as rows: verdicts, the completions they rest on, the texts fed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy.typing as npt
 from harness.attribution.attribute import Attribution, GoverningKeyword
 from harness.comparison import challenger
 from harness.comparison.disputes import Dispute, Tokens
+from harness.comparison.fed_texts import FedText, TextVerdict, conclude
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.findings import verdicts as proven
-from harness.comparison.instances import FedInstance, InstanceVerdict, conclude
 from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
 from harness.inputs.cases import Case
@@ -24,7 +24,7 @@ from harness.jsontext.lexer import START, advance
 from harness.jsontext.places import place_of
 from harness.jsontext.pointers import typed_steps
 from harness.localization.error_location import failing_parts
-from harness.runs.tables import Rows, Words
+from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
 from harness.validators.judge import VERDICTS
 from harness.verdict_kinds import CHALLENGER, OPEN, REJECTIONS
 
@@ -202,13 +202,16 @@ class VerdictNotes:
                 which[number] = distinct.setdefault(governing, len(distinct))
         return _coded(categories), _coded(places), list(distinct), which
 
-    def instances(self, fed: Sequence[FedInstance]) -> None:
-        """The case's own instances, as they are fed to the engines."""
-        for number, one in enumerate(fed):
+    def texts(
+        self, evidence: str, fed: Mapping[int, FedText], **more: Sequence[str] | Sequence[int]
+    ) -> None:
+        """Texts as they are fed to engines, by their numbers; `more` are further columns."""
+        for at, (number, one) in enumerate(fed.items()):
             self.rows.add(
-                "instances",
+                TEXT_TABLES[evidence],
                 case=self._case.id,
-                instance=number,
+                **{evidence: number},
+                **{name: values[at] for name, values in more.items()},
                 label=one.label,
                 text=one.text,
                 tokens=list(one.tokens),
@@ -217,29 +220,30 @@ class VerdictNotes:
                 reason=one.ruling.reason,
             )
 
-    def instance_verdicts(
+    def of_texts(
         self,
+        evidence: str,
         engine: int,
-        fed: Sequence[FedInstance],
+        fed: Mapping[int, FedText],
         probes: Sequence[Probed],
         refused_at: Sequence[int],
     ) -> None:
-        """What the instances prove about one engine; see `instances.conclude`."""
-        for number, (one, probed, at) in enumerate(zip(fed, probes, refused_at, strict=True)):
+        """What texts, by their numbers, prove about one engine: see `conclude`."""
+        for (number, one), probed, at in zip(fed.items(), probes, refused_at, strict=True):
             for verdict in conclude(one, probed, at):
-                self._instance_verdict(engine, number, one, verdict)
+                self._of_text(evidence, engine, number, one, verdict)
 
-    def _instance_verdict(
-        self, engine: int, number: int, one: FedInstance, verdict: InstanceVerdict
+    def _of_text(
+        self, evidence: str, engine: int, number: int, one: FedText, verdict: TextVerdict
     ) -> None:
         ruling = one.ruling
         governed = verdict.kind in _GOVERNED
         offset = self._offset(one, verdict)
-        place, category, governing = self._instance_attributed(one, verdict, offset)
+        place, category, governing = self._text_attributed(one, verdict, offset)
         self.rows.add(
-            "instance_verdicts",
+            VERDICT_TABLES[evidence],
             case=self._case.id,
-            instance=number,
+            **{evidence: number},
             engine=self._names[engine],
             kind=verdict.kind,
             reason=verdict.reason,
@@ -257,8 +261,8 @@ class VerdictNotes:
             jsonschema_rs=ruling.jsonschema_rs,
         )
 
-    def _offset(self, one: FedInstance, verdict: InstanceVerdict) -> int:
-        """How many bytes of an instance go before the byte at fault; -1 where that is not known."""
+    def _offset(self, one: FedText, verdict: TextVerdict) -> int:
+        """How many bytes of a text go before the byte at fault; -1 where that is not known."""
         if verdict.refused_at >= 0:
             return len(self._prefix(one, verdict)) + verdict.refused_at
         if verdict.kind != "false_acceptance" or not one.ruling.keyword:
@@ -271,14 +275,14 @@ class VerdictNotes:
         parts = failing_parts(one.text, fault, self._parsed)
         return parts[0][0] if parts and parts[0][0] < len(one.text) else -1
 
-    def _prefix(self, one: FedInstance, verdict: InstanceVerdict) -> bytes:
-        """What an engine consumed of an instance."""
+    def _prefix(self, one: FedText, verdict: TextVerdict) -> bytes:
+        """What an engine consumed of a text."""
         tokens = one.tokens[: verdict.consumed]
         eos = self._vocabulary.eos
         return b"".join(self._vocabulary.tokens[token] for token in tokens if token != eos)
 
-    def _instance_attributed(
-        self, one: FedInstance, verdict: InstanceVerdict, offset: int
+    def _text_attributed(
+        self, one: FedText, verdict: TextVerdict, offset: int
     ) -> tuple[str, str, GoverningKeyword]:
         """Place, category and governing keyword of the byte at fault, or of the whole token."""
         prefix = one.text[:offset] if offset >= 0 else self._prefix(one, verdict)

@@ -33,8 +33,8 @@ from harness.runs.columns import (
     words,
 )
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import INSTANCE, REJECTIONS, WALK
+from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
+from harness.verdict_kinds import REJECTIONS, WALK
 
 Classify = Callable[[RunDirectory, str], pa.Table]
 """Gives the class of each verdict of one kind of evidence: columns `class` and `departure`."""
@@ -48,7 +48,7 @@ def by_catalogue(run: RunDirectory, evidence: str) -> pa.Table:
 
 
 _PLACE = ("case", "walk", "position")
-_POSITION = {WALK: _PLACE, INSTANCE: ("case", "instance", "consumed")}
+_POSITION = {WALK: _PLACE, **{one: ("case", one, "consumed") for one in TEXT_TABLES}}
 _WORDS = ("engine", "kind", "reason", "keyword", "category", "jsonschema", "jsonschema_rs")
 _NUMBERS = ("always_resolved", "located", "dispute")
 
@@ -59,7 +59,7 @@ class FoldedVerdicts:
 
     Attributes:
         columns: The words, by column.
-        position: Where: the row of a walk's position, or a number for a place in an instance.
+        position: Where: the row of a walk's position, or a number for a place in a text.
         case: Which row of the table of cases.
         tokens: How many verdicts, or how many they stand for.
     """
@@ -241,7 +241,7 @@ class StoredRun:
         """The verdicts of one kind of evidence, counted by some columns.
 
         Args:
-            evidence: ``walk`` or ``instance``.
+            evidence: ``walk``, ``instance`` or ``sample``.
             names: Stored columns, and ``class``, ``departure``, ``place``, ``severity`` and
                 ``by_format`` (`harness.counting.format_alone`) and ``number``
                 (`harness.counting.number_spelling`).
@@ -264,7 +264,7 @@ class _Fold:
         read = {*_POSITION[self.evidence], *(set(self.names) & {*_WORDS, *_NUMBERS})}
         if "severity" in self.names:
             read |= {"token", "kind", "category"}
-        if "place" in self.names and self.evidence == INSTANCE:
+        if "place" in self.names and self.evidence != WALK:
             read.add("place")
         return sorted(read)
 
@@ -281,7 +281,7 @@ class _Fold:
         return self._column(name, self._positions())
 
     def _positions(self) -> Ints:
-        return self._walk_positions() if self.evidence == WALK else self._instance_positions()
+        return self._walk_positions() if self.evidence == WALK else self._text_positions()
 
     def _walk_positions(self) -> Ints:
         """The row of each verdict's position; beyond the last row where it has none."""
@@ -294,10 +294,10 @@ class _Fold:
             position[stray] = len(at.case) + group
         return position
 
-    def _instance_positions(self) -> Ints:
-        """A number for each place in an instance that a verdict is about."""
+    def _text_positions(self) -> Ints:
+        """A number for each place in a text that a verdict is about."""
         table = self.table
-        keys = (self.case, numbers(table["instance"]), numbers(table["consumed"]))
+        keys = (self.case, numbers(table[self.evidence]), numbers(table["consumed"]))
         return grouped([ranged(key) for key in keys])[1]
 
     def _column(self, name: str, position: Ints) -> CodedColumn:
@@ -315,7 +315,7 @@ class _Fold:
         if name in made:
             return made[name]()
         assert name == "place", name
-        if self.evidence == INSTANCE:
+        if self.evidence != WALK:
             return words(self.table["place"])
         place = self.stored.positions.place
         values = place.values if "" in place.values else (*place.values, "")
@@ -334,18 +334,19 @@ class _Fold:
             canonical = np.append(self.stored.positions.canonical, -1)
             there = canonical[np.minimum(position, len(canonical) - 1)] == token
         else:
-            there = self._canonical_in_instance(token)
+            there = self._canonical_in_text(token)
         return severities(token, refused & there & (token >= 0), ends, self.stored.size)
 
-    def _canonical_in_instance(self, token: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Whether each token is the one that the instance's own canonical tokens have there."""
-        fed = self.stored.run.table("instances", ["case", "instance", "tokens", "canonical"])
+    def _canonical_in_text(self, token: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Whether each token is the one that the text's canonical tokens have there."""
+        names = ["case", self.evidence, "tokens", "canonical"]
+        fed = self.stored.run.table(TEXT_TABLES[self.evidence], names)
         if not fed.num_rows:
             return np.zeros(len(token), dtype=np.bool_)
         consumed = numbers(self.table["consumed"], -1)
         rows = matching(
-            (self.case, numbers(self.table["instance"])),
-            (self.stored.case_of(fed["case"]), numbers(fed["instance"])),
+            (self.case, numbers(self.table[self.evidence])),
+            (self.stored.case_of(fed["case"]), numbers(fed[self.evidence])),
         )
         lists = pa.concat_arrays(fed["tokens"].chunks)
         starts = lists.offsets.to_numpy()

@@ -38,7 +38,7 @@ def rests_on_format(run: RunDirectory, evidence: str) -> npt.NDArray[np.bool_]:
 
     Args:
         run: The run, finished or not.
-        evidence: ``walk`` or ``instance``.
+        evidence: ``walk``, ``instance`` or ``sample``.
 
     Returns:
         Shape ``(n,)``, in the order of the table of verdicts.
@@ -49,9 +49,9 @@ def rests_on_format(run: RunDirectory, evidence: str) -> npt.NDArray[np.bool_]:
         return asked
     if vocabulary_at_hand(run) is None:
         return named
-    walk, instance = (tuple(np.flatnonzero(one).tolist()) for one, _ in kinds.values())
+    rows = tuple(tuple(np.flatnonzero(one).tolist()) for one, _ in kinds.values())
     found = np.zeros(len(asked), dtype=np.bool_)
-    found[_judged(run, walk, instance)[evidence]] = True
+    found[_judged(run, rows)[evidence]] = True
     return found
 
 
@@ -79,13 +79,12 @@ def _candidates(
 
 
 @functools.lru_cache(maxsize=2)
-def _judged(
-    run: RunDirectory, walk: tuple[int, ...], instance: tuple[int, ...]
-) -> dict[str, list[int]]:
-    """Which of some rows have texts that are valid where formats are annotations."""
+def _judged(run: RunDirectory, rows: tuple[tuple[int, ...], ...]) -> dict[str, list[int]]:
+    """Which of some rows, by evidence, have texts that are valid where formats are annotations."""
     vocabulary = vocabulary_at_hand(run)
     assert vocabulary is not None
-    choice = Choice(*(np.array(rows, dtype=np.int64) for rows in (walk, instance)))
+    arrays = (np.array(one, dtype=np.int64) for one in rows)
+    choice = Choice(dict(zip(VERDICT_TABLES, arrays, strict=True)))
     found: dict[str, list[int]] = {one: [] for one in VERDICT_TABLES}
     with closing(Judge(Limits().memory, formats=ANNOTATION)) as judge:
         for case in witnesses(run, choice, vocabulary):

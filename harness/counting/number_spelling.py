@@ -20,7 +20,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.drafts import draft_of
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, WALK
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
 MINUS_ZERO, BEYOND, WHOLE, WHOLE_04 = SPELLINGS = (
     *("-0", "beyond 2^53", "1.0 as an integer", "1.0 as an integer, draft-04"),
@@ -44,7 +44,7 @@ def number_spellings(run: RunDirectory, evidence: str) -> CodedColumn:
 
     Args:
         run: The run, finished or not.
-        evidence: ``walk`` or ``instance``.
+        evidence: ``walk``, ``instance`` or ``sample``.
 
     Returns:
         Of each false acceptance and rejection one of `SPELLINGS`, or empty; shape ``(n,)``, in the
@@ -64,8 +64,7 @@ def number_spellings(run: RunDirectory, evidence: str) -> CodedColumn:
     codes = np.zeros(len(accepted), dtype=np.int8)
     if not len(rows):
         return CodedColumn(codes, _VALUES)
-    choice = Choice(rows, rows[:0]) if evidence == WALK else Choice(rows[:0], rows)
-    for case in witnesses(run, choice, vocabulary_of(run)):
+    for case in witnesses(run, Choice({evidence: rows}), vocabulary_of(run)):
         schema = strict_json.parse(case.schema)
         draft = draft_of(schema)
         whole = WHOLE_04 if draft is not None and draft.name == "draft-04" else WHOLE

@@ -24,11 +24,13 @@ from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, ERRORS, WALK
 
 WORST_FIRST: Final = ("on_path", "common", "unranked", "rare")
-"""Of a schema's bugs the first of these counts. Without a rank is above all an instance that is let
-through as a whole: somebody wrote it."""
+"""Of a schema's bugs the first of these counts. Without a rank is above all a text that is let
+through as a whole: somebody wrote it, or the engine itself."""
 
 RARE: Final = WORST_FIRST.index("rare")
 """What a model meets is before this."""
+
+EVIDENCE: Final = tuple(VERDICT_TABLES)
 
 _RANK = np.array([WORST_FIRST.index(one) for one in SEVERITIES], dtype=np.int8)
 _NO_BUG = len(WORST_FIRST)
@@ -68,10 +70,10 @@ class SchemaFlags:
 
 @dataclass(frozen=True)
 class BugRows:
-    """The verdicts of a run that are bugs, of both kinds of evidence, shape ``(n,)`` each.
+    """The verdicts of a run that are bugs, of all kinds of evidence, shape ``(n,)`` each.
 
     Attributes:
-        is_walk: Whether it is of a walk, or of an instance.
+        evidence: What it rests on, as indices into `EVIDENCE`.
         row: Its row in the table of its evidence.
         case: The row of its case.
         engine: The number of its engine.
@@ -83,7 +85,7 @@ class BugRows:
         consumed: How many tokens were consumed before.
     """
 
-    is_walk: npt.NDArray[np.bool_]
+    evidence: npt.NDArray[np.int8]
     row: Ints
     case: npt.NDArray[np.int32]
     engine: npt.NDArray[np.int32]
@@ -171,7 +173,7 @@ def _read(stored: StoredRun, evidence: str) -> BugRows:
     row = np.flatnonzero(bug)
     engines = {name: number for number, name in enumerate(stored.engines)}
     return BugRows(
-        np.full(len(row), evidence == WALK),
+        np.full(len(row), EVIDENCE.index(evidence), dtype=np.int8),
         row,
         stored.case_of(table["case"])[row],
         translated(words(table["engine"]), engines)[row],

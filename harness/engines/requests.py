@@ -382,3 +382,27 @@ class Probe(Request[ProbedTexts]):
     """From the start, how far each of `texts` (token ids) gets, and what holds there."""
 
     texts: wire.Ragged
+
+
+@dataclass(frozen=True)
+class Write(Request[RolledOut]):
+    """From the start, write texts through nothing but the engine's own masks.
+
+    Every choice depends on `key` and the number of the text alone; see
+    `harness.completion.text_writer`.
+
+    Attributes:
+        bases: Texts from which to depart, as token ids.
+        hints: JSON values of which some may be written, each with the name of a member or none.
+        key: On which all choices depend.
+        first: The number of the first text.
+        count: How many.
+        limit: The tokens of a text.
+    """
+
+    bases: wire.Ragged
+    hints: Sequence[tuple[str, str]]
+    key: str
+    first: int
+    count: int
+    limit: int

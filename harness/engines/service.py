@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, exhausted, roll_out
+from harness.completion.text_writer import TextWriter
 from harness.engines import requests
 from harness.engines.compiled_cache import (
     Compilation,
@@ -56,6 +57,7 @@ class EngineService:
         self._astray = False
         self._at = 0
         self._preferences: Preferences | None = None
+        self._writer: TextWriter | None = None
         self._strict = False
         self._cache: CompiledCache | None = None
         self._compilation: tuple[str, Compilation] | None = None
@@ -212,9 +214,7 @@ class EngineService:
 
     def roll_out(self, asked: requests.RollOut) -> requests.RolledOut:
         """Roll out from every token."""
-        if self._preferences is None:
-            self._preferences = Preferences.of(self.vocabulary)
-        eos = self.vocabulary.eos_ids
+        preferences, eos = self._known_preferences, self.vocabulary.eos_ids
         outcomes: list[int] = []
         taken: list[Sequence[int]] = []
         for token in asked.tokens.tolist():
@@ -227,7 +227,7 @@ class EngineService:
                 outcomes.append(ROLLOUT_OUTCOMES.index("complete"))
                 taken.append(())
                 continue
-            one = roll_out(trial, self._preferences, eos, f"{asked.key}/{token}", asked.limit)
+            one = roll_out(trial, preferences, eos, f"{asked.key}/{token}", asked.limit)
             outcomes.append(ROLLOUT_OUTCOMES.index(one.outcome))
             taken.append(one.tokens)
         return requests.RolledOut(np.array(outcomes, dtype=np.int8), wire.Ragged.of_ints(taken))
@@ -282,6 +282,26 @@ class EngineService:
         assert self.start is not None
         start, eos = self.start, self.vocabulary.eos_mask
         return ProbedTexts.of(probe(start, tokens, eos) for tokens in asked.texts.ints())
+
+    def write(self, asked: requests.Write) -> requests.RolledOut:
+        """Write texts from clones of the start."""
+        assert self.start is not None
+        if self._writer is None:
+            self._writer = TextWriter(self.vocabulary, self._known_preferences)
+        numbers = range(asked.first, asked.first + asked.count)
+        bases = asked.bases.ints()
+        texts = list(
+            self._writer.write(self.start, bases, asked.hints, asked.key, numbers, asked.limit)
+        )
+        outcomes = [ROLLOUT_OUTCOMES.index(one.outcome) for one in texts]
+        taken = wire.Ragged.of_ints([one.tokens for one in texts])
+        return requests.RolledOut(np.array(outcomes, dtype=np.int8), taken)
+
+    @property
+    def _known_preferences(self) -> Preferences:
+        if self._preferences is None:
+            self._preferences = Preferences.of(self.vocabulary)
+        return self._preferences
 
     def _after(self, token: int) -> Matcher | None:
         """A clone that consumed `token`; None when the engine refuses it."""

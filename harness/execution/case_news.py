@@ -20,7 +20,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES, Rows
-from harness.verdict_kinds import BUG, FALSE_ACCEPTANCE, INSTANCE, MAIN_KINDS, WALK
+from harness.verdict_kinds import BUG, FALSE_ACCEPTANCE, MAIN_KINDS, WALK
 
 _MOST = 120
 """Characters of a text that are shown before the token, and behind it."""
@@ -62,7 +62,7 @@ class CaseNews:
     Attributes:
         compiled: What became of the schema, by engine: see `harness.workers.outcomes`.
         judged: The engines that were judged at all.
-        bugs: Proven bugs by engine and kind, of walks and of instances.
+        bugs: Proven bugs by engine and kind, of walks, instances and samples.
         example: One of those of a walk; None where there is none, or none was wanted.
     """
 
@@ -96,8 +96,7 @@ def case_news(
     unstored = UnstoredCase(rows, {"identity": identity})
     bugs: dict[str, dict[str, int]] = {}
     example: Example | None = None
-    for evidence in (WALK, INSTANCE):
-        table = VERDICT_TABLES[evidence]
+    for evidence, table in VERDICT_TABLES.items():
         if not rows.count(table):
             continue
         classes = classify(_catalogue(), unstored, evidence, vocabulary)["class"]

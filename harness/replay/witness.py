@@ -1,7 +1,8 @@
 """Witnesses: all that is needed to repeat one verdict, and what each kind of verdict claims.
 
 A verdict of a walk is named by its row in the table ``verdicts``, one of an instance by the letter
-``i`` and its row in ``instance_verdicts``: ``17``, ``i3``.
+``i`` and its row in ``instance_verdicts``, one of a sample by ``s`` and its row in
+``sample_verdicts``: ``17``, ``i3``, ``s5``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.validators import judge as rulings
-from harness.verdict_kinds import INSTANCE, REJECTIONS, WALK
+from harness.verdict_kinds import INSTANCE, REJECTIONS, SAMPLE, WALK
+
+_LETTERS: Mapping[str, str] = {WALK: "", INSTANCE: "i", SAMPLE: "s"}
+"""What the name of a verdict begins with, by its evidence."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ _NO_END = KindClaim(rulings.VALID, needs_completion=True)
 
 def verdict_name(evidence: str, row: int) -> str:
     """What the verdict of a row is called on the command line."""
-    return f"i{row}" if evidence == INSTANCE else f"{row}"
+    return f"{_LETTERS[evidence]}{row}"
 
 
 def verdict_row(name: str) -> tuple[str, int]:
@@ -58,12 +62,14 @@ def verdict_row(name: str) -> tuple[str, int]:
     Raises:
         UsageError: None is.
     """
-    digits = name.removeprefix("i")
-    if not (digits.isascii() and digits.isdigit()):
-        raise UsageError(
-            f"{name!r} names no verdict", "write 17 for one of a walk, i3 for one of an instance"
-        )
-    return WALK if digits == name else INSTANCE, int(digits)
+    for evidence, letter in _LETTERS.items():
+        digits = name.removeprefix(letter)
+        if digits.isascii() and digits.isdigit():
+            return evidence, int(digits)
+    raise UsageError(
+        f"{name!r} names no verdict",
+        "write 17 for one of a walk, i3 for one of an instance, s5 for one of a sample",
+    )
 
 
 @dataclass(frozen=True)
@@ -71,10 +77,10 @@ class Witness:
     """All that is needed to repeat one verdict.
 
     Attributes:
-        evidence: ``walk`` or ``instance``.
+        evidence: ``walk``, ``instance`` or ``sample``.
         number: The verdict's row in the table of its evidence.
         case: The case's id.
-        place: The number of the walk, or of the instance.
+        place: The number of the walk, of the instance, or of the sample.
         engine: The engine that the verdict is about.
         kind: One of `CLAIMS`.
         reason: What sets it apart from others of its kind; mostly empty.
@@ -124,6 +130,6 @@ class Witness:
     def __str__(self) -> str:
         what = f"{self.name}: {self.kind.replace('_', ' ')} by {self.engine}, case {self.case}"
         where = f"position {len(self.before)}, token {self.token}"
-        if self.evidence == INSTANCE:
-            where = f"instance {self.place}, {where}"
+        if self.evidence != WALK:
+            where = f"{self.evidence} {self.place}, {where}"
         return f"{what}, {where}"

@@ -19,8 +19,8 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import CLAIMS, Witness, verdict_name, verdict_row
 from harness.runs.directory import RunDirectory
 from harness.runs.reader import ROW, CaseTable, RowNumbers, RunReader, TableCursor, by_case
-from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import INSTANCE, WALK
+from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
+from harness.verdict_kinds import WALK
 
 _ABOUT = ("case", "engine", "kind", "reason", "token")
 
@@ -32,17 +32,16 @@ _NOTHING = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class Choice:
-    """Which verdicts: rows of the two tables, ascending."""
+    """Which verdicts: by evidence, rows of the table of that evidence, ascending."""
 
-    walk: RowNumbers
-    instance: RowNumbers
+    rows: Mapping[str, RowNumbers]
 
     def __len__(self) -> int:
-        return len(self.walk) + len(self.instance)
+        return sum(map(len, self.rows.values()))
 
     def of(self, evidence: str) -> RowNumbers:
         """The rows in the table of one sort of evidence."""
-        return self.walk if evidence == WALK else self.instance
+        return self.rows.get(evidence, _NOTHING)
 
 
 def named(run: RunDirectory, names: Sequence[str]) -> Choice:
@@ -51,7 +50,7 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
     Raises:
         UsageError: A name that is none, a verdict that is not there or has no witness.
     """
-    wanted: dict[str, set[int]] = {WALK: set(), INSTANCE: set()}
+    wanted: dict[str, set[int]] = {evidence: set() for evidence in VERDICT_TABLES}
     for evidence, row in map(verdict_row, names):
         wanted[evidence].add(row)
     reader = RunReader(run)
@@ -67,14 +66,13 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
                 f"{VERDICT_TABLES[evidence]} has {count} rows, counted from 0",
             )
         chosen[evidence] = able
-    return Choice(chosen[WALK], chosen[INSTANCE])
+    return Choice(chosen)
 
 
 def every(run: RunDirectory) -> Choice:
     """All verdicts that have a witness."""
     reader = RunReader(run)
-    rows = {one: [_NOTHING, *_able(reader, one)] for one in VERDICT_TABLES}
-    return Choice(np.concatenate(rows[WALK]), np.concatenate(rows[INSTANCE]))
+    return Choice({one: np.concatenate([_NOTHING, *_able(reader, one)]) for one in VERDICT_TABLES})
 
 
 def sample(run: RunDirectory, size: int, seed: int) -> Choice:
@@ -94,7 +92,8 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
             sorts.append(np.full(len(rows[-1]), at))
     row, sort = np.concatenate(rows), np.concatenate(sorts)
     first = np.lexsort((row, sort, np.concatenate(ranks)))[:size]
-    return Choice(*(np.sort(row[first][sort[first] == at]) for at in range(len(VERDICT_TABLES))))
+    sorted_ = (np.sort(row[first][sort[first] == at]) for at in range(len(VERDICT_TABLES)))
+    return Choice(dict(zip(VERDICT_TABLES, sorted_, strict=True)))
 
 
 def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -119,7 +118,7 @@ def _able(
         if evidence == WALK:
             needs = np.array([bool(one and one.needs_completion) for one in claims])[codes]
             able &= ~needs | (other >= 0)
-        else:  # a refused instance that is contested is no evidence of anything
+        else:  # a refused text that is contested is no evidence of anything
             able &= (np.array(names, dtype=object)[codes] != "contested") | (other < 0)
         yield batch.column(ROW).to_numpy()[able]
 
@@ -148,9 +147,9 @@ def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iter
         RunDirectoryError: The tables do not fit together.
     """
     reader = RunReader(run)
-    sources: list[_Walks | _Instances] = [
+    sources: list[_Walks | _Texts] = [
         _Walks(reader, choice, vocabulary),
-        _Instances(reader, choice, vocabulary),
+        *(_Texts(reader, choice, vocabulary, evidence) for evidence in TEXT_TABLES),
     ]
     parts = [zip(by_case(one.verdicts), itertools.repeat(one), strict=False) for one in sources]
     merged = heapq.merge(*parts, key=lambda one: _place(reader, one[0].case))
@@ -177,7 +176,7 @@ class _Walks:
         self.verdicts = reader.batches(
             VERDICT_TABLES[WALK],
             [*_ABOUT, "walk", "position", "accepter", "completion"],
-            choice.walk,
+            choice.of(WALK),
         )
         self._positions = TableCursor(reader, "positions", ["walk", "position", "token"])
         self._completions = TableCursor(reader, "completions", ["completion", "tokens"])
@@ -231,41 +230,42 @@ class _Walks:
         raise RunDirectoryError(f"{self._reader.run.path} has no {what} of case {case!r}")
 
 
-class _Instances:
-    """Witnesses of instances."""
+class _Texts:
+    """Witnesses of texts that were fed: instances or samples."""
 
-    def __init__(self, reader: RunReader, choice: Choice, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, reader: RunReader, choice: Choice, vocabulary: Vocabulary, evidence: str
+    ) -> None:
         self._reader = reader
         self._vocabulary = vocabulary
+        self._evidence = evidence
         self.verdicts = reader.batches(
-            VERDICT_TABLES[INSTANCE], [*_ABOUT, "instance", "consumed"], choice.instance
+            VERDICT_TABLES[evidence], [*_ABOUT, evidence, "consumed"], choice.of(evidence)
         )
-        self._instances = TableCursor(reader, "instances", ["instance", "text", "tokens"])
+        self._texts = TableCursor(reader, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
 
     def made(self, part: CaseTable) -> Iterator[Witness]:
         """The witnesses of one case; cases must come in order."""
-        stored = self._instances.of(part.case)
-        fed = {} if stored is None else {one["instance"]: one for one in stored.to_pylist()}
+        stored, evidence = self._texts.of(part.case), self._evidence
+        fed = {} if stored is None else {one[evidence]: one for one in stored.to_pylist()}
         for row in part.rows.to_pylist():
-            if row["instance"] not in fed:
-                what = f"instance {row['instance']} of case {part.case!r}"
+            if row[evidence] not in fed:
+                what = f"{evidence} {row[evidence]} of case {part.case!r}"
                 raise RunDirectoryError(f"{self._reader.run.path} has no {what}")
-            yield self._witness(row, fed[row["instance"]])
+            yield self._witness(row, fed[row[evidence]])
 
-    def _witness(self, row: Mapping[str, Any], instance: Mapping[str, Any]) -> Witness:
+    def _witness(self, row: Mapping[str, Any], fed: Mapping[str, Any]) -> Witness:
         """The witness of one verdict; the end of sequence is the last token where all are taken."""
-        tokens, token = instance["tokens"], row["token"]
-        if not tokens or tokens[-1] not in self._vocabulary.eos_ids:
-            tokens = [*tokens, self._vocabulary.eos]
-        if token >= 0:
+        tokens, token = fed["tokens"], row["token"]
+        if token >= 0 or row["kind"] == "dead_end":
             before = tokens[: row["consumed"]]
         else:
             *before, token = tokens
         return Witness(
-            INSTANCE,
+            self._evidence,
             row[ROW],
             row["case"],
-            row["instance"],
+            row[self._evidence],
             row["engine"],
             row["kind"],
             row["reason"],
@@ -273,7 +273,7 @@ class _Instances:
             tuple(before),
             token,
             (),
-            instance["text"],
+            fed["text"],
         )
 
 

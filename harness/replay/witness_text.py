@@ -26,8 +26,8 @@ _ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "de
 def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict[str, Any]:
     """All that is needed to repeat the one verdict of `choice` elsewhere, as a JSON object.
 
-    Keys: ``verdict``, ``evidence``, ``kind``, ``reason``, ``case``, ``walk`` or ``instance``,
-    ``position``, ``place``, ``engine``, ``why`` (``keyword``, ``schema_pointer``,
+    Keys: ``verdict``, ``evidence``, ``kind``, ``reason``, ``case``, ``walk``, ``instance`` or
+    ``sample``, ``position``, ``place``, ``engine``, ``why`` (``keyword``, ``schema_pointer``,
     ``instance_pointer``, ``category``, ``detail``, ``located``; those that the run has), ``schema``
     (its JSON text), ``consumed``, ``token`` and ``completion`` (each with ``ids``, ``text`` and
     ``hex``, the bytes), ``text`` and ``hex`` (the whole text, end of sequence left out),
@@ -76,7 +76,7 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     kind = witness["kind"].replace("_", " ")
     reason = f" ({witness['reason'].replace('_', ' ')})" if witness["reason"] else ""
     yield f"verdict {witness['verdict']}: {kind}{reason} by {witness['engine']}"
-    source = next(name for name in ("walk", "instance") if name in witness)
+    source = witness["evidence"]
     place = f" ({witness['place']})" if witness["place"] else ""
     yield (
         f"case {witness['case']}, {source} {witness[source]}, position {witness['position']}{place}"

@@ -41,10 +41,11 @@ def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> 
 
     Returns:
         ``by`` and ``rows``, those with most tokens first. A row has the grouping column,
-        ``engine``, ``kind``, ``class``, ``evidence`` (``walk`` or ``instance``), ``tokens``
-        (verdicts: one for each token, or for each instance), ``positions``, ``cases``, and that of
-        a false acceptance ``located`` (those of the tokens at which the error itself lies) and
-        ``by_format`` (those that rest on ``format`` alone).
+        ``engine``, ``kind``, ``class``, ``evidence``
+        (``walk``, ``instance`` or ``sample``), ``tokens`` (verdicts: one for each token, or for
+        each text), ``positions``, ``cases``, and that of a false acceptance ``located``
+        (those of the tokens at which the error itself lies) and ``by_format`` (those that rest on
+        ``format`` alone).
 
         By cause, a row has ``evidence``, ``reason``, ``keyword``, ``jsonschema`` and
         ``jsonschema_rs`` (what each validator said), ``tokens`` (verdicts of all engines together),

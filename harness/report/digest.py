@@ -19,9 +19,11 @@ from harness.bugs.listing import BugList
 from harness.counting.counts import Classify, StoredRun, by_catalogue
 from harness.report.bug_lines import LEGEND, WIDTH, bug_lines, explained
 from harness.report.compile_reasons import compile_reasons
+from harness.report.text_counts import is_tested
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
-from harness.verdict_kinds import BUG, ERRORS, INSTANCE, LEGAL, MAIN_KINDS, WALK
+from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
+from harness.verdict_kinds import BUG, ERRORS, LEGAL, MAIN_KINDS
 
 FEW = 10
 """Of so many cases or fewer each is listed, instead of shares."""
@@ -111,8 +113,7 @@ def _bugs_by_engine(
 def _is_judged(tally: Mapping[str, Any]) -> bool:
     return any(
         engine["judged"]["positions"]
-        or engine["instances"]["tested_valid"]
-        or engine["instances"]["tested_invalid"]
+        or any(is_tested(engine[table]) for table in TEXT_TABLES.values())
         for engine in tally["engines"].values()
     )
 
@@ -173,7 +174,7 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     """One row for each case, one column for each engine."""
-    caption = "proven errors: so many tokens along walks, and instances"
+    caption = "proven errors: so many tokens along walks, and texts"
     table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("case", overflow="fold", max_width=30)
     for name, engine in tally["engines"].items():
@@ -211,7 +212,7 @@ def _bugs(stored: StoredRun) -> dict[tuple[str, str], dict[str, int]]:
     out: dict[tuple[str, str], dict[str, int]] = {}
     kinds = tuple(kind for kind in ERRORS if kind not in LEGAL)
     wanted: dict[str, object] = {"kind": kinds, "class": BUG}
-    for evidence in (WALK, INSTANCE):
+    for evidence in VERDICT_TABLES:
         counts = stored.fold(evidence, ("engine", "kind", "class")).where(**wanted)
         engines, words = counts.column("engine"), counts.column("kind")
         for case, engine, kind, tokens in zip(

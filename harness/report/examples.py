@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.counting.schema_bugs import RARE, SchemaBugs
+from harness.counting.schema_bugs import EVIDENCE, RARE, SchemaBugs
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import Choice, every, spelled, witnesses
 from harness.report.headline_rates import KINDS_OF
 from harness.runs.columns import Ints
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import INSTANCE, WALK
 
 _CANDIDATES = 30
 """Verdicts of each engine and kind of which the text is looked at."""
@@ -50,19 +49,23 @@ def examples(
         return {}
     least = _least(bugs, vocabulary)
     order = _order(bugs, least)
-    wanted: dict[tuple[bool, int], tuple[int, str, int]] = {}
+    wanted: dict[tuple[str, int], tuple[int, str, int]] = {}
     for engine, cases in enumerate(among):
         for kind in kinds:
             mine = bugs.mine(engine, KINDS_OF[kind]) & cases[rows.case]
             for at in order[mine[order]][:_CANDIDATES].tolist():
-                name = (bool(rows.is_walk[at]), int(rows.row[at]))
+                name = (EVIDENCE[rows.evidence[at]], int(rows.row[at]))
                 wanted[name] = (engine, kind, int(least[at]))
-    sides = (np.array(sorted(row for w, row in wanted if w is side)) for side in (True, False))
-    choice = Choice(*(one.astype(np.int64) for one in sides))
+    choice = Choice(
+        {
+            side: np.array(sorted(row for one, row in wanted if one == side), dtype=np.int64)
+            for side in EVIDENCE
+        }
+    )
     best: dict[tuple[int, str], tuple[Any, dict[str, Any]]] = {}
     for case in witnesses(bugs.stored.run, choice, vocabulary):
         for one in case.witnesses:
-            engine, kind, rank = wanted[one.evidence == WALK, one.number]
+            engine, kind, rank = wanted[one.evidence, one.number]
             found, cost = _shown(one, vocabulary)
             key = (rank, one.kind != kind, *cost, one.evidence, one.number)
             if (engine, kind) not in best or key < best[engine, kind][0]:
@@ -89,12 +92,10 @@ def _least(bugs: SchemaBugs, vocabulary: Vocabulary) -> Ints:
 def _order(bugs: SchemaBugs, least: Ints) -> Ints:
     """The bugs that have a witness, those first that promise most."""
     rows, able = bugs.rows, every(bugs.stored.run)
-    mine = np.where(
-        rows.is_walk,
-        np.isin(rows.row, able.of(WALK)),
-        np.isin(rows.row, able.of(INSTANCE)),
-    )
-    keys = (rows.row, rows.consumed, ~rows.located, ~rows.is_walk, least)
+    mine = np.zeros(len(rows.row), dtype=np.bool_)
+    for number, one in enumerate(EVIDENCE):
+        mine |= (rows.evidence == number) & np.isin(rows.row, able.of(one))
+    keys = (rows.row, rows.consumed, ~rows.located, rows.evidence, least)
     order = np.lexsort(keys)
     return order[mine[order]]
 

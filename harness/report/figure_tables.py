@@ -20,11 +20,11 @@ from harness.report.pairs import COLUMNS as PAIR
 from harness.report.tally import summary
 from harness.report.timing import FIGURES, MEASURES, UNIT
 from harness.runs.directory import RunDirectory
+from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import (
     CLASSES,
     ERRORS,
     FALSE_ACCEPTANCE,
-    INSTANCE,
     KINDS,
     MAIN_KINDS,
     WALK,
@@ -123,7 +123,7 @@ def _compile(engines: Mapping[str, Any]) -> FigureTable:
 
 
 def _errors(engines: Mapping[str, Any]) -> FigureTable:
-    """Of walks in tokens, of instances in instances."""
+    """Of walks in tokens, of instances and samples in texts."""
     rows: list[Row] = []
     main = MAIN_KINDS.values()
     for name, one in engines.items():
@@ -133,14 +133,15 @@ def _errors(engines: Mapping[str, Any]) -> FigureTable:
                 apart = {key: counts.get(key) for key in ("located", "by_format", "cases")}
                 cells = {**one["by_class"][kind], **apart}
                 rows.append({"engine": name, "evidence": WALK, "kind": kind, **cells})
-        found = one["instances"]
-        named = {kind: found[key] for key, kind in MAIN_KINDS.items()}
-        for kind, counts in {**named, **found["other_kinds"]}.items():
-            by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.name else None
-            row = {"engine": name, "evidence": INSTANCE, "kind": kind, "located": None}
-            rows.append({**row, "by_format": by_format, **counts})
+        for evidence, table in TEXT_TABLES.items():
+            found = one[table]
+            named = {kind: found[key] for key, kind in MAIN_KINDS.items()}
+            for kind, counts in {**named, **found["other_kinds"]}.items():
+                by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.name else None
+                row = {"engine": name, "evidence": evidence, "kind": kind, "located": None}
+                rows.append({**row, "by_format": by_format, **counts})
     columns = ("engine", "evidence", "kind", *CLASSES, "by_format", "located", "cases")
-    return _table("Proven errors: tokens of walks, and instances", columns, rows)
+    return _table("Proven errors: tokens of walks, instances and samples", columns, rows)
 
 
 def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:

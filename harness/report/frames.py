@@ -9,7 +9,7 @@
 
 A frame's index, named ``row``, is the row's number in its table: what ``maskcourt replay RUN ROW``
 takes. Columns of words are categoricals. Columns of truth are of pandas' ``boolean``, which knows
-what is not known. `harness.runs.tables` describes the columns; the two tables of verdicts have two
+what is not known. `harness.runs.tables` describes the columns; the tables of verdicts have two
 more, which are computed and not stored: ``class`` (``bug``, ``warned``, ``departure``, or empty for
 what proves nothing) and ``departure`` (the entry of the catalogue, or empty).
 """
@@ -163,6 +163,16 @@ class Run:
     def instance_verdicts(self) -> pd.DataFrame:
         """Verdicts on instances, with ``class`` and ``departure``."""
         return self.frame("instance_verdicts")
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """Texts that engines wrote themselves, as they were fed."""
+        return self.frame("samples")
+
+    @cached_property
+    def sample_verdicts(self) -> pd.DataFrame:
+        """Verdicts on samples, with ``class`` and ``departure``."""
+        return self.frame("sample_verdicts")
 
     @cached_property
     def timings(self) -> pd.DataFrame:

@@ -5,8 +5,8 @@ tokens. A tally leads with a share that is not, and with a rate whose interval s
 
 the share of schemas with a bug
     of the cases in which the engine was judged at a position of a walk, those with at least one
-    proven bug, of a walk or an instance; by the worst of them, and without those in which one
-    single token is wrong (`harness.counting.schema_bugs`);
+    proven bug, of a walk, an instance or a sample; by the worst of them, and without those in which
+    one single token is wrong (`harness.counting.schema_bugs`);
 bugs per million mask decisions
     a mask decision is one bit of the engine's mask at one position of a walk at which it was
     judged, so that there are as many as positions times ids of the vocabulary. Where a run was

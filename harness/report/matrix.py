@@ -7,7 +7,7 @@ schemas in which nothing but rare tokens is wrong are named behind it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from harness.counting.schema_bugs import SchemaBugs
 from harness.report.compile_reasons import compile_reasons
 from harness.report.examples import examples
 from harness.report.headline_rates import KINDS_OF, judged_positions
-from harness.report.instance_counts import InstanceCounts
+from harness.report.text_counts import TextCounts
 from harness.runs.columns import Ints
 from harness.verdict_kinds import MAIN_KINDS
 
@@ -33,13 +33,13 @@ _NAMES = 3
 
 
 def matrix(
-    bugs: SchemaBugs, instances: InstanceCounts, compiled: Mapping[str, Mapping[str, int]]
+    bugs: SchemaBugs, texts: Sequence[TextCounts], compiled: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """The matrix of a run as JSON, by engine and column.
 
     Args:
         bugs: The bugs of the run.
-        instances: Its instances.
+        texts: Its instances, and its samples.
         compiled: Per engine the schemas by outcome of compilation.
 
     Returns:
@@ -49,7 +49,7 @@ def matrix(
     """
     reasons = compile_reasons(bugs.stored.run)
     names = bugs.stored.engines
-    judged = [_judged(bugs, instances, number) for number in range(len(names))]
+    judged = [_judged(bugs, texts, number) for number in range(len(names))]
     shown = examples(bugs, list(_OF_KIND.values()), [among for among, _ in judged])
     found = {}
     for number, (name, (among, how)) in enumerate(zip(names, judged, strict=True)):
@@ -70,14 +70,17 @@ def matrix(
 
 
 def _judged(
-    bugs: SchemaBugs, instances: InstanceCounts, engine: int
+    bugs: SchemaBugs, texts: Sequence[TextCounts], engine: int
 ) -> tuple[npt.NDArray[np.bool_], str]:
-    """On which schemas an engine was judged: in walks, or in none of them by instances alone."""
+    """On which schemas an engine was judged: in walks, or in none of them by texts alone."""
     walked = judged_positions(bugs.stored, engine) > 0
     if walked.any():
         return walked, ""
-    tested: Ints = instances.per_case(engine)
-    return tested > 0, " (by instances: none was walked)" if tested.any() else ""
+    for one in texts:
+        tested: Ints = one.per_case(engine)
+        if tested.any():
+            return tested > 0, f" (by {one.unit}: none was walked)"
+    return walked, ""
 
 
 def _refused(compiled: Mapping[str, int], reasons: Mapping[str, Any]) -> dict[str, Any]:

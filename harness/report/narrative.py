@@ -14,8 +14,10 @@ import numpy as np
 
 from harness.counting.intervals import NO_SAMPLE, Interval
 from harness.report.figure_tables import Digest, Row
+from harness.report.text_counts import is_tested
+from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION
-from harness.verdict_kinds import INSTANCE, KINDS, MAIN_KINDS, WALK
+from harness.verdict_kinds import KINDS, MAIN_KINDS, WALK
 
 ACCEPTANCE, REJECTION = MAIN_KINDS.values()
 SHARE, RATE = "share_of_schemas_with_a_bug", "bugs_per_million_mask_decisions"
@@ -44,8 +46,7 @@ def direction(found: Digest) -> list[str]:
 def engine_sentences(found: Digest, engine: str) -> list[str]:
     """What is proven against one engine: how much, what of it is declared, what stays open."""
     of = found.summary["engines"][engine]
-    tested = of["instances"]["tested_valid"] + of["instances"]["tested_invalid"]
-    if not of["judged"]["cases"] and not tested:
+    if not of["judged"]["cases"] and not any(is_tested(of[one]) for one in TEXT_TABLES.values()):
         return [f"{engine} was not judged in any case."]
     walked = bool(of["judged"]["cases"])
     parts = [_bad(found, engine) if walked else f"{engine} was judged in no walk."]
@@ -167,13 +168,14 @@ def _bad(found: Digest, engine: str) -> str:
 
 
 def _by_kind(found: Digest, engine: str) -> str:
-    """How many tokens and instances are proven wrong; the bugs say why."""
+    """How many tokens and texts are proven wrong; the bugs say why."""
     parts = []
     for kind, verb in ((ACCEPTANCE, "lets through"), (REJECTION, "forbids")):
-        tokens, instances = _bugs(found, engine, kind), _bugs(found, engine, kind, INSTANCE)
+        tokens = _bugs(found, engine, kind)
         what = ("wrong", "invalid") if kind == ACCEPTANCE else ("right", "valid")
         counts = [_count(tokens, f"{what[0]} token")] if tokens else []
-        counts += [_count(instances, f"{what[1]} instance")] if instances else []
+        texts = {one: _bugs(found, engine, kind, one) for one in TEXT_TABLES}
+        counts += [_count(many, f"{what[1]} {one}") for one, many in texts.items() if many]
         parts.append(f"{verb} {_listed(counts) or 'no token wrongly but by what it declares'}")
     return f"It {_listed(parts)}."
 
@@ -181,13 +183,15 @@ def _by_kind(found: Digest, engine: str) -> str:
 def _by_format(found: Digest, of: Mapping[str, Any]) -> str:
     if found.summary["formats"] == ANNOTATION:
         return "Formats are annotations in this run: no text is invalid for its format."
-    tokens, instances = of["false_acceptances"]["by_format"], of["instances"]["by_format"]
-    if not tokens + instances:
+    tokens = of["false_acceptances"]["by_format"]
+    shown = [_count(tokens, "token of walks", "tokens of walks")] if tokens else []
+    texts = {one: of[table]["by_format"] for one, table in TEXT_TABLES.items()}
+    shown += [_count(many, one) for one, many in texts.items() if many]
+    if not shown:
         return ""
     return (
-        f"Of its false acceptances {tokens:,} tokens of walks and {_count(instances, 'instance')}"
-        " rest on `format` alone, which is an annotation by default since draft 2019-09, and is"
-        " asserted here (`--formats`)."
+        f"Of its false acceptances {_listed(shown)} rest on `format` alone, which is an annotation"
+        " by default since draft 2019-09, and is asserted here (`--formats`)."
     )
 
 

@@ -15,6 +15,7 @@ from harness.counting.intervals import NO_SAMPLE
 from harness.counting.severity import SEVERITIES
 from harness.report.bug_lines import LEGEND, bug_lines, explained
 from harness.report.matrix import COLUMNS, example_text
+from harness.report.text_counts import is_tested
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
 
@@ -22,6 +23,7 @@ _TOP = 6
 _ROWS = 40
 """Up to so many rows of a breakdown are shown."""
 
+_TEXTS = {"instances": "the cases' own instances", "samples": "texts that engines wrote"}
 _CLASSES = {"bug": "bugs", "warned": "warned", "departure": "departures"}
 
 
@@ -38,8 +40,9 @@ def print_summary(
     if summary["pairs"]:
         console.print(_pairs(summary["pairs"], sampled=summary["sampled"]))
     console.print(_errors(engines))
-    if any(_tested(engine["instances"]) for engine in engines.values()):
-        console.print(_instances(engines))
+    for table, title in _TEXTS.items():
+        if any(is_tested(engine[table]) for engine in engines.values()):
+            console.print(_texts(engines, table, title))
     if any("estimate" in engine[FALSE_ACCEPTANCE.plural] for engine in engines.values()):
         console.print(_estimates(engines))
     console.print(_compilation(engines))
@@ -184,17 +187,17 @@ def _kinds(engine: Mapping[str, Any]) -> Iterable[tuple[str, str, Mapping[str, i
             yield kind, kind.replace("_", " "), counts
 
 
-def _instances(engines: Mapping[str, Any]) -> Table:
+def _texts(engines: Mapping[str, Any], unit: str, title: str) -> Table:
     table = _by_engine(
-        "Proven errors on the cases' own instances",
-        "false acceptances: of so many invalid instances, those let through\n"
-        "false rejections: of so many valid instances, those refused",
+        f"Proven errors on {title}",
+        f"false acceptances: of so many invalid {unit}, those let through\n"
+        f"false rejections: of so many valid {unit}, those refused",
         words=["verdict"],
         numbers=[*_CLASSES.values(), "of", "format", "cases"],
         width=14,
     )
     for name, engine in engines.items():
-        found = engine["instances"]
+        found = engine[unit]
         tested = (f"{found['tested_invalid']:,}", f"{found['tested_valid']:,}")
         rows = [(key, found[key], of) for key, of in zip(MAIN_KINDS, tested, strict=True)]
         rows += [(kind, counts, "") for kind, counts in found["other_kinds"].items()]
@@ -205,10 +208,6 @@ def _instances(engines: Mapping[str, Any]) -> Table:
             table.add_row(Text("" if number else name), kind.replace("_", " "), *cells)
         table.add_section()
     return table
-
-
-def _tested(instances: Mapping[str, Any]) -> int:
-    return int(instances["tested_valid"] + instances["tested_invalid"])
 
 
 def _estimates(engines: Mapping[str, Any]) -> Table:
@@ -405,7 +404,7 @@ def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> No
         columns = ("reason", "keyword", "jsonschema", "jsonschema_rs", "evidence")
         table = _breakdown(title, columns, ("tokens", "cases", "example"), rows)
     else:
-        title = f"Verdicts by {found['by']} (in tokens, for instances in instances)"
+        title = f"Verdicts by {found['by']} (in tokens, for instances and samples in texts)"
         columns = (found["by"], "engine", "kind", "class", "evidence")
         by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
         table = _breakdown(title, columns, ("tokens", *by_format, "cases"), rows)

@@ -19,11 +19,12 @@ from harness.counting.schema_bugs import SchemaBugs
 from harness.counting.severity import SEVERITIES
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
-from harness.report.instance_counts import InstanceCounts, mislabelled
 from harness.report.matrix import matrix
 from harness.report.pairs import compared
+from harness.report.text_counts import TextCounts, mislabelled
 from harness.report.timing import timings
 from harness.runs.directory import RunDirectory
+from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import (
     BUG,
@@ -31,7 +32,6 @@ from harness.verdict_kinds import (
     ERRORS,
     FALSE_ACCEPTANCE,
     FALSE_REJECTION,
-    INSTANCE,
     MAIN_KINDS,
     OTHER_KINDS,
     WALK,
@@ -72,20 +72,20 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity, of
           acceptances also ``by_format``),
             ``unresolved``, ``contested``, ``contested_by``, ``why`` (what stands behind bugs);
-        - ``instances``: see `harness.report.instance_counts`;
+        - ``instances`` and ``samples``: see `harness.report.text_counts`;
         - ``timings``: see `harness.report.timing`, in microseconds.
     """
     stored = StoredRun(run, classify)
     walk = stored.fold(WALK, _WALK_COLUMNS)
-    instance = stored.fold(INSTANCE, ("engine", "kind", "class", "by_format"))
+    texts = {one: stored.fold(one, ("engine", "kind", "class", "by_format")) for one in TEXT_TABLES}
     disputes = Disputes(stored)
-    engines = _EngineSummaries(stored, walk, instance, disputes)
+    engines = _EngineSummaries(stored, walk, texts, disputes)
     cases = run.table("cases", ["case", "status", "reason"])
     status = cases.group_by(["status", "reason"]).aggregate([("case", "count")]).to_pylist()
     found = {name: engines.one(index) for index, name in enumerate(stored.engines)}
     compiled = {name: one["compile"] for name, one in found.items()}
     return {
-        "matrix": matrix(engines.bugs, engines.instances, compiled),
+        "matrix": matrix(engines.bugs, list(engines.counted.values()), compiled),
         "engines": found,
         "pairs": compared(engines.bugs),
         "sampled": is_sample(run),
@@ -109,13 +109,13 @@ class _EngineSummaries:
     """The part of a summary that is about single engines."""
 
     def __init__(
-        self, stored: StoredRun, walk: Counts, instance: Counts, disputes: Disputes
+        self, stored: StoredRun, walk: Counts, texts: Mapping[str, Counts], disputes: Disputes
     ) -> None:
         self.stored = stored
         self.bugs = SchemaBugs(stored)
         self.walk = walk
-        self.instance = instance
-        self.instances = InstanceCounts(stored)
+        self.texts = texts
+        self.counted = {one: TextCounts(stored, one) for one in texts}
         self.disputes = disputes
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
         self.timings = timings(stored.run)
@@ -125,7 +125,7 @@ class _EngineSummaries:
     def one(self, index: int) -> dict[str, Any]:
         """Everything about one engine."""
         stored, name = self.stored, self.stored.engines[index]
-        mine, on_instances = (one.where(engine=name) for one in (self.walk, self.instance))
+        mine = self.walk.where(engine=name)
         kinds = {kind: mine.where(kind=kind) for kind in ERRORS}
         bugs = {kind: one.where(**_BUG) for kind, one in kinds.items()}
         positions = judged_positions(stored, index)
@@ -143,7 +143,10 @@ class _EngineSummaries:
             "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},
             "by_class": {kind: one.tokens_by("class", CLASSES) for kind, one in kinds.items()},
             "severity": {kind: _by_severity(one, kind) for kind, one in bugs.items()},
-            "instances": self.instances.counts(index, on_instances),
+            **{
+                counted.unit: counted.counts(index, self.texts[one].where(engine=name))
+                for one, counted in self.counted.items()
+            },
             "timings": self.timings[name],
             "unresolved": _reasons(mine, "unresolved"),
             "contested": sum(contested.values()),

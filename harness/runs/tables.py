@@ -1,22 +1,28 @@
 """The tables of a run: their columns, and the rows that one case contributes.
 
-Engines are stored by name. `judged`, `accepters` and `rejecters` are sets of engines as bit
-masks in the order of the run's engine list. `made` says of a case that its references were made of
-the schema; instances that were have this label. Everything but `timings` and `costs` is the same in
-every run with the same seed, engines and cases.
+Engines are stored by name. `judged`, `accepters`, `rejecters` and `writers` are sets of engines as
+bit masks in the order of the run's engine list. `made` says of a case that its references were made
+of the schema; instances that were have this label. Everything but `timings` and `costs` is the same
+in every run with the same seed, engines and cases.
 
-`verdicts` is what walks prove, `instance_verdicts` what the cases' own instances prove. In both,
-`keyword` and the pointers say what a false acceptance breaks, and for a false rejection what was in
-force at the place; `category` is the kind of token, `detail` what else a rule of the catalogue of
-departures may ask for (`harness.attribution.attribute`); `located` says of a false acceptance
-whether the error lies at the token itself (`harness.localization.error_location`); `jsonschema` and
-`jsonschema_rs` are ``valid``, ``invalid`` or empty.
+`verdicts` is what walks prove, `instance_verdicts` what the cases' own instances prove,
+`sample_verdicts` what texts prove that engines wrote themselves. In all of them, `keyword` and the
+pointers say what a false acceptance breaks, and for a false rejection what was in force at the
+place; `category` is the kind of token, `detail` what else a rule of the catalogue of departures may
+ask for (`harness.attribution.attribute`); `located` says of a false acceptance whether the error
+lies at the token itself (`harness.localization.error_location`); `jsonschema` and `jsonschema_rs`
+are ``valid``, ``invalid`` or empty.
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
 this byte: `refused_at` is how many bytes of the token go before it (the token's length where the
 engine refuses only the token as a whole, -1 where it was not asked). `offset` is the same for
-instances: how many bytes of the text go before the one that is refused, or with which what is
-accepted became invalid (-1 where that is not known).
+instances and samples: how many bytes of the text go before the one that is refused, or with which
+what is accepted became invalid (-1 where that is not known).
+
+A row of `samples` is a text as it is fed. Its `label` is ``shared`` where every engine is fed with
+it, and ``own`` where only its writer is, in the tokens in which it wrote it: that is so where it is
+not valid and its writer refuses it in the others, and where it has no end.
+`outcome` says how it came to its end (`harness.completion.rollout.ROLLOUT_OUTCOMES`).
 """
 
 from __future__ import annotations
@@ -29,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.verdict_kinds import INSTANCE, KINDS, WALK
+from harness.verdict_kinds import INSTANCE, KINDS, SAMPLE, WALK
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
@@ -44,6 +50,26 @@ _ATTRIBUTION = [
     ("located", pa.bool_()),
     ("jsonschema", _NAME),
     ("jsonschema_rs", _NAME),
+]
+
+_FED = [
+    ("label", _NAME),
+    ("text", pa.binary()),
+    ("tokens", pa.list_(pa.int32())),
+    ("canonical", pa.bool_()),
+    ("verdict", _NAME),
+    ("reason", _NAME),
+]
+
+_ABOUT_TEXT = [
+    ("engine", _NAME),
+    ("kind", _NAME),
+    ("reason", _NAME),
+    ("consumed", pa.int32()),
+    ("token", pa.int32()),
+    ("offset", pa.int32()),
+    ("place", _NAME),
+    *_ATTRIBUTION,
 ]
 
 SCHEMAS: Mapping[str, pa.Schema] = {
@@ -123,32 +149,16 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             *_ATTRIBUTION,
         ]
     ),
-    "instances": pa.schema(
+    "instances": pa.schema([("case", _NAME), ("instance", pa.int32()), *_FED]),
+    "instance_verdicts": pa.schema([("case", _NAME), ("instance", pa.int32()), *_ABOUT_TEXT]),
+    "samples": pa.schema(
         [
-            ("case", _NAME),
-            ("instance", pa.int32()),
-            ("label", _NAME),
-            ("text", pa.binary()),
-            ("tokens", pa.list_(pa.int32())),
-            ("canonical", pa.bool_()),
-            ("verdict", _NAME),
-            ("reason", _NAME),
+            *(("case", _NAME), ("sample", pa.int32()), ("writers", pa.uint32())),
+            ("outcome", _NAME),
+            *_FED,
         ]
     ),
-    "instance_verdicts": pa.schema(
-        [
-            ("case", _NAME),
-            ("instance", pa.int32()),
-            ("engine", _NAME),
-            ("kind", _NAME),
-            ("reason", _NAME),
-            ("consumed", pa.int32()),
-            ("token", pa.int32()),
-            ("offset", pa.int32()),
-            ("place", _NAME),
-            *_ATTRIBUTION,
-        ]
-    ),
+    "sample_verdicts": pa.schema([("case", _NAME), ("sample", pa.int32()), *_ABOUT_TEXT]),
     "masks": pa.schema([*_PLACE, ("engine", _NAME), ("allowed", pa.int32())]),
     "timings": pa.schema(
         [*_PLACE, ("engine", _NAME), ("mask_ns", pa.int64()), ("consume_ns", pa.int64())]
@@ -164,11 +174,20 @@ GAPS = ("located",)
 KNOWN: Mapping[str, Collection[str]] = {"kind": KINDS}
 """The words of some columns; in each, the empty one besides."""
 
-MOST: Mapping[str, int] = {"walk": 1 << 16, "position": 1 << 24, "instance": 1 << 24}
+MOST: Mapping[str, int] = {
+    "walk": 1 << 16,
+    **dict.fromkeys(("position", "instance", "sample"), 1 << 24),
+}
 """Numbers of some columns are less; -1, which stands for none, is the least in all."""
 
-VERDICT_TABLES: Mapping[str, str] = {WALK: "verdicts", INSTANCE: "instance_verdicts"}
+VERDICT_TABLES: Mapping[str, str] = {
+    WALK: "verdicts",
+    INSTANCE: "instance_verdicts",
+    SAMPLE: "sample_verdicts",
+}
 """The table of verdicts of each kind of evidence."""
+TEXT_TABLES: Mapping[str, str] = {INSTANCE: "instances", SAMPLE: "samples"}
+"""Where evidence is texts that are fed to engines, their table; the kind is its numbers' column."""
 EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.items()}
 """The kind of evidence of each table of verdicts."""
 

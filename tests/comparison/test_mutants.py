@@ -23,8 +23,8 @@ from harness.comparison import (
     position_resolution,
     verdict_record,
 )
+from harness.comparison.fed_texts import FedText
 from harness.comparison.findings import Findings, Status
-from harness.comparison.instances import FedInstance
 from harness.completion.rollout import Rollout
 from harness.engines import service
 from harness.localization import at_token
@@ -79,7 +79,7 @@ def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> Patch:
     return patch
 
 
-def fed_otherwise(**change: Callable[[FedInstance], Any]) -> Patch:
+def fed_otherwise(**change: Callable[[FedText], Any]) -> Patch:
     """Instances are fed with some fields changed."""
 
     def make(prepare):

@@ -12,6 +12,7 @@ from harness.replay.witness_reader import Choice, every, named, sample, witnesse
 from harness.runs import reader
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import RunReader, TableCursor, by_case
+from harness.verdict_kinds import INSTANCE, WALK
 from tests.replaying import EOS, VOCABULARY, Book, stored, unfinished
 
 CASES = 4
@@ -46,17 +47,18 @@ class TestChoosing:
         choice = every(run)
         assert len(choice) == CASES * (WALKS + INSTANCES)
         kinds = run.table("verdicts")["kind"].to_pylist()
-        assert {kinds[row] for row in choice.walk} == {"false_acceptance"}
+        assert {kinds[row] for row in choice.of(WALK)} == {"false_acceptance"}
 
     def test_those_that_are_named(self, run):
         choice = named(run, ["3", "i7", "3", "30"])
-        assert (choice.walk.tolist(), choice.instance.tolist()) == ([3, 30], [7])
+        assert (choice.of(WALK).tolist(), choice.of(INSTANCE).tolist()) == ([3, 30], [7])
 
     @pytest.mark.parametrize(
         ("name", "message"),
         [
             ("999", "has no verdict 999"),
             ("i999", "has no verdict i999"),
+            ("s999", "has no verdict s999"),
             (str(WALKS), f"verdict {WALKS} of .* has no witness"),
             ("x", "'x' names no verdict"),
             ("i", "'i' names no verdict"),
@@ -72,7 +74,7 @@ class TestChoosing:
         one = Book("one", {}, 1)
         one.instance_verdict("contested", "engine", one.instance(b"1"), 0, ord("1"))
         one.instance_verdict("contested", "engine", one.instance(b"2"), 2)
-        assert every(stored(tmp_path, [one], ["engine"])).instance.tolist() == [1]
+        assert every(stored(tmp_path, [one], ["engine"])).of(INSTANCE).tolist() == [1]
 
     @pytest.mark.parametrize(("kind", "able"), [("dead_end", True), ("unfinishable", False)])
     def test_some_kinds_need_no_completion(self, tmp_path, kind, able):
@@ -107,7 +109,7 @@ class TestSampling:
 
 
 def names_only(choice: Choice) -> list[str]:
-    return [str(row) for row in choice.walk] + [f"i{row}" for row in choice.instance]
+    return [str(row) for row in choice.of(WALK)] + [f"i{row}" for row in choice.of(INSTANCE)]
 
 
 class TestReading:

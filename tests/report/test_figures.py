@@ -111,7 +111,7 @@ class TestTables:
             return all_bugs(run, evidence)
 
         digest(stored(book()), rule)
-        assert sorted(asked) == ["instance", "walk"]
+        assert sorted(asked) == ["instance", "sample", "walk"]
 
 
 class TestExports:

@@ -153,10 +153,7 @@ class TestEngines:
         written = book("one", xgrammar_fa=3)
         written.verdicts(0, "xgrammar", "false_acceptance", 2, first=9, keyword="format")
         said = self.sentences(stored(written), "xgrammar")
-        assert (
-            "2 tokens of walks and 0 instances rest on `format` alone, which is an annotation"
-            in said
-        )
+        assert "2 tokens of walks rest on `format` alone, which is an annotation" in said
 
     def test_say_nothing_of_format_where_nothing_rests_on_it(self, stored):
         assert "format" not in self.sentences(stored(book("one", xgrammar_fa=3)), "xgrammar")

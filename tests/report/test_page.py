@@ -25,6 +25,7 @@ from harness.report.page.counted import PageCounts
 from harness.report.page.explained import pieces
 from harness.report.page.sampling import allocated, draw, spread
 from harness.report.page.schema_lines import laid_out
+from harness.verdict_kinds import WALK
 from tests import reporting
 from tests.books import Book, all_bugs, classes, store
 from tests.buglists import bug, bug_list
@@ -109,7 +110,7 @@ class TestSample:
 
     def test_depends_on_the_seed_alone(self, run):
         def drawn(seed):
-            return draw(run, all_bugs, 8, seed).choice.walk.tolist()
+            return draw(run, all_bugs, 8, seed).choice.of(WALK).tolist()
 
         assert drawn(1) == drawn(1)
         assert len({tuple(drawn(seed)) for seed in range(10)}) > 1

@@ -77,7 +77,15 @@ def counts(tokens, positions, cases):
 
 
 NEW = (
-    *("share_with_bug", "per_million", "other_kinds", "by_class", "severity", "instances"),
+    *(
+        "share_with_bug",
+        "per_million",
+        "other_kinds",
+        "by_class",
+        "severity",
+        "instances",
+        "samples",
+    ),
     "timings",
 )
 

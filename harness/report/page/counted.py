@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
@@ -12,7 +12,8 @@ from harness.counting.counts import Counts, StoredRun
 from harness.report.agreement import agreement
 from harness.report.estimates import Disputes
 from harness.runs.columns import grouped, ranged, words
-from harness.verdict_kinds import ERRORS, INSTANCE, WALK
+from harness.runs.tables import TEXT_TABLES
+from harness.verdict_kinds import ERRORS, WALK
 
 _MESSAGES = 8
 """Reasons for refusals that are listed for each engine."""
@@ -28,7 +29,10 @@ class PageCounts:
         self._walk = stored.fold(WALK, (*names, "dispute", "always_resolved"))
         self._disputes = Disputes(stored)
         self._dispute_rows = self._disputes.rows_of(self._walk)
-        self._instance = stored.fold(INSTANCE, names)
+        self._by_unit = {
+            "tokens": self._walk,
+            **{table: stored.fold(one, names) for one, table in TEXT_TABLES.items()},
+        }
 
     def by_keyword(self) -> list[dict[str, Any]]:
         """Errors by ``keyword``; see `crossed`.
@@ -40,20 +44,20 @@ class PageCounts:
         names = ("keyword", "engine", "kind", "class")
         key = itemgetter(*names)
         sums = {key(row): row["tokens"] for row in scaled.grouped(names)}
-        rows = crossed(self._walk, self._instance, "keyword")
+        rows = crossed(self._by_unit, "keyword")
         return [{**row, "scaled": sums.get(key(row), 0)} for row in rows]
 
     def by_family(self) -> list[dict[str, Any]]:
         """Errors by ``family``; see `crossed`."""
         family = words(self._stored.run.table("cases", ["family"])["family"])
-        walk, instance = (
-            one.having(family=family[one.case]) for one in (self._walk, self._instance)
+        return crossed(
+            {unit: one.having(family=family[one.case]) for unit, one in self._by_unit.items()},
+            "family",
         )
-        return crossed(walk, instance, "family")
 
     def departures(self) -> list[dict[str, Any]]:
         """What no bug is: per ``departure`` and ``engine``, likewise."""
-        rows = crossed(self._walk, self._instance, "departure")
+        rows = crossed(self._by_unit, "departure")
         return [row for row in rows if row["departure"]]
 
     def sets(self) -> list[dict[str, Any]]:
@@ -87,17 +91,17 @@ class PageCounts:
         return [row for name in self._stored.engines for row in found[name][:_MESSAGES]]
 
 
-def crossed(walk: Counts, instance: Counts, by: str) -> list[dict[str, Any]]:
-    """Errors by one column, engine, kind and class, both kinds of evidence together.
+def crossed(by_unit: Mapping[str, Counts], by: str) -> list[dict[str, Any]]:
+    """Errors by one column, engine, kind and class, all kinds of evidence together.
 
     Each row has the column, ``engine``, ``kind``, ``class``, ``tokens`` (of walks), ``instances``
-    (verdicts about them), and ``cases``: those with either.
+    and ``samples`` (verdicts about them), and ``cases``: those with any.
     """
     names = (by, "engine", "kind", "class")
-    sides = {"tokens": walk.where(kind=ERRORS), "instances": instance.where(kind=ERRORS)}
     found: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
     cases: dict[tuple[Any, ...], set[int]] = defaultdict(set)
-    for unit, counts in sides.items():
+    for unit, every in by_unit.items():
+        counts = every.where(kind=ERRORS)
         for row in counts.grouped(names):
             found[tuple(row[name] for name in names)][unit] = row["tokens"]
         for key, case in _pairs(counts, names):
@@ -105,8 +109,7 @@ def crossed(walk: Counts, instance: Counts, by: str) -> list[dict[str, Any]]:
     rows = [
         {
             **dict(zip(names, key, strict=True)),
-            "tokens": units.get("tokens", 0),
-            "instances": units.get("instances", 0),
+            **{unit: units.get(unit, 0) for unit in by_unit},
             "cases": len(cases[key]),
         }
         for key, units in found.items()

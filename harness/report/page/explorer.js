@@ -67,8 +67,8 @@ function schemasOf(groups) {
   const set = FILTERS.filter((name) => state[name] !== undefined && name !== 'evidence').join(' ');
   const rows = { 'engine kind class keyword': DATA.keywords, 'engine kind class family': DATA.families }[set];
   const row = rows && rows.find((one) => set.split(' ').every((name) => String(one[name]) === state[name]));
-  const without = { walk: 'instances', instance: 'tokens' }[state.evidence];
-  if (row && !row[without]) return plural(row.cases, 'schema');
+  const others = Object.entries(EVIDENCE_OF).filter(([, evidence]) => state.evidence && evidence !== state.evidence);
+  if (row && others.every(([unit]) => !row[unit])) return plural(row.cases, 'schema');
   const most = new Map();
   for (const { family, cases } of groups) most.set(family, Math.max(most.get(family) || 0, cases));
   const least = sum([...most.values()]);
@@ -256,7 +256,7 @@ const MEANING = {
 
 function detailOf(one) {
   const group = groupOf(one);
-  const place = group.evidence === 'walk' ? `walk ${one.number}, position ${one.position}` : `instance ${one.number}, token ${one.position}`;
+  const place = group.evidence === 'walk' ? `walk ${one.number}, position ${one.position}` : `${group.evidence} ${one.number}, token ${one.position}`;
   const entry = DATA.catalogue.find((other) => other.id === one.departure);
   const sort = FILTERS.join(', ');
   return [
@@ -277,7 +277,7 @@ function detailOf(one) {
 }
 
 function textBlock(one, group) {
-  const rest = group.evidence === 'walk' ? 'what follows in the completion' : 'the rest of the instance';
+  const rest = group.evidence === 'walk' ? 'what follows in the completion' : 'the rest of the text';
   return el('div', {}, el('h4', {}, 'The text so far, the token, and how it goes on'),
     el('div', { class: 'text', tabindex: '0', role: 'group', 'aria-label': 'The text' }, textParts(one.before), one.token ? el('mark', { class: 'tok', title: `token ${one.token.id}` }, tokenText(one.token)) : '', el('span', { class: 'aft' }, textParts(one.after))),
     el('p', { class: 'note' }, one.token ? `Boxed: the token (${one.token.special ? 'special, ' : ''}id ${one.token.id}${codePoints(one) && `; ${codePoints(one)}`}). ` : 'No single token is at fault. ', joined(one.after) ? `Dotted line: ${rest}${one.after_tokens ? ` (${plural(one.after_tokens, 'token')}${one.ends ? ', then the end of generation' : ''})` : ''}.` : one.ends ? 'Then the end of generation.' : '', ' Framed: bytes and characters that cannot be seen.'));

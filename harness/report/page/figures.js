@@ -61,13 +61,13 @@ const shareColumns = (kind) => [
 
 function answerTable(id, kind, key) {
   const valid = kind === 'false_rejection';
-  const instances = (name) => {
-    const found = engineOf(name).instances;
+  const fed = (table) => (name) => {
+    const found = engineOf(name)[table];
     const of = valid ? found.tested_valid : found.tested_invalid;
     return of ? `${count(found[key].bug)} of ${count(of)}` : '–';
   };
   fill(id, table([...shareColumns(kind),
-    [valid ? 'valid instances refused' : 'invalid instances let through', instances],
+    ...['instances', 'samples'].map((table) => [valid ? `valid ${table} refused` : `invalid ${table} let through`, fed(table)]),
   ], ENGINES, `${words(kind)}s by engine`, 'cards'));
 }
 
@@ -79,7 +79,7 @@ function inNumbers() {
     ['schemas with a dead end, or a mask that lies', (name) => { const one = engineOf(name).share_with_bug.other; return ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`); }],
   ], ENGINES, 'All errors by engine', 'cards'));
   byId('note-short').textContent = `Bugs only; what engines warn of or document is counted below. ${sampled ? 'Below each figure its 95% interval (2,000 resamples of the schemas; the rule of three where a share is none or all). ' : ''}`
-    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
+    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances, samples and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
     + `${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''} What is not proven counts for nobody.`;
   const all = (row) => pairs.find((one) => one.counted === 'all' && ['kind', 'first', 'second'].every((name) => one[name] === row[name]));
   const only = (key) => (row) => [count(row[key]), el('small', {}, `by all bugs ${count(all(row)[key])}`)];
@@ -94,12 +94,14 @@ function inNumbers() {
 
 function errorsTable() {
   const rows = ENGINES.flatMap((engine) => {
-    const { by_class: classes, other_kinds: others, instances, ...of } = engineOf(engine);
+    const { by_class: classes, other_kinds: others, ...of } = engineOf(engine);
     const walks = KIND_ORDER.filter((kind) => classes[kind]).map((kind) => ({ ...classes[kind], ...(of[`${kind}s`] || others[kind]), engine, kind, on: 'walks' }));
-    const main = [['false_acceptance', instances.tested_invalid, 'invalid'], ['false_rejection', instances.tested_valid, 'valid']]
-      .map(([kind, tested, sort]) => ({ ...instances[`${kind}s`], by_format: kind === 'false_acceptance' ? instances.by_format : undefined, engine, kind, on: `${count(tested)} ${sort} instances` }));
-    const rest = Object.entries(instances.other_kinds).map(([kind, counts]) => ({ ...counts, engine, kind, on: 'instances' }));
-    return [...walks.filter((row) => row.tokens || row.kind.startsWith('false_')), ...main, ...rest];
+    const texts = ['instances', 'samples'].flatMap((table) => [
+      ...[['false_acceptance', of[table].tested_invalid, 'invalid'], ['false_rejection', of[table].tested_valid, 'valid']]
+        .map(([kind, tested, sort]) => ({ ...of[table][`${kind}s`], by_format: kind === 'false_acceptance' ? of[table].by_format : undefined, engine, kind, on: `${count(tested)} ${sort} ${table}` })),
+      ...Object.entries(of[table].other_kinds).map(([kind, counts]) => ({ ...counts, engine, kind, on: table })),
+    ]);
+    return [...walks.filter((row) => row.tokens || row.kind.startsWith('false_')), ...texts];
   });
   const number = (name) => (row) => row[name] === undefined ? '' : count(row[name]);
   fill('table-errors', table([
@@ -145,7 +147,7 @@ function heat(id, rows, by, kind, unit, open) {
 }
 
 // So that a cell and the list that it opens count the same.
-const EVIDENCE_OF = { tokens: 'walk', instances: 'instance' };
+const EVIDENCE_OF = { tokens: 'walk', instances: 'instance', samples: 'sample' };
 
 function heatMaps() {
   const state = { unit: 'cases', name: 'bug' };
@@ -157,7 +159,7 @@ function heatMaps() {
     }
   };
   const classes = [['bug', 'bugs'], ['warned', 'warned of'], ['departure', 'departures']].filter(([name]) => name === 'bug' || DATA.keywords.some((row) => row.class === name));
-  choice('unit-keywords', 'Count', [['cases', 'schemas'], ['tokens', 'tokens'], ['instances', 'instances']], (unit) => { state.unit = unit; draw(); });
+  choice('unit-keywords', 'Count', [['cases', 'schemas'], ['tokens', 'tokens'], ['instances', 'instances'], ['samples', 'samples']], (unit) => { state.unit = unit; draw(); });
   choice('class-keywords', 'of', classes, (name) => { state.name = name; draw(); });
 }
 
@@ -243,7 +245,7 @@ function departuresTable() {
   fill('table-departures', table([
     ['entry', (one) => [el('code', {}, one.id), el('small', {}, one.class)], { h: true }],
     ['what is declared', (one) => [one.says, el('small', {}, `from ${one.from}; `, el('a', { href: /^https:\/\//.test(one.source) ? one.source : null, rel: 'noreferrer noopener', target: '_blank' }, 'source'))]],
-    ['counted', (one) => el('ul', {}, counts(one.id).map((row) => el('li', {}, `${row.engine}: ${words(row.kind)}, `, [row.tokens && plural(row.tokens, 'token'), row.instances && plural(row.instances, 'instance')].filter(Boolean).join(', '), ` in ${plural(row.cases, 'schema')}`)))],
+    ['counted', (one) => el('ul', {}, counts(one.id).map((row) => el('li', {}, `${row.engine}: ${words(row.kind)}, `, [row.tokens && plural(row.tokens, 'token'), row.instances && plural(row.instances, 'instance'), row.samples && plural(row.samples, 'sample')].filter(Boolean).join(', '), ` in ${plural(row.cases, 'schema')}`)))],
   ], DATA.catalogue, 'Departures', 'cards'));
 }
 

@@ -23,7 +23,7 @@ from harness.replay.witness_reader import Choice, every
 from harness.runs.columns import CodedColumn, Ints, distinct, grouped, numbers, ranged, words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
-from harness.verdict_kinds import BUG, DEPARTURE, INSTANCE, WALK, WARNED
+from harness.verdict_kinds import BUG, DEPARTURE, WARNED
 
 GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located", "severity")
 """What a group has in common, beside the kind of evidence."""
@@ -79,7 +79,7 @@ def draw(
         seed: The same seed always draws the same verdicts of the same run.
         also: Verdicts that are shown in any case, by their names for ``replay``.
     """
-    more: dict[str, list[int]] = {WALK: [], INSTANCE: []}
+    more: dict[str, list[int]] = {one: [] for one in VERDICT_TABLES}
     for evidence, verdict in map(verdict_row, also):
         more[evidence].append(verdict)
     stored, able = StoredRun(run, classify), every(run)
@@ -90,7 +90,8 @@ def draw(
         [_rank(found[one].rows[at]) for one, at in order],
         size,
     )
-    picked: dict[str, list[Ints]] = {WALK: [], INSTANCE: []}
+    nothing = np.zeros(0, dtype=np.int64)
+    picked: dict[str, list[Ints]] = {one: [nothing] for one in VERDICT_TABLES}
     groups, group_of, entries = [], {}, {}
     for number, ((one, at), room) in enumerate(zip(order, rooms, strict=True)):
         sets = found[one]
@@ -104,9 +105,8 @@ def draw(
         for verdict in chosen.tolist():
             group_of[one, verdict] = number
             entries[one, verdict] = sets.departure.values[sets.departure.codes[verdict]]
-    nothing = np.zeros(0, dtype=np.int64)
-    walk, instance = (np.sort(np.concatenate([nothing, *picked[one]])) for one in VERDICT_TABLES)
-    return Sample(Choice(walk, instance), groups, group_of, entries)
+    choice = Choice({one: np.sort(np.concatenate(rows)) for one, rows in picked.items()})
+    return Sample(choice, groups, group_of, entries)
 
 
 def allocated(sizes: Sequence[int], ranks: Sequence[Any], total: int) -> list[int]:

@@ -1,9 +1,10 @@
-"""Instances as evidence: a case's own and made ones, fed to every engine beside the walks.
+"""Texts as evidence: whole texts that are fed to engines beside the walks, and what they prove.
 
-An invalid instance that an engine allows to its end proves a false acceptance; a valid one that it
-refuses proves a false rejection. This reproduces the validation and invalidation errors of
-MaskBench. Instances are fed in the tokenizer's canonical tokens; where the vocabulary does not tell
-them, a refusal proves nothing, since another way to cut the text might have been allowed.
+An invalid text that an engine allows to its end proves a false acceptance; a valid one that it
+refuses proves a false rejection. Of a case's own instances this reproduces the validation and
+invalidation errors of MaskBench. Texts are fed in the tokenizer's canonical tokens; where the
+vocabulary does not tell them, a refusal proves nothing, since another way to cut the text might
+have been allowed.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ MADE = "made"
 
 
 @dataclass(frozen=True)
-class FedInstance:
-    """One instance as it is fed.
+class FedText:
+    """One text as it is fed.
 
     Attributes:
-        label: What the case says of it, ``valid`` or ``invalid``; or `MADE`.
+        label: Of an instance what the case says of it, ``valid`` or ``invalid``; or `MADE`.
         text: Its bytes.
-        tokens: Its tokens, end of sequence last.
+        tokens: Its tokens, end of sequence last where it has an end.
         canonical: Whether these are the tokenizer's own.
         ruling: What the validators say of it: this counts, not the label.
+        ends: Whether it has an end.
     """
 
     label: str
@@ -40,11 +42,12 @@ class FedInstance:
     tokens: tuple[int, ...]
     canonical: bool
     ruling: Ruling
+    ends: bool = True
 
 
 @dataclass(frozen=True)
-class InstanceVerdict:
-    """What one instance proves about one engine.
+class TextVerdict:
+    """What one text proves about one engine.
 
     Attributes:
         kind: What kind of verdict.
@@ -67,24 +70,24 @@ def prepare(
     vocabulary: Vocabulary,
     canonical: Canonical | None,
     judge: Judge,
-) -> list[FedInstance]:
+) -> list[FedText]:
     """The case's instances, valid ones first, with what the validators say of them."""
     labelled = [("valid", styled(one, style)) for one in case.valid]
     labelled += [("invalid", styled(one, style)) for one in case.invalid]
     ruled = judge.judge([text for _, text in labelled])
-    fed = []
-    for (label, text), ruling in zip(labelled, ruled, strict=True):
-        fed.append(FedInstance(label, text, *encoded(text, vocabulary, canonical), ruling))
-    return fed
+    return [
+        in_canonical_tokens(label, text, ruling, vocabulary, canonical)
+        for (label, text), ruling in zip(labelled, ruled, strict=True)
+    ]
 
 
-def encoded(
-    text: bytes, vocabulary: Vocabulary, canonical: Canonical | None
-) -> tuple[tuple[int, ...], bool]:
-    """The tokens in which a text is fed, and whether these are the tokenizer's own."""
+def in_canonical_tokens(
+    label: str, text: bytes, ruling: Ruling, vocabulary: Vocabulary, canonical: Canonical | None
+) -> FedText:
+    """A text in the tokenizer's own tokens; in some others where the vocabulary has none."""
     tokens = canonical.tokens(text) if canonical is not None else None
-    found = vocabulary.encode_greedy(text) if tokens is None else tokens
-    return (*found, vocabulary.eos), tokens is not None
+    encoded = vocabulary.encode_greedy(text) if tokens is None else tokens
+    return FedText(label, text, (*encoded, vocabulary.eos), tokens is not None, ruling)
 
 
 def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
@@ -99,7 +102,7 @@ def reference_problem(text: bytes, ruling: Ruling) -> tuple[str, str]:
     return "reference_contested", f"the validators do not agree on {shown}: {ruling.reason}"
 
 
-def label_problem(one: FedInstance) -> str:
+def label_problem(one: FedText) -> str:
     """What is wrong with the label of an instance: a sentence; empty where nothing is."""
     if one.label == "valid" and one.ruling.verdict == rulings.INVALID:
         return reference_problem(one.text, one.ruling)[1]
@@ -113,7 +116,7 @@ def _shown(text: bytes) -> str:
 
 
 def spelled_out(
-    fed: Sequence[FedInstance], probes: Sequence[Probed], vocabulary: Vocabulary
+    fed: Sequence[FedText], probes: Sequence[Probed], vocabulary: Vocabulary
 ) -> list[list[int]]:
     """What to probe in order to learn the byte at which each text was refused.
 
@@ -129,20 +132,22 @@ def spelled_out(
     return texts
 
 
-def conclude(one: FedInstance, probed: Probed, refused_at: int) -> list[InstanceVerdict]:
-    """What an instance proves about the engine that let it come so far.
+def conclude(one: FedText, probed: Probed, refused_at: int) -> list[TextVerdict]:
+    """What a text proves about the engine that let it come so far.
 
     Args:
-        one: The instance.
+        one: The text.
         probed: How far it came.
         refused_at: How many bytes of the refused token the engine takes one by one, -1 where
             that was not asked.
     """
     whole = probed.allowed == len(one.tokens)
     token = -1 if whole else one.tokens[probed.allowed]
-    violation = InstanceVerdict("mask_lies", "", probed.allowed, token)
+    violation = TextVerdict("mask_lies", "", probed.allowed, token)
     if not whole and not probed.forbidden:
         return [violation]
+    if not one.ends:
+        return [TextVerdict("dead_end", "", probed.allowed)] if whole and probed.empty else []
     found = _of_text(one, probed, token)
     if found is not None and found.kind == "false_rejection":
         found = replace(found, refused_at=refused_at)
@@ -150,29 +155,29 @@ def conclude(one: FedInstance, probed: Probed, refused_at: int) -> list[Instance
     return [*verdicts, violation] if not whole and probed.taken else verdicts
 
 
-def _of_text(one: FedInstance, probed: Probed, token: int) -> InstanceVerdict | None:
+def _of_text(one: FedText, probed: Probed, token: int) -> TextVerdict | None:
     """What follows from the mask having led so far and no farther."""
     whole = token < 0
     match one.ruling.verdict:
         case rulings.CONTESTED:
-            return InstanceVerdict("contested", one.ruling.reason, probed.allowed, token)
+            return TextVerdict("contested", one.ruling.reason, probed.allowed, token)
         case rulings.UNDECIDED:
-            return InstanceVerdict("unresolved", "undecided", probed.allowed, token)
+            return TextVerdict("unresolved", "undecided", probed.allowed, token)
         case rulings.INVALID:
             return _of_invalid(one, probed) if whole else None
     return None if whole else _of_valid(one, probed, token)
 
 
-def _of_valid(one: FedInstance, probed: Probed, token: int) -> InstanceVerdict:
+def _of_valid(one: FedText, probed: Probed, token: int) -> TextVerdict:
     if probed.allowed == len(one.tokens) - 1:
-        return InstanceVerdict("never_stops", "", probed.allowed, token)
+        return TextVerdict("never_stops", "", probed.allowed, token)
     if not one.canonical:
-        return InstanceVerdict("unresolved", "unusual_tokenisation", probed.allowed, token)
-    return InstanceVerdict("false_rejection", "", probed.allowed, token)
+        return TextVerdict("unresolved", "unusual_tokenisation", probed.allowed, token)
+    return TextVerdict("false_rejection", "", probed.allowed, token)
 
 
-def _of_invalid(one: FedInstance, probed: Probed) -> InstanceVerdict:
+def _of_invalid(one: FedText, probed: Probed) -> TextVerdict:
     state = advance(START, one.text)
     unfinished = state is not None and not state.can_end
     kind = "stops_too_early" if unfinished else "false_acceptance"
-    return InstanceVerdict(kind, "", probed.allowed)
+    return TextVerdict(kind, "", probed.allowed)

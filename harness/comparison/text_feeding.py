@@ -1,0 +1,92 @@
+"""Feed texts to engines from the start, each as far as it is taken, and note what that proves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from harness.comparison.fed_texts import FedText, spelled_out
+from harness.comparison.verdict_record import VerdictNotes
+from harness.engines.panel import Panel
+from harness.engines.requests import A, Probe, Request
+from harness.engines.text_probe import Probed
+from harness.inputs.vocabulary import Vocabulary
+from harness.runs.tables import TEXT_TABLES
+from harness.workers import wire
+from harness.workers.outcomes import Failure
+
+Texts = Mapping[int, FedText]
+"""Texts by the numbers under which they are stored."""
+
+
+class TextFeeding:
+    """What is asked of engines about whole texts of one kind of evidence.
+
+    Args:
+        evidence: The kind.
+        panel: The engines, which compiled the schema.
+        vocabulary: The shared one.
+        proofs: Where what is proven goes.
+        failed: Is told of engines that fail: which, how, and at what stage.
+    """
+
+    def __init__(
+        self,
+        evidence: str,
+        panel: Panel,
+        vocabulary: Vocabulary,
+        proofs: VerdictNotes,
+        failed: Callable[[int, Failure, str], None],
+    ) -> None:
+        self._evidence = evidence
+        self._panel = panel
+        self._vocabulary = vocabulary
+        self._proofs = proofs
+        self._failed = failed
+
+    def at_start(self, engines: Iterable[int]) -> list[int]:
+        """Those of some engines that stand at the start of a text."""
+        up = []
+        for engine in engines:
+            failure = self._panel.recover_start(engine)
+            if failure is None:
+                up.append(engine)
+            else:
+                self._failed(engine, failure, TEXT_TABLES[self._evidence])
+        return up
+
+    def ask(self, asks: Mapping[int, Request[A]]) -> dict[int, A]:
+        """What engines answer; those that fail are noted, and left out."""
+        found = {}
+        for engine, answer in self._panel.ask(asks).items():
+            if isinstance(answer, Failure):
+                self._failed(engine, answer, TEXT_TABLES[self._evidence])
+            else:
+                found[engine] = answer
+        return found
+
+    def feed(self, texts: Mapping[int, Texts]) -> dict[int, dict[int, Probed]]:
+        """Feed engines with texts, by engine; what those did with each that did not fail."""
+        found = self._probed(
+            {one: [fed.tokens for fed in some.values()] for one, some in texts.items() if some}
+        )
+        asks = {
+            engine: spelled_out(list(texts[engine].values()), probes, self._vocabulary)
+            for engine, probes in found.items()
+        }
+        again = self._probed(asks)
+        for engine, probes in found.items():
+            spelled, bytewise = asks[engine], again.get(engine, probes)
+            refused_at = [
+                byte.allowed - one.allowed if len(text) > one.allowed and engine in again else -1
+                for text, one, byte in zip(spelled, probes, bytewise, strict=True)
+            ]
+            self._proofs.of_texts(self._evidence, engine, texts[engine], probes, refused_at)
+        return {
+            engine: dict(zip(texts[engine], probes, strict=True))
+            for engine, probes in found.items()
+        }
+
+    def _probed(self, texts: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[Probed]]:
+        """What engines did with texts."""
+        asks = {engine: Probe(wire.Ragged.of_ints(some)) for engine, some in texts.items()}
+        return {engine: answer.each() for engine, answer in self.ask(asks).items()}

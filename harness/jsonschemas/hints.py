@@ -1,0 +1,119 @@
+"""JSON values that a schema speaks of, and what lies just beside them: what is worth writing.
+
+They are taken from anywhere in the schema, whatever they mean there, and nothing is claimed of
+them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from harness.jsonschemas.format_patterns import FORMAT_SAMPLES
+
+ALWAYS: Final = (
+    *(
+        "null",
+        "true",
+        "false",
+        "0",
+        "-1",
+        "1",
+        "2",
+        "1.5",
+        "1.0",
+        "1e2",
+        "-0",
+        "12345678901234567890",
+    ),
+    *('""', '"a"', '"0"', '" "', '"é"', "[]", "{}", "[null]", "[0,0]", '{"a":null}'),
+)
+"""Values beside those of the schema."""
+
+_MOST = 400
+_LONGEST = 120
+_DEEPEST = 40
+
+_NEAR_MISSES: Final[Mapping[str, tuple[str, ...]]] = {
+    "date-time": ("2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00"),
+    "date": ("2024-02-30", "2023-02-29", "2024-13-01", "2024-1-1"),
+    "time": ("24:00:00Z", "23:59:61Z", "00:00:00", "12:00:00+24:00"),
+    "duration": ("P", "PT", "P1", "P1Y1W", "P1.5D"),
+    "email": ("a", "a@", "@a", "a@b@c", "a..b@c.d", "a b@c.d"),
+    "idn-email": ("a", "a@", "@a"),
+    "hostname": ("-a", "a-", "a..b", "a_b", "a" * 64),
+    "idn-hostname": ("-a", "a..b"),
+    "ipv4": ("256.0.0.1", "1.2.3", "01.2.3.4", "1.2.3.4.5"),
+    "ipv6": ("1", "::1::", ":::", "12345::", "1:2:3:4:5:6:7:8:9", "::256.0.0.1"),
+    "uri": ("a", "//a", "http://[", "a:b c", "%"),
+    "iri": ("a", "http://["),
+    "uri-reference": ("\\", "%", "http://["),
+    "iri-reference": ("\\", "http://["),
+    "uri-template": ("{", "}", "{a"),
+    "uuid": ("0", "00000000-0000-0000-0000-00000000000g", "0" * 32),
+    "json-pointer": ("a", "/~", "/~2"),
+    "relative-json-pointer": ("/a", "01", "-1", "0##"),
+    "regex": ("(", "[", "*", "\\"),
+}
+"""By format texts that are slightly wrong."""
+
+
+Hint = tuple[str, str]
+"""The name of the member that a value is about, empty for any, and the value as a JSON text."""
+
+
+def hints(schema: Any) -> list[Hint]:
+    """The values, at most some hundred, each once for a member."""
+    found: dict[Hint, None] = {}
+    for name, value in _values(schema, "", 0):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        if len(text) <= _LONGEST and text.isprintable():
+            found.setdefault((name, text))
+        if len(found) >= _MOST:
+            break
+    found |= {("", text): None for text in ALWAYS}
+    return list(found)
+
+
+def _values(schema: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """What is said of the member `name`, and of those within."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from _values(one, name, depth + 1)
+    if not isinstance(schema, dict) or depth > _DEEPEST:
+        return
+    for keyword, said in schema.items():
+        for one in _said(keyword, said):
+            yield name, one
+        if keyword == "properties" and isinstance(said, dict):
+            for member, inner in said.items():
+                yield "", member
+                yield from _values(inner, member, depth + 1)
+        else:
+            yield from _values(said, name, depth + 1)
+
+
+def _said(keyword: str, said: Any) -> Iterator[Any]:
+    """What one keyword speaks of; where it is a name and none, that does no harm."""
+    match keyword, said:
+        case (("const" | "default"), _):
+            yield said
+        case (("enum" | "examples" | "required"), list()):
+            yield from said
+        case (("dependentRequired" | "dependencies" | "dependentSchemas"), dict()):
+            yield from said
+        case "format", str():
+            yield from (FORMAT_SAMPLES.get(said, ""), *_NEAR_MISSES.get(said, ()))
+        case (("maxLength" | "minLength"), int()) if 0 <= said < _LONGEST:
+            yield from ("a" * (said + 1), "a" * said, "a" * max(0, said - 1))
+        case (("maxItems" | "minItems"), int()) if 0 <= said < _LONGEST // 2:
+            yield from ([0] * (said + 1), [0] * max(0, said - 1))
+        case (("maxProperties" | "minProperties"), int()) if 0 <= said < _LONGEST // 8:
+            yield from (
+                {f"a{at}": 0 for at in range(many)} for many in (said + 1, max(0, said - 1))
+            )
+        case _, bool():
+            return
+        case _, int() | float():
+            yield from (said, said - 1, said + 1, said + 0.5)
