@@ -14,7 +14,6 @@ from harness.comparison.challenger import Challenger
 from harness.comparison.challenges import Challenge, Challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.fed_texts import (
-    MADE,
     FedText,
     in_canonical_tokens,
     label_problem,
@@ -47,7 +46,7 @@ from harness.jsonschemas.hints import hints
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of
-from harness.runs.tables import Rows
+from harness.runs.tables import MADE, Rows
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import VALID, Judge, Unjudgeable
 from harness.verdict_kinds import INSTANCE, SAMPLE
@@ -509,18 +508,24 @@ class _Run:
         """Feed the case's instances, and made ones, to every engine that compiled its schema."""
         tools = self.tools
         fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
-        made = self.made.fed(tools.rules.made, {one.text for one in fed})
-        fed += [
+        chosen = self.made.fed(tools.rules.made, {one.text for one in fed})
+        made = [
             in_canonical_tokens(MADE, one.text, one.ruling, tools.vocabulary, tools.canonical)
-            for one in made
+            for one in chosen
         ]
-        if not fed:
-            return fed
-        numbered = dict(enumerate(fed))
-        proofs.texts(INSTANCE, numbered)
-        feeding = self._feeding(INSTANCE, proofs)
-        feeding.feed(dict.fromkeys(feeding.at_start(compiled), numbered))
-        return fed
+        # Apart, so that an engine that fails over a made text has been fed with the case's own.
+        for first, texts, stage in ((0, fed, ""), (len(fed), made, MADE)):
+            if texts:
+                numbered = dict(enumerate(texts, first))
+                proofs.texts(INSTANCE, numbered)
+                feeding = self._feeding(INSTANCE, proofs, stage)
+                able = self._able(compiled) if stage else compiled
+                feeding.feed(dict.fromkeys(feeding.at_start(able), numbered))
+        return [*fed, *made]
+
+    def _able(self, engines: Sequence[int]) -> list[int]:
+        """Those of some engines that did not fail too often."""
+        return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
 
     def _samples(
         self, compiled: Sequence[int], proofs: VerdictNotes, fed: Sequence[FedText]
@@ -528,18 +533,19 @@ class _Run:
         """Have every engine that compiled the schema write texts, and feed all with them."""
         tools = self.tools
         feeding = self._feeding(SAMPLE, proofs)
-        able = [one for one in compiled if self.failures.get(one, 0) < MAX_FAILURES]
+        able = self._able(compiled)
         key = f"{tools.rules.seed}/{self.case.id}/samples"
         draft = Draft(key, tools.rules.samples, bases_of(fed), hints(self.schema))
         samples = write(feeding, feeding.at_start(able), draft, tools.vocabulary)
         court = SampleCourt(feeding, proofs, tools.vocabulary, tools.canonical, tools.judge)
         court.try_(samples, [one for one in able if tools.panel.up(one)], [one.text for one in fed])
 
-    def _feeding(self, evidence: str, proofs: VerdictNotes) -> TextFeeding:
+    def _feeding(self, evidence: str, proofs: VerdictNotes, stage: str = "") -> TextFeeding:
         def failed(engine: int, failure: Failure, stage: str) -> None:
             self._failed(engine, failure, stage, -1, -1)
 
-        return TextFeeding(evidence, self.tools.panel, self.tools.vocabulary, proofs, failed)
+        tools = self.tools
+        return TextFeeding(evidence, tools.panel, tools.vocabulary, proofs, failed, stage)
 
     def _recovered(
         self,

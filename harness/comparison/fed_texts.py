@@ -20,16 +20,14 @@ from harness.jsontext.lexer import START, advance
 from harness.validators import judge as rulings
 from harness.validators.judge import Judge, Ruling
 
-MADE = "made"
-"""The label of an instance that was made of the schema: it claims nothing."""
-
 
 @dataclass(frozen=True)
 class FedText:
     """One text as it is fed.
 
     Attributes:
-        label: Of an instance what the case says of it, ``valid`` or ``invalid``; or `MADE`.
+        label: Of an instance what the case says of it, ``valid`` or ``invalid``; or
+            `harness.runs.tables.MADE`.
         text: Its bytes.
         tokens: Its tokens, end of sequence last where it has an end.
         canonical: Whether these are the tokenizer's own.

@@ -27,6 +27,7 @@ class TextFeeding:
         vocabulary: The shared one.
         proofs: Where what is proven goes.
         failed: Is told of engines that fail: which, how, and at what stage.
+        stage: That of failures; the table of the texts unless it is given.
     """
 
     def __init__(
@@ -36,12 +37,14 @@ class TextFeeding:
         vocabulary: Vocabulary,
         proofs: VerdictNotes,
         failed: Callable[[int, Failure, str], None],
+        stage: str = "",
     ) -> None:
         self._evidence = evidence
         self._panel = panel
         self._vocabulary = vocabulary
         self._proofs = proofs
         self._failed = failed
+        self._stage = stage or TEXT_TABLES[evidence]
 
     def at_start(self, engines: Iterable[int]) -> list[int]:
         """Those of some engines that stand at the start of a text."""
@@ -51,7 +54,7 @@ class TextFeeding:
             if failure is None:
                 up.append(engine)
             else:
-                self._failed(engine, failure, TEXT_TABLES[self._evidence])
+                self._failed(engine, failure, self._stage)
         return up
 
     def ask(self, asks: Mapping[int, Request[A]]) -> dict[int, A]:
@@ -59,7 +62,7 @@ class TextFeeding:
         found = {}
         for engine, answer in self._panel.ask(asks).items():
             if isinstance(answer, Failure):
-                self._failed(engine, answer, TEXT_TABLES[self._evidence])
+                self._failed(engine, answer, self._stage)
             else:
                 found[engine] = answer
         return found

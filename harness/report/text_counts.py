@@ -11,7 +11,7 @@ import numpy.typing as npt
 from harness.counting.counts import Counts, StoredRun
 from harness.runs.columns import Ints, matching, numbers, words
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, is_mislabelled
+from harness.runs.tables import MADE, TEXT_TABLES, VERDICT_TABLES, is_mislabelled
 from harness.verdict_kinds import (
     CLASSES,
     FALSE_ACCEPTANCE,
@@ -53,7 +53,8 @@ class TextCounts:
         self._number = numbers(table[evidence])
         self._verdict = words(table["verdict"])
         self._writers = numbers(table["writers"]).astype(np.int64) if more else None
-        self._shared = ~words(table["label"]).equal("own")
+        label = words(table["label"])
+        self._shared, self._made = ~label.equal("own"), label.equal(MADE)
         found = stored.run.table(VERDICT_TABLES[evidence], ["case", evidence, "engine", "kind"])
         self._open = words(found["kind"]).equal("unresolved")
         self._open_engine = words(found["engine"])
@@ -61,7 +62,7 @@ class TextCounts:
         told = stored.run.table("engines", ["case", "engine", "stage", "outcome"])
         stage, outcome = words(told["stage"]), words(told["outcome"])
         self._compiled = stage.equal("compile") & outcome.equal("compiled")
-        self._failed = stage.equal(self.unit)
+        self._failed, self._failed_at_made = stage.equal(self.unit), stage.equal(MADE)
         self._told_engine = words(told["engine"])
         self._told_case = stored.case_of(told["case"])
 
@@ -69,12 +70,14 @@ class TextCounts:
         """Which texts one engine was tested with, shape ``(texts,)``."""
         name = self._stored.engines[engine]
         told = self._told_engine.equal(name)
-        cases = np.zeros(len(self._stored.cases), dtype=np.bool_)
+        cases, made = np.zeros((2, len(self._stored.cases)), dtype=np.bool_)
         cases[self._told_case[self._compiled & told]] = True
         cases[self._told_case[self._failed & told]] = False
+        made[self._told_case[self._failed_at_made & told]] = True
         mine = self._open & self._open_engine.equal(name)
         left = matching((self._case, self._number), [column[mine] for column in self._open_at])
         found: npt.NDArray[np.bool_] = cases[self._case] & (left < 0)
+        found &= ~(self._made & made[self._case])
         return found if self._writers is None else found & (self._shared | self._wrote(engine))
 
     def per_case(self, engine: int) -> Ints:

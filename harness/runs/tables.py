@@ -191,6 +191,10 @@ TEXT_TABLES: Mapping[str, str] = {INSTANCE: "instances", SAMPLE: "samples"}
 EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.items()}
 """The kind of evidence of each table of verdicts."""
 
+MADE = "made"
+"""The label of an instance that was made of the schema, and claims nothing; also the stage of an
+engine that fails over such instances."""
+
 
 def is_mislabelled(label: str, verdict: str) -> bool:
     """Whether both validators say the opposite of the label of an instance."""

@@ -16,7 +16,7 @@ from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed
 from tests.comparison.test_instances import BYTES
 from tests.inprocess import UNCAPPED, Died, InProcessJudge, case, make_run, records, run_case
-from tests.miniatures import AcceptsExtra, Enumerator
+from tests.miniatures import AcceptsExtra, CrashesOnMask, Enumerator, ForbidsOne
 from tests.oracle import is_valid, trials
 from tests.worlds import Allows
 
@@ -182,6 +182,23 @@ class TestFed:
         schema = {**trial.schema, "x-allows": valid}
         rows = run_case([Allows, Allows], case(schema), BYTES, MAKING)
         assert records(rows, "instance_verdicts") == records(rows, "verdicts") == []
+
+    def test_an_engine_that_fails_over_one_was_fed_with_the_case_s_own(self):
+        schema = {"enum": [1, 123], "x-crash": 2, "x-forbidden": [["", "1"]]}
+        own = case(schema, 1, invalid=[2])
+        rows = run_case([CrashesOnMask, ForbidsOne], own, BYTES, MAKING)
+        failed = {
+            (one["engine"], one["stage"])
+            for one in records(rows, "engines")
+            if one["outcome"] != "compiled"
+        }
+        assert failed == {("CrashesOnMask", "made")}
+        plain = run_case([CrashesOnMask, ForbidsOne], own, BYTES, UNCAPPED)
+        verdicts = records(rows, "instance_verdicts")
+        assert [one for one in verdicts if one["instance"] < 2] == records(
+            plain, "instance_verdicts"
+        )
+        assert {one["engine"] for one in verdicts} == {"ForbidsOne"}
 
     def test_no_label_is_wrong(self):
         rows = fed({"type": "integer", "minimum": 3})

@@ -568,6 +568,12 @@ class TestInstances:
         assert found["b"]["tested_valid"] == 0
         assert found["a"]["tested_valid"] == 2
 
+    def test_who_failed_on_made_ones_was_tested_with_the_others(self, stored):
+        book = self.book().engine("a", "crashed", "made").instance(6, "valid", label="made")
+        found = self.found(stored, book.instance(7, "invalid", label="made"))
+        assert (found["a"]["tested_valid"], found["a"]["tested_invalid"]) == (2, 2)
+        assert (found["b"]["tested_valid"], found["b"]["tested_invalid"]) == (2, 3)
+
     def test_do_not_change_the_counts_of_walks(self, stored):
         found = summary(stored(self.book()))["engines"]["a"]
         assert found["false_acceptances"] == {**counts(0, 0, 0), "located": 0, "by_format": 0}
