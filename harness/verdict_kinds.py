@@ -124,5 +124,5 @@ CHALLENGER: Final = "json"
 It is never on trial: no engine has this name, and no verdict is about it."""
 
 WALK, INSTANCE, SAMPLE = "walk", "instance", "sample"
-"""What a verdict rests on: a walk along a reference, one of the case's own instances, or a text
+"""What a verdict rests on: a walk along a reference, an instance, the case's own or made, or a text
 that an engine wrote itself."""

@@ -17,7 +17,8 @@ from harness.jsonschemas.approximate_validator import (
     listed,
     needed,
 )
-from harness.jsonschemas.patterns import pattern
+from harness.jsonschemas.format_patterns import FORMAT_PATTERNS
+from harness.jsonschemas.patterns import pattern, shortest_in_both
 from harness.jsonschemas.probable_values import (
     ProbableValues,
     Variant,
@@ -60,6 +61,7 @@ class ValueMaker:
         self.probable = ProbableValues(root)
         self._root = root
         self._work = _MAX_WORK
+        self._joint: dict[tuple[int, int], tuple[Variant, Any]] = {}
         self._known: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
 
     def values(self) -> list[Any]:
@@ -213,22 +215,32 @@ class ValueMaker:
         self, variant: Variant, size: int, turn: int, depth: int, *, unique: bool
     ) -> list[Any]:
         """An array of `size` items, each of another option; those that must differ do, if any."""
+        last = self._contained(variant, size, depth, unique=unique) if "contains" in variant else []
         found: list[Any] = []
-        wanted = variant.get("contains", MISSING)
-        if wanted is not MISSING:
-            times = 1 if unique else count(variant.get("minContains")) or 1
-            found += (self.options(wanted, depth + 1)[:1] * times)[:size]
-        while len(found) < size:
+        while len(found) < size - len(last):
             schema = self.probable.child(variant, len(found))
             options = self.options(schema, depth + 1)
             if unique:
-                taken = set(map(spelled, found))
+                taken = set(map(spelled, [*found, *last]))
                 plenty = chain(options, self._numbered(schema))
                 options = list(islice((v for v in plenty if spelled(v) not in taken), 1))
             if not options:
                 break
             found.append(options[(len(found) + turn) % len(options)])
-        return found
+        return found + last
+
+    def _contained(self, variant: Variant, size: int, depth: int, *, unique: bool) -> list[Any]:
+        """The last items of an array of `size`: those that it must contain."""
+        if not size:
+            return []
+        mark = (id(variant), size)
+        if mark not in self._joint:
+            joint = {"allOf": [variant["contains"], self.probable.child(variant, size - 1)]}
+            self._joint[mark] = (variant, joint)
+        options = self.options(self._joint[mark][1], depth + 1)
+        options = options or self.options(variant["contains"], depth + 1)
+        times = 1 if unique else count(variant.get("minContains", 1)) or 0
+        return (options[:1] * times)[:size]
 
     def _numbered(self, schema: Any) -> Iterator[Any]:
         """Many strings and numbers for a schema of items that must differ."""
@@ -264,6 +276,11 @@ def _strings(variant: Variant) -> Iterator[str]:
     """Strings for the keywords of `variant`, at the bounds of their length too."""
     low, high = count(variant.get("minLength")) or 0, count(variant.get("maxLength"))
     free = "pattern" not in variant and "format" not in variant
+    both = [variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format")))]
+    automata = [pattern(one) for one in both if isinstance(one, str)]
+    if len(automata) == 2 and automata[0] and automata[1]:
+        joint = shortest_in_both(automata[0], automata[1], low)
+        yield from [] if joint is None else [joint]
     found = string_examples(variant)
     yield from found[:2]
     for length in (low, high):

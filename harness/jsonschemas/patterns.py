@@ -257,7 +257,7 @@ class Pattern:
             here, text = queue.popleft()
             if len(text) >= at_least and self.accepts(here):
                 return text
-            for char in self._useful(here):
+            for char in self.useful(here):
                 follow = self.step(here, char)
                 mark = (follow, min(len(text) + 1, at_least))
                 if follow != self.DEAD and mark not in seen:
@@ -265,12 +265,32 @@ class Pattern:
                     queue.append((follow, text + char))
         return None
 
-    def _useful(self, state: int) -> list[str]:
+    def useful(self, state: int) -> list[str]:
+        """Characters that may follow, a few of each set that the pattern names."""
         points: dict[int, None] = {}
         for node in sorted(self._sets[state], reverse=True):
             for ranges, _ in self._moves[node]:
                 points.update(dict.fromkeys(_representatives(ranges)))
         return [chr(point) for point in points]
+
+
+def shortest_in_both(first: Pattern, second: Pattern, at_least: int = 0) -> str | None:
+    """A short text of `at_least` or more characters that both patterns match, if one is found."""
+    queue = deque([(first.start, second.start, "")])
+    seen = {(first.start, second.start, 0)}
+    for _ in range(_MAX_SEARCH):
+        if not queue:
+            return None
+        here, there, text = queue.popleft()
+        if len(text) >= at_least and first.accepts(here) and second.accepts(there):
+            return text
+        for char in dict.fromkeys((*first.useful(here), *second.useful(there))):
+            pair = first.step(here, char), second.step(there, char)
+            mark = (*pair, min(len(text) + 1, at_least))
+            if Pattern.DEAD not in pair and mark not in seen:
+                seen.add(mark)
+                queue.append((*pair, text + char))
+    return None
 
 
 MAX_GROUPS = 200

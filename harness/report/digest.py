@@ -243,6 +243,8 @@ def _closing(
         reasons = _not_walked(tally)
         more = f" (others: {reasons})" if reasons else ""
         yield f"{_schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
+    if many := tally["made"]["cases"]:
+        yield f"walked along instances made of the schema, for want of valid ones: {_schemas(many)}"
     if (wrong := tally["mislabelled"])["instances"]:
         yield (
             f"{wrong['instances']:,} instances in {_schemas(wrong['cases'])} bear a wrong label:"

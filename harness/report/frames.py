@@ -156,7 +156,7 @@ class Run:
 
     @cached_property
     def instances(self) -> pd.DataFrame:
-        """The cases' own instances, as they were fed to every engine."""
+        """Instances, the cases' own and made ones, as they were fed to every engine."""
         return self.frame("instances")
 
     @cached_property

@@ -23,7 +23,7 @@ _TOP = 6
 _ROWS = 40
 """Up to so many rows of a breakdown are shown."""
 
-_TEXTS = {"instances": "the cases' own instances", "samples": "texts that engines wrote"}
+_TEXTS = {"instances": "instances, own and made", "samples": "texts that engines wrote"}
 _CLASSES = {"bug": "bugs", "warned": "warned", "departure": "departures"}
 
 
@@ -376,6 +376,11 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
         )
     if summary["set_aside"]:
         lines.append(f"set aside: {_listed(summary['set_aside'])}")
+    if (made := summary["made"])["instances"]:
+        lines.append(
+            f"made of schemas: {_plural(made['instances'], 'instance')};"
+            f" {_plural(made['cases'], 'case')} without a valid one walked along them"
+        )
     if (wrong := summary["mislabelled"])["instances"]:
         lines.append(
             f"wrong labels: {_plural(wrong['instances'], 'instance')} in"

@@ -21,7 +21,7 @@ from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.matrix import matrix
 from harness.report.pairs import compared
-from harness.report.text_counts import TextCounts, mislabelled
+from harness.report.text_counts import TextCounts, made_of_schemas, mislabelled
 from harness.report.timing import timings
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import TEXT_TABLES
@@ -56,6 +56,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
     Returns:
         For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``mislabelled``
         (instances that both validators judge otherwise than their labels, and their cases),
+        ``made`` (instances that were made of schemas, and cases that were walked along such),
         ``harness_errors``, ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped``
         (whether some were left out: counts are then of those that were resolved), ``seconds``,
         ``formats`` (what they are to the validators), ``finished``, ``sampled`` (whether the cases
@@ -94,6 +95,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "set_aside": _by_reason(status, "set_aside"),
         "not_compared": _by_reason(status, "not_compared"),
         "mislabelled": mislabelled(run),
+        "made": made_of_schemas(run),
         "harness_errors": _with_status(status, "harness_error", "lane_died"),
         "positions": len(stored.positions.case),
         "disputed_tokens": disputes.tokens,

@@ -32,6 +32,13 @@ def mislabelled(run: RunDirectory) -> dict[str, int]:
     return {"instances": len(wrong), "cases": len(set(wrong))}
 
 
+def made_of_schemas(run: RunDirectory) -> dict[str, int]:
+    """How many instances were made of schemas, and how many cases were walked along such."""
+    label = words(run.table("instances", ["label"])["label"])
+    cases = run.table("cases", ["made"])["made"].to_pylist()
+    return {"instances": int(label.equal(MADE).sum()), "cases": sum(map(bool, cases))}
+
+
 class TextCounts:
     """The instances or the samples of a run, and which engine was tested with which.
 

@@ -5,7 +5,7 @@ bit masks in the order of the run's engine list. `made` says of a case that its 
 of the schema; instances that were have this label. Everything but `timings` and `costs` is the same
 in every run with the same seed, engines and cases.
 
-`verdicts` is what walks prove, `instance_verdicts` what the cases' own instances prove,
+`verdicts` is what walks prove, `instance_verdicts` what instances prove, own and made ones,
 `sample_verdicts` what texts prove that engines wrote themselves. In all of them, `keyword` and the
 pointers say what a false acceptance breaks, and for a false rejection what was in force at the
 place; `category` is the kind of token, `detail` what else a rule of the catalogue of departures may

@@ -82,6 +82,16 @@ def test_bounds_are_met_and_missed_by_one(schema, inside, outside):
     assert [one for one in outside if one not in broken(schema)] == []
 
 
+def test_what_two_keywords_ask_of_one_text_or_item():
+    day = {"type": "string", "format": "date", "pattern": "^2026-"}
+    assert any(one.startswith("2026-") for one in valid(day))
+    dice = {"type": "array", "items": {"enum": [1, 4, 5]}, "contains": {"minimum": 5}}
+    assert [5] in valid(dice)
+    assert any(len(one) > 1 for one in valid(dice))
+    flag = {"prefixItems": [{"type": "boolean"}], "contains": {"const": 4}, "minContains": 2}
+    assert any(one[1:] == [4, 4] for one in valid({"type": "array", **flag}))
+
+
 def test_an_array_of_many_items_that_differ():
     schema = {"type": "array", "minItems": 25, "uniqueItems": True, "items": {"type": "string"}}
     assert any(len(set(one)) == len(one) >= 25 for one in valid(schema))

@@ -65,7 +65,7 @@ class TestSummary:
     def test_shows_bugs_warned_and_departures_side_by_side(self, stored):
         printed = text(stored(book()), DECLARED)
         walks = printed[printed.index("Proven errors of walks") :]
-        walks = walks[: walks.index("Proven errors on the cases' own instances")]
+        walks = walks[: walks.index("Proven errors on instances, own and made")]
         assert cells(walks, "a", "false", "acceptances") == ["4", "2", "0", "0", "1"]
         line = next(one for one in printed.splitlines() if "1.2.3, 1 judged" in one)
         assert line.split()[-6:] == ["false", "rejections", "3", "0", "1", "1"]
@@ -124,20 +124,27 @@ class TestSummary:
     def test_shows_instances_where_there_are_any(self, stored):
         refused = book().on_instance(0, "a", "false_rejection", 0, 1)
         printed = text(stored(refused), DECLARED)
-        assert "the cases' own instances" in printed
-        found = printed[printed.index("own instances") :]
+        assert "instances, own and made" in printed
+        found = printed[printed.index("own and made") :]
         assert cells(found[: found.index("Schemas at")], "a", "false", "acceptances")[3:5] == [
             "1",
             "0",
         ]
 
     def test_does_not_mention_instances_that_nobody_was_tested_with(self, stored):
-        assert "the cases' own instances" not in text(stored(Book("case").position(0)))
+        assert "instances, own and made" not in text(stored(Book("case").position(0)))
 
     def test_says_how_many_false_acceptances_are_located_and_rejections_on_path(self, stored):
         printed = text(stored(book()), DECLARED)
         assert "a: of 6 false acceptances 4 are located" in printed
         assert "a: of 3 false rejections that are bugs 1 forbid the token" in printed
+
+    def test_says_how_much_was_made_of_schemas(self, stored):
+        made = book().instance(7, label="made")
+        made.rows.replace("cases", made=[True])
+        expected = "made of schemas: 1 instance; 1 case without a valid one walked along them"
+        assert expected in text(stored(made))
+        assert "made of schemas" not in text(stored(book()))
 
     def test_says_where_a_run_was_capped(self, stored):
         capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
@@ -158,7 +165,7 @@ class TestSummary:
             "How bad",
             *["pairs"] * 4,
             "of walks",
-            "own instances",
+            "own and made",
             "Estimates",
             "compilation",
         )

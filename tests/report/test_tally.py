@@ -106,6 +106,7 @@ class TestSummary:
             "set_aside": {"reference_invalid": 2},
             "not_compared": {"not_compiled_by_all": 1},
             "mislabelled": {"instances": 0, "cases": 0},
+            "made": {"instances": 0, "cases": 0},
             "harness_errors": 2,
             "positions": 5,
             "disputed_tokens": 14,
