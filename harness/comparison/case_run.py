@@ -10,13 +10,11 @@ import numpy as np
 
 from harness.comparison.attempts import ViolationWitness
 from harness.comparison.case_record import CaseNotes
+from harness.comparison.case_texts import CaseTexts
 from harness.comparison.challenger import Challenger
 from harness.comparison.challenges import Challenge, Challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.fed_texts import (
-    FedText,
-    in_canonical_tokens,
-    label_problem,
     prepare,
     reference_problem,
 )
@@ -26,8 +24,6 @@ from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
-from harness.comparison.samples import Draft, SampleCourt, bases_of, write
-from harness.comparison.text_feeding import TextFeeding
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     Position,
@@ -41,15 +37,13 @@ from harness.engines.panel import Panel
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
-from harness.instances.made import Made, make
-from harness.jsonschemas.hints import hints
+from harness.instances.made import Made, Ruled, make, to_walk
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of
-from harness.runs.tables import MADE, Rows
+from harness.runs.tables import Rows
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import VALID, Judge, Unjudgeable
-from harness.verdict_kinds import INSTANCE, SAMPLE
 from harness.workers.outcomes import Compiled, Failure, MaskViolation
 
 _NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
@@ -183,6 +177,7 @@ class _Run:
         self.challenges: Challenges | None = None
         self.alone = False
         self.made = Made()
+        self.fed: CaseTexts | None = None
         tools.panel.begin_compile(case.schema, distrusted=distrusted)
 
     def rows(self) -> Rows:
@@ -196,14 +191,12 @@ class _Run:
             self.notes.failure(engine, violation, "resolve", found.walk, found.position)
         with self.notes.cost("references"):
             references, problem = self._references()
-        made = problem is not None and bool(self.made.valid)
-        if made:
-            texts = self.made.references()
-            references = [texts[walk % len(texts)] for walk in range(tools.rules.walks)]
-            problem = None
         compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
         judged = list(compiled)
         status, reason, message = "walked", "", ""
+        made = self._made(compiled) if problem is not None else []
+        if made:
+            references, problem = [made[at % len(made)] for at in range(tools.rules.walks)], None
         if problem is not None:
             status, (reason, message) = "set_aside", problem
         elif (missing := self._unfit(judged)) is not None:
@@ -212,14 +205,43 @@ class _Run:
             for walk, reference in enumerate(references):
                 self._walk(walk, reference, judged)
         if self.proofs is not None:
-            with self.notes.cost("instances"):
-                fed = self._instances(compiled, self.proofs)
-            message = next(filter(None, map(label_problem, fed)), "") or message
-            if tools.rules.samples:
-                with self.notes.cost("samples"):
-                    self._samples(compiled, self.proofs, fed)
-        self.notes.finish(status, reason, message, references, judged, made=made)
+            message = self._texts(compiled, self.proofs).wrong_label() or message
+        self.notes.finish(status, reason, message, references, judged, made=bool(made))
         return self.notes.rows
+
+    def _made(self, compiled: Sequence[int]) -> list[bytes]:
+        """The texts to walk where the case brings none: made ones, else valid ones of engines."""
+        found = self.made.references()
+        if not found and self.proofs is not None and self.tools.rules.made:
+            written = self._texts(compiled, self.proofs).samples
+            found = to_walk(self.tools.judge, [Ruled(one.text, one.ruling) for one in written])
+        return found
+
+    def _texts(self, compiled: Sequence[int], proofs: VerdictNotes) -> CaseTexts:
+        """Feed instances and samples, once."""
+        if self.fed is None:
+            tools, rules = self.tools, self.tools.rules
+            of_text = (tools.vocabulary, tools.canonical)
+            texts = CaseTexts(tools.panel, tools.judge, *of_text, proofs, self._failed_at)
+            with self.notes.cost("instances"):
+                own = prepare(self.case, rules.style, *of_text, tools.judge)
+                texts.feed_instances(own, compiled)
+                # Apart: an engine that fails over a made text has been fed with the case's own.
+                made = self.made.fed(rules.made, {one.text for one in own})
+                texts.feed_made(made, self._able(compiled))
+            if rules.samples:
+                key = f"{rules.seed}/{self.case.id}/samples"
+                with self.notes.cost("samples"):
+                    texts.feed_samples(key, rules.samples, self.schema, self._able(compiled))
+            self.fed = texts
+        return self.fed
+
+    def _able(self, engines: Sequence[int]) -> list[int]:
+        """Those of some engines that did not fail too often."""
+        return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
+
+    def _failed_at(self, engine: int, failure: Failure, stage: str) -> None:
+        self._failed(engine, failure, stage, -1, -1)
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
         """The texts to walk, or why the case is set aside."""
@@ -308,7 +330,7 @@ class _Run:
 
     def _brought_to_start(self, engines: tuple[int, ...], walk: int) -> tuple[int, ...]:
         """The engines that stand at the start of the text."""
-        if not walk:
+        if not walk and self.fed is None:
             return engines
         for index in engines:
             if (failure := self.tools.panel.recover_start(index)) is not None:
@@ -503,49 +525,6 @@ class _Run:
             tools.resolver is None or tools.resolver.one_clears_all,
             self.schema,
         )
-
-    def _instances(self, compiled: Sequence[int], proofs: VerdictNotes) -> list[FedText]:
-        """Feed the case's instances, and made ones, to every engine that compiled its schema."""
-        tools = self.tools
-        fed = prepare(self.case, tools.rules.style, tools.vocabulary, tools.canonical, tools.judge)
-        chosen = self.made.fed(tools.rules.made, {one.text for one in fed})
-        made = [
-            in_canonical_tokens(MADE, one.text, one.ruling, tools.vocabulary, tools.canonical)
-            for one in chosen
-        ]
-        # Apart, so that an engine that fails over a made text has been fed with the case's own.
-        for first, texts, stage in ((0, fed, ""), (len(fed), made, MADE)):
-            if texts:
-                numbered = dict(enumerate(texts, first))
-                proofs.texts(INSTANCE, numbered)
-                feeding = self._feeding(INSTANCE, proofs, stage)
-                able = self._able(compiled) if stage else compiled
-                feeding.feed(dict.fromkeys(feeding.at_start(able), numbered))
-        return [*fed, *made]
-
-    def _able(self, engines: Sequence[int]) -> list[int]:
-        """Those of some engines that did not fail too often."""
-        return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
-
-    def _samples(
-        self, compiled: Sequence[int], proofs: VerdictNotes, fed: Sequence[FedText]
-    ) -> None:
-        """Have every engine that compiled the schema write texts, and feed all with them."""
-        tools = self.tools
-        feeding = self._feeding(SAMPLE, proofs)
-        able = self._able(compiled)
-        key = f"{tools.rules.seed}/{self.case.id}/samples"
-        draft = Draft(key, tools.rules.samples, bases_of(fed), hints(self.schema))
-        samples = write(feeding, feeding.at_start(able), draft, tools.vocabulary)
-        court = SampleCourt(feeding, proofs, tools.vocabulary, tools.canonical, tools.judge)
-        court.try_(samples, [one for one in able if tools.panel.up(one)], [one.text for one in fed])
-
-    def _feeding(self, evidence: str, proofs: VerdictNotes, stage: str = "") -> TextFeeding:
-        def failed(engine: int, failure: Failure, stage: str) -> None:
-            self._failed(engine, failure, stage, -1, -1)
-
-        tools = self.tools
-        return TextFeeding(evidence, tools.panel, tools.vocabulary, proofs, failed, stage)
 
     def _recovered(
         self,

@@ -132,8 +132,12 @@ class SampleCourt:
 
     def try_(
         self, samples: Sequence[Sample], engines: Sequence[int], known: Iterable[bytes]
-    ) -> None:
-        """Feed samples to `engines`; texts that are `known` were fed before."""
+    ) -> list[FedText]:
+        """Feed samples to `engines`; texts that are `known` were fed before.
+
+        Returns:
+            What all engines were fed with.
+        """
         shared, writers = self._shared(samples, frozenset(known))
         numbered = dict(enumerate(shared.values()))
         self._proofs.texts(
@@ -167,6 +171,7 @@ class SampleCourt:
             if one.outcome in (COMPLETE, *_PROVES):
                 mine.setdefault(one.writer, {})[number] = fed
         self._feeding.feed(mine)
+        return list(shared.values())
 
     def _shared(
         self, samples: Sequence[Sample], known: frozenset[bytes]

@@ -79,6 +79,13 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
         return _made(judge, schema, given, style)
 
 
+def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
+    """The valid ones of some texts in the order in which they are to be walked."""
+    fit = [one for one in ruled if one.ruling.verdict == VALID and len(one.text) <= _FED_ROOM]
+    with judge.apart():
+        return Made(tuple(_covering(judge, fit))).references()
+
+
 def _made(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]) -> Made:
     maker = ValueMaker(schema)
     values = maker.values()

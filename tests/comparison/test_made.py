@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from harness.comparison.case_run import Rules
 from harness.instances.made import Made, make
+from harness.instances.values import ValueMaker
 from harness.runs.tables import is_mislabelled
 from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed
@@ -221,3 +222,23 @@ def fed(schema):
 
 def test_the_default_is_to_make_some():
     assert Rules().made == 16
+
+
+class TestWalksAlongSamples:
+    def rows(self, monkeypatch, **rules):
+        monkeypatch.setattr(ValueMaker, "values", lambda _: [])
+        one = case({"enum": [12], "x-extra": ["120"]})
+        return run_case(ENGINES, one, BYTES, replace(MAKING, **rules))
+
+    def test_where_nothing_valid_could_be_made(self, monkeypatch):
+        rows = self.rows(monkeypatch, samples=4)
+        (found,) = records(rows, "cases")
+        assert (found["status"], found["references"], found["made"]) == ("walked", [b"12"], True)
+        (verdict,) = records(rows, "verdicts")
+        assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "false_acceptance")
+        assert b"12" in [one["text"] for one in records(rows, "samples")]
+
+    @pytest.mark.parametrize("rules", [{"samples": 0}, {"samples": 4, "made": 0}])
+    def test_only_if_such_may_be_walked(self, monkeypatch, rules):
+        (found,) = records(self.rows(monkeypatch, **rules), "cases")
+        assert (found["status"], found["reason"]) == ("set_aside", "no_reference")
