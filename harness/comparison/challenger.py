@@ -22,7 +22,7 @@ from harness.completion.continuations import Context
 from harness.completion.other_spellings import other_spellings
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
-from harness.protocol import Mask, allows, set_bits, token_ids
+from harness.protocol import Mask, allows, token_ids
 
 NUMBER = -1
 """Stands for the challenger among the numbers of engines."""
@@ -31,18 +31,25 @@ Likely = Mapping[int, Sequence[bytes]]
 """Tokens behind which a valid text is likely, each with what would follow it."""
 
 
+def challenged(position: Position, mask: Mask) -> Position:
+    """The position with the challenger behind its engines, allowing the tokens of `mask`."""
+    masks = np.concatenate([position.masks, mask[None, :]])
+    return replace(position, engines=(*position.engines, NUMBER), masks=masks)
+
+
 class Challenger:
     """Finds what the engines of a position are agreed on and JSON is not.
 
     Args:
         vocabulary: The shared one.
-        cap: Tokens resolved per dispute; None resolves all. Up to half of them are chosen for
-            their chance of being valid, the others are a uniform sample.
+        cap: Tokens resolved per dispute among engines; None resolves all. Of the challenger's,
+            which are at nearly every position, half as many are: of these up to half are chosen
+            for their chance of being valid, and the others are a uniform sample.
     """
 
     def __init__(self, vocabulary: Vocabulary, cap: int | None) -> None:
         self._vocabulary = vocabulary
-        self._cap = cap
+        self._cap = None if cap is None else (cap + 1) // 2
         self._masks = json_masks(vocabulary)
 
     def forbidden(self, position: Position, state: State, *, ends: bool) -> Mask | None:
@@ -97,12 +104,6 @@ class Challenger:
                 if token >= 0 and allows(mask, token):
                     found.setdefault(token, []).append(text[len(vocabulary.tokens[token]) :])
         return found
-
-    def challenged(self, position: Position, dispute: Dispute) -> Position:
-        """The position with the challenger behind its engines, allowing what they forbid."""
-        own = set_bits(dispute.tokens.tolist(), self._vocabulary.words)
-        masks = np.concatenate([position.masks, own[None, :]])
-        return replace(position, engines=(*position.engines, NUMBER), masks=masks)
 
     def _without(self, mask: Mask, left_out: Mask | None) -> Mask | None:
         mask = mask if left_out is None else mask & ~left_out

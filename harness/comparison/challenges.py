@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.comparison.challenger import Challenger, Likely
+from harness.comparison.challenger import Challenger, Likely, challenged
 from harness.comparison.disputes import Dispute
 from harness.comparison.findings import Findings, Status, rejections, witnessed
 from harness.comparison.locating import locate
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import ChallengeResolver, Resolver
 from harness.comparison.walk import Position
+from harness.completion.container_suffixes import CLOSING_PLANS
 from harness.completion.continuations import Context, Continuations
 from harness.engines.panel import Panel
 from harness.inputs.vocabulary import Vocabulary
@@ -34,7 +35,8 @@ class Challenge:
     """What the challenger disputes at one position.
 
     Attributes:
-        position: Where.
+        position: Where, without the challenger.
+        challenged: The same with the challenger among the engines.
         context: The continuations behind its text.
         forbidden: About tokens that all engines forbid; None where there is none.
         likely: Those of them that begin likely texts.
@@ -42,6 +44,7 @@ class Challenge:
     """
 
     position: Position
+    challenged: Position
     context: Context
     forbidden: Dispute | None
     likely: Likely
@@ -109,17 +112,19 @@ class Challenges:
         """
         challenger = self._challenger
         if self._known is None or self._known.reference != position.reference:
-            self._known = Continuations(self._schema, position.reference)
+            self._known = Continuations(self._schema, position.reference, CLOSING_PLANS[:3])
         context = self._known.at(position.offset)
+        with_challenger = position
         forbidden: Dispute | None = None
         likely: Likely = {}
         if (mask := challenger.forbidden(position, state, ends=ends)) is not None:
             likely = challenger.likely(mask, state, context, position.reference[position.offset :])
             forbidden = challenger.dispute_forbidden(position, mask, likely)
+            with_challenger = challenged(position, mask)
         allowed = None
         if (mask := challenger.allowed(position, state, ends=ends)) is not None:
             allowed = challenger.dispute_allowed(position, mask)
-        return Challenge(position, context, forbidden, likely, allowed)
+        return Challenge(position, with_challenger, context, forbidden, likely, allowed)
 
     def resolve(
         self,
@@ -156,9 +161,7 @@ class Challenges:
         down: Mapping[int, Failure],
         stand_by: Callable[[], None],
     ) -> Proven:
-        position = challenge.position
-        if not dispute.accepters:
-            position = self._challenger.challenged(position, dispute)
+        position = challenge.position if dispute.accepters else challenge.challenged
         resolution = PositionResolution(
             position, dispute.drawn, self._panel, self._judge, self._vocabulary, down
         )

@@ -105,7 +105,7 @@ class JsonMasks:
         """What tokens are outside strings, by its first byte."""
         tokens = self._vocabulary.tokens
         found = ((tokens[one], one) for one in self._ordinary)
-        return _by_first_byte((_spaced(x), one) for x, one in found if _OUTSIDE.fullmatch(x))
+        return _by_first_byte((spaced(x), one) for x, one in found if _OUTSIDE.fullmatch(x))
 
     @cached_property
     def _in_string(self) -> dict[bytes, _Texts]:
@@ -115,15 +115,17 @@ class JsonMasks:
             (tokens[one][plain_end(tokens[one]) :], one) for one in self._ordinary if not plain[one]
         )
         return _by_first_byte(
-            (b'"' + _spaced(rest[1:]) if rest.startswith(b'"') else rest, one)
-            for rest, one in found
+            (b'"' + spaced(rest[1:]) if rest.startswith(b'"') else rest, one) for rest, one in found
         )
 
     @cached_property
     def _in_character(self) -> dict[bytes, _Texts]:
         """What tokens are inside an escape or a character, by its first byte."""
         tokens = self._vocabulary.tokens
-        return _by_first_byte((tokens[one], one) for one in self._ordinary)
+        groups: dict[bytes, _Texts] = {bytes((byte,)): [] for byte in range(256)}
+        for one in self._ordinary:
+            groups[tokens[one][:1]].append((tokens[one], [one]))
+        return groups
 
 
 @lru_cache(maxsize=2)
@@ -132,8 +134,11 @@ def json_masks(vocabulary: Vocabulary) -> JsonMasks:
     return JsonMasks(vocabulary)
 
 
-def _spaced(text: bytes) -> bytes:
-    """A text outside strings, up to the first of which all white space is shortened."""
+def spaced(text: bytes) -> bytes:
+    """A text outside strings, up to the first of which white space is shortened to one space.
+
+    To JSON it is the same.
+    """
     outside, quote, behind = text.partition(b'"')
     return _SPACE.sub(b" ", outside) + quote + behind
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from harness.comparison.attempts import Attempts, Columns
 from harness.comparison.challenger import Likely
 from harness.comparison.findings import Status
+from harness.comparison.json_masks import spaced
 from harness.comparison.position_resolution import PositionResolution
 from harness.completion.continuations import Context
 from harness.completion.rollout import LIMIT
@@ -158,10 +159,14 @@ class ChallengeResolver:
         known = np.fromiter((token in likely for token in tokens.tolist()), bool, len(tokens))
         others = np.flatnonzero(~known & ~ends)
         list_of = np.full(len(tokens), -1, dtype=np.int32)
-        list_of[others], texts = context.group(
-            [store.token_bytes[column] for column in others.tolist()],
-            vocabulary.plain_first[tokens[others]],
-        )
+        written = [store.token_bytes[column] for column in others.tolist()]
+        if context.in_string:
+            list_of[others], texts = context.group(written, vocabulary.plain_first[tokens[others]])
+        else:
+            distinct = {spaced(text): None for text in written}
+            number, texts = context.group(list(distinct))
+            of = dict(zip(distinct, number.tolist(), strict=True))
+            list_of[others] = [of[spaced(text)] for text in written]
         lists = [[store.sketched(text) for text in one[: self.attempts]] for one in texts]
         for column in np.flatnonzero(known).tolist():
             list_of[column] = len(lists)

@@ -7,6 +7,7 @@ plans of all open containers, rendered, are the text behind the value that is be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
@@ -77,13 +78,20 @@ class ContainerSuffixes:
     Args:
         hints: The hints for the schema.
         reference: The reference's JSON text.
+        plans: The plans to follow.
 
     Raises:
         ValueError: The reference is not JSON.
     """
 
-    def __init__(self, values: ProbableValues, reference: bytes) -> None:
+    def __init__(
+        self,
+        values: ProbableValues,
+        reference: bytes,
+        plans: Sequence[ClosingPlan] = CLOSING_PLANS,
+    ) -> None:
         self.values = values
+        self._plans = plans
         self.reference = reference
         self.layout = layout_of(reference)
         self.value = load(reference)
@@ -210,7 +218,7 @@ class ContainerSuffixes:
         """
         mark = (frames, last_written)
         if mark not in self._tails:
-            found = [self._tail(frames, last_written, plan) for plan in CLOSING_PLANS]
+            found = [self._tail(frames, last_written, plan) for plan in self._plans]
             end = self._ends.get(_shape(frames))
             if end is not None and last_written is LastWritten.AFTER:
                 found.insert(0, self.reference[end:])

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from harness.completion.container_suffixes import ContainerSuffixes
+from harness.completion.container_suffixes import CLOSING_PLANS, ClosingPlan, ContainerSuffixes
 from harness.completion.literal_suffixes import StringProgress, first_characters, least_rest
 from harness.completion.repairs import Repairs
 from harness.completion.value_suffixes import ValueSuffix, ValueSuffixes
@@ -33,14 +33,17 @@ class Continuations:
     Args:
         schema: The JSON Schema, parsed.
         reference: The reference's JSON text.
+        plans: Ways to end every open container that are considered, the likeliest ones.
 
     Raises:
         ValueError: The reference is not JSON.
     """
 
-    def __init__(self, schema: object, reference: bytes) -> None:
+    def __init__(
+        self, schema: object, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
+    ) -> None:
         self.reference = reference
-        self.suffixes = ContainerSuffixes(ProbableValues(schema), reference)
+        self.suffixes = ContainerSuffixes(ProbableValues(schema), reference, plans)
         self.value_suffixes = ValueSuffixes(self.suffixes)
         self.repairs = Repairs(self.suffixes)
         self._marks = [0]
@@ -85,6 +88,9 @@ class Context:
     """One position: the candidates for each token that may come there.
 
     Tokens that leave the document in the same situation get the same tuple object.
+
+    Attributes:
+        in_string: Whether it is inside a string.
     """
 
     def __init__(self, maker: Continuations, k: int, cursor: Cursor) -> None:
@@ -95,6 +101,7 @@ class Context:
         self._shared: Candidates | None = None
         self._progress: StringProgress | None = None
         self._special: frozenset[int] | None = None
+        self.in_string = cursor.mode.in_string
         if cursor.mode.in_string and not cursor.state.part:
             self._slot = maker.value_suffixes.string_slot(cursor.frames, cursor.mode)
             self._written = cursor.written

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from harness.counting.format_alone import rests_on_format
 from harness.counting.number_spelling import number_spellings
+from harness.counting.only_challenger import only_challenger
 from harness.counting.severity import SEVERITIES, severities
 from harness.runs.columns import (
     CodedColumn,
@@ -186,6 +187,7 @@ class StoredRun:
     def __init__(self, run: RunDirectory, classify: Classify) -> None:
         self.run = run
         self._classify = functools.cache(classify)
+        self._only_challenger = functools.cache(functools.partial(only_challenger, run))
         self.engines: tuple[str, ...] = tuple(run.manifest["identity"]["engines"])
 
     @cached_property
@@ -237,14 +239,19 @@ class StoredRun:
         """Which verdicts rest on `format` alone, in the order of the table."""
         return rests_on_format(self.run, evidence)
 
+    def only_challenger(self, evidence: str) -> npt.NDArray[np.bool_]:
+        """Which verdicts the challenger alone led to, in the order of the table."""
+        return self._only_challenger(evidence)
+
     def fold(self, evidence: str, names: Sequence[str]) -> Counts:
         """The verdicts of one kind of evidence, counted by some columns.
 
         Args:
             evidence: ``walk``, ``instance`` or ``sample``.
             names: Stored columns, and ``class``, ``departure``, ``place``, ``severity`` and
-                ``by_format`` (`harness.counting.format_alone`) and ``number``
-                (`harness.counting.number_spelling`).
+                ``by_format`` (`harness.counting.format_alone`), ``number``
+                (`harness.counting.number_spelling`) and ``only_challenger``
+                (`harness.counting.only_challenger`).
         """
         return _Fold(self, evidence, names).counts()
 
@@ -311,6 +318,7 @@ class _Fold:
             "severity": lambda: CodedColumn(self._severity(position), SEVERITIES),
             "by_format": lambda: CodedColumn(self._by_format, (False, True)),
             "number": lambda: number_spellings(self.stored.run, self.evidence),
+            "only_challenger": lambda: ranged(self.stored.only_challenger(self.evidence)),
         }
         if name in made:
             return made[name]()

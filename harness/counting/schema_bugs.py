@@ -82,6 +82,7 @@ class BugRows:
         rank: The index of its severity in `WORST_FIRST`.
         located: Whether the error lies at that token.
         by_format: Whether it rests on `format` alone.
+        only_challenger: Whether the challenger alone led to it.
         consumed: How many tokens were consumed before.
     """
 
@@ -94,6 +95,7 @@ class BugRows:
     rank: npt.NDArray[np.int8]
     located: npt.NDArray[np.bool_]
     by_format: npt.NDArray[np.bool_]
+    only_challenger: npt.NDArray[np.bool_]
     consumed: Ints
 
 
@@ -106,18 +108,28 @@ class SchemaBugs:
         columns = zip(*(vars(one).values() for one in parts), strict=True)
         self.rows = BugRows(*(np.concatenate(one) for one in columns))
 
-    def of(self, engine: int, kinds: Sequence[str], *, without_format: bool = False) -> SchemaFlags:
+    def of(
+        self,
+        engine: int,
+        kinds: Sequence[str],
+        *,
+        without_format: bool = False,
+        among_engines: bool = False,
+    ) -> SchemaFlags:
         """What an engine's bugs of some kinds make of the schemas.
 
         Args:
             engine: The number of the engine.
             kinds: The kinds of verdicts.
             without_format: Whether what rests on ``format`` alone is left out.
+            among_engines: Whether that to which the challenger alone led is.
         """
         cases, rows = len(self.stored.cases), self.rows
         mine = self.mine(engine, kinds)
         if without_format:
             mine &= ~rows.by_format
+        if among_engines:
+            mine &= ~rows.only_challenger
         case, token = rows.case[mine].astype(np.int64), rows.token[mine]
         worst = np.full(cases, _NO_BUG, dtype=np.int8)
         np.minimum.at(worst, case, rows.rank[mine])
@@ -182,5 +194,6 @@ def _read(stored: StoredRun, evidence: str) -> BugRows:
         severity_ranks(stored, evidence)[row],
         numbers(table["located"], missing=False)[row].astype(np.bool_),
         stored.by_format(evidence)[row],
+        stored.only_challenger(evidence)[row],
         numbers(table[consumed], -1)[row].astype(np.int64),
     )

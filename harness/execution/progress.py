@@ -18,7 +18,7 @@ from harness.execution.case_news import CaseNews, Example
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
 from harness.printable import printable
-from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
+from harness.verdict_kinds import CHALLENGER, FALSE_ACCEPTANCE, FALSE_REJECTION
 
 FAILED = ("harness_error", "lane_died")
 """States of cases that say nothing about an engine."""
@@ -148,7 +148,10 @@ class RunProgress(LiveLine):
             yield f"  jsonschema and jsonschema-rs both call it invalid ({example.keyword})."
         else:
             yield "  The engine forbids the token between » and «,"
-            yield f"  {example.accepter} allows this text to its end."
+            if example.accepter == CHALLENGER:
+                yield f"  no other engine allows it. The challenger {CHALLENGER} found this text."
+            else:
+                yield f"  {example.accepter} allows this text to its end."
             yield "  jsonschema and jsonschema-rs both call it valid."
 
     def _table(self) -> Table | None:

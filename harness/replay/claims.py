@@ -40,9 +40,9 @@ class Repetition:
 
 def traces(one: Witness) -> list[Trace]:
     """Which engine must follow which tokens to repeat a verdict."""
-    along: list[Trace] = [(one.accepter or one.engine, one.tokens)]
+    along: list[Trace] = [(one.accepting_engine or one.engine, one.tokens)]
     if one.kind in REJECTIONS:
-        along = along if one.accepter else []
+        along = along if one.accepting_engine else []
         along.append((one.engine, (*one.before, one.token)))
     return along
 
@@ -86,7 +86,7 @@ def _not_whole(one: Witness, repetition: Repetition) -> str:
 
 
 def _not_rejected(one: Witness, repetition: Repetition) -> str:
-    if one.accepter and (wrong := _not_whole(one, repetition)):
+    if one.accepting_engine and (wrong := _not_whole(one, repetition)):
         return wrong
     reached, count = _probed(one, repetition, -1), len(one.before)
     if reached.allowed != count:

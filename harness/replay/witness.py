@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.validators import judge as rulings
-from harness.verdict_kinds import INSTANCE, REJECTIONS, SAMPLE, WALK
+from harness.verdict_kinds import CHALLENGER, INSTANCE, REJECTIONS, SAMPLE, WALK
 
 _LETTERS: Mapping[str, str] = {WALK: "", INSTANCE: "i", SAMPLE: "s"}
 """What the name of a verdict begins with, by its evidence."""
@@ -84,7 +84,8 @@ class Witness:
         engine: The engine that the verdict is about.
         kind: One of `CLAIMS`.
         reason: What sets it apart from others of its kind; mostly empty.
-        accepter: The engine that allowed the completion; empty where there is none.
+        accepter: The engine that allowed the completion, or the challenger; empty where there is
+            none.
         before: The consumed tokens.
         token: The token that the verdict is about, -1 where it is about `before` alone.
         completion: The tokens behind it.
@@ -113,6 +114,11 @@ class Witness:
     def claim(self) -> KindClaim:
         """What the verdict says."""
         return _NO_END if self.reason == NO_END else CLAIMS[self.kind]
+
+    @property
+    def accepting_engine(self) -> str:
+        """The engine that must allow the completion: JSON itself cannot be asked."""
+        return "" if self.accepter == CHALLENGER else self.accepter
 
     @property
     def side(self) -> tuple[list[str], list[str]]:

@@ -18,7 +18,7 @@ from harness.runs.reader import RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
 from harness.validators.opinions import opinions
-from harness.verdict_kinds import WALK
+from harness.verdict_kinds import CHALLENGER, WALK
 
 _ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
 
@@ -32,8 +32,9 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     (its JSON text), ``consumed``, ``token`` and ``completion`` (each with ``ids``, ``text`` and
     ``hex``, the bytes), ``text`` and ``hex`` (the whole text, end of sequence left out),
     ``allowed_by``, ``forbidden_by`` (engines, at the token), ``accepter`` (who allows the
-    completion), ``validators`` (see `harness.validators.opinions.opinions`; None where the verdict
-    rests on no text), ``engines``, ``vocabulary``, ``harness`` (what the run says of them).
+    completion; ``json`` is the challenger), ``validators`` (see
+    `harness.validators.opinions.opinions`; None where the verdict rests on no text), ``engines``,
+    ``vocabulary``, ``harness`` (what the run says of them).
     """
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
@@ -88,11 +89,14 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     yield from _indented(printable(written) + f"»{name}«")
     ids = ", ".join(map(str, token["ids"]))
     yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
-    yield f"allowed by: {', '.join(witness['allowed_by']) or '-'}"
+    challenged = witness["accepter"] == CHALLENGER
+    nobody = f"no engine; the challenger {CHALLENGER} holds a valid text against them"
+    yield f"allowed by: {', '.join(witness['allowed_by']) or (nobody if challenged else '-')}"
     yield f"forbidden by: {', '.join(witness['forbidden_by']) or '-'}"
     completion = witness["completion"]
     if completion["ids"]:
         by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
+        by = " that makes it valid" if challenged else by
         yield f"completion of {len(completion['ids'])} tokens{by}:"
         yield from _indented(printable(completion["text"]))
     if witness["validators"] is not None:

@@ -39,6 +39,8 @@ def agreement(stored: StoredRun, walk: Counts, disputes: Ints) -> list[dict[str,
     sums = {"tokens": number["tokens"], "resolved": number["drawn"], **proven}
     rows = []
     for at, row in enumerate(first.tolist()):
+        if not (number["accepters"][row] and number["rejecters"][row]):  # the challenger's
+            continue
         mine = group == at
         rows.append(
             {

@@ -83,16 +83,18 @@ class Disputes:
         self._of = DisputeSizes(*(numbers(table[name]) for name in ("tokens", "drawn", "census")))
         self._table = table
         self._stored = stored
+        sides = self._sides.values()
+        self._among_engines = np.all([bits != 0 for bits in sides], axis=0)
 
     @property
     def tokens(self) -> int:
-        """How many tokens are disputed."""
-        return int(self._of.tokens.sum())
+        """How many tokens are disputed among engines."""
+        return int(self._of.tokens[self._among_engines].sum())
 
     @property
     def resolved(self) -> int:
         """How many of them were resolved."""
-        return int(self._of.drawn.sum())
+        return int(self._of.drawn[self._among_engines].sum())
 
     @property
     def capped(self) -> bool:

@@ -10,7 +10,8 @@ the chance of any such error at 5%.
 
 Who errs at rare tokens alone is not worse for whoever generates texts: pairs are compared by the
 bugs that a model meets, as in the matrix (`harness.counting.schema_bugs.SchemaFlags.met`); beside
-these without what rests on ``format`` alone, where there is any, and by all bugs.
+these without what rests on ``format`` alone, where there is any, and by all bugs. What the
+challenger alone led to is left out: it convicts all engines of a position or the last one.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def compared(bugs: SchemaBugs) -> list[dict[str, Any]]:
     rows = []
     for counted, kind in product(_COUNTED, KINDS_OF):
         without = counted == _WITHOUT_FORMAT
-        flags = [bugs.of(one, KINDS_OF[kind], without_format=without) for one in engines]
+        flags = [
+            bugs.of(one, KINDS_OF[kind], without_format=without, among_engines=True)
+            for one in engines
+        ]
         if without and not (kind != FALSE_REJECTION.name and bugs.rows.by_format.any()):
             continue
         of = [one.any if counted == "all" else one.met for one in flags]

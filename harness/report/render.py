@@ -334,6 +334,12 @@ def _print_causes(name: str, engine: Mapping[str, Any], console: Console) -> Non
             f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
             " are located: the error lies at the token itself, not behind it"
         )
+    rejected = engine[FALSE_REJECTION.plural]
+    if rejected["only_challenger"]:
+        lines.append(
+            f"{name}: of {rejected['tokens']:,} false rejections {rejected['only_challenger']:,}"
+            " were shown by the challenger alone: no other engine allowed the token"
+        )
     if severity["on_path"]:
         lines.append(
             f"{name}: of {sum(severity.values()):,} false rejections that are bugs"

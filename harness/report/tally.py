@@ -41,7 +41,7 @@ from harness.workers.outcomes import COMPILE_WORDS
 _BUG: Mapping[str, object] = {"class": BUG}
 _WALK_COLUMNS = (
     *("engine", "kind", "class", "severity", "located", "reason", "keyword", "place"),
-    "by_format",
+    *("by_format", "only_challenger"),
     *("always_resolved", "dispute"),
 )
 
@@ -69,6 +69,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone (`harness.counting.format_alone`);
+          ``only_challenger`` of both: those to which the challenger alone led;
           ``estimate`` where the run was capped), ``other_kinds`` likewise by kind, ``by_class``
           (tokens by kind and class), ``severity`` (tokens of bugs by kind and severity, of
           acceptances also ``by_format``),
@@ -163,6 +164,7 @@ class _EngineSummaries:
     def _counts(self, mine: Counts, index: int, kind: str) -> dict[str, Any]:
         """The counts of one of the two main kinds."""
         counts: dict[str, Any] = mine.total()
+        counts["only_challenger"] = int(mine.where(only_challenger=True).tokens.sum())
         if kind == FALSE_ACCEPTANCE.name:
             counts["located"] = int(mine.where(located=True).tokens.sum())
             counts["by_format"] = int(mine.where(by_format=True).tokens.sum())
