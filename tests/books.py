@@ -147,9 +147,8 @@ class Book:
             always_resolved=always_resolved,
             engine=engine,
             kind=kind,
-            accepter="",
             completion=-1,
-            **{**NOTHING_SAID, "reason": "", "keyword": "", **NO_BYTE, **more},
+            **{**NOTHING_SAID, "accepter": "", "reason": "", "keyword": "", **NO_BYTE, **more},
         )
         return self
 

@@ -7,7 +7,10 @@ from itertools import count
 
 import pytest
 
+from harness.counting.counts import StoredRun, by_catalogue
 from harness.report import tally
+from harness.report.agreement import agreement
+from harness.report.estimates import Disputes
 from harness.verdict_kinds import ERRORS
 from tests import books
 from tests.books import Book, all_bugs, classes
@@ -72,6 +75,11 @@ def compile_counts(*counts):
     return dict(zip(words, counts, strict=True))
 
 
+def judged(tokens, positions, cases, only_challenger=0):
+    """The counts of one of the two main kinds."""
+    return {**counts(tokens, positions, cases), "only_challenger": only_challenger}
+
+
 def counts(tokens, positions, cases):
     return {"tokens": tokens, "positions": positions, "cases": cases}
 
@@ -124,8 +132,8 @@ class TestSummary:
             "options": {"x": True},
             "compile": compile_counts(4, 0, 1, 0, 0),
             "judged": {"cases": 2, "positions": 5},
-            "false_acceptances": {**counts(5, 3, 2), "located": 0, "by_format": 0},
-            "false_rejections": counts(0, 0, 0),
+            "false_acceptances": {**judged(5, 3, 2), "located": 0, "by_format": 0},
+            "false_rejections": judged(0, 0, 0),
             "unresolved": {"crashed": 1, "too_long": 1},
             "contested": 0,
             "contested_by": {},
@@ -144,8 +152,8 @@ class TestSummary:
             "version": "2",
             "compile": compile_counts(4, 0, 0, 0, 1),
             "judged": {"cases": 2, "positions": 5},
-            "false_acceptances": {**counts(1, 1, 1), "located": 0, "by_format": 0},
-            "false_rejections": counts(3, 1, 1),
+            "false_acceptances": {**judged(1, 1, 1), "located": 0, "by_format": 0},
+            "false_rejections": judged(3, 1, 1),
             "unresolved": {},
             "contested": 1,
             "contested_by": {"duplicate_keys": 1},
@@ -160,7 +168,7 @@ class TestSummary:
         found = summary(stored(*by_hand()))["engines"]["c"]
         assert found["compile"] == compile_counts(3, 1, 0, 1, 0)
         assert found["judged"] == {"cases": 1, "positions": 3}
-        assert found["false_rejections"] == counts(7, 2, 1)
+        assert found["false_rejections"] == judged(7, 2, 1)
         assert found["why"]["false_rejections"] == [
             {"place": "start of value", "tokens": 4, "cases": 1},
             {"place": "inside string", "tokens": 3, "cases": 1},
@@ -190,7 +198,7 @@ class TestSummary:
         found = summary(stored(first, second, finish=False))
         assert (found["cases"], found["finished"], found["seconds"]) == (2, False, None)
         assert found["engines"]["a"]["false_acceptances"] == {
-            **counts(5, 3, 2),
+            **judged(5, 3, 2),
             "located": 0,
             "by_format": 0,
         }
@@ -200,7 +208,7 @@ class TestSummary:
         found = summary(stored(finish=finish))
         assert (found["cases"], found["positions"], found["disputed_tokens"]) == (0, 0, 0)
         assert found["engines"]["a"]["false_acceptances"] == {
-            **counts(0, 0, 0),
+            **judged(0, 0, 0),
             "located": 0,
             "by_format": 0,
         }
@@ -214,7 +222,7 @@ class TestSummary:
         book = Book("case").position(3).position(3, walk=1)
         book.verdicts(3, "a", "false_rejection").verdicts(3, "a", "false_rejection", walk=1)
         found = summary(stored(book))["engines"]["a"]
-        assert found["false_rejections"] == counts(2, 2, 1)
+        assert found["false_rejections"] == judged(2, 2, 1)
 
     def test_what_engines_did_in_a_real_case(self, stored):
         """Two liars beside an honest engine, from their masks to the counts."""
@@ -230,6 +238,65 @@ class TestSummary:
         } == {"Enumerator": (0, 0), "AcceptsExtra": (1, 0), "ForbidsOne": (0, 1)}
         assert found["AcceptsExtra"]["why"]["false_acceptances"][0]["keyword"] == "const"
         assert all(one["contested"] == 0 and not one["unresolved"] for one in found.values())
+
+
+class TestChallenger:
+    """Three false rejections of ``a``: one by ``b``'s word, one by JSON's alone, one met alone."""
+
+    def book(self):
+        return (
+            Book("case")
+            .position(0)
+            .dispute(0, B, A, tokens=1)
+            .verdicts(0, "a", "false_rejection", accepter="b")
+            .dispute(0, 0, A | B, tokens=7, drawn=2, census=1, number=1)
+            .verdicts(0, "a", "false_rejection", number=1, first=1, accepter="json")
+            .verdicts(0, "b", "false_rejection", number=1, first=1, accepter="json")
+            .dispute(0, A | B, 0, tokens=2, number=2)
+            .verdicts(0, "a", "false_acceptance", 2, number=2, first=5, accepter="a")
+            .position(1, judged=A)
+            .dispute(1, 0, A, tokens=3)
+            .verdicts(1, "a", "never_stops")
+            .verdicts(1, "a", "false_rejection", first=2, accepter="json")
+        )
+
+    def test_what_it_alone_has_shown_is_told(self, stored):
+        found = summary(stored(self.book()))["engines"]
+        assert found["a"]["false_rejections"]["only_challenger"] == 2
+        assert found["a"]["false_acceptances"]["only_challenger"] == 2
+        assert found["b"]["false_rejections"]["only_challenger"] == 1
+        assert [one["share_with_bug"]["false_rejection"]["cases"] for one in found.values()] == [
+            1,
+            1,
+            0,
+        ]
+
+    def test_pairs_are_compared_without_it(self, stored):
+        pairs = summary(stored(self.book()))["pairs"]
+        met = {
+            one["kind"]: (one["both"], one["only_first"], one["only_second"])
+            for one in pairs
+            if (one["first"], one["second"], one["counted"]) == ("a", "b", "all")
+        }
+        assert met["false_rejection"] == (0, 1, 0)
+        assert met["false_acceptance"] == (0, 0, 0)
+
+    def test_its_disputes_are_not_among_engines(self, stored):
+        run = stored(self.book())
+        found = summary(run)
+        assert (found["disputed_tokens"], found["resolved_tokens"]) == (1, 1)
+        assert found["capped"]
+        counts_of = StoredRun(run, by_catalogue)
+        disputes = Disputes(counts_of)
+        walk = counts_of.fold("walk", ("engine", "kind", "class", "dispute", "always_resolved"))
+        rows = agreement(counts_of, walk, disputes.rows_of(walk))
+        assert [(one["accepters"], one["rejecters"]) for one in rows] == [(["b"], ["a"])]
+
+    def test_its_samples_are_scaled(self, stored):
+        book = Book("case").position(0).dispute(0, 0, A | B, tokens=101, drawn=11, census=1)
+        book.verdicts(0, "a", "false_rejection", 2, always_resolved=False, accepter="json")
+        found = summary(stored(book))["engines"]["a"]["false_rejections"]
+        assert (found["tokens"], found["estimate"]["tokens"]) == (2, 20)
 
 
 class TestCappedRuns:
@@ -354,7 +421,7 @@ class TestOtherKinds:
             "mask_lies": counts(2, 1, 1),
             "unfinishable": counts(0, 0, 0),
         }
-        assert found["false_rejections"] == counts(0, 0, 0)
+        assert found["false_rejections"] == judged(0, 0, 0)
         assert found["share_with_bug"]["other"]["cases"] == 1
 
     def test_wrong_bits_count_as_decisions_but_what_lies_behind_a_token_does_not(self, stored):
@@ -377,7 +444,7 @@ class TestLocated:
         book.verdicts(0, "a", "false_acceptance", 3, first=2, located=False)
         book.verdicts(0, "a", "false_rejection", 1, first=5, located=None)
         found = summary(stored(book))["engines"]["a"]
-        assert found["false_acceptances"] == {**counts(5, 1, 1), "located": 2, "by_format": 0}
+        assert found["false_acceptances"] == {**judged(5, 1, 1), "located": 2, "by_format": 0}
         assert "located" not in found["false_rejections"]
 
 
@@ -577,5 +644,5 @@ class TestInstances:
 
     def test_do_not_change_the_counts_of_walks(self, stored):
         found = summary(stored(self.book()))["engines"]["a"]
-        assert found["false_acceptances"] == {**counts(0, 0, 0), "located": 0, "by_format": 0}
+        assert found["false_acceptances"] == {**judged(0, 0, 0), "located": 0, "by_format": 0}
         assert found["per_million"]["any"]["bugs"] == 0

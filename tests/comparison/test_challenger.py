@@ -1,0 +1,310 @@
+"""The challenger convicts whom all engines agree with, nobody who is right, and takes nothing away."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.comparison.challenger import Challenger
+from harness.comparison.walk import Position
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.jsontext.lexer import START, Mode, State, advance
+from harness.protocol import Mask, set_bits
+from harness.runs.tables import Rows
+from harness.validators.validate import Validators
+from harness.verdict_kinds import CHALLENGER, ERRORS, LEGAL
+from tests.inprocess import case, records, run_case, study
+from tests.miniatures import CrashesOnMask, Enumerator, Schema
+from tests.oracle import RESOLVERS, Trial, trials
+
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
+
+KINDS = {
+    **dict.fromkeys(b"-0123456789", "number"),
+    ord('"'): "string",
+    ord("{"): "object",
+    ord("["): "array",
+    ord("t"): "boolean",
+    ord("f"): "boolean",
+    ord("n"): "null",
+}
+TOKENS = (b'{"', b'":', b'",', b", ", b"  ", b"true", b"[[", b"]]", b"a\\", b"\\u00", b"1.", b"e1")
+VOCABULARY = byte_vocabulary(TOKENS, [b"<pad>"])
+CHALLENGED = study(cap=None, challenger=True)
+TABLES = ("verdicts", "instance_verdicts", "disputes")
+
+
+@dataclass(frozen=True)
+class Typed:
+    """All JSON texts whose values have the right types, at each depth others; and some errors.
+
+    Attributes:
+        types: The type that values have inside so many containers; any behind the last one.
+        forbidden: Bytes that may not come.
+        extra: Texts that may come besides.
+    """
+
+    types: tuple[str, ...]
+    forbidden: bytes
+    extra: tuple[bytes, ...]
+
+    def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
+        """The tokens that may follow `written`, end of sequence included."""
+        mask = self.behind(vocabulary, advance(START, written)).copy()
+        for text in self.extra:
+            if text.startswith(written):
+                ids = vocabulary.starts(text[len(written) :]) or vocabulary.eos_ids
+                mask |= set_bits(ids, vocabulary.words)
+        return mask
+
+    @lru_cache(maxsize=1 << 12)  # noqa: B019 - few languages, asked for the same masks again
+    def behind(self, vocabulary: Vocabulary, state: State | None) -> Mask:
+        """The tokens that may follow a text in a state."""
+        ids = [
+            token
+            for token, text in enumerate(vocabulary.tokens)
+            if not vocabulary.special[token] and self.goes_on(state, text)
+        ]
+        if state is not None and state.can_end:
+            ids += vocabulary.eos_ids
+        return set_bits(ids, vocabulary.words)
+
+    def goes_on(self, state: State | None, token: bytes) -> bool:
+        """Whether a token may follow a text in a state."""
+        for byte in token:
+            if state is None or byte in self.forbidden:
+                return False
+            starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE) and byte in KINDS
+            wanted = self.types[len(state.stack) :][:1]
+            if starts and wanted and KINDS[byte] != wanted[0]:
+                return False
+            state = advance(state, bytes((byte,)))
+        return state is not None
+
+
+class Typist(Enumerator):
+    """Honest, and knows every spelling of what it knows; faults are told by annotations."""
+
+    def language(self, schema: Schema) -> Any:
+        types, inner = [], schema
+        while "type" in inner:
+            types.append(inner["type"])
+            inner = inner.get("items", inner.get("additionalProperties", {}))
+        extra = tuple(text.encode() for text in schema.get("x-extra", ()))
+        return Typed(tuple(types), schema.get("x-forbidden", "").encode(), extra)
+
+
+class SecondTypist(Typist):
+    """Another engine with the same errors."""
+
+
+@st.composite
+def typed(draw):
+    """A schema of nested types, and a value that is valid under it."""
+    leaves = {"number": [0, -1, 12.5], "string": ["", "a/b", 'é"'], "boolean": [True, False]}
+    kind = draw(st.sampled_from([*leaves, "null"]))
+    schema: dict[str, Any] = {"type": kind}
+    value: Any = draw(st.sampled_from(leaves.get(kind, [None])))
+    for container in draw(st.lists(st.sampled_from(["array", "object"]), max_size=2)):
+        if container == "array":
+            schema, value = {"type": "array", "items": schema}, [value] * draw(st.integers(0, 2))
+        else:
+            schema = {"type": "object", "additionalProperties": schema}
+            value = draw(st.sampled_from([{}, {"a": value}, {"a": value, "": value}]))
+    return schema, value
+
+
+def errors(rows: Rows) -> list[dict[str, Any]]:
+    """The verdicts that call an engine wrong, but for what no specification forbids."""
+    wrong = [kind for kind in ERRORS if kind not in LEGAL]
+    return [one for one in records(rows, "verdicts") if one["kind"] in wrong]
+
+
+class TestHonestEngines:
+    @settings(max_examples=5)
+    @given(
+        typed(), st.sampled_from([[Typist], [Typist, SecondTypist]]), st.sampled_from(["a", "b"])
+    )
+    def test_are_never_convicted(self, schema_and_value, engines, name):
+        one = case(*schema_and_value, name=name)
+        for resolver in RESOLVERS.values():
+            rows = run_case(engines, one, VOCABULARY, CHALLENGED, resolver)
+            assert errors(rows) == []
+            assert records(rows, "cases")[0]["status"] == "walked"
+
+    def test_nor_over_samples(self):
+        schema = {"type": "object", "additionalProperties": {"type": "string"}}
+        rules = replace(CHALLENGED, cap=4)
+        rows = run_case([Typist], case(schema, {"a": "b"}), VOCABULARY, rules)
+        assert errors(rows) == []
+
+
+class TestAnErrorThatAllShare:
+    def run(self, fault: Schema, value: Any, engines: Any = (Typist, SecondTypist)) -> Rows:
+        return run_case(engines, case({**fault}, value), VOCABULARY, CHALLENGED)
+
+    @pytest.mark.parametrize("engines", [(Typist,), (Typist, SecondTypist)])
+    def test_a_token_that_all_forbid_convicts_all(self, engines):
+        rows = self.run({"type": "array", "x-forbidden": "\\"}, ["a/"], engines)
+        found = errors(rows)
+        assert {one["kind"] for one in found} == {"false_rejection"}
+        assert {one["engine"] for one in found} == {one.__name__ for one in engines}
+        assert {one["accepter"] for one in found} == {CHALLENGER}
+        texts = {VOCABULARY.tokens[one["token"]] for one in found}
+        assert texts >= {b"\\", b"\\u00", b"a\\"}
+        assert all(b"\\" in text for text in texts)
+
+    def test_the_proof_is_a_valid_text_through_the_token(self):
+        schema = {"type": "array", "x-forbidden": " e."}
+        rows = self.run(schema, [12])
+        places = {one["position"]: one["offset"] for one in records(rows, "positions")}
+        completions = {one["completion"]: one for one in records(rows, "completions")}
+        validators = Validators(json.dumps(schema))
+        assert errors(rows)
+        for one in errors(rows):
+            completion = completions[one["completion"]]
+            token = VOCABULARY.tokens[one["token"]]
+            text = b"[12]"[: places[one["position"]]] + token + completion["text"]
+            assert [said.valid for said in validators.judge(text).opinions] == [True, True]
+            spelled = b"".join(VOCABULARY.tokens[token] for token in completion["tokens"][:-1])
+            assert spelled == completion["text"]
+            assert completion["tokens"][-1] == VOCABULARY.eos
+            assert token[one["refused_at"]] in b" e."
+
+    def test_an_end_that_all_forbid_amid_the_reference(self):
+        class NeverEndsShort(Typist):
+            def language(self, schema):
+                class Longer(Typed):
+                    def mask(self, vocabulary, written):
+                        mask = super().mask(vocabulary, written).copy()
+                        if len(written) < 2:
+                            mask &= ~vocabulary.eos_mask
+                        return mask
+
+                return Longer(("number",), b"", ())
+
+        rows = run_case([NeverEndsShort], case({"type": "number"}, 12), VOCABULARY, CHALLENGED)
+        (found,) = errors(rows)
+        assert (found["kind"], found["token"], found["accepter"]) == (
+            "never_stops",
+            VOCABULARY.eos,
+            CHALLENGER,
+        )
+
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    def test_a_token_that_all_allow_convicts_all(self, resolver):
+        one = case({"type": "array", "x-extra": ["]"]}, [1, 2])
+        rows = run_case([Typist, SecondTypist], one, VOCABULARY, CHALLENGED, RESOLVERS[resolver])
+        found = errors(rows)
+        assert {(one["engine"], one["kind"], one["accepter"]) for one in found} == {
+            ("Typist", "false_acceptance", "Typist"),
+            ("SecondTypist", "false_acceptance", "SecondTypist"),
+        }
+        assert {VOCABULARY.tokens[one["token"]] for one in found} == {b"]"}
+        disputes = [one for one in records(rows, "disputes") if not one["rejecters"]]
+        assert {one["accepters"] for one in disputes} == {0b11}
+
+    def test_an_end_that_all_allow_too_early_is_told_once(self):
+        one = case({"type": "array", "x-extra": ["["]}, [1])
+        found = errors(run_case([Typist, SecondTypist], one, VOCABULARY, CHALLENGED))
+        assert Counter((one["engine"], one["kind"]) for one in found) == {
+            ("Typist", "stops_too_early"): 1,
+            ("SecondTypist", "stops_too_early"): 1,
+        }
+
+    def test_the_challenger_is_no_engine(self):
+        rows = self.run({"type": "array", "x-forbidden": " "}, [1])
+        for table in ("verdicts", "engines", "masks", "timings", "costs"):
+            assert CHALLENGER not in {one["engine"] for one in records(rows, table)}
+        assert {one["judged"] for one in records(rows, "positions")} == {0b11}
+        assert {one["disputed_tokens"] for one in records(rows, "positions")} == {0}
+
+
+def named(rows: Rows) -> dict[str, Counter[str]]:
+    """The rows of a case, with completions and disputes in place of their numbers."""
+    completions = {one["completion"]: one for one in records(rows, "completions")}
+    disputes = {
+        (one["walk"], one["position"], one["dispute"]): one for one in records(rows, "disputes")
+    }
+    found: dict[str, Counter[str]] = {}
+    for table in TABLES:
+        lines = []
+        for one in records(rows, table):
+            if table == "verdicts":
+                completion = completions.get(one["completion"], {})
+                place = (one["walk"], one["position"], one["dispute"])
+                one = {**one, **completion, "completion": 0, "dispute": disputes.get(place)}  # noqa: PLW2901
+                if one["dispute"]:
+                    one["dispute"] = {**one["dispute"], "dispute": 0}
+            lines.append(repr(sorted((name, str(value)) for name, value in one.items())))
+        found[table] = Counter(lines)
+    return found
+
+
+class TestTakesNothingAway:
+    @given(trials(), st.sampled_from([None, 3]), st.sampled_from(["common", "survivors"]))
+    def test_every_verdict_without_it_is_there_with_it(self, trial: Trial, cap, panel):
+        for resolver in RESOLVERS:
+            rules = study(cap=cap, panel=panel, walks=2)
+            before = named(trial.run(resolver, rules))
+            after = named(trial.run(resolver, replace(rules, challenger=True)))
+            for table in TABLES:
+                assert not before[table] - after[table], table
+
+    @pytest.mark.parametrize("panel", ["common", "survivors"])
+    def test_where_an_engine_fails_on_the_way(self, panel):
+        one = case({"enum": [[1, 2]], "x-crash": 3}, [1, 2])
+        for engines in ([Enumerator, CrashesOnMask], [CrashesOnMask, Enumerator, Typist]):
+            rules = study(cap=None, panel=panel, walks=2)
+            before = named(run_case(engines, one, VOCABULARY, rules))
+            after = named(run_case(engines, one, VOCABULARY, replace(rules, challenger=True)))
+            for table in TABLES:
+                assert not before[table] - after[table], table
+
+
+class TestOneAlone:
+    def test_is_walked_to_the_end(self):
+        rows = run_case([Typist], case({"type": "number"}, 120), VOCABULARY, CHALLENGED)
+        (found,) = records(rows, "cases")
+        assert (found["status"], found["judged"]) == ("walked", 1)
+        assert max(one["offset"] for one in records(rows, "positions")) == 3
+
+    def test_is_not_without_a_challenger(self):
+        rows = run_case([Typist], case({"type": "number"}, 120), VOCABULARY, study())
+        assert records(rows, "cases")[0]["reason"] == "fewer_than_two_engines"
+
+    def test_where_none_compiles_nothing_is_walked(self):
+        rows = run_case([Enumerator], case({"minimum": 1}, 2), VOCABULARY, CHALLENGED)
+        assert records(rows, "cases")[0]["reason"] == "no_engine"
+
+
+class TestChoice:
+    def disputed(self, cap: int | None, likely: dict[int, list[bytes]]):
+        mask = set_bits(range(60), VOCABULARY.words)
+        none = np.zeros((1, VOCABULARY.words), dtype=np.uint32)
+        position = Position("key", 0, (), b"[]", 0, (7,), (0,), none)
+        return Challenger(VOCABULARY, cap).dispute_forbidden(position, mask, likely)
+
+    def test_what_is_likely_is_resolved_by_right_and_the_rest_is_a_sample(self):
+        found = self.disputed(20, {40: [b""], 41: [b""]})
+        assert (found.accepters, found.rejecters) == ((), (0,))
+        assert found.by_right.tolist() == [7, 40, 41]
+        assert len(found.drawn) == 10
+
+    def test_at_most_half_is_chosen(self):
+        found = self.disputed(20, {token: [b""] for token in range(30, 50)})
+        assert found.by_right.tolist() == [7, *range(30, 35)]
+        assert len(found.drawn) == 10
+
+    def test_without_a_cap_all_are_resolved(self):
+        found = self.disputed(None, {})
+        assert found.by_right.tolist() == found.drawn.tolist() == list(range(60))
