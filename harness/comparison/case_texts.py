@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from harness.comparison.fed_texts import FedText, in_canonical_tokens, label_problem
-from harness.comparison.samples import Draft, SampleCourt, bases_of, write
+from harness.comparison.samples import SampleCourt, SampleWriters
 from harness.comparison.text_feeding import TextFeeding
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
@@ -83,9 +83,10 @@ class CaseTexts:
             engines: Those that write and are fed.
         """
         feeding = self._feeding(SAMPLE)
-        draft = Draft(key, count, bases_of(self.instances), hints(schema))
-        samples = write(feeding, feeding.at_start(engines), draft, self._vocabulary)
-        court = SampleCourt(feeding, self._proofs, self._vocabulary, self._canonical, self._judge)
+        of_text = (self._vocabulary, self._canonical, self._judge)
+        writers = SampleWriters(feeding, *of_text, hints(schema), key)
+        samples = writers.written(feeding.at_start(engines), count, self.instances)
+        court = SampleCourt(feeding, self._proofs, *of_text)
         up = [one for one in engines if self._panel.up(one)]
         self.samples = court.try_(samples, up, [one.text for one in self.instances])
 

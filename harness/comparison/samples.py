@@ -8,17 +8,20 @@ it. A text without an end is fed to its writer where that proves something.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 
 from harness.comparison.fed_texts import FedText, in_canonical_tokens
 from harness.comparison.text_feeding import TextFeeding
 from harness.comparison.verdict_record import VerdictNotes
 from harness.completion.rollout import LIMIT, ROLLOUT_OUTCOMES
-from harness.engines.requests import Write
+from harness.completion.text_variants import by_name, variants
+from harness.engines.requests import Follow, Write
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
-from harness.validators.judge import UNDECIDED, VALID, Judge, Ruling
+from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling
 from harness.verdict_kinds import SAMPLE
 from harness.workers import wire
 
@@ -27,9 +30,16 @@ SHARED, OWN = "shared", "own"
 
 BATCH = 16
 """Texts that an engine writes in one request, which has a limit of time."""
-_BASES = 4
-_LONGEST_BASE = 300
-"""Tokens of a text from which others depart; the rest of the limit is for what is written."""
+_FREE = 3 / 8
+"""How many of the texts are written freely; the others are variants of known ones."""
+_BASES, _OWN_BASES = 4, 2
+"""Texts of which there are variants: the case's own, and free ones."""
+_LONGEST_BASE = 4000
+"""Their bytes."""
+_VARIANTS = 400
+"""Variants that are judged, for an engine to write some of them."""
+_ROOM = 12_000
+"""Tokens of those that an engine is asked for, taken from all rules in turns."""
 
 _PROVES = ("dead_end", "mask_lies")
 COMPLETE = "complete"
@@ -52,57 +62,128 @@ class Sample:
     text: bytes
 
 
-@dataclass(frozen=True)
-class Draft:
-    """What texts are written from.
+class SampleWriters:
+    """Has engines write texts.
 
-    Attributes:
-        key: On which all choices depend.
-        count: Texts of each engine.
-        bases: Texts from which others depart, as token ids.
+    Some are written freely (`harness.completion.text_writer`). The others are variants of texts
+    that are valid (`harness.completion.text_variants`): the validators say which rule each of them
+    breaks, and of every rule, and of the valid ones, an engine writes the first that its masks
+    allow to the end, until it wrote as many as it should.
+
+    Args:
+        feeding: How engines are asked; they stand at the start.
+        vocabulary: The shared one.
+        canonical: Its tokenizer, where it has one.
+        judge: The validators, open for the schema.
         hints: JSON values of which some are written: `harness.jsonschemas.hints`.
+        key: On which all choices depend.
     """
 
-    key: str
-    count: int
-    bases: Sequence[Sequence[int]] = ()
-    hints: Sequence[tuple[str, str]] = ()
+    def __init__(
+        self,
+        feeding: TextFeeding,
+        vocabulary: Vocabulary,
+        canonical: Canonical | None,
+        judge: Judge,
+        hints: Sequence[tuple[str, str]],
+        key: str,
+    ) -> None:
+        self._feeding = feeding
+        self._vocabulary = vocabulary
+        self._canonical = canonical
+        self._judge = judge
+        self._hints = hints
+        self._key = key
+
+    def written(self, engines: Iterable[int], count: int, known: Sequence[FedText]) -> list[Sample]:
+        """What engines write, `count` texts each.
+
+        Of the valid texts that are `known` there are variants; where there are none, of the valid
+        ones that an engine itself wrote freely.
+        """
+        freely = math.ceil(count * _FREE)
+        free = self._freely(list(engines), freely)
+        bases = _bases(known)
+        shared = self._groups(bases) if bases else []
+        groups = {
+            engine: shared if bases else self._groups(self._valid(some))
+            for engine, some in free.items()
+        }
+        asks = {
+            engine: Follow(wire.Ragged.of_ints(one.tokens for group in some for one in group), at=0)
+            for engine, some in groups.items()
+            if some and count > freely
+        }
+        guided = self._feeding.ask(asks)
+        found = []
+        for engine, some in free.items():
+            found += some
+            if engine in guided:
+                allowed = _allowed(groups[engine], guided[engine].allowed.tolist())
+                found += [
+                    Sample(engine, COMPLETE, one.tokens, one.text)
+                    for one in islice(allowed, count - freely)
+                ]
+        return found
+
+    def _freely(self, engines: Sequence[int], count: int) -> dict[int, list[Sample]]:
+        """Texts that engines write freely; those that fail have fewer."""
+        found: dict[int, list[Sample]] = {engine: [] for engine in engines}
+        eos_ids, tokens = self._vocabulary.eos_ids, self._vocabulary.tokens
+        for first in range(0, count, BATCH):
+            many = min(BATCH, count - first)
+            request = Write(list(self._hints), self._key, first, many, LIMIT)
+            able = [engine for engine, some in found.items() if len(some) == first]
+            for engine, answer in self._feeding.ask(dict.fromkeys(able, request)).items():
+                for outcome, ids in zip(answer.outcomes.tolist(), answer.taken.ints(), strict=True):
+                    text = b"".join(tokens[one] for one in ids if one not in eos_ids)
+                    one = Sample(engine, ROLLOUT_OUTCOMES[outcome], tuple(ids), text)
+                    found[engine].append(one)
+        return {engine: some for engine, some in found.items() if len(some) == count}
+
+    def _valid(self, samples: Iterable[Sample]) -> list[bytes]:
+        """The first of some texts that are valid."""
+        texts = list(dict.fromkeys(one.text for one in samples if one.outcome == COMPLETE))
+        ruled = zip(texts, self._judge.judge(texts), strict=True)
+        fit = (one for one, ruling in ruled if ruling.verdict == VALID)
+        return list(islice((one for one in fit if len(one) <= _LONGEST_BASE), _OWN_BASES))
+
+    def _groups(self, bases: Sequence[bytes]) -> list[list[FedText]]:
+        """Variants by the rule that they break; those that break none, likewise."""
+        some = variants(bases, by_name(self._hints), self._key)
+        texts = list(islice(some, _VARIANTS))
+        with self._judge.apart():
+            rulings = self._judge.judge(texts)
+        by_rule: dict[tuple[int, str, str], list[tuple[bytes, Ruling]]] = {}
+        for text, ruling in zip(texts, rulings, strict=True):
+            if ruling.verdict in (VALID, INVALID):
+                rule = (ruling.verdict, ruling.keyword, ruling.schema_pointer)
+                by_rule.setdefault(rule, []).append((text, ruling))
+        groups: list[list[FedText]] = [[] for _ in by_rule]
+        room = _ROOM
+        for turn in zip_longest(*by_rule.values()):
+            for group, one in zip(groups, turn, strict=True):
+                if one is not None and room > 0:
+                    text, ruling = one
+                    fed = in_canonical_tokens(
+                        SHARED, text, ruling, self._vocabulary, self._canonical
+                    )
+                    room -= len(fed.tokens)
+                    group.append(fed)
+        return groups
 
 
-def bases_of(texts: Iterable[FedText]) -> list[tuple[int, ...]]:
-    """Those of some fed texts from which samples depart, without the end of sequence."""
-    fit = [
-        one.tokens[:-1]
-        for one in texts
-        if one.ruling.verdict == VALID and len(one.tokens) <= _LONGEST_BASE
-    ]
-    return list(dict.fromkeys(fit))[:_BASES]
+def _allowed(groups: Sequence[Sequence[FedText]], lead: Sequence[int]) -> Iterator[FedText]:
+    """Texts that are allowed to their end, of every group in turns; `lead` is how far each is."""
+    far = iter(lead)
+    mine = [[one for one in group if next(far) == len(one.tokens)] for group in groups]
+    yield from (one for turn in zip_longest(*mine) for one in turn if one is not None)
 
 
-def write(
-    feeding: TextFeeding, engines: Iterable[int], draft: Draft, vocabulary: Vocabulary
-) -> list[Sample]:
-    """Have engines, which stand at the start, write texts; those of one engine after another."""
-    found: dict[int, list[Sample]] = {engine: [] for engine in engines}
-    for first in range(0, draft.count, BATCH):
-        asks = {engine: _request(draft, first, found[engine]) for engine in found}
-        for engine, answer in feeding.ask(asks).items():
-            for outcome, tokens in zip(answer.outcomes.tolist(), answer.taken.ints(), strict=True):
-                ids = tuple(tokens)
-                text = b"".join(
-                    vocabulary.tokens[one] for one in ids if one not in vocabulary.eos_ids
-                )
-                found[engine].append(Sample(engine, ROLLOUT_OUTCOMES[outcome], ids, text))
-        found = {engine: some for engine, some in found.items() if len(some) > first}
-    return [one for some in found.values() for one in some]
-
-
-def _request(draft: Draft, first: int, before: Sequence[Sample]) -> Write:
-    own = [one.tokens[:-1] for one in before if one.outcome == COMPLETE]
-    count = min(BATCH, draft.count - first)
-    return Write(
-        wire.Ragged.of_ints([*draft.bases, *own]), list(draft.hints), draft.key, first, count, LIMIT
-    )
+def _bases(known: Iterable[FedText]) -> list[bytes]:
+    """Those of some fed texts of which there are variants."""
+    fit = (one.text for one in known if one.ruling.verdict == VALID)
+    return list(islice((one for one in fit if len(one) <= _LONGEST_BASE), _BASES))
 
 
 class SampleCourt:

@@ -1,15 +1,9 @@
 """Samples: let an engine write texts of its own, through nothing but its masks, to the end.
 
-A text is begun in one of several ways and ends as a roll-out does, so that it is no longer than it
-must be. What comes next is chosen among the *bytes* that may come next, not among the tokens: of
-these most are words, and a text would hardly ever leave its first string. Where several tokens
-begin with the byte it is mostly the byte itself, and where only one byte may come the longest.
-
-Most texts depart from one that is known: a base, or one that the engine wrote before. They follow
-it to a place, write something else there, and go on with it where it stands as they do (the same
-containers are open, and the text is in the middle of the same), before or behind: so that members
-and items are left out, repeated, added or written otherwise, one at a time, and what is wrong is
-not hidden behind what else is wrong.
+What comes next is chosen among the *bytes* that may come next, not among the tokens: of these most
+are words, and a text would hardly ever leave its first string. Where several tokens begin with the
+byte it is mostly the byte itself, and where nothing else may come the longest. After so many
+choices a text goes to its end as a roll-out does.
 
 Every choice depends on a key and the engine alone. This runs inside the host, next to the engine,
 and needs nothing but numpy.
@@ -17,35 +11,28 @@ and needs nothing but numpy.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index, roll_out
+from harness.completion.text_variants import START_PLACE, Hints, Place, by_name
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsontext.lexer import START, Mode, State, advance
+from harness.jsontext.lexer import Mode, State
 from harness.protocol import (
-    FollowingMatcher,
     Mask,
     Matcher,
     allows,
-    follow_by_mask,
     set_bits,
     token_ids,
 )
 
 _STEPS = 1 << 32
-_TRIES = 4
-"""Places at which it is tried to go on with a base."""
 _OWN_HINTS = 0.8
 """The chance that a hint is one about the member."""
-_LAST = 48
-"""Choices before a text must be on its way to the end."""
 
 
 @dataclass(frozen=True)
@@ -54,41 +41,26 @@ class Temperament:
 
     Attributes:
         choices: How often something is chosen freely before the text goes to its end.
-        departs: Where it departs from another text, where there is one: what that is in the middle
-            of. Empty where it departs from none.
-        back: The chance that it goes on with that text at any place, and not at the next.
         by_byte: Whether all bytes are alike; else first a sort of byte is drawn, then the byte.
-        closing: How welcome the end of a string is beside any other sort of byte.
         hints: The chance that a value or a name is one of the hints, where one can begin.
         longer: The chance of a token of more than the byte that was drawn.
         ends: The chance that the text ends where it may.
     """
 
     choices: int
-    departs: tuple[Mode, ...] = ()
-    back: float = 0.2
     by_byte: bool = False
-    closing: float = 1.0
-    hints: float = 0.3
+    hints: float = 0.6
     longer: float = 0.1
     ends: float = 0.5
 
 
-_NUMBERS = (Mode.MINUS, Mode.ZERO, Mode.INT, Mode.DOT, Mode.FRAC, Mode.EXP)
-
 TEMPERAMENTS = (
     Temperament(0),
-    Temperament(2, departs=(Mode.VALUE,), hints=0.9),
-    Temperament(0, departs=(Mode.AFTER, Mode.KEY), back=0.3),
-    Temperament(8, departs=(Mode.AFTER,), back=0.5, hints=0.8),
-    Temperament(2, departs=(Mode.STRING, *_NUMBERS), closing=2.0),
-    Temperament(12, hints=0.8),
-    Temperament(2, departs=(Mode.VALUE,), hints=0.9),
-    Temperament(_LAST, by_byte=True, hints=0.1, longer=0.3),
+    Temperament(12),
+    Temperament(48, by_byte=True, hints=0.1, longer=0.3),
+    Temperament(4, hints=0.9),
 )
-"""Text ``i`` is written in the manner of ``i`` modulo their number: as short as can be; a value
-replaced; members or items left out; others added, or written twice; a string or a number edited;
-much chosen freely, mostly hints; a value replaced; long, all bytes alike."""
+"""Text ``i`` is written in the manner of ``i`` modulo their number."""
 
 _SORTS = (
     b'"',
@@ -114,11 +86,6 @@ for _number, _members in enumerate(_SORTS):
     _SORT[list(_members)] = _number
 _KINDS = len(_SORTS) + 4
 _QUOTE, _ESCAPE, _OPEN, _CLOSE, _SPACE, _LINE = 0, 1, 2, 3, 6, 7
-
-_FIRST = {Mode.ITEM_OR_CLOSE: Mode.VALUE, Mode.KEY_OR_CLOSE: Mode.KEY}
-_CLOSERS = (b"]", b"}")
-_NUMBER_ENDS = (Mode.ZERO, Mode.INT, Mode.FRAC, Mode.EXP)
-_IN_NUMBERS = frozenset(bytes([byte]) for byte in b"0123456789.eE+-")
 
 
 class TextWriter:
@@ -164,7 +131,6 @@ class TextWriter:
     def write(
         self,
         start: Matcher,
-        bases: Sequence[Sequence[int]],
         hints: Sequence[tuple[str, str]],
         key: str,
         numbers: range,
@@ -174,119 +140,16 @@ class TextWriter:
 
         Args:
             start: The engine at the start of a text.
-            bases: Texts from which to depart, as token ids without the end of sequence.
             hints: JSON values of which some may be written, each behind the name of the member that
                 it is about, or behind none.
             key: On which all choices depend.
             numbers: Those of the texts, on which their manner depends.
             limit: The tokens of a text, end of sequence included.
         """
-        known = [Base.of(self.vocabulary, tokens) for tokens in bases if len(tokens) < limit]
-        spelled: dict[bytes, list[bytes]] = {}
-        for name, value in hints:
-            spelled.setdefault(json.dumps(name).encode(), []).append(value.encode())
+        known = by_name(hints)
         for number in numbers:
-            pen = _Pen(self, start.clone(), spelled, f"{key}/{number}", limit)
-            found = pen.written(TEMPERAMENTS[number % len(TEMPERAMENTS)], known)
-            if found.outcome == "complete" and len(found.tokens) > 1:
-                known.append(Base.of(self.vocabulary, found.tokens[:-1]))
-            yield found
-
-
-class Place(NamedTuple):
-    """Where a text stands: its state, and the names of the members that are open, outermost first.
-
-    Of an array in a member, and of all in it, that member's is the last.
-    """
-
-    state: State
-    names: tuple[bytes, ...] = ()
-
-    def behind(self, text: bytes) -> Place | None:
-        """The place behind further bytes; None where no JSON goes on so."""
-        state, names = self
-        for byte in text:
-            found = advance(state, bytes([byte]))
-            if found is None:
-                return None
-            if found.mode is Mode.KEY_STRING:
-                written = b"" if state.mode is not Mode.KEY_STRING else names[-1]
-                names = (*names[: len(state.stack) - 1], written + bytes([byte]))
-            elif found.mode is Mode.COLON and state.mode is Mode.KEY_STRING:
-                names = (*names[:-1], names[-1] + bytes([byte]))
-            elif len(found.stack) > len(state.stack):
-                last = names[-1] if names else b'""'
-                names = (*names[: len(state.stack)], *(last,) * (len(found.stack) - len(names)))
-            state = found
-        return Place(state, names)
-
-    @property
-    def name(self) -> bytes:
-        """The name of the member that is written, as a JSON text."""
-        return self.names[min(len(self.names), len(self.state.stack)) - 1] if self.names else b'""'
-
-
-START_PLACE: Final = Place(START)
-
-
-@dataclass(frozen=True)
-class Base:
-    """A text from which others depart.
-
-    Attributes:
-        tokens: Its token ids, without the end of sequence.
-        starts: Where each begins, and the end of the text.
-        text: Its bytes.
-        states: Where the text stands before each of its bytes, and at its end; None where it is
-            no JSON. Where a number is at its end it stands behind a value; the start of a first
-            item is that of any item, and of a first key likewise.
-    """
-
-    tokens: tuple[int, ...]
-    starts: tuple[int, ...]
-    text: bytes
-    states: tuple[State | None, ...]
-
-    @classmethod
-    def of(cls, vocabulary: Vocabulary, tokens: Sequence[int]) -> Base:
-        """The text of some tokens."""
-        parts = [vocabulary.tokens[token] for token in tokens]
-        text = b"".join(parts)
-        states: list[State | None] = []
-        here: State | None = START
-        for at in range(len(text) + 1):
-            states.append(None if here is None else _alike(here, text[at : at + 1]))
-            here = None if here is None else advance(here, text[at : at + 1])
-        starts = np.cumsum([0, *map(len, parts)]).tolist()
-        return cls(tuple(tokens), tuple(starts), text, tuple(states))
-
-    def places(self, modes: Container[Mode]) -> list[int]:
-        """Where the text is in the middle of some things."""
-        return [
-            at for at, state in enumerate(self.states) if state is not None and state.mode in modes
-        ]
-
-    def begun(self, vocabulary: Vocabulary, end: int) -> list[int]:
-        """The tokens up to a byte, the last of them spelled out where the byte is within it."""
-        whole = int(np.searchsorted(self.starts, end, side="right")) - 1
-        rest = self.text[self.starts[whole] : end]
-        return [*self.tokens[:whole], *(vocabulary.byte_ids[byte] for byte in rest)]
-
-    def rest(self, vocabulary: Vocabulary, start: int) -> list[int]:
-        """The tokens from a byte on, the first of them spelled out where the byte is within it."""
-        whole = int(np.searchsorted(self.starts, start, side="left"))
-        begin = self.text[start : self.starts[whole]]
-        return [*(vocabulary.byte_ids[byte] for byte in begin), *self.tokens[whole:]]
-
-
-def _alike(state: State, following: bytes) -> State:
-    """A state as it is before a byte; empty stands for the end."""
-    mode = state.mode
-    if mode in _NUMBER_ENDS and following not in _IN_NUMBERS:
-        mode = Mode.AFTER if state.stack else Mode.DONE
-    elif following not in _CLOSERS:
-        mode = _FIRST.get(mode, mode)
-    return state._replace(mode=mode)
+            pen = _Pen(self, start.clone(), known, f"{key}/{number}", limit)
+            yield pen.written(TEMPERAMENTS[number % len(TEMPERAMENTS)])
 
 
 class _Pen:
@@ -296,7 +159,7 @@ class _Pen:
         self,
         writer: TextWriter,
         matcher: Matcher,
-        hints: Mapping[bytes, Sequence[bytes]],
+        hints: Hints,
         key: str,
         limit: int,
     ) -> None:
@@ -312,21 +175,10 @@ class _Pen:
         self._taken: list[int] = []
         self._ended: Rollout | None = None
 
-    def written(self, how: Temperament, known: Sequence[Base]) -> Rollout:
+    def written(self, how: Temperament) -> Rollout:
         """The text, written to its end."""
-        base, left = None, -1
-        if how.departs and known:
-            base = known[self._index(len(known))]
-            if places := base.places(how.departs):
-                left = places[self._index(len(places))]
-                self._follow(base.begun(self._vocabulary, left))
-        for written in range(how.choices + 1):
-            if self._ended is not None:
-                break
-            departed = base is not None and (written or not how.choices)
-            if base and departed and self._go_on(base, left if written else left + 1, how):
-                break
-            if written < how.choices and not self._choose(how):
+        for _ in range(how.choices):
+            if not self._choose(how):
                 break
         return self._ended or self._rolled_out()
 
@@ -368,33 +220,6 @@ class _Pen:
             if not self._take(token):
                 return
 
-    def _go_on(self, base: Base, left: int, how: Temperament) -> bool:
-        """Go on with the rest of a base from a place where it stands as the text does here.
-
-        Mostly that is the next place from `left` on. Whether the text came to its end with it.
-        """
-        if self._state is None:
-            return False
-        alike = {_alike(self._state, one) for one in (b"0", b",")}
-        places = [at for at, state in enumerate(base.states) if state in alike]
-        later = [at for at in places if at >= left]
-        for _ in range(min(_TRIES, len(places))):
-            back = not later or self._draw() < how.back
-            at = places[self._index(len(places))] if back else later.pop(0)
-            rest = [*base.rest(self._vocabulary, at), self._vocabulary.eos]
-            if self._leads(rest):
-                self._follow(rest)
-                return True
-        return False
-
-    def _leads(self, tokens: Sequence[int]) -> bool:
-        """Whether all of some tokens may come."""
-        if any(token < 0 for token in tokens) or len(self._taken) + len(tokens) > self._limit:
-            return False
-        if isinstance(self._matcher, FollowingMatcher):
-            return self._matcher.follow(tokens) == len(tokens)
-        return follow_by_mask(self._matcher, tokens, self._vocabulary.words) == len(tokens)
-
     def _choose(self, how: Temperament) -> bool:
         """Write what is chosen next, and all behind it that the engine leaves no choice about.
 
@@ -427,7 +252,7 @@ class _Pen:
         """Write a hint, if one is to come and a value or a name can begin here."""
         if self._place is None or self._draw() >= how.hints:
             return False
-        mode = _FIRST.get(self._place.state.mode, self._place.state.mode)
+        mode = self._place.before(b"0").mode
         if mode is Mode.VALUE:
             about = self._hints.get(self._place.name, ())
             own = about and self._draw() < _OWN_HINTS
@@ -452,7 +277,6 @@ class _Pen:
         in_string = self._state is not None and self._state.mode.in_string
         weights[_LINE] = 0.1
         weights[_SPACE] = 1.0 if in_string else 0.2
-        weights[_QUOTE] = how.closing if in_string else 1.0
         weights[_CLOSE] = 2.0
         weights[_OPEN] = 1.0 / (1 + (0 if self._state is None else len(self._state.stack)))
         weights[np.bincount(sorts, minlength=_KINDS) == 0] = 0.0

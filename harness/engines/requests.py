@@ -392,7 +392,6 @@ class Write(Request[RolledOut]):
     `harness.completion.text_writer`.
 
     Attributes:
-        bases: Texts from which to depart, as token ids.
         hints: JSON values of which some may be written, each with the name of a member or none.
         key: On which all choices depend.
         first: The number of the first text.
@@ -400,7 +399,6 @@ class Write(Request[RolledOut]):
         limit: The tokens of a text.
     """
 
-    bases: wire.Ragged
     hints: Sequence[tuple[str, str]]
     key: str
     first: int

@@ -289,10 +289,7 @@ class EngineService:
         if self._writer is None:
             self._writer = TextWriter(self.vocabulary, self._known_preferences)
         numbers = range(asked.first, asked.first + asked.count)
-        bases = asked.bases.ints()
-        texts = list(
-            self._writer.write(self.start, bases, asked.hints, asked.key, numbers, asked.limit)
-        )
+        texts = list(self._writer.write(self.start, asked.hints, asked.key, numbers, asked.limit))
         outcomes = [ROLLOUT_OUTCOMES.index(one.outcome) for one in texts]
         taken = wire.Ragged.of_ints([one.tokens for one in texts])
         return requests.RolledOut(np.array(outcomes, dtype=np.int8), taken)

@@ -36,11 +36,16 @@ _LONGEST = 120
 _DEEPEST = 40
 
 _NEAR_MISSES: Final[Mapping[str, tuple[str, ...]]] = {
-    "date-time": ("2024-02-30T00:00:00Z", "2024-01-01T24:00:00Z", "2024-01-01T00:00:00"),
-    "date": ("2024-02-30", "2023-02-29", "2024-13-01", "2024-1-1"),
-    "time": ("24:00:00Z", "23:59:61Z", "00:00:00", "12:00:00+24:00"),
+    "date-time": (
+        "2024-01-01T08:30:60Z",
+        "2024-02-30T00:00:00Z",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01T00:00:00",
+    ),
+    "date": ("2024-02-30", "2000-02-31", "2023-02-29", "2024-13-01", "2024-1-1"),
+    "time": ("08:30:60Z", "24:00:00Z", "23:59:61Z", "00:00:00", "12:00:00+24:00"),
     "duration": ("P", "PT", "P1", "P1Y1W", "P1.5D"),
-    "email": ("a", "a@", "@a", "a@b@c", "a..b@c.d", "a b@c.d"),
+    "email": ("a", "a@b", "a@", "@a", "a@b@c", "a..b@c.d", "a b@c.d"),
     "idn-email": ("a", "a@", "@a"),
     "hostname": ("-a", "a-", "a..b", "a_b", "a" * 64),
     "idn-hostname": ("-a", "a..b"),
@@ -117,3 +122,9 @@ def _said(keyword: str, said: Any) -> Iterator[Any]:
             return
         case _, int() | float():
             yield from (said, said - 1, said + 1, said + 0.5)
+
+
+def _beside(value: Any) -> Iterator[Any]:
+    yield value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        yield value + 1

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import LIMIT, Preferences
-from harness.completion.text_writer import START_PLACE, TEMPERAMENTS, Base, TextWriter
+from harness.completion.text_variants import START_PLACE, Base, by_name, variants
+from harness.completion.text_writer import TEMPERAMENTS, TextWriter
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsonschemas.hints import hints
-from harness.jsontext.lexer import Mode
+from harness.jsontext.lexer import START, advance
 from harness.runs.tables import SCHEMAS
 from harness.verdict_kinds import ERRORS
 from tests.comparison.test_case_run import ForbidsEnd
@@ -74,8 +76,8 @@ def test_what_is_proven_is_so(trial):
 
 class TestOneEngineAlone:
     def test_that_lets_a_text_through_is_convicted_from_the_bare_schema(self):
-        rows = sampled([AcceptsExtra], {"enum": [1, 2], "x-extra": ["3"]})
-        assert proven(rows) == {("AcceptsExtra", "false_acceptance", b"3")}
+        rows = sampled([AcceptsExtra], {"enum": [[1], [1, 2]], "x-extra": ["[1,1]"]})
+        assert proven(rows) == {("AcceptsExtra", "false_acceptance", b"[1,1]")}
 
     def test_in_tokens_that_are_not_the_canonical_ones(self):
         vocabulary = replace(byte_vocabulary([b"33"]), pattern=r"(?s:.+)")
@@ -132,40 +134,66 @@ def test_no_text_is_fed_twice():
     assert {row["writers"] for row in records(rows, "samples")} == {0b11}
 
 
-def test_more_of_them_begin_with_the_same():
-    schema = {"enum": [json.loads(f"{number}") for number in range(100)]}
-    few, many = (
-        [row["text"] for row in records(sampled([Enumerator], schema, samples=some), "samples")]
-        for some in (8, 24)
+def test_depend_on_the_seed_and_the_engine_alone():
+    schema = {"enum": list(range(100))}
+
+    def texts(engines, writer=0, **rules):
+        rows = records(sampled(engines, schema, **rules), "samples")
+        return [row["text"] for row in rows if row["writers"] >> writer & 1]
+
+    alone = texts([Enumerator])
+    assert texts([Enumerator]) == alone
+    assert texts([Enumerator], seed=1) != alone
+    assert set(texts([Enumerator, AcceptsExtra])) == set(alone)
+    assert len(texts([Enumerator], samples=24)) > len(alone)
+
+
+class TestVariants:
+    TEXT = b'{"a": [1, 20], "b": "xy"}'
+
+    def of(self, text, **hints):
+        return list(variants([text], by_name([*hints.items()]), "key"))
+
+    def test_differ_in_one_place(self):
+        found = self.of(self.TEXT, a="[3]", b='"z"')
+        for one in [
+            b'{"a": [20], "b": "xy"}',
+            b'{"a": [1], "b": "xy"}',
+            b'{"a": [1, 20,1, 20], "b": "xy"}',
+            b'{"a": [1, 20,20], "b": "xy"}',
+            b'{"b": "xy"}',
+            b'{"a": [1, 20]}',
+            b'{"a": [3], "b": "xy"}',
+            b'{"a": [1, 20], "b": "z"}',
+            b'{"a": [1, 20], "b": "y"}',
+            b'{"a": [1, 20], "b": "xay"}',
+            b'{"a": [-1, 20], "b": "xy"}',
+        ]:
+            assert one in found, one
+        assert self.TEXT not in found
+        assert len(found) == len(set(found))
+
+    def test_have_members_that_hints_name(self):
+        found = list(variants([b"{}"], by_name([("", '"a"'), ("a", "3")]), "key"))
+        assert b'{"a":3}' in found or b'{"a":"a"}' in found
+
+    @given(
+        st.recursive(
+            st.integers() | st.text() | st.none(),
+            lambda one: st.lists(one) | st.dictionaries(st.text(), one),
+            max_leaves=6,
+        )
     )
-    assert many[: len(few)] == few
-    assert len(many) > len(few)
-    assert [row["text"] for row in records(sampled([Enumerator], schema), "samples")] == few
-    assert few != [row["text"] for row in records(sampled([Enumerator], schema, seed=1), "samples")]
+    def test_of_any_text_are_json_where_no_string_or_number_is_edited(self, value):
+        text = json.dumps(value).encode()
+        for base in [Base(text)]:
+            for manner in (Base.dropped, Base.repeated, Base.replaced, Base.added):
+                for one, _ in islice(manner(base, {b'""': [b"1", b'"a"']}), 200):
+                    assert advance(START, one.text) is not None
 
-
-class TestBases:
-    TEXT = b'{"a": [1, 20], "b": "x"}'
-
-    def base(self, vocabulary):
-        return Base.of(vocabulary, vocabulary.encode_greedy(self.TEXT))
-
-    @given(st.integers(0, 24))
-    def test_are_cut_at_any_byte(self, at):
-        vocabulary = byte_vocabulary([b'{"', b'": [', b", ", b'"}'])
-        base = self.base(vocabulary)
-        for tokens, text in (
-            (base.begun(vocabulary, at), self.TEXT[:at]),
-            (base.rest(vocabulary, at), self.TEXT[at:]),
-        ):
-            assert b"".join(vocabulary.tokens[one] for one in tokens) == text
-
-    def test_know_what_stands_alike(self):
-        base = self.base(byte_vocabulary())
-        values = [self.TEXT[at : at + 1] for at in base.places([Mode.VALUE])]
-        assert values == [b"{", b" ", b"[", b"1", b" ", b"2", b" ", b'"']
-        behind = [self.TEXT[at : at + 1] for at in base.places([Mode.AFTER])]
-        assert behind == [b",", b"]", b",", b"}"]
+    def test_depend_on_the_key(self):
+        one, other = ([*islice(variants([self.TEXT], {}, key), 20)] for key in "ab")
+        assert one != other
 
     def test_know_which_member_is_written(self):
         place = START_PLACE
@@ -195,14 +223,21 @@ def test_hints_know_what_is_said_of_which_member():
     assert len(found) == len(set(found))
 
 
-def test_each_manner_is_taken_in_turn():
-    """What departs stays near its base; what is short is short."""
-    vocabulary = BYTES
-    writer = TextWriter(vocabulary, Preferences.of(vocabulary))
-    engine = Enumerator(vocabulary, default_options(Enumerator))
-    start = engine.compile(json.dumps({"enum": [1, 12, [1, 2]]}))
-    (base,) = ([*b"[1, 2]"],)
-    texts = list(writer.write(start, [base], [], "key", range(3 * len(TEMPERAMENTS))))
+def test_texts_are_written_in_several_manners():
+    engine = Enumerator(BYTES, default_options(Enumerator))
+    start = engine.compile(json.dumps({"enum": [1, 12, [1, 2], "abc"]}))
+    writer = TextWriter(BYTES, Preferences.of(BYTES))
+    texts = list(writer.write(start, [], "key", range(5 * len(TEMPERAMENTS))))
     assert {one.outcome for one in texts} == {"complete"}
-    assert texts[0].tokens[:-1] in {(*b"1",), (*b"12",), (*b"[1,2]",), (*b"[1, 2]",)}
-    assert len({one.tokens for one in texts}) > 2
+    assert len({one.tokens for one in texts}) > 3
+
+
+def test_what_is_forced_is_written_in_the_longest_token():
+    vocabulary = byte_vocabulary([b"ab", b"abc", b'"a', b"c1"])
+    engine = Enumerator(vocabulary, default_options(Enumerator))
+    start = engine.compile(json.dumps({"enum": ["abc1", "abc2"]}))
+    writer = TextWriter(vocabulary, Preferences.of(vocabulary))
+    (text,) = writer.write(start, [], "key", range(1, 2))
+    parts = [vocabulary.tokens[one] for one in text.tokens]
+    assert parts[0] in (b'"', b'"a')
+    assert b"abc" in parts or parts[0] == b'"a'

@@ -1,0 +1,281 @@
+"""Variants of a JSON text: one part of it left out, written twice, replaced, added or edited.
+
+What is joined stands alike on both sides: the same containers are open, and the text is in the
+middle of the same. So a variant is JSON where the text is, and differs in one place, so that what
+is wrong with it is not hidden behind what else is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice, pairwise, zip_longest
+from typing import Final, NamedTuple
+
+from harness.completion.rollout import keyed_index
+from harness.jsontext.lexer import START, Mode, State, advance
+
+_FIRST = {Mode.ITEM_OR_CLOSE: Mode.VALUE, Mode.KEY_OR_CLOSE: Mode.KEY}
+_CLOSERS = (b"]", b"}")
+_NUMBER_ENDS = (Mode.ZERO, Mode.INT, Mode.FRAC, Mode.EXP)
+_IN_NUMBERS = frozenset(bytes([byte]) for byte in b"0123456789.eE+-")
+_SPACE = b" \t\n\r"
+_NO_NAME = b'""'
+_STRING_EDITS: Final = (
+    *(b"a", b"Z", b"0", b" ", b"-", b"_", b".", b"/", b"@", b":", b"%", b"+", b"\\n", b"\\u0000"),
+    *(
+        b'\\"',
+        b"\\\\",
+        "é".encode(),
+        "😀".encode(),
+        "\u2028".encode(),
+        b"\\u00e9",
+        b"\\ud83d\\ude00",
+    ),
+    *(b"\\ud800", b"\x01", b"\x7f", b"a" * 20, b"a" * 120),
+)
+_NUMBER_EDITS: Final = (b"-", b"0", b"9", b"1", b".5", b".0", b"e1", b"e-1", b"E+2", b"0" * 20)
+_ABOUT = 4
+"""So much sooner comes what is about the member than what is about any."""
+_OTHERS = 16
+"""So many of the first hints that are about no member, and of the last, are tried at any."""
+_MOST = 20_000
+_DROPPED = (Mode.AFTER, Mode.KEY, Mode.VALUE, Mode.STRING, Mode.KEY_STRING)
+
+Hints = Mapping[bytes, Sequence[bytes]]
+"""Values by the name of the member that they are about (as a JSON text; that of none is empty)."""
+
+
+def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
+    """Hints as `harness.jsonschemas.hints` gives them, by name."""
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in hints:
+        found.setdefault(json.dumps(name, ensure_ascii=False).encode(), []).append(value.encode())
+    return found
+
+
+class Place(NamedTuple):
+    """Where a text stands: its state, and the names of the members that are open, outermost first.
+
+    Of an array in a member, and of all in it, that member's is the last.
+    """
+
+    state: State
+    names: tuple[bytes, ...] = ()
+
+    def behind(self, text: bytes) -> Place | None:
+        """The place behind further bytes; None where no JSON goes on so."""
+        state, names = self
+        for byte in text:
+            found = advance(state, bytes([byte]))
+            if found is None:
+                return None
+            if found.mode is Mode.KEY_STRING:
+                written = names[-1] if state.mode is Mode.KEY_STRING else b""
+                names = (*names[: len(state.stack) - 1], written + bytes([byte]))
+            elif found.mode is Mode.COLON and state.mode is Mode.KEY_STRING:
+                names = (*names[:-1], names[-1] + bytes([byte]))
+            elif len(found.stack) > len(state.stack):
+                last = names[-1] if names else _NO_NAME
+                names = (*names[: len(state.stack)], *(last,) * (len(found.stack) - len(names)))
+            state = found
+        return Place(state, names)
+
+    @property
+    def name(self) -> bytes:
+        """The name of the member that is written, as a JSON text."""
+        return (
+            self.names[min(len(self.names), len(self.state.stack)) - 1] if self.names else _NO_NAME
+        )
+
+    def before(self, following: bytes) -> State:
+        """The state as it is before a byte; empty stands for the end.
+
+        A number that is at its end stands behind a value; the start of a first item is that of any
+        item, and of a first key likewise.
+        """
+        mode = self.state.mode
+        if mode in _NUMBER_ENDS and following not in _IN_NUMBERS:
+            mode = Mode.AFTER if self.state.stack else Mode.DONE
+        elif following not in _CLOSERS:
+            mode = _FIRST.get(mode, mode)
+        return self.state._replace(mode=mode)
+
+
+START_PLACE: Final = Place(START)
+
+
+class Variant(NamedTuple):
+    """A text up to a byte, something else, and the text from a byte on."""
+
+    base: Base
+    end: int
+    other: bytes
+    start: int
+
+    @property
+    def text(self) -> bytes:
+        """Its bytes."""
+        return self.base.text[: self.end] + self.other + self.base.text[self.start :]
+
+
+class Base:
+    """A text of which there are variants.
+
+    Attributes:
+        text: Its bytes.
+        places: Where it stands before each of its bytes, and at its end, as far as it is JSON.
+    """
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.places: list[Place] = []
+        here: Place | None = START_PLACE
+        for at in range(len(text) + 1):
+            if here is None:
+                break
+            self.places.append(here)
+            here = here.behind(text[at : at + 1])
+
+    @cached_property
+    def states(self) -> list[State]:
+        """How it stands before each of its bytes, and at its end, as far as it is JSON."""
+        return [one.before(self.text[at : at + 1]) for at, one in enumerate(self.places)]
+
+    @cached_property
+    def alike(self) -> Mapping[State, Sequence[int]]:
+        """Where it stands alike, ascending."""
+        found: dict[State, list[int]] = {}
+        for at, state in enumerate(self.states):
+            if not state.part:
+                found.setdefault(state, []).append(at)
+        return found
+
+    def dropped(self, _hints: Hints) -> Iterator[tuple[Variant, int]]:
+        """Without a member, an item, a character, or without several."""
+        for state, places in self.alike.items():
+            if state.mode not in _DROPPED:
+                continue
+            weight = 1 if state.mode in (Mode.STRING, Mode.KEY_STRING) else _ABOUT
+            for at, after in pairwise(places):
+                if self.text[at:after].strip(_SPACE):
+                    yield Variant(self, at, b"", after), weight
+            if len(places) > 2:
+                yield Variant(self, places[0], b"", places[-1]), weight
+                yield Variant(self, places[1], b"", places[-1]), weight
+
+    def repeated(self, _hints: Hints) -> Iterator[tuple[Variant, int]]:
+        """With an item twice, or a part of a string."""
+        for state, places in self.alike.items():
+            if state.mode is Mode.VALUE and state.stack[-1:] == b"[":
+                for end in self.alike.get(state._replace(mode=Mode.AFTER), ()):
+                    for start in places:
+                        if start < end and self.text[start : start + 1] not in (b" ", b"\n"):
+                            yield Variant(self, end, b",", start), 2 * _ABOUT
+            elif state.mode is Mode.STRING and len(places) > 1:
+                yield Variant(self, places[-1], b"", places[0]), 1
+
+    def replaced(self, hints: Hints) -> Iterator[tuple[Variant, int]]:
+        """With another value."""
+        for at, start in self._values():
+            for hint, weight in _about(hints, self.places[at].name if at else _NO_NAME):
+                if hint != self.text[at:start]:
+                    yield Variant(self, at, hint, start), weight
+
+    def added(self, hints: Hints) -> Iterator[tuple[Variant, int]]:
+        """With a further member or item."""
+        names = [one for one in hints.get(_NO_NAME, ()) if one.startswith(b'"')]
+        for at, state in enumerate(self.states):
+            empty = self.places[at].state.mode in (Mode.KEY_OR_CLOSE, Mode.ITEM_OR_CLOSE)
+            if not (state.mode is Mode.AFTER or (empty and self.text[at : at + 1] in _CLOSERS)):
+                continue
+            comma = b"" if empty else b","
+            if state.stack[-1:] == b"[":
+                for hint, weight in _about(hints, self.places[at].name):
+                    yield Variant(self, at, comma + hint, at), weight
+                continue
+            for number, name in enumerate(names):
+                values = [*hints.get(name, ()), *hints.get(_NO_NAME, ())[-_OTHERS:]]
+                value = values[keyed_index(f"{self.text!r}/{at}/{number}", len(values))]
+                yield Variant(self, at, comma + name + b":" + value, at), _ABOUT
+
+    def edited(self, _hints: Hints) -> Iterator[tuple[Variant, int]]:
+        """With something else in a string, a name or a number."""
+        for at in self._in_strings():
+            for other in _STRING_EDITS:
+                yield Variant(self, at, other, at), 2
+                if self.states[at + 1] == self.states[at] and self.text[at : at + 1] != b'"':
+                    yield Variant(self, at, other, at + 1), 1
+        for at, state in enumerate(self.states):
+            if state.mode in (Mode.AFTER, Mode.DONE) and self.places[at].state.mode in _NUMBER_ENDS:
+                for other in _NUMBER_EDITS:
+                    yield Variant(self, at, other, at), _ABOUT
+            elif state.mode is Mode.VALUE and self.text[at : at + 1] in _IN_NUMBERS:
+                for other in _NUMBER_EDITS[:4]:
+                    yield Variant(self, at, other, at), _ABOUT
+
+    def _in_strings(self) -> Iterator[int]:
+        """At the begin of each string, behind its first character, in its middle and at its end."""
+        run: list[int] = []
+        for at, state in enumerate(self.states):
+            if state.mode.in_string:
+                run += [] if state.part else [at]
+            elif run:
+                yield from dict.fromkeys(
+                    (run[0], run[min(1, len(run) - 1)], run[len(run) // 2], run[-1])
+                )
+                run = []
+
+    def _values(self) -> Iterator[tuple[int, int]]:
+        """Where each value begins and ends."""
+        for at, state in enumerate(self.states):
+            if state.mode is Mode.VALUE and self.text[at : at + 1].strip(_SPACE):
+                ended = state._replace(mode=Mode.AFTER if state.stack else Mode.DONE)
+                start = next((one for one in self.alike.get(ended, ()) if one > at), -1)
+                if start > 0:
+                    yield at, start
+
+
+def _about(hints: Hints, name: bytes) -> Iterator[tuple[bytes, int]]:
+    """Values for a member, with how soon each comes: its own, then some that are about none."""
+    some = hints.get(_NO_NAME, ())
+    if name != _NO_NAME:
+        for one in hints.get(name, ()):
+            yield one, 2 * _ABOUT
+    for at, one in enumerate((*some[:_OTHERS], *some[max(_OTHERS, len(some) - _OTHERS) :])):
+        yield one, _ABOUT if at < _OTHERS and name == _NO_NAME else 1
+
+
+Manner = Callable[[Base, Hints], Iterator[tuple[Variant, int]]]
+"""Gives variants of a text, with how soon each of them comes."""
+
+
+_MANNERS: tuple[Manner, ...] = (
+    *(Base.replaced, Base.dropped, Base.added, Base.edited, Base.repeated),
+)
+
+
+def variants(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[bytes]:
+    """Variants of some texts, each once, those of every manner in turns, in an order by `key`."""
+    bases = [Base(text) for text in texts]
+    orders = [_in_order(manner, bases, hints, key) for manner in _MANNERS]
+    found = (one.text for turn in zip_longest(*orders) for one in turn if one is not None)
+    seen = set(texts)
+    for text in found:
+        if text not in seen:
+            seen.add(text)
+            yield text
+
+
+def _in_order(manner: Manner, bases: Sequence[Base], hints: Hints, key: str) -> list[Variant]:
+    """The variants of one manner in an order that `key` decides; the first of very many."""
+    every = list(islice((found for base in bases for found in manner(base, hints)), _MOST))
+    numbers = {id(base): number for number, base in enumerate(bases)}
+
+    def rank(found: tuple[Variant, int]) -> float:
+        (base, end, other, start), weight = found
+        drawn = keyed_index(f"{key}/{numbers[id(base)]}/{end}/{start}/{other!r}", 1 << 32)
+        return float((drawn + 1) / weight)
+
+    return [one for one, _ in sorted(every, key=rank)]
