@@ -110,7 +110,7 @@ class CaseNotes:
                 rejecters=_as_set(dispute.rejecters),
                 tokens=len(dispute.tokens),
                 drawn=len(dispute.drawn),
-                census=len(dispute.by_right),
+                census=len(dispute.always_resolved),
             )
 
     def _add_places(self) -> None:

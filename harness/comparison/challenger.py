@@ -27,8 +27,8 @@ from harness.protocol import Mask, allows, token_ids
 NUMBER = -1
 """Stands for the challenger among the numbers of engines."""
 
-Likely = Mapping[int, Sequence[bytes]]
-"""Tokens behind which a valid text is likely, each with what would follow it."""
+Probable = Mapping[int, Sequence[bytes]]
+"""Tokens behind which a valid text is probable, each with what would follow it."""
 
 
 def challenged(position: Position, mask: Mask) -> Position:
@@ -73,10 +73,10 @@ class Challenger:
         mask &= self._vocabulary.ordinary_mask | self._vocabulary.eos_mask
         return self._without(mask, self._vocabulary.eos_mask if not ends else None)
 
-    def dispute_forbidden(self, position: Position, mask: Mask, likely: Likely) -> Dispute:
+    def dispute_forbidden(self, position: Position, mask: Mask, probable: Probable) -> Dispute:
         """The dispute about the tokens of `mask`, which all engines forbid."""
         tokens = token_ids(mask, self._vocabulary.size)
-        chosen = list(likely) if self._cap is None else list(likely)[: self._cap // 2]
+        chosen = list(probable) if self._cap is None else list(probable)[: self._cap // 2]
         always = (*position.path, *self._vocabulary.eos_ids, *chosen)
         sample = draw(tokens, self._cap, always, f"{position.key}/forbidden")
         return Dispute((), position.engines, tokens, *sample)
@@ -88,7 +88,7 @@ class Challenger:
         sample = draw(tokens, self._cap, always, f"{position.key}/allowed")
         return Dispute(position.engines, (), tokens, *sample)
 
-    def likely(self, mask: Mask, state: State, context: Context, rest: bytes) -> Likely:
+    def probable_tokens(self, mask: Mask, state: State, context: Context, rest: bytes) -> Probable:
         """The tokens of `mask` that begin texts which are probably valid, likeliest first.
 
         These are the rest of the reference in other spellings and layouts, and what the schema

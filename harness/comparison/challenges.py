@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.comparison.challenger import Challenger, Likely, challenged
+from harness.comparison.challenger import Challenger, Probable, challenged
 from harness.comparison.disputes import Dispute
 from harness.comparison.findings import Findings, Status, rejections, witnessed
 from harness.comparison.locating import locate
@@ -39,7 +39,7 @@ class Challenge:
         challenged: The same with the challenger among the engines.
         context: The continuations behind its text.
         forbidden: About tokens that all engines forbid; None where there is none.
-        likely: Those of them that begin likely texts.
+        probable: Those of them that begin probable texts.
         allowed: About tokens that all engines allow; None where there is none.
     """
 
@@ -47,7 +47,7 @@ class Challenge:
     challenged: Position
     context: Context
     forbidden: Dispute | None
-    likely: Likely
+    probable: Probable
     allowed: Dispute | None
 
     @property
@@ -116,15 +116,17 @@ class Challenges:
         context = self._known.at(position.offset)
         with_challenger = position
         forbidden: Dispute | None = None
-        likely: Likely = {}
+        probable: Probable = {}
         if (mask := challenger.forbidden(position, state, ends=ends)) is not None:
-            likely = challenger.likely(mask, state, context, position.reference[position.offset :])
-            forbidden = challenger.dispute_forbidden(position, mask, likely)
+            probable = challenger.probable_tokens(
+                mask, state, context, position.reference[position.offset :]
+            )
+            forbidden = challenger.dispute_forbidden(position, mask, probable)
             with_challenger = challenged(position, mask)
         allowed = None
         if (mask := challenger.allowed(position, state, ends=ends)) is not None:
             allowed = challenger.dispute_allowed(position, mask)
-        return Challenge(position, with_challenger, context, forbidden, likely, allowed)
+        return Challenge(position, with_challenger, context, forbidden, probable, allowed)
 
     def resolve(
         self,
@@ -169,7 +171,7 @@ class Challenges:
             stand_by()
             self._resolve_allowed(resolution, resolver, challenge.context)
         else:
-            ChallengeResolver().resolve(resolution, challenge.context, challenge.likely)
+            ChallengeResolver().resolve(resolution, challenge.context, challenge.probable)
             if refused := rejections(resolution.findings, one_clears_all=True):
                 stand_by()
                 resolution.find_refused_bytes(refused)

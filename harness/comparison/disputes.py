@@ -19,15 +19,15 @@ class Dispute:
     """The tokens that exactly `accepters` allow, of the engines judged at this position.
 
     Engines are numbers in the order of the run. `tokens` are ascending. `drawn` are those that
-    are resolved: all of them, or under a cap those `by_right`, which are always resolved, and a
-    uniform sample of the others.
+    are resolved: all of them, or under a cap those that are `always_resolved` and a uniform sample
+    of the others.
     """
 
     accepters: tuple[int, ...]
     rejecters: tuple[int, ...]
     tokens: Tokens
     drawn: Tokens
-    by_right: Tokens
+    always_resolved: Tokens
 
     @property
     def is_among_engines(self) -> bool:

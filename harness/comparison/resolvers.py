@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.attempts import Attempts, Columns
-from harness.comparison.challenger import Likely
+from harness.comparison.challenger import Probable
 from harness.comparison.findings import Status
 from harness.comparison.json_masks import spaced
 from harness.comparison.position_resolution import PositionResolution
@@ -152,11 +152,11 @@ class ChallengeResolver:
     def __init__(self, attempts: int = 3) -> None:
         self.attempts = attempts
 
-    def resolve(self, resolution: PositionResolution, context: Context, likely: Likely) -> None:
-        """Fill `resolution.findings`; of tokens that are `likely`, with what is likely there."""
+    def resolve(self, resolution: PositionResolution, context: Context, probable: Probable) -> None:
+        """Fill `resolution.findings`; behind `probable` tokens with what is probable there."""
         store, tokens = resolution.store, resolution.findings.tokens
         ends, vocabulary = resolution.findings.ends, resolution.vocabulary
-        known = np.fromiter((token in likely for token in tokens.tolist()), bool, len(tokens))
+        known = np.fromiter((token in probable for token in tokens.tolist()), bool, len(tokens))
         others = np.flatnonzero(~known & ~ends)
         list_of = np.full(len(tokens), -1, dtype=np.int32)
         written = [store.token_bytes[column] for column in others.tolist()]
@@ -170,7 +170,7 @@ class ChallengeResolver:
         lists = [[store.sketched(text) for text in one[: self.attempts]] for one in texts]
         for column in np.flatnonzero(known).tolist():
             list_of[column] = len(lists)
-            own = likely[int(tokens[column])][: self.attempts]
+            own = probable[int(tokens[column])][: self.attempts]
             lists.append([store.sketched(text) for text in own])
         if ends.any():
             list_of[ends] = len(lists)

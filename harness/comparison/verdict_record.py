@@ -378,5 +378,5 @@ def _of_disputes(
     always_resolved = np.zeros(len(tokens), dtype=np.bool_)
     for number, dispute in disputes.items():
         of_token[np.searchsorted(tokens, dispute.drawn)] = number
-        always_resolved[np.searchsorted(tokens, dispute.by_right)] = True
+        always_resolved[np.searchsorted(tokens, dispute.always_resolved)] = True
     return of_token, always_resolved

@@ -288,23 +288,23 @@ class TestOneAlone:
 
 
 class TestChoice:
-    def disputed(self, cap: int | None, likely: dict[int, list[bytes]]):
+    def disputed(self, cap: int | None, probable: dict[int, list[bytes]]):
         mask = set_bits(range(60), VOCABULARY.words)
         none = np.zeros((1, VOCABULARY.words), dtype=np.uint32)
         position = Position("key", 0, (), b"[]", 0, (7,), (0,), none)
-        return Challenger(VOCABULARY, cap).dispute_forbidden(position, mask, likely)
+        return Challenger(VOCABULARY, cap).dispute_forbidden(position, mask, probable)
 
     def test_what_is_likely_is_resolved_by_right_and_the_rest_is_a_sample(self):
         found = self.disputed(20, {40: [b""], 41: [b""]})
         assert (found.accepters, found.rejecters) == ((), (0,))
-        assert found.by_right.tolist() == [7, 40, 41]
+        assert found.always_resolved.tolist() == [7, 40, 41]
         assert len(found.drawn) == 10
 
     def test_at_most_half_is_chosen(self):
         found = self.disputed(20, {token: [b""] for token in range(30, 50)})
-        assert found.by_right.tolist() == [7, *range(30, 35)]
+        assert found.always_resolved.tolist() == [7, *range(30, 35)]
         assert len(found.drawn) == 10
 
     def test_without_a_cap_all_are_resolved(self):
         found = self.disputed(None, {})
-        assert found.by_right.tolist() == found.drawn.tolist() == list(range(60))
+        assert found.always_resolved.tolist() == found.drawn.tolist() == list(range(60))

@@ -25,11 +25,11 @@ def found(masks, engines=None, cap=None, always=(), key="key", size=SIZE):
 
 
 def drawn(ids, cap, always=(), key="key"):
-    tokens, by_right = draw(np.array(sorted(ids), dtype=np.int32), cap, always, key)
-    assert tokens.dtype == by_right.dtype == np.int32
-    assert set(by_right.tolist()) <= set(tokens.tolist())
+    tokens, always_resolved = draw(np.array(sorted(ids), dtype=np.int32), cap, always, key)
+    assert tokens.dtype == always_resolved.dtype == np.int32
+    assert set(always_resolved.tolist()) <= set(tokens.tolist())
     assert tokens.tolist() == sorted(set(tokens.tolist()))
-    return set(tokens.tolist()), len(by_right)
+    return set(tokens.tolist()), len(always_resolved)
 
 
 class TestDisputes:
@@ -55,7 +55,7 @@ class TestDisputes:
     def test_without_a_cap_all_are_resolved(self, masks):
         for one in found(masks):
             assert one.drawn.tolist() == one.tokens.tolist()
-            assert one.by_right.tolist() == one.tokens.tolist()
+            assert one.always_resolved.tolist() == one.tokens.tolist()
 
     @given(MASKS, st.randoms(use_true_random=False))
     def test_the_order_of_the_engines_changes_nothing(self, masks, random):
@@ -97,7 +97,7 @@ class TestCaps:
         for one in found(self.MASKS, cap=4, always=(1, 2, 4, 6, 99)):
             always_resolved = {1, 2, 4, 6} & set(one.tokens.tolist())
             assert always_resolved <= set(one.drawn.tolist())
-            assert set(one.by_right.tolist()) == always_resolved
+            assert set(one.always_resolved.tolist()) == always_resolved
 
     def test_what_other_engines_there_are_in_the_run_does_not_change_a_sample(self):
         masks = [{*range(60)}, set()]
