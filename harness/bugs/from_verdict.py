@@ -33,6 +33,7 @@ class Shrinker:
         vocabulary: The run's.
         memory: What a host may take.
         formats: What formats are to the validators.
+        lent: A trial of the one engine, which is left open.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class Shrinker:
         vocabulary: Vocabulary,
         memory: int,
         formats: str,
+        lent: Trial | None = None,
     ) -> None:
+        self._lent = lent
         self._specs = specs
         self._made_with = made_with
         self._catalogue = catalogue
@@ -116,9 +119,9 @@ class Shrinker:
     def _trial(self, case: ErrorCase) -> Iterator[Trial]:
         """A trial of the case's engine, with the case's token for the time being."""
         spec = self._specs[case.engine]
-        if case.engine not in self._trials:
+        if case.engine not in self._trials and self._lent is None:
             self._trials[case.engine] = self._opened(spec)
-        trial = self._trials[case.engine]
+        trial = self._lent or self._trials[case.engine]
         if not case.token:
             yield trial
             return

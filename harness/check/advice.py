@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,13 +16,10 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.schema_edits import replaced, subschemas
 from harness.bugs.trial import Trial
 from harness.check.answers import Answer
-from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
-from harness.inputs.schema_inputs import NamedSchema
 from harness.jsonschemas.paths import target
 from harness.jsontext.strict_json import parse
 from harness.protocol import Option
-from harness.validators.judge import Judge
 
 _MOST: Final = 6
 """Errors of an engine for which a remedy is looked for, the worst first."""
@@ -110,59 +106,50 @@ def _with_option(spec: str, option: str) -> str:
     return f"{spec[:-1]},{option}]" if spec.endswith("]") else f"{spec}[{option}]"
 
 
-class Adviser:
-    """Looks for what mends the errors of one engine.
+def remedies(
+    spec: EngineSpec,
+    trial: Trial,
+    answers: Sequence[Answer],
+    schemas: Mapping[str, str],
+    heed: Callable[[], None],
+) -> Iterator[str]:
+    """What mends errors of an engine, or has it take a schema, in one sentence each.
 
     Args:
         spec: The engine.
-        catalogue: The declared departures.
-        judge: The validators.
-        stopped: Asked again and again; once it says so nothing more is tried.
+        trial: Of it; afterwards it has other options.
+        answers: What is known of it.
+        schemas: The JSON texts of the schemas, by their names.
+        heed: Called again and again; it may raise.
     """
+    errors = sorted((one for answer in answers for one in answer.errors), key=lambda one: one.order)
+    bugs = {one.bug.id: one.bug.error for one in errors if one.bug is not None}
+    cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
+    texts = [schemas[one.schema] for one in answers if one.word == "refuses"][:_MOST]
 
-    def __init__(
-        self, spec: EngineSpec, catalogue: Catalogue, judge: Judge, stopped: Callable[[], bool]
-    ) -> None:
-        self._spec = spec
-        self._catalogue = catalogue
-        self._judge = judge
-        self._stopped = stopped
-
-    def remedies(self, answers: Sequence[Answer], schemas: Sequence[NamedSchema]) -> Iterator[str]:
-        """What mends errors, or has a schema that is refused taken, in one sentence each."""
-        errors = sorted(
-            (one for answer in answers for one in answer.errors), key=lambda one: one.order
-        )
-        bugs = {one.bug.id: one.bug.error for one in errors if one.bug is not None}
-        cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
-        refused = {one.schema for one in answers if one.word == "refuses"}
-        texts = [one.text for one in schemas if one.name in refused][:_MOST]
-        if not cases and not texts:
-            return
-        with closing(Trial(self._spec, self._judge, self._catalogue)) as trial:
-            for words, rewriting in REWRITINGS.items():
-                if self._stopped():
-                    return
-                mended = sum(_rewritten(trial, one, rewriting) for one in cases)
-                taken = sum(_taken_rewritten(trial, one, rewriting) for one in texts)
-                yield from self._stated(f"write {words}", mended, len(cases), taken)
-            for text in texts:
-                yield from _left_out(trial, text, [one.message for one in answers], self._spec.name)
-            for option, spec in variants(self._spec):
-                if self._stopped():
-                    return
-                trial.change(spec)
-                mended = sum(trial.is_right(one) for one in cases)
-                taken = sum(trial.compiles(one) for one in texts)
-                yield from self._stated(f"set {option}", mended, len(cases), taken)
-
-    def _stated(self, what: str, mended: int, cases: int, taken: int) -> Iterator[str]:
-        name = self._spec.name
+    def stated(what: str, mended: int, taken: int) -> Iterator[str]:
         if mended:
-            of = "its error" if cases == 1 else f"{mended} of {cases} errors"
-            yield f"{name}: {what}: mends {of}, as tried on the smallest cases"
+            of = "its error" if len(cases) == 1 else f"{mended} of {len(cases)} errors"
+            yield f"{spec.name}: {what}: mends {of}, as tried on the smallest cases"
         if taken:
-            yield f"{name}: {what}: it takes the schema then"
+            yield f"{spec.name}: {what}: it takes the schema then"
+
+    if not cases and not texts:
+        return
+    for words, rewriting in REWRITINGS.items():
+        heed()
+        mended = sum(_rewritten(trial, one, rewriting) for one in cases)
+        yield from stated(
+            f"write {words}", mended, sum(_taken_rewritten(trial, one, rewriting) for one in texts)
+        )
+    heard = " ".join(one.message for one in answers)
+    for text in texts:
+        yield from _left_out(trial, text, heard, spec.name)
+    for option, changed in variants(spec):
+        heed()
+        trial.change(changed)
+        mended = sum(trial.is_right(one) for one in cases)
+        yield from stated(f"set {option}", mended, sum(trial.compiles(one) for one in texts))
 
 
 def _rewritten(trial: Trial, case: ErrorCase, rewriting: Rewriting) -> bool:
@@ -189,12 +176,11 @@ def _changed(schema: Any, rewriting: Rewriting) -> Any:
     return None if changed is schema else changed
 
 
-def _left_out(trial: Trial, text: str, messages: Sequence[str], engine: str) -> Iterator[str]:
+def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]:
     """Which keywords a schema must do without for the engine to take it."""
     schema = parse(text)
     found = {name for _, part in subschemas(schema) if isinstance(part, dict) for name in part}
     names = sorted(found - _STRUCTURE)
-    heard = " ".join(messages)
     mentioned = [one for one in names if re.search(rf"\b{re.escape(one)}\b", heard)]
     tries = [mentioned] + [[one] for one in names if one not in _TOGETHER]
     tries.append([one for one in names if one in _TOGETHER])

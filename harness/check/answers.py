@@ -16,13 +16,13 @@ from typing import Any, Final, Literal
 import numpy as np
 import pyarrow as pa
 
-from harness.bugs.groups import Codes, read_verdicts
-from harness.bugs.listing import Bug, bug_list
-from harness.bugs.search import Found
+from harness.bugs.groups import read_verdicts
+from harness.bugs.listing import Bug
 from harness.classification.departures import Catalogue, classify
 from harness.counting.counts import StoredRun
 from harness.counting.schema_bugs import WORST_FIRST
 from harness.execution.progress import FAILED
+from harness.replay.witness import Witness
 from harness.replay.witness_reader import named, spelled, witnesses
 from harness.report.compile_reasons import plain_reason
 from harness.runs.directory import RunDirectory
@@ -35,7 +35,7 @@ Word = Literal["no_error_found", "refuses", "errs", "failed"]
 
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
-_TEXTS: Final = ("instances",)
+_TEXTS: Final = ("instances", "samples")
 """The tables of whole texts."""
 _DOING: Final = {"compile": "while it compiled the schema"}
 _OUTCOMES: Final = {
@@ -56,6 +56,8 @@ class ProvenError:
         at: How many of its bytes go before the one that is refused; -1 where that is not known.
         keyword: The keyword that it breaks, or that is in force at that byte.
         severity: One of `WORST_FIRST`.
+        run: The run that has the verdict.
+        witness: The verdict's.
         bug: The error in its smallest case; None where that was not found.
     """
 
@@ -64,6 +66,8 @@ class ProvenError:
     at: int
     keyword: str
     severity: str
+    run: RunDirectory | None = field(default=None, compare=False, repr=False)
+    witness: Witness | None = field(default=None, compare=False, repr=False)
     bug: Bug | None = None
 
     @property
@@ -83,8 +87,9 @@ class ProvenError:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """What a model meets first, then the shortest."""
-        return WORST_FIRST.index(self.severity), len(self.text), self.text, self.kind
+        """What a model meets first, what a keyword says before white space, the shortest text."""
+        severity = WORST_FIRST.index(self.severity)
+        return severity, not self.keyword, len(self.text), self.text, self.kind
 
     def row(self) -> dict[str, Any]:
         """As JSON; only what is forbidden has a place."""
@@ -100,6 +105,7 @@ class Declared:
     Attributes:
         id: The entry of the catalogue.
         kinds: The kinds of these verdicts.
+        about: What it does, in one sentence.
         says: What is declared.
         source: Where.
         warned: Whether the engine warned of it when it compiled the schema.
@@ -107,6 +113,7 @@ class Declared:
 
     id: str
     kinds: tuple[str, ...]
+    about: str
     says: str
     source: str
     warned: bool
@@ -174,11 +181,16 @@ class Answer:
     whole: bool = False
     advice: tuple[str, ...] = ()
 
+    @property
+    def name(self) -> str:
+        """The engine and its version."""
+        return f"{self.engine} {self.version}".strip()
+
     def joined(self, later: Answer) -> Answer:
         """What both say together; `later` is about the whole vocabulary."""
-        known = {one.about for one in later.errors}
-        more = [one for one in self.errors if one.about not in known]
-        errors = tuple(sorted((*later.errors, *more), key=lambda one: one.order))
+        ordered = sorted((*later.errors, *self.errors), key=lambda one: one.order)
+        best = {one.about: one for one in reversed(ordered)}
+        errors = (*(one for one in best.values() if one in self.errors), *later.errors)
         ids = {one.id for one in later.declared}
         declared = (*later.declared, *(one for one in self.declared if one.id not in ids))
         word: Word = "errs" if errors else later.word
@@ -232,39 +244,30 @@ class Answers:
         return {"schemas": rows}
 
 
-def read_answers(
-    run: RunDirectory, catalogue: Catalogue, found: Found | None = None
-) -> dict[str, Answer]:
-    """What a run with one engine says of each of its schemas, by their names.
-
-    Args:
-        run: The run, finished.
-        catalogue: The declared departures.
-        found: The bugs behind its verdicts, where they were searched for.
+def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
+    """What a finished run with one engine says of each of its schemas, by their names.
 
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    return dict(_Reader(run, catalogue, found).answers())
+    return dict(_Reader(run, catalogue).answers())
 
 
 class _Reader:
     """Reads one run of one engine."""
 
-    def __init__(self, run: RunDirectory, catalogue: Catalogue, found: Found | None) -> None:
+    def __init__(self, run: RunDirectory, catalogue: Catalogue) -> None:
         self.run = run
         self.vocabulary = vocabulary_of(run)
         self.catalogue = {one.id: one for one in catalogue}
-        self.found = found
+        self.behaviours = catalogue.behaviours
 
         @functools.cache
         def rule(run: RunDirectory, evidence: str) -> pa.Table:
             return classify(catalogue, run, evidence, self.vocabulary)
 
         self.stored = StoredRun(run, rule)
-        self.verdicts = (
-            read_verdicts(run, rule, self.vocabulary, 0) if found is None else found.verdicts
-        )
+        self.verdicts = read_verdicts(run, rule, self.vocabulary, 0)
 
     def answers(self) -> Iterator[tuple[str, Answer]]:
         """The answer about each schema, by its name."""
@@ -297,36 +300,20 @@ class _Reader:
         return ends
 
     def _errors(self) -> dict[str, list[ProvenError]]:
-        """The errors under each schema, each with its shortest text."""
-        bugs, numbers = self._bugs()
+        """The errors under each schema, of each group of verdicts the shortest text."""
         verdicts = self.verdicts
         candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
         for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
             if CLASSES[verdicts.class_[at]] == BUG:
-                # what is not shrunk yet goes by what is stored of it
-                group = numbers[at] if numbers[at] >= 0 else -1 - int(verdicts.groups[0][at])
-                some = candidates[self.stored.cases[verdicts.case[at]], group]
+                case = self.stored.cases[verdicts.case[at]]
+                some = candidates[case, int(verdicts.groups[0][at])]
                 if len(some) < _CANDIDATES:
                     some.append(at)
         shown = self._shown([at for some in candidates.values() for at in some])
         found: dict[str, list[ProvenError]] = defaultdict(list)
-        for (case, group), some in sorted(candidates.items(), key=lambda one: -one[0][1]):
-            best = min((shown[at] for at in some), key=lambda one: one.order)
-            if group >= 0:
-                found[case].append(replace(best, bug=bugs[group]))
-            elif all(best.about != one.about for one in found[case]):
-                found[case].append(best)
+        for (case, _), some in candidates.items():
+            found[case].append(min((shown[at] for at in some), key=lambda one: one.order))
         return found
-
-    def _bugs(self) -> tuple[dict[int, Bug], Codes]:
-        """The bugs by their numbers, and the number of each verdict's; below 0 for none."""
-        if self.found is None:
-            return {}, np.full(len(self.verdicts), -1)
-        ids = self.found.explanation.ids
-        listed = bug_list(self.run, self.found)
-        codes = np.full(len(self.verdicts), -1)
-        codes[self.found.among] = self.found.explanation.bug[self.found.among]
-        return {ids.index(one.id): one for one in listed.bugs}, codes
 
     def _shown(self, rows: Sequence[int]) -> dict[int, ProvenError]:
         """What each of some verdicts shows."""
@@ -340,7 +327,9 @@ class _Reader:
             if witness.evidence == WALK:
                 place = len(spelled(self.vocabulary, witness.before)) + max(place, 0)
             severity = WORST_FIRST[self.verdicts.severity[at]]
-            found[at] = ProvenError(witness.kind, witness.text, place, keyword, severity)
+            found[at] = ProvenError(
+                witness.kind, witness.text, place, keyword, severity, self.run, witness
+            )
         return found
 
     def _stated(self, evidence: str) -> list[tuple[str, int]]:
@@ -351,19 +340,21 @@ class _Reader:
 
     def _declared(self) -> dict[str, list[Declared]]:
         """What the engine does otherwise under each schema and says so."""
-        kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
+        met: dict[tuple[str, str], set[str]] = defaultdict(set)
         for evidence in VERDICT_TABLES:
             counts = self.stored.fold(evidence, ("kind", "departure"))
             columns = (counts.column(name) for name in ("departure", "kind"))
             ids, words = ([one.values[code] for code in one.codes] for one in columns)
             for case, id_, kind in zip(counts.case.tolist(), ids, words, strict=True):
                 if id_ and kind not in LEGAL:
-                    kinds[self.stored.cases[case], id_].add(kind)
+                    met[self.stored.cases[case], id_].add(kind)
         found: dict[str, list[Declared]] = defaultdict(list)
-        for (case, id_), names in sorted(kinds.items()):
+        for (case, id_), names in sorted(met.items()):
             one = self.catalogue[id_]
+            about = self.behaviours[one.behaviour].about
+            kinds = tuple(sorted(names))
             warned = one.class_ == WARNED
-            found[case].append(Declared(id_, tuple(sorted(names)), one.says, one.source, warned))
+            found[case].append(Declared(id_, kinds, about, one.says, one.source, warned))
         return found
 
     def _covered(self) -> dict[str, Covered]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from harness import __version__
 from harness.bugs.scripts import marked_parts
 from harness.check.answers import Answer, Answers, ProvenError
-from harness.check.text import covered_line, declared_line, error_parts, headline, verb
+from harness.check.text import covered_line, declared_line, error_parts, headline, sort_of
 from harness.counting.severity import IN_FULL
 from harness.printable import printable
 from harness.report.page.assemble import asset, style_policy, written
@@ -74,14 +74,16 @@ def _answer(answer: Answer) -> Iterator[str]:
 
 def _error(one: ProvenError) -> Iterator[str]:
     tone = "acc" if one.lets_through else "rej" if one.forbids else "other"
-    title = one.bug.title if one.bug is not None else f"`{one.keyword}`"
-    yield f'<details open class="bug {tone}"><summary><span class="in">{verb(one)}</span> '
+    title = one.bug.title if one.bug is not None else f"`{one.keyword}`" if one.keyword else ""
+    yield f'<details open class="bug {tone}"><summary><span class="in">{sort_of(one)}</span> '
     yield f"{_safe(title)} <small>{IN_FULL[one.severity]}</small></summary>"
     yield _text(error_parts(one))
     if one.bug is not None:
         yield "<h4>The smallest case</h4>"
         yield f'<pre class="text">{_safe(one.bug.error.schema)}</pre>'
-        yield _text(_parts(*marked_parts(one.bug)))
+        before, there, behind = marked_parts(one.bug)
+        parts = (before, there or b"the end", behind) if one.forbids else (one.bug.error.text,)
+        yield _text([part.decode("utf-8", "backslashreplace") for part in parts])
         if one.bug.upstream is not None:
             known = one.bug.upstream
             link = f'<a href="{escape(known.thread)}" rel="noreferrer noopener">'
@@ -89,15 +91,9 @@ def _error(one: ProvenError) -> Iterator[str]:
     yield "</details>"
 
 
-def _parts(before: bytes, there: bytes, behind: bytes) -> tuple[str, str, str]:
-    parts = (part.decode("utf-8", "backslashreplace") for part in (before, there, behind))
-    first, marked, last = parts
-    return first, marked or "the end", last
-
-
-def _text(parts: tuple[str, str, str]) -> str:
-    before, there, behind = map(_safe, parts)
-    marked = f'<mark class="tok">{there}</mark>' if there else ""
+def _text(parts: Sequence[str]) -> str:
+    before, there, behind = (*map(_safe, parts), "", "")[:3]
+    marked = f'<mark class="tok">{there.strip("»«")}</mark>' if there else ""
     return f'<div class="text">{before}{marked}{behind}</div>'
 
 

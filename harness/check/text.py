@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from harness.bugs.scripts import marked
@@ -12,115 +12,138 @@ from harness.counting.severity import IN_FULL
 from harness.printable import printable
 
 WIDTH: Final = 80
-_SHOWN: Final = 2
-"""Errors of each sort that are shown in full."""
-_DECLARED: Final = 3
-_CLEAN: Final = "no error found"
+LETS_THROUGH: Final = "lets invalid output through"
+FORBIDS: Final = "forbids valid output"
+CONTRADICTS: Final = "contradicts itself"
+_NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
+_ON_BYTES: Final = "  all that on single bytes; the whole vocabulary was not tried to the end"
 _VALIDATE: Final = (
-    "whatever an engine lets through, a validator finds: check each output, and ask again; what it"
-    " forbids nobody sees"
+    "check each output with a validator, and ask again where it is invalid: that finds what is let"
+    " through; what is forbidden nobody sees"
 )
+_ALL: Final = "--report FILE writes a page with all errors, --json prints them"
 
 
 def headline(answer: Answer) -> str:
-    """The answer in one line."""
-    name = f"{answer.engine} {answer.version}".strip()
+    """The answer in one line, without the texts behind it."""
     match answer.word:
         case "refuses":
-            return f"{name} refuses it: {answer.message}"
+            return f"{answer.name} refuses it: {answer.message}"
         case "failed":
-            return f"{name} gives no answer: {answer.message}"
+            return f"{answer.name} gives no answer: {answer.message}"
         case "errs":
-            return f"{name} {' and '.join(_wrongs(answer))}"
-    return f"{name}: {_CLEAN}"
+            return f"{answer.name} {' and '.join(sorts(answer.errors))}"
+    return f"{answer.name}: no error found"
 
 
-def _wrongs(answer: Answer) -> Iterator[str]:
-    if any(one.lets_through for one in answer.errors):
-        yield "lets invalid output through"
-    if any(one.forbids for one in answer.errors):
-        yield "forbids valid output"
-    if not all(one.lets_through or one.forbids for one in answer.errors):
-        yield "contradicts itself"
+def sorts(errors: Iterable[ProvenError]) -> dict[str, list[ProvenError]]:
+    """Errors by what they do to a user, in the order in which they are told."""
+    found: dict[str, list[ProvenError]] = {LETS_THROUGH: [], FORBIDS: [], CONTRADICTS: []}
+    for one in errors:
+        found[sort_of(one)].append(one)
+    return {words: some for words, some in found.items() if some}
+
+
+def sort_of(one: ProvenError) -> str:
+    """What an error does to a user."""
+    return LETS_THROUGH if one.lets_through else FORBIDS if one.forbids else CONTRADICTS
 
 
 def answer_lines(answer: Answer) -> list[str]:
-    """An answer with the errors behind it, what is declared, and what was tried."""
-    lines = _wrapped(headline(answer), "", 4)
-    sorts = (
-        [one for one in answer.errors if one.lets_through],
-        [one for one in answer.errors if one.forbids],
-        [one for one in answer.errors if not one.lets_through and not one.forbids],
-    )
-    for errors in sorts:
-        for one in errors[:_SHOWN]:
-            lines += _error_lines(one)
-        if (more := len(errors) - _SHOWN) > 0:
-            lines.append(f"  and {more} more of this kind")
-    if answer.word == "errs" and answer.message:
+    """An answer: of each sort of error the first, then what is declared, and what was tried."""
+    lines: list[str] = []
+    if not answer.errors:
+        lines += _wrapped(headline(answer), "", 4)
+    begins = answer.name
+    for words, errors in sorts(answer.errors).items():
+        lines += _error_lines(f"{begins} {words}: ", errors[0])
+        begins = "  and"
+        if len(errors) > 1:
+            lines.append(f"    {len(errors) - 1} more of this kind")
+    if answer.errors and answer.message:
         lines += _wrapped(answer.message, "  ", 2)
-    for stated in answer.declared[:_DECLARED]:
-        lines += _wrapped(declared_line(stated), "  ", 2)
-    if (more := len(answer.declared) - _DECLARED) > 0:
-        lines.append(f"  and {more} more that it declares")
+    if answer.declared:
+        about = " ".join(dict.fromkeys(one.about for one in answer.declared))
+        lines += _wrapped(f"declared, so no error: {about}", "  ", 4)
     if answer.word in ("errs", "no_error_found"):
-        lines += _wrapped(covered_line(answer.covered), "  ", 2)
-    return lines
+        lines += _wrapped(covered_line(answer.covered), "  ", 4)
+    return lines if answer.whole or answer.word == "failed" else [*lines, _ON_BYTES]
 
 
-def error_text(one: ProvenError) -> str:
-    """The text that shows an error in one line; what is refused stands between marks."""
-    before, there, behind = error_parts(one)
-    return printable(f"{before}»{there}«{behind}" if there else before, "")
+def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
+    text = printable("".join(error_parts(one, WIDTH - len(begins))), "")
+    yield _cut(f"{begins}{text}")
+    case = one.bug
+    about = [case.title] if case is not None else [f"`{one.keyword}`"] if one.keyword else []
+    yield _cut(f"    {printable('; '.join([*about, IN_FULL[one.severity]]), '')}")
+    if case is not None:
+        shown = marked(case) if one.forbids else case.error.readable_text
+        yield _cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
+        if case.upstream is not None:
+            yield f"    known upstream ({case.upstream.status}): {case.upstream.thread}"
 
 
-def error_parts(one: ProvenError) -> tuple[str, str, str]:
-    """The text of an error up to what is refused, this, and the rest; all before it else."""
-    at = one.at if one.forbids and one.at >= 0 else len(one.text)
-    end = at + 1
+def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
+    """The text of an error: up to what is refused, this between marks, the rest.
+
+    Args:
+        one: The error.
+        room: Characters that may be shown; what is left out is far from what is refused.
+    """
+    if one.at < 0 or not one.forbids:
+        text = one.text.decode("utf-8", "backslashreplace")
+        return (text if len(text) <= room else f"{text[: room - 1]}…"), "", ""
+    end = one.at + 1
     while one.text[end : end + 1] and one.text[end] & 0xC0 == 0x80:
         end += 1  # the whole character is shown
-    parts = (one.text[:at], one.text[at:end], one.text[end:])
+    parts = (one.text[: one.at], one.text[one.at : end], one.text[end:])
     before, there, behind = (part.decode("utf-8", "backslashreplace") for part in parts)
-    return before, there or ("the end" if one.forbids and one.at >= 0 else ""), behind
-
-
-def verb(one: ProvenError) -> str:
-    """What the engine does with the text of an error."""
-    if one.lets_through:
-        return "invalid, and allowed"
-    return "valid, and forbidden" if one.forbids else one.kind.replace("_", " ")
-
-
-def _error_lines(one: ProvenError) -> Iterator[str]:
-    yield _cut(f"  {verb(one)}: {error_text(one)}")
-    keyword = f"`{one.keyword}`, " if one.keyword else ""
-    about = f"{keyword}{IN_FULL[one.severity]}"
-    if one.bug is None:
-        yield _cut(f"    {about}")
-        return
-    yield _cut(f"    {about}: {printable(one.bug.title, '')}")
-    text = printable(
-        marked(one.bug) if one.forbids else one.bug.error.text.decode("utf-8", "replace"), ""
-    )
-    yield _cut(f"    smallest case: {text} under {printable(one.bug.error.schema, '')}")
-    if one.bug.upstream is not None:
-        yield f"    known upstream ({one.bug.upstream.status}): {one.bug.upstream.thread}"
+    there = f"»{there or 'the end'}«"
+    room -= len(there)
+    if len(before) + len(behind) > room:
+        half = max(room // 2, room - len(behind))
+        before = before if len(before) <= half else f"…{before[len(before) - half + 1 :]}"
+    return before, there, behind
 
 
 def declared_line(one: Declared) -> str:
     """What an engine declares, in one sentence with its source."""
-    what = "it warns of this itself" if one.warned else "on purpose"
-    return f"{what}: {one.says} ({one.source})"
+    how = "it warns of this itself" if one.warned else "on purpose"
+    return f"{how}: {one.about} {one.says} ({one.source})"
 
 
 def covered_line(covered: Covered) -> str:
-    """What was tried."""
-    if not (covered.valid or covered.invalid):
-        return "nothing could be tried: no valid text is known; --valid FILE gives one"
-    texts = f"{len(covered.valid):,} valid and {len(covered.invalid):,} invalid texts"
-    looked_at = f"tried: {texts}, {covered.positions:,} places token by token"
+    """What was looked at."""
+    texts = len(covered.valid) + len(covered.invalid)
+    if not texts:
+        return _NOTHING
+    known = f"{texts:,} whole texts ({len(covered.valid):,} valid)"
+    looked_at = f"tried: {known} and {covered.positions:,} places token by token"
     return looked_at if covered.coverage is None else f"{looked_at}; {covered.coverage}"
+
+
+def known_so_far(answer: Answer, *, with_schema: bool) -> str:
+    """What is known from single bytes, in one line."""
+    about = f"{answer.schema}: " if with_schema else ""
+    example = f": {''.join(error_parts(answer.errors[0], 60))}" if answer.errors else ""
+    return printable(f"so far {about}{headline(answer)}{example}", "")
+
+
+def advice_lines(answers: Answers) -> list[str]:
+    """What to do about it, as far as something is known or was tried; nothing where all is well."""
+    advice: list[str] = []
+    for schema in answers.schemas:
+        about = f" with {schema}" if len(answers.schemas) > 1 else ""
+        mine = answers.of(schema)
+        clean = [one.engine for one in mine if one.word == "no_error_found"]
+        if 0 < len(clean) < len(mine):
+            advice.append(f"use {' or '.join(clean)}{about}: no error was found in it")
+    advice += [line for one in answers for line in one.advice]
+    if any(error.lets_through for one in answers for error in one.errors):
+        advice.append(_VALIDATE)
+    if any(len(one.errors) > 1 for one in answers):
+        advice.append(_ALL)
+    return [part for one in dict.fromkeys(advice) for part in _wrapped(one, "  ", 4)]
 
 
 def _wrapped(line: str, indent: str, more: int) -> list[str]:
@@ -135,27 +158,3 @@ def _wrapped(line: str, indent: str, more: int) -> list[str]:
 
 def _cut(line: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
-
-
-def known_so_far(answer: Answer, *, with_schema: bool) -> str:
-    """What is known from single bytes, in one line."""
-    about = f"{answer.schema}: " if with_schema else ""
-    example = f": {error_text(answer.errors[0])}" if answer.errors else ""
-    return _cut(printable(f"so far {about}{headline(answer)}{example}", ""))
-
-
-def advice_lines(answers: Answers) -> list[str]:
-    """What to do about it, as far as something is known or was tried; nothing where all is well."""
-    lines: list[str] = []
-    for schema in answers.schemas:
-        about = f" with {schema}" if len(answers.schemas) > 1 else ""
-        mine = answers.of(schema)
-        clean = [one.engine for one in mine if one.word == "no_error_found"]
-        if len(clean) == len(mine):
-            continue
-        if clean:
-            lines += _wrapped(f"use {' or '.join(clean)}{about}: no error was found in it", "  ", 4)
-        if any(error.lets_through for one in mine for error in one.errors):
-            lines += _wrapped(_VALIDATE, "  ", 4)
-    stated = dict.fromkeys(line for one in answers for line in one.advice)
-    return [*dict.fromkeys(lines), *(part for line in stated for part in _wrapped(line, "  ", 4))]

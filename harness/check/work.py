@@ -11,6 +11,7 @@ import json
 import queue
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -18,9 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from harness.bugs.search import search
-from harness.check.advice import Adviser
+from harness.bugs.trial import Trial
+from harness.check.advice import remedies
 from harness.check.answers import Answer, Covered, read_answers
+from harness.check.smallest import SmallestCases
 from harness.classification.departures import Catalogue
 from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits
@@ -35,10 +37,12 @@ from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of
 from harness.validators.judge import Judge
-from harness.verdict_kinds import BUG
 
 CASES = "schemas.jsonl"
 """The cases of a check, in its directory."""
+
+LEAST_SECONDS = 8.0
+"""For the smallest cases of an engine's errors, however long all else took."""
 
 AT_ONCE = 3
 """Engines that are at work at a time, or more where there is room."""
@@ -59,7 +63,7 @@ class CheckRequest:
         vocabulary: The vocabulary behind the bytes.
         rules: Of the runs.
         limits: Of the engines.
-        seconds: How long to look for the smallest cases of an engine's errors.
+        seconds: After so long no more smallest cases are looked for, but for `LEAST_SECONDS`.
     """
 
     schemas: Sequence[NamedSchema]
@@ -69,7 +73,7 @@ class CheckRequest:
     vocabulary: str = "qwen2.5"
     rules: Rules = field(default_factory=Rules)
     limits: Limits = field(default_factory=Limits)
-    seconds: float = 10.0
+    seconds: float = 25.0
 
     @property
     def vocabularies(self) -> list[str]:
@@ -90,6 +94,8 @@ class SchemaCheck:
         self._request = request
         self._directory = directory
         self._catalogue = catalogue
+        self._schemas = {one.name: one.text for one in request.schemas}
+        self._ends = time.monotonic() + request.seconds
         self._told: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._room = threading.Semaphore(max(AT_ONCE, default_lanes(1)))
@@ -157,24 +163,32 @@ class SchemaCheck:
             known = read_answers(run, self._catalogue)
             yield from known.values()
         run = self._run(spec, last)
-        found = self._searched(run)
         judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
-        with closing(judge):
-            for name, answer in found.items():
+        (spec,) = engines_of(run)
+        with closing(judge), closing(Trial(spec, judge, self._catalogue)) as trial:
+            ends = max(self._ends, time.monotonic() + LEAST_SECONDS)
+            cases = SmallestCases(
+                trial, self._catalogue, lambda: self._stop.is_set() or time.monotonic() > ends
+            )
+            for name, answer in read_answers(run, self._catalogue).items():
                 whole = known[name].joined(answer) if name in known else answer
-                known[name] = replace(whole, covered=self._measured(whole, judge), whole=True)
-            yield from known.values()
-            adviser = Adviser(engines_of(run)[0], self._catalogue, judge, self._stop.is_set)
-            advice = tuple(adviser.remedies(list(known.values()), self._request.schemas))
+                errors = cases.of(whole.errors, self._schemas[name])
+                covered = self._measured(whole, judge)
+                known[name] = replace(whole, errors=errors, covered=covered, whole=True)
+                yield known[name]
+            advice = tuple(remedies(spec, trial, list(known.values()), self._schemas, self._heed))
         if advice:
             yield from (replace(one, advice=advice) for one in known.values())
+
+    def _heed(self) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
 
     def _measured(self, answer: Answer, judge: Judge) -> Covered:
         """What was tried, with what that covers of the schema."""
         covered = answer.covered
-        (schema,) = (one.text for one in self._request.schemas if one.name == answer.schema)
         texts = [*covered.valid, *covered.invalid]
-        if not texts or judge.open(schema) is not None:
+        if not texts or judge.open(self._schemas[answer.schema]) is not None:
             return covered
         return replace(covered, coverage=judge.coverage(texts))
 
@@ -186,29 +200,17 @@ class SchemaCheck:
             cases=str(self._directory / CASES),
             out=self._directory / f"{name}-{vocabulary.rpartition('/')[2]}",
             vocabulary=vocabulary,
-            rules=request.rules,
+            rules=_on_bytes(request.rules) if vocabulary == BYTES else request.rules,
             limits=request.limits,
         )
         lanes = max(1, default_lanes(1) // len(request.engines))
         run = run_with(LocalLanes(lanes, 0, self._stop.is_set), asked, progress=lambda _: _Quiet())
         return RunDirectory(run.path, run.manifest, trusted=True)
 
-    def _searched(self, run: RunDirectory) -> Mapping[str, Answer]:
-        """The answers of a run, with the smallest cases of the errors."""
-        found = search(
-            run,
-            self._catalogue,
-            classes=(BUG,),
-            seed=0,
-            lanes=1,
-            progress=self._heed,
-            seconds=self._request.seconds,
-        )
-        return read_answers(run, self._catalogue, found)
 
-    def _heed(self, *_: int) -> None:
-        if self._stop.is_set():
-            raise KeyboardInterrupt
+def _on_bytes(rules: Rules) -> Rules:
+    """Rules for bytes, where a text costs next to nothing."""
+    return replace(rules, walks=3, made=64, samples=64)
 
 
 class _Quiet(RunProgress):

@@ -47,7 +47,12 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     type=click.Choice(list(_FINDINGS)),
     help="Exit with 1 when an engine does this with one of the schemas; repeatable.",
 )
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write a page.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write a page with all errors.",
+)
 @click.option(
     "--out",
     "-o",
@@ -120,7 +125,7 @@ def _request(names: Sequence[str], options: Mapping[str, Any]) -> CheckRequest:
         for name in ("valid", "invalid")
     )
     limits = Limits(compile=options["compile_timeout"], memory=options["memory"])
-    rules = Rules(seed=options["seed"], panel="survivors")
+    rules = Rules(seed=options["seed"], panel="survivors", made=32, samples=16)
     return CheckRequest(schemas, specs, valid, invalid, options["vocabulary"], rules, limits)
 
 

@@ -11,7 +11,8 @@
     The first 256 ids are no merges but single bytes in an order of their own (``bytes_to_unicode``
     in ``encoder.py`` of https://github.com/openai/gpt-2): of these only printable ASCII, the space,
     the tab and the two ends of lines are common, and no control character or part of a character.
-    In a vocabulary of another order common and rare mean little.
+    In a vocabulary of another order common and rare mean little. In one of nothing but the bytes
+    the same bytes are common.
 ``rare``
     Any other token. Special tokens come last in such vocabularies, so that these are rare too.
 ``unranked``
@@ -47,6 +48,8 @@ COMMON_SHARE = 5
 _BYTES = 256
 _WRITTEN = (*range(ord("~") - ord("!") + 1), 197, 198, 201, 220)
 """Ids of the bytes ``!`` to ``~``, of tab, line feed, carriage return and space."""
+_WRITTEN_BYTES = (*range(ord(" "), ord("~") + 1), *b"\t\n\r")
+"""The same bytes."""
 
 _ON_PATH, _COMMON, _RARE, _UNRANKED = range(len(SEVERITIES))
 
@@ -68,8 +71,10 @@ def severities(
     if size is None:
         found = np.full(len(tokens), _UNRANKED, dtype=np.int8)
     else:
-        first_rare = -(-size // COMMON_SHARE)
-        unwritten = (tokens < _BYTES) & ~np.isin(tokens, _WRITTEN)
+        bytes_alone = size == _BYTES + 1
+        first_rare = _BYTES if bytes_alone else -(-size // COMMON_SHARE)
+        written = _WRITTEN_BYTES if bytes_alone else _WRITTEN
+        unwritten = (tokens < _BYTES) & ~np.isin(tokens, written)
         found = np.where((tokens < first_rare) & ~unwritten, _COMMON, _RARE).astype(np.int8)
     found[ends] = _COMMON
     found[tokens < 0] = _UNRANKED

@@ -30,10 +30,11 @@ def test_the_first_fifth_of_the_ids_is_common(token, word):
     ],
 )
 def test_of_single_bytes_those_that_are_written_are_common(byte, word):
-    """In the vocabulary that comes with the project, whose bytes have the order of GPT-2's."""
-    vocabulary = open_vocabulary("qwen2.5", None)
-    (token,) = (one for one in range(256) if vocabulary.token(one) == byte)
-    assert severity(token, size=vocabulary.size) == word
+    """In the vocabularies that come with the project; bytes of one have the order of GPT-2's."""
+    for name in ("qwen2.5", "bytes"):
+        vocabulary = open_vocabulary(name, None)
+        (token,) = (one for one in range(256) if vocabulary.token(one) == byte)
+        assert severity(token, size=vocabulary.size) == word
 
 
 def test_large_vocabularies_do_not_overflow():

@@ -1,0 +1,80 @@
+"""The smallest case of each error of a check, as far as time allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from harness.bugs.from_verdict import Shrinker
+from harness.bugs.listing import bug_of
+from harness.bugs.trial import Trial
+from harness.check.answers import ProvenError
+from harness.classification.departures import Catalogue
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import engines_of, limits_of, vocabulary_of
+from harness.validators.format_rules import format_rule
+from harness.verdict_kinds import BUG
+
+
+class SmallestCases:
+    """Shrinks errors of one engine.
+
+    Args:
+        trial: Of the engine.
+        catalogue: The declared departures.
+        time_is_up: Asked again and again; once it says so, a case stays as small as it is.
+    """
+
+    def __init__(self, trial: Trial, catalogue: Catalogue, time_is_up: Callable[[], bool]) -> None:
+        self._trial = trial
+        self._catalogue = catalogue
+        self._time_is_up = time_is_up
+        self._shrinkers: dict[RunDirectory, Shrinker] = {}
+
+    def of(self, errors: Sequence[ProvenError], schema: str) -> tuple[ProvenError, ...]:
+        """Errors under a schema with their smallest cases, the worst first; each bug once.
+
+        What is not shrunk stays where it is about another kind or keyword than all others.
+        """
+        shrunk: dict[str, ProvenError] = {}
+        rest: list[ProvenError] = []
+        for one in _in_turns(errors):
+            found = None if self._time_is_up() else self._shrunk(one, schema)
+            if found is None or found.bug is None:
+                rest.append(one)
+            elif found.bug.id not in shrunk:
+                shrunk[found.bug.id] = found
+        known = {one.about for one in shrunk.values()}
+        for one in rest:
+            if one.about not in known:
+                known.add(one.about)
+                shrunk[f"{one.about}"] = one
+        return tuple(sorted(shrunk.values(), key=lambda one: one.order))
+
+    def _shrunk(self, one: ProvenError, schema: str) -> ProvenError | None:
+        assert one.run is not None
+        assert one.witness is not None
+        if one.run not in self._shrinkers:
+            self._shrinkers[one.run] = self._shrinker(one.run)
+        found = self._shrinkers[one.run].sample(
+            one.witness, schema, one.keyword, BUG, self._time_is_up
+        )
+        return None if found.error is None else replace(one, bug=bug_of(one.run, found))
+
+    def _shrinker(self, run: RunDirectory) -> Shrinker:
+        return Shrinker(
+            {one.name: one for one in engines_of(run)},
+            run.manifest["identity"]["engines"],
+            self._catalogue,
+            vocabulary_of(run),
+            limits_of(run).memory,
+            format_rule(run.manifest["identity"]),
+            self._trial,
+        )
+
+
+def _in_turns(errors: Sequence[ProvenError]) -> list[ProvenError]:
+    """The worst of what is let through, of what is forbidden and of the rest before all others."""
+    ordered = sorted(errors, key=lambda one: one.order)
+    first = {(one.lets_through, one.forbids): one for one in reversed(ordered)}
+    return [*first.values(), *(one for one in ordered if one not in first.values())]
