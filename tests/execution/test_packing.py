@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.execution.sweep.case_pack import MADE_BYTES, pack_cases
 from harness.execution.sweep.costs import FAMILIES, CaseFacts, CostModel
 from harness.execution.sweep.packing import LEAST_SECONDS, MOST_SECONDS, SHARE, Unit, pack
+from harness.inputs.cases import Case, Instance
 
 
 def case(ordinal: int = 0, family: str = "Github_easy", schema: int = 800, text: int = 120):
@@ -113,6 +115,14 @@ class TestPacking:
 class TestCosts:
     def test_a_longer_text_costs_more(self):
         assert CostModel().expected(case(text=1000)) > CostModel().expected(case(text=100))
+
+    def test_a_case_without_a_text_costs_what_a_made_one_costs(self):
+        bare = [
+            (0, Case("a", "f", "{}", (), (), "")),
+            (1, Case("b", "f", "{}", (Instance(b"1"),), (), "")),
+        ]
+        assert [one.text_bytes for one in pack_cases(bare, 1).facts] == [0, 1]
+        assert [one.text_bytes for one in pack_cases(bare, 1, made=True).facts] == [MADE_BYTES, 1]
 
     def test_a_larger_schema_costs_more(self):
         assert CostModel().expected(case(schema=9000)) > CostModel().expected(case(schema=900))

@@ -18,6 +18,9 @@ from harness.inputs.cases import Case
 PIECE = 8 << 20
 """Bytes after which a piece is full."""
 
+MADE_BYTES = 100
+"""Of the text that is made for a case: half of those for 300 schemas of MaskBench are longer."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -63,12 +66,19 @@ class PackedCases:
         return case
 
 
-def pack_cases(jobs: Iterable[tuple[int, Case]], walks: int) -> PackedCases:
-    """Pack cases with their ordinals; `walks` of their texts are walked."""
+def pack_cases(jobs: Iterable[tuple[int, Case]], walks: int, *, made: bool = False) -> PackedCases:
+    """Pack cases with their ordinals.
+
+    Args:
+        jobs: The cases.
+        walks: How many texts of each are walked.
+        made: Whether cases without a valid one are walked along made ones.
+    """
     pieces: list[bytes] = []
     current = bytearray()
     index = {}
     facts = []
+    made_bytes = MADE_BYTES if made else 0
     for ordinal, case in jobs:
         data = pickle.dumps(case)
         index[ordinal] = Entry(len(pieces), len(current), len(data))
@@ -78,7 +88,7 @@ def pack_cases(jobs: Iterable[tuple[int, Case]], walks: int) -> PackedCases:
             current = bytearray()
         texts = [len(one.text) for one in case.valid[:walks]]
         size = len(case.schema.encode("utf-8", "surrogatepass"))
-        facts.append(CaseFacts(ordinal, case.id, case.family, size, max(texts, default=0)))
+        facts.append(CaseFacts(ordinal, case.id, case.family, size, max(texts, default=made_bytes)))
     if current:
         pieces.append(bytes(current))
     return PackedCases(tuple(pieces), index, tuple(facts))

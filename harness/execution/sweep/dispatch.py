@@ -205,7 +205,8 @@ class Dispatch:
         """Begin the run, and make its cases available to all nodes."""
         assert list(opened.engines) == [spec.name for spec in self.order.settings.specs]
         self._run, jobs = self.begin(opened.engines)
-        self._cases = pack_cases(jobs, self.order.settings.rules.walks)
+        rules = self.order.settings.rules
+        self._cases = pack_cases(jobs, rules.walks, made=rules.made > 0)
         self._pieces = [self.ray.put(piece) for piece in self._cases.pieces]
         self._index = self.ray.put(self._cases.index)
         self._ledger = Ledger(self._cases.facts, self.count, 1 + self.order.settings.ahead)
