@@ -17,7 +17,7 @@ from harness.comparison.fed_texts import FedText, in_canonical_tokens
 from harness.comparison.text_feeding import TextFeeding
 from harness.comparison.verdict_record import VerdictNotes
 from harness.completion.rollout import LIMIT, ROLLOUT_OUTCOMES
-from harness.completion.text_variants import by_name, variants
+from harness.completion.text_alterations import alterations, by_name
 from harness.engines.requests import Follow, Write
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
@@ -31,13 +31,13 @@ SHARED, OWN = "shared", "own"
 BATCH = 16
 """Texts that an engine writes in one request, which has a limit of time."""
 _FREE = 3 / 8
-"""How many of the texts are written freely; the others are variants of known ones."""
+"""How many of the texts are written freely; the others are alterations of known ones."""
 _BASES, _OWN_BASES = 4, 2
-"""Texts of which there are variants: the case's own, and free ones."""
+"""Texts of which there are alterations: the case's own, and free ones."""
 _LONGEST_BASE = 4000
 """Their bytes."""
-_VARIANTS = 400
-"""Variants that are judged, for an engine to write some of them."""
+_ALTERED = 400
+"""Alterations that are judged, for an engine to write some of them."""
 _ROOM = 12_000
 """Tokens of those that an engine is asked for, taken from all rules in turns."""
 
@@ -65,8 +65,8 @@ class Sample:
 class SampleWriters:
     """Has engines write texts.
 
-    Some are written freely (`harness.completion.text_writer`). The others are variants of texts
-    that are valid (`harness.completion.text_variants`): the validators say which rule each of them
+    Some are written freely (`harness.completion.text_writer`). The others are alterations of valid
+    texts (`harness.completion.text_alterations`): the validators say which rule each of them
     breaks, and of every rule, and of the valid ones, an engine writes the first that its masks
     allow to the end, until it wrote as many as it should.
 
@@ -98,8 +98,8 @@ class SampleWriters:
     def written(self, engines: Iterable[int], count: int, known: Sequence[FedText]) -> list[Sample]:
         """What engines write, `count` texts each.
 
-        Of the valid texts that are `known` there are variants; where there are none, of the valid
-        ones that an engine itself wrote freely.
+        There are alterations of the valid texts that are `known`; where there are none, of the
+        valid ones that an engine itself wrote freely.
         """
         freely = math.ceil(count * _FREE)
         free = self._freely(list(engines), freely)
@@ -149,9 +149,9 @@ class SampleWriters:
         return list(islice((one for one in fit if len(one) <= _LONGEST_BASE), _OWN_BASES))
 
     def _groups(self, bases: Sequence[bytes]) -> list[list[FedText]]:
-        """Variants by the rule that they break; those that break none, likewise."""
-        some = variants(bases, by_name(self._hints), self._key)
-        texts = list(islice(some, _VARIANTS))
+        """Alterations by the rule that they break; those that break none, likewise."""
+        some = alterations(bases, by_name(self._hints), self._key)
+        texts = list(islice(some, _ALTERED))
         with self._judge.apart():
             rulings = self._judge.judge(texts)
         by_rule: dict[tuple[int, str, str], list[tuple[bytes, Ruling]]] = {}
@@ -181,7 +181,7 @@ def _allowed(groups: Sequence[Sequence[FedText]], lead: Sequence[int]) -> Iterat
 
 
 def _bases(known: Iterable[FedText]) -> list[bytes]:
-    """Those of some fed texts of which there are variants."""
+    """Those of some fed texts of which there are alterations."""
     fit = (one.text for one in known if one.ruling.verdict == VALID)
     return list(islice((one for one in fit if len(one) <= _LONGEST_BASE), _BASES))
 

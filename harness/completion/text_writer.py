@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index, roll_out
-from harness.completion.text_variants import START_PLACE, Hints, Place, by_name
+from harness.completion.text_alterations import START_PLACE, Hints, Place, by_name
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import LIMIT, Preferences
-from harness.completion.text_variants import START_PLACE, Base, by_name, variants
+from harness.completion.text_alterations import START_PLACE, Base, alterations, by_name
 from harness.completion.text_writer import TEMPERAMENTS, TextWriter
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsonschemas.hints import hints
@@ -148,11 +148,11 @@ def test_depend_on_the_seed_and_the_engine_alone():
     assert len(texts([Enumerator], samples=24)) > len(alone)
 
 
-class TestVariants:
+class TestAlterations:
     TEXT = b'{"a": [1, 20], "b": "xy"}'
 
     def of(self, text, **hints):
-        return list(variants([text], by_name([*hints.items()]), "key"))
+        return list(alterations([text], by_name([*hints.items()]), "key"))
 
     def test_differ_in_one_place(self):
         found = self.of(self.TEXT, a="[3]", b='"z"')
@@ -174,7 +174,7 @@ class TestVariants:
         assert len(found) == len(set(found))
 
     def test_have_members_that_hints_name(self):
-        found = list(variants([b"{}"], by_name([("", '"a"'), ("a", "3")]), "key"))
+        found = list(alterations([b"{}"], by_name([("", '"a"'), ("a", "3")]), "key"))
         assert b'{"a":3}' in found or b'{"a":"a"}' in found
 
     @given(
@@ -192,7 +192,7 @@ class TestVariants:
                     assert advance(START, one.text) is not None
 
     def test_depend_on_the_key(self):
-        one, other = ([*islice(variants([self.TEXT], {}, key), 20)] for key in "ab")
+        one, other = ([*islice(alterations([self.TEXT], {}, key), 20)] for key in "ab")
         assert one != other
 
     def test_know_which_member_is_written(self):

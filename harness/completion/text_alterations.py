@@ -1,8 +1,8 @@
-"""Variants of a JSON text: one part of it left out, written twice, replaced, added or edited.
+"""Alterations of a JSON text: one part of it left out, written twice, replaced, added or edited.
 
 What is joined stands alike on both sides: the same containers are open, and the text is in the
-middle of the same. So a variant is JSON where the text is, and differs in one place, so that what
-is wrong with it is not hidden behind what else is wrong.
+middle of the same. So an alteration is JSON where the text is, but for odd bytes in strings, and
+differs in one place, so that what is wrong with it is not hidden behind what else is wrong.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Place(NamedTuple):
 START_PLACE: Final = Place(START)
 
 
-class Variant(NamedTuple):
+class Alteration(NamedTuple):
     """A text up to a byte, something else, and the text from a byte on."""
 
     base: Base
@@ -121,7 +121,7 @@ class Variant(NamedTuple):
 
 
 class Base:
-    """A text of which there are variants.
+    """A text of which there are alterations.
 
     Attributes:
         text: Its bytes.
@@ -152,7 +152,7 @@ class Base:
                 found.setdefault(state, []).append(at)
         return found
 
-    def dropped(self, _hints: Hints) -> Iterator[tuple[Variant, int]]:
+    def dropped(self, _hints: Hints) -> Iterator[tuple[Alteration, int]]:
         """Without a member, an item, a character, or without several."""
         for state, places in self.alike.items():
             if state.mode not in _DROPPED:
@@ -160,30 +160,30 @@ class Base:
             weight = 1 if state.mode in (Mode.STRING, Mode.KEY_STRING) else _ABOUT
             for at, after in pairwise(places):
                 if self.text[at:after].strip(_SPACE):
-                    yield Variant(self, at, b"", after), weight
+                    yield Alteration(self, at, b"", after), weight
             if len(places) > 2:
-                yield Variant(self, places[0], b"", places[-1]), weight
-                yield Variant(self, places[1], b"", places[-1]), weight
+                yield Alteration(self, places[0], b"", places[-1]), weight
+                yield Alteration(self, places[1], b"", places[-1]), weight
 
-    def repeated(self, _hints: Hints) -> Iterator[tuple[Variant, int]]:
+    def repeated(self, _hints: Hints) -> Iterator[tuple[Alteration, int]]:
         """With an item twice, or a part of a string."""
         for state, places in self.alike.items():
             if state.mode is Mode.VALUE and state.stack[-1:] == b"[":
                 for end in self.alike.get(state._replace(mode=Mode.AFTER), ()):
                     for start in places:
                         if start < end and self.text[start : start + 1] not in (b" ", b"\n"):
-                            yield Variant(self, end, b",", start), 2 * _ABOUT
+                            yield Alteration(self, end, b",", start), 2 * _ABOUT
             elif state.mode is Mode.STRING and len(places) > 1:
-                yield Variant(self, places[-1], b"", places[0]), 1
+                yield Alteration(self, places[-1], b"", places[0]), 1
 
-    def replaced(self, hints: Hints) -> Iterator[tuple[Variant, int]]:
+    def replaced(self, hints: Hints) -> Iterator[tuple[Alteration, int]]:
         """With another value."""
         for at, start in self._values():
             for hint, weight in _about(hints, self.places[at].name if at else _NO_NAME):
                 if hint != self.text[at:start]:
-                    yield Variant(self, at, hint, start), weight
+                    yield Alteration(self, at, hint, start), weight
 
-    def added(self, hints: Hints) -> Iterator[tuple[Variant, int]]:
+    def added(self, hints: Hints) -> Iterator[tuple[Alteration, int]]:
         """With a further member or item."""
         names = [one for one in hints.get(_NO_NAME, ()) if one.startswith(b'"')]
         for at, state in enumerate(self.states):
@@ -193,27 +193,27 @@ class Base:
             comma = b"" if empty else b","
             if state.stack[-1:] == b"[":
                 for hint, weight in _about(hints, self.places[at].name):
-                    yield Variant(self, at, comma + hint, at), weight
+                    yield Alteration(self, at, comma + hint, at), weight
                 continue
             for number, name in enumerate(names):
                 values = [*hints.get(name, ()), *hints.get(_NO_NAME, ())[-_OTHERS:]]
                 value = values[keyed_index(f"{self.text!r}/{at}/{number}", len(values))]
-                yield Variant(self, at, comma + name + b":" + value, at), _ABOUT
+                yield Alteration(self, at, comma + name + b":" + value, at), _ABOUT
 
-    def edited(self, _hints: Hints) -> Iterator[tuple[Variant, int]]:
+    def edited(self, _hints: Hints) -> Iterator[tuple[Alteration, int]]:
         """With something else in a string, a name or a number."""
         for at in self._in_strings():
             for other in _STRING_EDITS:
-                yield Variant(self, at, other, at), 2
+                yield Alteration(self, at, other, at), 2
                 if self.states[at + 1] == self.states[at] and self.text[at : at + 1] != b'"':
-                    yield Variant(self, at, other, at + 1), 1
+                    yield Alteration(self, at, other, at + 1), 1
         for at, state in enumerate(self.states):
             if state.mode in (Mode.AFTER, Mode.DONE) and self.places[at].state.mode in _NUMBER_ENDS:
                 for other in _NUMBER_EDITS:
-                    yield Variant(self, at, other, at), _ABOUT
+                    yield Alteration(self, at, other, at), _ABOUT
             elif state.mode is Mode.VALUE and self.text[at : at + 1] in _IN_NUMBERS:
                 for other in _NUMBER_EDITS[:4]:
-                    yield Variant(self, at, other, at), _ABOUT
+                    yield Alteration(self, at, other, at), _ABOUT
 
     def _in_strings(self) -> Iterator[int]:
         """At the begin of each string, behind its first character, in its middle and at its end."""
@@ -247,8 +247,8 @@ def _about(hints: Hints, name: bytes) -> Iterator[tuple[bytes, int]]:
         yield one, _ABOUT if at < _OTHERS and name == _NO_NAME else 1
 
 
-Manner = Callable[[Base, Hints], Iterator[tuple[Variant, int]]]
-"""Gives variants of a text, with how soon each of them comes."""
+Manner = Callable[[Base, Hints], Iterator[tuple[Alteration, int]]]
+"""Gives alterations of a text, with how soon each of them comes."""
 
 
 _MANNERS: tuple[Manner, ...] = (
@@ -256,8 +256,8 @@ _MANNERS: tuple[Manner, ...] = (
 )
 
 
-def variants(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[bytes]:
-    """Variants of some texts, each once, those of every manner in turns, in an order by `key`."""
+def alterations(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[bytes]:
+    """Alterations of some texts, each once, all manners in turns, in an order by `key`."""
     bases = [Base(text) for text in texts]
     orders = [_in_order(manner, bases, hints, key) for manner in _MANNERS]
     found = (one.text for turn in zip_longest(*orders) for one in turn if one is not None)
@@ -268,12 +268,12 @@ def variants(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[bytes]:
             yield text
 
 
-def _in_order(manner: Manner, bases: Sequence[Base], hints: Hints, key: str) -> list[Variant]:
-    """The variants of one manner in an order that `key` decides; the first of very many."""
+def _in_order(manner: Manner, bases: Sequence[Base], hints: Hints, key: str) -> list[Alteration]:
+    """The alterations of one manner in an order that `key` decides; the first of very many."""
     every = list(islice((found for base in bases for found in manner(base, hints)), _MOST))
     numbers = {id(base): number for number, base in enumerate(bases)}
 
-    def rank(found: tuple[Variant, int]) -> float:
+    def rank(found: tuple[Alteration, int]) -> float:
         (base, end, other, start), weight = found
         drawn = keyed_index(f"{key}/{numbers[id(base)]}/{end}/{start}/{other!r}", 1 << 32)
         return float((drawn + 1) / weight)
