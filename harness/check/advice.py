@@ -92,18 +92,21 @@ REWRITINGS: Final[Mapping[str, Rewriting]] = {
 
 
 def variants(spec: EngineSpec) -> Iterator[tuple[str, EngineSpec]]:
-    """The same engine with one option set otherwise, and that option."""
+    """The same engine with one option set otherwise, and what that is and does."""
     options: Mapping[str, Option] = adapter_class(spec.reference, spec.paths).OPTIONS
     for name, option in options.items():
         switches = isinstance(option.default, bool) or "true" in (option.choices or ())
         for value in ("true", "false") if switches else ():
             if str(spec.options[name]).lower() != value:
-                asked = parse_spec(_with_option(spec.name, f"{name}={value}"))
-                yield f"{name}={value}", replace(spec, name=asked.name, options=asked.options)
+                asked = parse_spec(_with_option(spec.name, name, value))
+                words = f"{name}={value} ({option.help.partition(';')[0]})"
+                yield words, replace(spec, name=asked.name, options=asked.options)
 
 
-def _with_option(spec: str, option: str) -> str:
-    return f"{spec[:-1]},{option}]" if spec.endswith("]") else f"{spec}[{option}]"
+def _with_option(spec: str, name: str, value: str) -> str:
+    head, _, inside = spec.rstrip("]").partition("[")
+    others = [one for one in inside.split(",") if one and not one.startswith(f"{name}=")]
+    return f"{head}[{','.join([*others, f'{name}={value}'])}]"
 
 
 def remedies(

@@ -17,6 +17,10 @@ FORBIDS: Final = "forbids valid output"
 CONTRADICTS: Final = "contradicts itself"
 _NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
 _ON_BYTES: Final = "  all that on single bytes; the whole vocabulary was not tried to the end"
+_STRICT: Final = (
+    "nothing invalid was let through, so what is written can be trusted as far as it was tried,"
+    " though not all that is valid can be written"
+)
 _VALIDATE: Final = (
     "check each output with a validator, and ask again where it is invalid: that finds what is let"
     " through; what is forbidden nobody sees"
@@ -80,7 +84,7 @@ def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
         shown = marked(case) if one.forbids else case.error.readable_text
         yield _cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
         if case.upstream is not None:
-            yield f"    known upstream ({case.upstream.status}): {case.upstream.thread}"
+            yield f"    known upstream, {case.upstream.state}: {case.upstream.thread}"
 
 
 def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
@@ -136,8 +140,13 @@ def advice_lines(answers: Answers) -> list[str]:
         about = f" with {schema}" if len(answers.schemas) > 1 else ""
         mine = answers.of(schema)
         clean = [one.engine for one in mine if one.word == "no_error_found"]
+        strict = [
+            one.engine for one in mine if one.errors and LETS_THROUGH not in sorts(one.errors)
+        ]
         if 0 < len(clean) < len(mine):
             advice.append(f"use {' or '.join(clean)}{about}: no error was found in it")
+        elif strict and not clean:
+            advice.append(f"{' and '.join(strict)}{about}: {_STRICT}")
     advice += [line for one in answers for line in one.advice]
     if any(error.lets_through for one in answers for error in one.errors):
         advice.append(_VALIDATE)
