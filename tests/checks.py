@@ -9,7 +9,9 @@ from harness.completion.rollout import LIMIT
 from harness.inputs.cases import Case, Instance
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
+from harness.verdict_kinds import CHALLENGER
 from tests.comparison.test_case_run import AllowsOnlyExtra, EndsEarly, ForbidsEnd, failures, kinds
+from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, SecondTypist, Typist, errors
 from tests.comparison.test_exact import PLANTED, WHY, assert_witnesses_replay
 from tests.comparison.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
 from tests.comparison.test_instances import BYTES, proven
@@ -258,3 +260,34 @@ def check_every_error_has_one_witness() -> None:
     schema = {"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}
     rows = run_case([Enumerator, AcceptsExtra, LiesAndAccepts], case(schema, 12))
     assert [one["kind"] for one in verdicts_of(rows)] == ["false_acceptance", "mask_lies"]
+
+
+def of_all(schema: dict[str, Any], *engines: type) -> set[tuple[str, str, str]]:
+    """Engine, kind and accepter of the errors of some engines that are all wrong alike."""
+    rows = run_case(engines, case(schema, 12), VOCABULARY, CHALLENGED)
+    return {(one["engine"], one["kind"], one["accepter"]) for one in errors(rows)}
+
+
+def check_what_all_forbid_is_found() -> None:
+    assert of_all({"type": "number", "x-forbidden": "e"}, Typist, SecondTypist) == {
+        ("Typist", "false_rejection", CHALLENGER),
+        ("SecondTypist", "false_rejection", CHALLENGER),
+    }
+    assert not of_all({"type": "number"}, Typist, SecondTypist)
+
+
+def check_what_all_allow_is_found() -> None:
+    assert of_all({"type": "number", "x-extra": ["]"]}, Typist, SecondTypist) == {
+        ("Typist", "false_acceptance", "Typist"),
+        ("SecondTypist", "false_acceptance", "SecondTypist"),
+    }
+
+
+def check_an_end_that_all_allow_is_told_once() -> None:
+    rows = run_case([Typist], case({"type": "number", "x-extra": [""]}, 12), VOCABULARY, CHALLENGED)
+    assert [(one["kind"], one["dispute"]) for one in errors(rows)] == [("stops_too_early", -1)]
+
+
+def check_one_alone_is_walked() -> None:
+    found = of_all({"type": "number", "x-forbidden": "e"}, Typist)
+    assert found == {("Typist", "false_rejection", CHALLENGER)}

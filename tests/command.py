@@ -20,6 +20,9 @@ COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
 PATIENCE = 120
 """Seconds after which something that should have happened is taken to never happen."""
 
+STUDY = ("--challenger", "none", "--samples", 0, "--made", 0)
+"""Options for a run in the original study's way: it proves what engines dispute themselves."""
+
 
 def is_progress(line: str) -> bool:
     """Whether a line of standard error says how a run begins, up to its first proven error."""

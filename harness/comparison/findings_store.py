@@ -87,9 +87,10 @@ class FindingsStore:
     def spell_out(self) -> None:
         """Give tokens to the sketched completions that turned out to be valid."""
         completions = self.findings.completions
-        for number in np.unique(self.findings.completion).tolist():
+        used = np.unique(self.findings.completion)
+        for number in used[used >= 0].tolist():
             text = completions[number].text
-            if number >= 0 and self._numbers.get((text, None)) == number:
+            if self._numbers.get((text, None)) == number:
                 tokens = (*self._vocabulary.encode_greedy(text), self._vocabulary.eos)
                 completions[number] = replace(completions[number], tokens=tokens)
 

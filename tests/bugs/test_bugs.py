@@ -17,7 +17,7 @@ from harness.cli.main import main
 from harness.engines.environments import provide_all
 from harness.engines.specs import parse_specs
 from tests.buglists import bug
-from tests.command import maskcourt
+from tests.command import STUDY, maskcourt
 from tests.inprocess import InProcessJudge
 
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
@@ -44,7 +44,7 @@ def run(vocabulary_file, tmp_path_factory):
     out = directory / "run"
     done = maskcourt(
         "bench", "--cases", cases, "-e", f"llguidance,{FORGETFUL}", "--out", out,
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--bugs", 0, "--json",
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--bugs", 0, "--json", *STUDY,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return out
@@ -88,7 +88,7 @@ def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_f
     out = tmp_path / "run"
     done = maskcourt(
         "bench", "--cases", cases, "-e", f"llguidance,{FUSSY}", "--out", out, "--bugs", 0,
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--json",
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--json", *STUDY,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     shrunk = maskcourt("bugs", out, "--engine", FUSSY, "--trust", "--json", "--lanes", 1)

@@ -202,7 +202,7 @@ class TestAnErrorThatAllShare:
 
     @pytest.mark.parametrize("resolver", RESOLVERS)
     def test_a_token_that_all_allow_convicts_all(self, resolver):
-        one = case({"type": "array", "x-extra": ["]"]}, [1, 2])
+        one = case({"type": "number", "x-extra": ["]"]}, 12)
         rows = run_case([Typist, SecondTypist], one, VOCABULARY, CHALLENGED, RESOLVERS[resolver])
         found = errors(rows)
         assert {(one["engine"], one["kind"], one["accepter"]) for one in found} == {
@@ -214,7 +214,7 @@ class TestAnErrorThatAllShare:
         assert {one["accepters"] for one in disputes} == {0b11}
 
     def test_an_end_that_all_allow_too_early_is_told_once(self):
-        one = case({"type": "array", "x-extra": ["["]}, [1])
+        one = case({"type": "number", "x-extra": [""]}, 1)
         found = errors(run_case([Typist, SecondTypist], one, VOCABULARY, CHALLENGED))
         assert Counter((one["engine"], one["kind"]) for one in found) == {
             ("Typist", "stops_too_early"): 1,
@@ -222,7 +222,7 @@ class TestAnErrorThatAllShare:
         }
 
     def test_the_challenger_is_no_engine(self):
-        rows = self.run({"type": "array", "x-forbidden": " "}, [1])
+        rows = self.run({"type": "number", "x-forbidden": " "}, 1)
         for table in ("verdicts", "engines", "masks", "timings", "costs"):
             assert CHALLENGER not in {one["engine"] for one in records(rows, table)}
         assert {one["judged"] for one in records(rows, "positions")} == {0b11}

@@ -16,10 +16,12 @@ import pytest
 
 from harness.comparison import (
     case_run,
+    challenges,
     disputes,
     findings,
     findings_store,
     flaws,
+    json_masks,
     position_resolution,
     verdict_record,
 )
@@ -228,7 +230,54 @@ def crediting_the_accused(prepared):
     return proven
 
 
+def of_its_right_neighbour(name):
+    """The name of an engine in place of the challenger's."""
+    return lambda self, engine: self._names[engine]
+
+
 MUTANTS = (
+    Mutant(
+        "the challenger allows what is no JSON",
+        instead(
+            json_masks.JsonMasks,
+            "at",
+            lambda at: lambda self, state: self._vocabulary.ordinary_mask,
+        ),
+        checks.check_what_all_allow_is_found,
+    ),
+    Mutant(
+        "the challenger allows nothing",
+        instead(
+            json_masks.JsonMasks,
+            "at",
+            lambda at: lambda self, state: 0 * self._vocabulary.ordinary_mask,
+        ),
+        checks.check_what_all_forbid_is_found,
+    ),
+    Mutant(
+        "what the challenger found is put in an engine's mouth",
+        instead(verdict_record.VerdictNotes, "_name", of_its_right_neighbour),
+        checks.check_what_all_forbid_is_found,
+    ),
+    Mutant(
+        "what the challenger tries is taken to be valid",
+        instead(judge.Judge, "screen_many", inverted),
+        checks.check_what_all_forbid_is_found,
+    ),
+    Mutant(
+        "an end that all allow is told by the challenger, too",
+        instead(
+            challenges.Challenges,
+            "at",
+            lambda at: lambda self, position, state, ends: at(self, position, state, ends=True),
+        ),
+        checks.check_an_end_that_all_allow_is_told_once,
+    ),
+    Mutant(
+        "one engine alone has nobody to differ from",
+        instead(case_run._Run, "_fewest", lambda _: 2),
+        checks.check_one_alone_is_walked,
+    ),
     Mutant(
         "acceptances and rejections are swapped in the verdicts",
         changed_findings(lambda found: replace(found, accepts=~found.accepts)),

@@ -7,14 +7,14 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from tests.command import maskcourt
+from tests.command import STUDY, maskcourt
 from tests.planted import ALLOWS, FORBIDS, PLANTED_CASES, WRITTEN
 
 pytestmark = [pytest.mark.processes, pytest.mark.engines]
 
 NAME = "tests.planted:Planted"
-NONE = {"tokens": 0, "positions": 0, "cases": 0}
-ONE = {"tokens": 1, "positions": 1, "cases": 1}
+NONE = {"tokens": 0, "positions": 0, "cases": 0, "only_challenger": 0}
+ONE = {"tokens": 1, "positions": 1, "cases": 1, "only_challenger": 0}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def run(tmp_path_factory):
     engines = f"llguidance,{NAME}"
     done = maskcourt(
         *("bench", "--engines", engines, "--cases", cases, "--out", directory / "run"),
-        *("--cap", "none", "--lanes", 1, "--bugs", 0, "--json"),
+        *("--cap", "none", "--lanes", 1, "--bugs", 0, "--json", *STUDY),
     )
     assert done.returncode == 0, done.stderr
     return directory / "run", json.loads(done.stdout)
