@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from harness.protocol import set_bits
 from harness.replay.repeat import Replayed, replay
 from harness.replay.witness_reader import every, named
 from harness.runs.directory import RunDirectory
-from tests.inprocess import UNCAPPED, case, run_case
+from tests.inprocess import UNCAPPED, case, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
     AllowsEverything,
@@ -327,6 +328,43 @@ class TestInstances:
     def test_one_that_finds_a_mask_lying(self, again):
         write = self.write("mask_lies", "MaskLies", b'"ab"', 2, ord("b"))
         assert again(write, FORBIDDEN, MaskLies) == [""]
+
+
+class TestSamples:
+    """Texts that engines wrote, as a run proves and stores it."""
+
+    @pytest.mark.parametrize(
+        ("kind", "schema", "engine"),
+        [
+            ("false_acceptance", {"const": 1, "x-extra": ["2"]}, AcceptsExtra),
+            ("stops_too_early", {"const": [1], "x-extra": ["["]}, AcceptsExtra),
+            ("false_rejection", {"enum": [1, 12], "x-forbidden": [["1", "2"]]}, ForbidsOne),
+            ("dead_end", {"const": "ab", "x-forbidden": [['"a', "b"]]}, ForbidsOne),
+            ("mask_lies", {"const": "ab", "x-forbidden": [['"a', "b"]]}, ConsumeLies),
+            ("mask_lies", {"enum": [1, 12], "x-forbidden": [["1", "2"]]}, MaskLies),
+        ],
+    )
+    def test_come_out_again(self, tmp_path, kind, schema, engine):
+        vocabulary = replace(VOCABULARY, pattern=r"(?s:.)")  # of bytes alone, which are canonical
+        book = Book("one", {}, "ab", vocabulary)
+        engines = (engine, Enumerator)
+        rules = study(samples=16)
+        book.rows = run_case(engines, case(schema, name="one"), vocabulary, rules)
+        results = replayed(tmp_path, [book], engines)
+        assert told(results) == [""] * len(results)
+        witness = next(one.witness for one in results if one.witness.kind == kind)
+        assert (witness.name[0], witness.evidence, witness.engine) == (
+            *("s", "sample"),
+            engine.__name__,
+        )
+
+    def test_do_not_where_the_engine_does_not_err(self, tmp_path):
+        schema = {"const": 1, "x-extra": ["2"]}
+        book = Book("one", {}, "ab")
+        book.rows = run_case([AcceptsExtra], case(schema, name="one"), VOCABULARY, study(samples=8))
+        book.rows.replace("cases", schema=[json.dumps({"const": 1})])
+        results = replayed(tmp_path, [book], [AcceptsExtra])
+        assert told(results) == ["AcceptsExtra allows 0 of 2 tokens"]
 
 
 class TestEngines:
