@@ -169,7 +169,7 @@ class ValueMaker:
             here.append(name)
             size += more
         if len(here) > len(required):
-            yield [name for name in options if name in here]
+            yield here
 
     def _mended(
         self, variant: Variant, row: dict[str, Any], options: dict[str, list[Any]], depth: int
@@ -190,7 +190,8 @@ class ValueMaker:
             spare = [name for name in row if name not in kept]
             for name in spare[::-1][: len(row) - high]:
                 del row[name]
-        return row
+        # In the declared order: many engines take no other, which is a departure of its own.
+        return {name: row[name] for name in (*options, *row) if name in row}
 
     def _of(self, variant: Variant, name: str, depth: int) -> list[Any]:
         return self.options(self.probable.child(variant, name), depth + 1)

@@ -156,7 +156,8 @@ def _of_object(
         rules = variant.get(keyword)
         for name, others in rules.items() if isinstance(rules, dict) else ():
             kept = {key: one for key, one in value.items() if key not in listed(others)}
-            yield {name: maker.member(variant, name)} | kept
+            kept.setdefault(name, maker.member(variant, name))
+            yield {key: kept[key] for key in (*property_names([variant]), *kept) if key in kept}
 
 
 def _of_array(variant: Variant, value: list[Any]) -> Iterator[list[Any]]:

@@ -35,8 +35,9 @@ def mislabelled(run: RunDirectory) -> dict[str, int]:
 def made_of_schemas(run: RunDirectory) -> dict[str, int]:
     """How many instances were made of schemas, and how many cases were walked along such."""
     label = words(run.table("instances", ["label"])["label"])
-    cases = run.table("cases", ["made"])["made"].to_pylist()
-    return {"instances": int(label.equal(MADE).sum()), "cases": sum(map(bool, cases))}
+    walked = run.table("cases", ["made", "walks"]).to_pylist()
+    cases = sum(one["made"] and one["walks"] > 0 for one in walked)
+    return {"instances": int(label.equal(MADE).sum()), "cases": cases}
 
 
 class TextCounts:

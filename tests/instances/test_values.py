@@ -64,6 +64,14 @@ def test_members_are_there_and_missing():
     assert any(one.get("b") == 2 for one in found)
 
 
+def test_members_come_in_the_declared_order():
+    names = ["z", "y", "x", "w", "v", "u"]
+    properties = {name: {"type": "string", "minLength": 290} for name in names}
+    schema = {"type": "object", "properties": properties, "required": ["w", "y"]}
+    for one in [*made(schema), *made({**schema, "dependentRequired": {"v": ["x"]}})]:
+        assert list(one) == sorted(one, reverse=True)
+
+
 @pytest.mark.parametrize(
     ("schema", "inside", "outside"),
     [
@@ -90,6 +98,16 @@ def test_what_two_keywords_ask_of_one_text_or_item():
     assert any(len(one) > 1 for one in valid(dice))
     flag = {"prefixItems": [{"type": "boolean"}], "contains": {"const": 4}, "minContains": 2}
     assert any(one[1:] == [4, 4] for one in valid({"type": "array", **flag}))
+
+
+def test_a_member_that_another_asks_for_is_left_out_alone():
+    part = {"type": "integer"}
+    schema = {
+        "type": "object",
+        "properties": {"a": part, "b": part, "c": part},
+        "dependentRequired": {"b": ["c"]},
+    }
+    assert ["a", "b"] in [list(one) for one in broken(schema)]
 
 
 def test_an_array_of_many_items_that_differ():
