@@ -107,7 +107,8 @@ def test_a_member_that_another_asks_for_is_left_out_alone():
         "properties": {"a": part, "b": part, "c": part},
         "dependentRequired": {"b": ["c"]},
     }
-    assert ["a", "b"] in [list(one) for one in broken(schema)]
+    found = [list(one) for one in broken(schema) if isinstance(one, dict)]
+    assert ["a", "b"] in found
 
 
 def test_an_array_of_many_items_that_differ():
