@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.completion.rollout import LIMIT
 from harness.inputs.cases import Case, Instance
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.runs.tables import Rows
 from harness.validators.service import ValidatorService
-from harness.verdict_kinds import CHALLENGER
+from harness.verdict_kinds import CHALLENGER, ERRORS
 from tests.comparison.test_case_run import AllowsOnlyExtra, EndsEarly, ForbidsEnd, failures, kinds
 from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, SecondTypist, Typist, errors
 from tests.comparison.test_exact import PLANTED, WHY, assert_witnesses_replay
@@ -19,6 +21,7 @@ from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, r
 from tests.miniatures import (
     AcceptsExtra,
     AllowsEverything,
+    ConsumeLies,
     CrashesOnMask,
     Enumerator,
     ForbidsOne,
@@ -291,3 +294,41 @@ def check_an_end_that_all_allow_is_told_once() -> None:
 def check_one_alone_is_walked() -> None:
     found = of_all({"type": "number", "x-forbidden": "e"}, Typist)
     assert found == {("Typist", "false_rejection", CHALLENGER)}
+
+
+def check_samples_prove_what_is_so() -> None:
+    """Whoever wrote a text: those that let it through or refuse it are told, and nobody else."""
+    engines = [AcceptsExtra, ForbidsOne, Enumerator]
+    schema = {"enum": [1, 12], "x-extra": ["2"], "x-forbidden": [["1", "2"]]}
+    assert of_samples(engines, schema) == {
+        ("AcceptsExtra", "false_acceptance", b"2"),
+        ("ForbidsOne", "false_rejection", b"12"),
+    }
+
+
+def check_samples_are_fed_as_they_were_written() -> None:
+    vocabulary = replace(byte_vocabulary([b"33"]), pattern=r"(?s:.+)")
+    schema = {"enum": [1], "x-extra": ["33"], "x-forbidden": [["", "33"]]}
+    assert of_samples([ForbidsAndAccepts], schema, vocabulary) == {
+        ("ForbidsAndAccepts", "false_acceptance", b"33")
+    }
+
+
+def check_samples_without_an_end() -> None:
+    assert of_samples([ForbidsEnd], {"const": 1}) == {("ForbidsEnd", "dead_end", b"1")}
+    schema = {"const": "ab", "x-forbidden": [['"a', "b"]]}
+    assert of_samples([ConsumeLies], schema) == {("ConsumeLies", "mask_lies", b'"ab')}
+    assert of_samples([NeverEnds], {"const": 1, "x-open": ['"']}) == set()
+
+
+def of_samples(
+    engines: Sequence[type], schema: dict[str, Any], vocabulary: Vocabulary = BYTES
+) -> set[tuple[str, str, bytes]]:
+    """The errors that samples prove from a bare schema: engine, kind and text."""
+    rows = run_case(engines, case(schema), vocabulary, study(samples=16))
+    texts = {row["sample"]: row["text"] for row in records(rows, "samples")}
+    return {
+        (row["engine"], row["kind"], texts[row["sample"]])
+        for row in records(rows, "sample_verdicts")
+        if row["kind"] in ERRORS
+    }

@@ -23,6 +23,7 @@ from harness.comparison import (
     flaws,
     json_masks,
     position_resolution,
+    samples,
     verdict_record,
 )
 from harness.comparison.fed_texts import FedText
@@ -92,6 +93,16 @@ def fed_otherwise(**change: Callable[[FedText], Any]) -> Patch:
         return prepared
 
     return instead(case_run, "prepare", make)
+
+
+def ruled_as_the_next(
+    fed: dict[bytes, FedText], writers: dict[bytes, int]
+) -> tuple[dict[bytes, FedText], dict[bytes, int]]:
+    """Texts with the rulings of those behind them."""
+    rulings = [one.ruling for one in fed.values()]
+    others = [*rulings[1:], *rulings[:1]]
+    turned = zip(fed.items(), others, strict=True)
+    return {text: replace(one, ruling=ruling) for (text, one), ruling in turned}, writers
 
 
 def rolled_as(outcome: str) -> Patch:
@@ -403,6 +414,43 @@ MUTANTS = (
         "the labels of instances are believed",
         fed_otherwise(ruling=lambda one: judge.Ruling(judge.VERDICTS.index(one.label), "")),
         checks.check_instances_are_what_the_validators_say,
+    ),
+    Mutant(
+        "samples are ruled on as the text before",
+        instead(
+            samples.SampleCourt,
+            "_shared",
+            lambda shared: lambda self, *given: ruled_as_the_next(*shared(self, *given)),
+        ),
+        checks.check_samples_prove_what_is_so,
+    ),
+    Mutant(
+        "samples are fed to those that wrote them alone",
+        instead(
+            samples.SampleCourt,
+            "try_",
+            lambda try_: lambda self, some, engines, known: try_(self, some, engines[:1], known),
+        ),
+        checks.check_samples_prove_what_is_so,
+    ),
+    Mutant(
+        "samples are fed in canonical tokens alone",
+        instead(samples.SampleCourt, "_is_open", lambda _: staticmethod(lambda *given: False)),
+        checks.check_samples_are_fed_as_they_were_written,
+    ),
+    Mutant(
+        "samples without an end have one",
+        instead(
+            samples.SampleCourt,
+            "_as_written",
+            lambda written: lambda self, *given: replace(written(self, *given), ends=True),
+        ),
+        checks.check_samples_without_an_end,
+    ),
+    Mutant(
+        "every sample without an end is a dead end",
+        instead(samples, "_PROVES", lambda _: ("too_long",)),
+        checks.check_samples_without_an_end,
     ),
     Mutant(
         "no completion is looked at again, mask by mask",
