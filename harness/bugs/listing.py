@@ -145,7 +145,17 @@ class BugList:
     @property
     def explained(self) -> float:
         """The share of the verdicts that are one of the bugs."""
-        return 1 - sum(self.unexplained.values()) / self.verdicts if self.verdicts else 1.0
+        return (self.verdicts - self._left) / self.verdicts if self.verdicts else 1.0
+
+    @property
+    def percent_explained(self) -> str:
+        """The same in words, never rounded up: 100.0% is all of them."""
+        permille = 1000 * (self.verdicts - self._left) // max(self.verdicts, 1)
+        return f"{permille / 10 if self.verdicts else 100:.1f}%"
+
+    @property
+    def _left(self) -> int:
+        return sum(self.unexplained.values())
 
     @property
     def pending(self) -> int:

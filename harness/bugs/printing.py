@@ -62,6 +62,6 @@ def _upstream(one: Bug) -> str:
 def print_unexplained(found: BugList, class_: str) -> None:
     """How much the bugs explain, and why the rest is not."""
     what = f"{found.verdicts:,} verdicts of the class {class_}"
-    click.echo(f"{100 * found.explained:.1f}% of {what} explained by {len(found.bugs)} bugs")
+    click.echo(f"{found.percent_explained} of {what} explained by {len(found.bugs)} bugs")
     for reason, count in found.unexplained.items():
         click.echo(f"  {count:,} not: {reason}")

@@ -38,5 +38,5 @@ def explained(bugs: BugList) -> str:
     """How many of the verdicts the bugs explain."""
     many = len(bugs.bugs)
     words = "bug explains" if many == 1 else "bugs explain"
-    text = f"{many:,} {words} {bugs.explained:.1%} of {bugs.verdicts:,} verdicts that are bugs"
+    text = f"{many:,} {words} {bugs.percent_explained} of {bugs.verdicts:,} verdicts that are bugs"
     return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text

@@ -143,6 +143,12 @@ class TestBugs:
         assert any("; goes on" in line for line in lines)
         assert lines.count("  none yet") == 2
 
+    def test_all_are_explained_where_none_is_left_and_nowhere_else(self, digest):
+        lines = digest(*many(), bugs=bug_list(bug("a", cases=9_999), unnamed=1))
+        assert "1 bug explains 99.9% of 99,991 verdicts that are bugs" in lines
+        lines = digest(*many(), bugs=bug_list(bug("a", cases=9_999)))
+        assert "1 bug explains 100.0% of 99,990 verdicts that are bugs" in lines
+
     def test_stand_above_the_table_of_few_cases(self, digest):
         lines = digest(book("one"), bugs=bug_list(bug("b")))
         (row,) = (n for n, line in enumerate(lines) if line.split()[:1] == ["one"])

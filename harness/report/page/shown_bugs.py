@@ -14,8 +14,8 @@ def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
 
     Returns:
         ``list`` (the bugs in their order), ``lines`` (those of all scripts, each once: the
-        ``script`` of a bug holds their numbers), ``verdicts``, ``explained`` (the share of them)
-        and ``unexplained`` (by reason).
+        ``script`` of a bug holds their numbers), ``verdicts``, ``explained`` (the
+        share of them, in percent) and ``unexplained`` (by reason).
     """
     if bugs is None:
         return None
@@ -24,7 +24,7 @@ def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
         "list": [_row(one, lines) for one in bugs.bugs],
         "lines": list(lines),
         "verdicts": bugs.verdicts,
-        "explained": bugs.explained,
+        "explained": bugs.percent_explained,
         "unexplained": bugs.unexplained,
     }
 
