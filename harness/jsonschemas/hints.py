@@ -34,6 +34,7 @@ ALWAYS: Final = (
 _MOST = 400
 _LONGEST = 120
 _DEEPEST = 40
+_LARGE = 1e300
 
 _NEAR_MISSES: Final[Mapping[str, tuple[str, ...]]] = {
     "date-time": (
@@ -72,21 +73,31 @@ def hints(schema: Any) -> list[Hint]:
     """The values, at most some hundred, each once for a member."""
     found: dict[Hint, None] = {}
     for name, value in _values(schema, "", 0):
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        if len(text) <= _LONGEST and text.isprintable():
-            found.setdefault((name, text))
+        text = _text(value)
+        if 0 < len(text) <= _LONGEST and text.isprintable():  # no lone surrogate is
+            found.setdefault((name if name.isprintable() else "", text))
         if len(found) >= _MOST:
             break
     found |= {("", text): None for text in ALWAYS}
     return list(found)
 
 
+def _text(value: Any) -> str:
+    """A value as a JSON text; empty where it is too large or too deep for one."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        return ""
+
+
 def _values(schema: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
     """What is said of the member `name`, and of those within."""
+    if depth > _DEEPEST:
+        return
     if isinstance(schema, list):
         for one in schema:
             yield from _values(one, name, depth + 1)
-    if not isinstance(schema, dict) or depth > _DEEPEST:
+    if not isinstance(schema, dict):
         return
     for keyword, said in schema.items():
         for one in _said(keyword, said):
@@ -103,9 +114,10 @@ def _said(keyword: str, said: Any) -> Iterator[Any]:
     """What one keyword speaks of; where it is a name and none, that does no harm."""
     match keyword, said:
         case (("const" | "default"), _):
-            yield said
+            yield from _beside(said)
         case (("enum" | "examples" | "required"), list()):
-            yield from said
+            for one in said:
+                yield from _beside(one)
         case (("dependentRequired" | "dependencies" | "dependentSchemas"), dict()):
             yield from said
         case "format", str():
@@ -120,11 +132,12 @@ def _said(keyword: str, said: Any) -> Iterator[Any]:
             )
         case _, bool():
             return
-        case _, int() | float():
+        case _, int() | float() if abs(said) < _LARGE:
             yield from (said, said - 1, said + 1, said + 0.5)
 
 
 def _beside(value: Any) -> Iterator[Any]:
+    """A value and, of a number, the next."""
     yield value
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield value + 1

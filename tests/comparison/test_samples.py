@@ -14,7 +14,6 @@ from harness.completion.rollout import LIMIT, Preferences
 from harness.completion.text_alterations import START_PLACE, Base, alterations, by_name
 from harness.completion.text_writer import TEMPERAMENTS, TextWriter
 from harness.inputs.vocabulary import byte_vocabulary
-from harness.jsonschemas.hints import hints
 from harness.jsontext.lexer import START, advance
 from harness.runs.tables import SCHEMAS
 from harness.verdict_kinds import ERRORS
@@ -22,6 +21,7 @@ from tests.comparison.test_case_run import ForbidsEnd
 from tests.inprocess import case, default_options, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
+    AllowsEverything,
     ConsumeLies,
     CrashesOnMask,
     Enumerator,
@@ -78,6 +78,19 @@ class TestOneEngineAlone:
     def test_that_lets_a_text_through_is_convicted_from_the_bare_schema(self):
         rows = sampled([AcceptsExtra], {"enum": [[1], [1, 2]], "x-extra": ["[1,1]"]})
         assert proven(rows) == {("AcceptsExtra", "false_acceptance", b"[1,1]")}
+
+    @pytest.mark.parametrize(
+        "schema",
+        [
+            {"type": "integer"},
+            {"type": "object", "required": ["name"]},
+            {"properties": {"a": {"format": "date"}}, "not": {"required": ["b"]}},
+            {"items": {"maximum": 3}, "uniqueItems": True, "type": "array"},
+        ],
+    )
+    def test_that_lets_everything_through_is_convicted_from_any(self, schema):
+        errors = {kind for _, kind, _ in proven(sampled([AllowsEverything], schema))}
+        assert errors & {"false_acceptance", "stops_too_early"}
 
     def test_in_tokens_that_are_not_the_canonical_ones(self):
         vocabulary = replace(byte_vocabulary([b"33"]), pattern=r"(?s:.+)")
@@ -208,19 +221,6 @@ class TestAlterations:
             place = place.behind(text)
             assert place is not None
             assert place.name == name
-
-
-def test_hints_know_what_is_said_of_which_member():
-    schema = {
-        "properties": {"a": {"minimum": 3}, "b": {"items": {"enum": ["x"]}}},
-        "required": ["a"],
-        "maxProperties": 2,
-    }
-    found = hints(schema)
-    assert {("a", "2"), ("a", "4"), ("b", '"x"'), ("", '"a"'), ("", '"b"'), ("", "null")} <= set(
-        found
-    )
-    assert len(found) == len(set(found))
 
 
 def test_texts_are_written_in_several_manners():
