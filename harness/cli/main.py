@@ -112,8 +112,8 @@ def main() -> NoReturn:
     try:
         with interrupts.heeded():
             cli.main(args=arguments, prog_name="maskcourt", standalone_mode=False)
-    except click.exceptions.Abort:
-        _interrupted()
+    except click.exceptions.Abort as error:  # click's own form of an interrupt
+        _interrupted(str(error.__cause__ or ""))
     except KeyboardInterrupt as error:
         _interrupted(str(error))
     except click.ClickException as error:

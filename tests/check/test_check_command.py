@@ -1,0 +1,143 @@
+"""``maskcourt check`` as a user has it, on engines with planted faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import pytest
+
+from harness.cli.main import main
+from tests.command import begun, descendants, is_gone, maskcourt, until
+
+processes = [pytest.mark.processes, pytest.mark.engines]
+
+FORGETFUL, PLANTED = "tests.planted:Forgetful", "tests.planted:Planted"
+SCHEMA = {"type": "object", "required": ["n"], "additionalProperties": False,
+          "properties": {"n": {"type": "integer", "minimum": 3}}}  # fmt: skip
+
+
+@pytest.fixture
+def schema(tmp_path):
+    path = tmp_path / "schema.json"
+    path.write_text(json.dumps(SCHEMA, indent=1))
+    return path
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory):
+    """What a check of two schemas with two engines printed as JSON, and where its runs are."""
+    directory = tmp_path_factory.mktemp("check")
+    (directory / "schemas").mkdir()
+    (directory / "schemas" / "plain.json").write_text(json.dumps(SCHEMA, indent=1))
+    (directory / "schemas" / "title.json").write_text('{"title": "dies", "enum": [12, 13]}')
+    runs = directory / "runs"
+    options = [
+        "--vocabulary",
+        "bytes",
+        "--json",
+        "--out",
+        runs,
+        "--report",
+        directory / "page.html",
+    ]
+    fail = ["--fail-on", "false_acceptances", "--fail-on", "failed"]
+    done = maskcourt(
+        "check", directory / "schemas", "-e", FORGETFUL, "-e", PLANTED, *options, *fail
+    )
+    return done, {one["schema"].rpartition("/")[2]: one["engines"]
+                  for one in json.loads(done.stdout)["schemas"]}, directory  # fmt: skip
+
+
+class TestAnswers:
+    pytestmark = processes
+
+    def test_a_keyword_that_is_forgotten_lets_invalid_output_through(self, checked):
+        answer = checked[1]["plain.json"][FORGETFUL]
+        assert answer["answer"] == "errs"
+        assert {one["keyword"] for one in answer["false_acceptances"]} == {"minimum"}
+        assert all(json.loads(one["text"])["n"] < 3 for one in answer["false_acceptances"])
+
+    def test_an_engine_that_dies_of_a_schema_gives_no_answer_and_holds_up_no_other(self, checked):
+        answers = checked[1]["title.json"]
+        assert answers[PLANTED]["answer"] == "failed"
+        assert "while it compiled the schema" in answers[PLANTED]["why"]
+        assert answers[FORGETFUL]["answer"] != "failed"
+
+    def test_what_was_covered_is_said(self, checked):
+        covered = checked[1]["plain.json"][FORGETFUL]["covered"]
+        assert covered["subschema"] == {"reached": 2, "of": 2}
+        assert covered["met"] == covered["missed"] == {"reached": 1, "of": 1}
+        assert min(covered[one] for one in ("valid_texts", "invalid_texts", "positions")) > 0
+
+    def test_findings_that_are_to_be_failed_on_are_named(self, checked):
+        done = checked[0]
+        assert done.returncode == 1
+        (last,) = (one for one in done.stderr.splitlines() if one.startswith("maskcourt: "))
+        assert f"plain.json: {FORGETFUL}: false acceptances" in last
+        assert f"title.json: {PLANTED}: failed" in last
+
+    def test_its_runs_are_runs_like_all_others(self, checked):
+        _, _, directory = checked
+        (run,) = (one for one in (directory / "runs").iterdir() if "Forgetful" in one.name)
+        done = maskcourt("replay", run, "--sample", 20, "--trust", "--json")
+        assert done.returncode == 0, done.stderr
+
+    def test_the_page_is_written(self, checked):
+        page = (checked[2] / "page.html").read_text()
+        assert "minimum" in page
+        assert page.endswith("</html>\n")
+
+    def test_own_texts_are_tried(self, schema, tmp_path):
+        """An invalid one that nothing made of the schema would hold."""
+        invalid = tmp_path / "invalid.json"
+        invalid.write_text('{"n":-987654}')
+        options = ["-e", FORGETFUL, "--vocabulary", "bytes", "--invalid", invalid]
+        done = maskcourt("check", schema, *options, "--out", tmp_path / "runs")
+        assert done.returncode == 0, done.stderr
+        assert f"{FORGETFUL} " in done.stdout
+        (fed,) = (tmp_path / "runs").glob("*Forgetful*")
+        found = maskcourt("query", fed, "SELECT text FROM instances", "--json")
+        assert "-987654" in found.stdout
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_it_prints_what_is_known_and_leaves_nothing(tmp_path, number):
+    """One engine has answered, the other waits at its gate."""
+    schema, log = tmp_path / "s.json", tmp_path / "log"
+    schema.write_text(json.dumps({"enum": ["a"], "x-gate": str(tmp_path / "gate")}))
+    engines = ["-e", "tests.miniatures:Enumerator", "-e", "tests.planted:Gated"]
+    with begun(["check", schema, *engines, "--vocabulary", "bytes"], log) as process:
+        until(lambda: "Enumerator " in log.read_text(), process)
+        below = descendants(process.pid)
+        os.killpg(process.pid, number)
+        assert process.wait() == 128 + number
+    until(lambda: all(map(is_gone, below)))
+    said = log.read_text()
+    assert "tests.planted:Gated gives no answer: it was interrupted before that" in said
+    assert said.splitlines()[-1] == "maskcourt: interrupted; what is known so far is printed"
+    assert not list(tmp_path.glob("maskcourt-*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "schema.json is empty"),
+        ('{"type": "object",}', "schema.json: the schema is not JSON"),
+        ('{"type": "objekt"}', "schema.json cannot be used"),
+        ('{"$ref": "#/nowhere"}', "schema.json cannot be used"),
+        ('{"$schema": "http://example.org/own"}', "unknown $schema"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_starts(schema, monkeypatch, capsys, text, message):
+    schema.write_text(text)
+    monkeypatch.setattr("sys.argv", ["maskcourt", "check", str(schema)])
+    with pytest.raises(SystemExit) as leaving:
+        main()
+    printed = capsys.readouterr()
+    assert (leaving.value.code, printed.out) == (2, "")
+    (line,) = printed.err.splitlines()
+    assert line.startswith("maskcourt: ")
+    assert message in line
