@@ -43,6 +43,15 @@ CHALLENGED = study(cap=None, challenger=True)
 TABLES = ("verdicts", "instance_verdicts", "disputes")
 
 
+@lru_cache(maxsize=1 << 12)
+def state_of(text: bytes) -> State | None:
+    """The state behind a text; of one that grows, from byte to byte."""
+    if len(text) < 9:
+        return advance(START, text)
+    before = state_of(text[:-1])
+    return None if before is None else advance(before, text[-1:])
+
+
 @dataclass(frozen=True)
 class Typed:
     """All JSON texts whose values have the right types, at each depth others; and some errors.
@@ -59,7 +68,7 @@ class Typed:
 
     def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
         """The tokens that may follow `written`, end of sequence included."""
-        mask = self.behind(vocabulary, advance(START, written)).copy()
+        mask = self.behind(vocabulary, state_of(written)).copy()
         for text in self.extra:
             if text.startswith(written):
                 ids = vocabulary.starts(text[len(written) :]) or vocabulary.eos_ids
@@ -107,6 +116,20 @@ class SecondTypist(Typist):
     """Another engine with the same errors."""
 
 
+class StumblesBehind(Typist):
+    """Fails behind what is no JSON."""
+
+    def language(self, schema: Schema) -> Any:
+        @dataclass(frozen=True)
+        class Stumbling(Typed):
+            def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
+                if written.startswith(b"]"):
+                    raise RuntimeError("stumbles")
+                return super().mask(vocabulary, written)
+
+        return Stumbling(**vars(super().language(schema)))
+
+
 @st.composite
 def typed(draw):
     """A schema of nested types, and a value that is valid under it."""
@@ -130,7 +153,7 @@ def errors(rows: Rows) -> list[dict[str, Any]]:
 
 
 class TestHonestEngines:
-    @settings(max_examples=5)
+    @settings(max_examples=60)
     @given(
         typed(), st.sampled_from([[Typist], [Typist, SecondTypist]]), st.sampled_from(["a", "b"])
     )
@@ -269,6 +292,22 @@ class TestTakesNothingAway:
             after = named(run_case(engines, one, VOCABULARY, replace(rules, challenger=True)))
             for table in TABLES:
                 assert not before[table] - after[table], table
+
+    @pytest.mark.parametrize("value", [120, -1.5])
+    def test_where_an_engine_fails_over_a_challenge(self, value):
+        """It is brought back to the position, and takes part to the end."""
+        one = case({"type": "number", "x-extra": ["]"], "x-forbidden": "e"}, value)
+        engines = [StumblesBehind, SecondTypist, Typist]
+        before = named(run_case(engines, one, VOCABULARY, study(cap=None)))
+        rows = run_case(engines, one, VOCABULARY, CHALLENGED)
+        for table in TABLES:
+            assert not before[table] - named(rows)[table], table
+        failed = [each for each in records(rows, "engines") if each["outcome"] != "compiled"]
+        assert [(each["engine"], each["stage"]) for each in failed] == [
+            ("StumblesBehind", "challenge")
+        ]
+        assert {each["judged"] for each in records(rows, "positions")} == {0b111}
+        assert {each["engine"] for each in errors(rows)} == {kind.__name__ for kind in engines}
 
 
 class TestOneAlone:
