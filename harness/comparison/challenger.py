@@ -42,14 +42,13 @@ class Challenger:
 
     Args:
         vocabulary: The shared one.
-        cap: Tokens resolved per dispute among engines; None resolves all. Of the challenger's,
-            which are at nearly every position, half as many are: of these up to half are chosen
-            for their chance of being valid, and the others are a uniform sample.
+        cap: Tokens resolved per dispute; None resolves all. Up to half of them are chosen for
+            their chance of being valid, the others are a uniform sample.
     """
 
     def __init__(self, vocabulary: Vocabulary, cap: int | None) -> None:
         self._vocabulary = vocabulary
-        self._cap = None if cap is None else (cap + 1) // 2
+        self._cap = cap
         self._masks = json_masks(vocabulary)
 
     def forbidden(self, position: Position, state: State, *, ends: bool) -> Mask | None:

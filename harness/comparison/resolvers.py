@@ -149,7 +149,7 @@ class ChallengeResolver:
         attempts: Invalid completions per token after which it is left.
     """
 
-    def __init__(self, attempts: int = 3) -> None:
+    def __init__(self, attempts: int = 2) -> None:
         self.attempts = attempts
 
     def resolve(self, resolution: PositionResolution, context: Context, probable: Probable) -> None:

@@ -337,12 +337,12 @@ class TestChoice:
         found = self.disputed(20, {40: [b""], 41: [b""]})
         assert (found.accepters, found.rejecters) == ((), (0,))
         assert found.always_resolved.tolist() == [7, 40, 41]
-        assert len(found.drawn) == 10
+        assert len(found.drawn) == 20
 
     def test_at_most_half_is_chosen(self):
         found = self.disputed(20, {token: [b""] for token in range(30, 50)})
-        assert found.always_resolved.tolist() == [7, *range(30, 35)]
-        assert len(found.drawn) == 10
+        assert found.always_resolved.tolist() == [7, *range(30, 40)]
+        assert len(found.drawn) == 20
 
     def test_without_a_cap_all_are_resolved(self):
         found = self.disputed(None, {})
