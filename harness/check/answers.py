@@ -35,6 +35,7 @@ Word = Literal["no_error_found", "refuses", "errs", "failed"]
 
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
+_ALIKE: Final = 8
 _TEXTS: Final = ("instances", "samples")
 """The tables of whole texts."""
 _DOING: Final = {"compile": "while it compiled the schema"}
@@ -59,6 +60,8 @@ class ProvenError:
         run: The run that has the verdict.
         witness: The verdict's.
         bug: The error in its smallest case; None where that was not found.
+        alike: Texts of verdicts like it, its own among them.
+        is_spelling: Whether the engine allows their values in the spelling of `json.dumps`.
     """
 
     kind: str
@@ -69,6 +72,8 @@ class ProvenError:
     run: RunDirectory | None = field(default=None, compare=False, repr=False)
     witness: Witness | None = field(default=None, compare=False, repr=False)
     bug: Bug | None = None
+    alike: tuple[bytes, ...] = field(default=(), compare=False, repr=False)
+    is_spelling: bool = False
 
     @property
     def lets_through(self) -> bool:
@@ -312,7 +317,9 @@ class _Reader:
         shown = self._shown([at for some in candidates.values() for at in some])
         found: dict[str, list[ProvenError]] = defaultdict(list)
         for (case, _), some in candidates.items():
-            found[case].append(min((shown[at] for at in some), key=lambda one: one.order))
+            best = sorted((shown[at] for at in some), key=lambda one: one.order)
+            texts = dict.fromkeys(one.text for one in best)
+            found[case].append(replace(best[0], alike=tuple(texts)[:_ALIKE]))
         return found
 
     def _shown(self, rows: Sequence[int]) -> dict[int, ProvenError]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
+from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.from_verdict import Shrinker
 from harness.bugs.listing import bug_of
 from harness.bugs.trial import Trial
 from harness.check.answers import ProvenError
 from harness.classification.departures import Catalogue
+from harness.inputs.cases import STYLES
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_of
 from harness.validators.format_rules import format_rule
@@ -38,18 +42,40 @@ class SmallestCases:
         """
         shrunk: dict[str, ProvenError] = {}
         rest: list[ProvenError] = []
-        for one in _in_turns(errors):
+        for one in _in_turns(list(self._told_apart(errors, schema))):
             found = None if self._time_is_up() else self._shrunk(one, schema)
             if found is None or found.bug is None:
                 rest.append(one)
             elif found.bug.id not in shrunk:
                 shrunk[found.bug.id] = found
-        known = {one.about for one in shrunk.values()}
+            elif not found.is_spelling:
+                shrunk[found.bug.id] = replace(shrunk[found.bug.id], is_spelling=False)
+        known = {(one.about, one.is_spelling) for one in shrunk.values()}
         for one in rest:
-            if one.about not in known:
-                known.add(one.about)
-                shrunk[f"{one.about}"] = one
+            if (one.about, one.is_spelling) not in known:
+                known.add((one.about, one.is_spelling))
+                shrunk[f"{one.about} {one.is_spelling}"] = one
         return tuple(sorted(shrunk.values(), key=lambda one: one.order))
+
+    def _told_apart(self, errors: Sequence[ProvenError], schema: str) -> Iterator[ProvenError]:
+        """Errors with whether what is forbidden can be written otherwise, as far as it was tried.
+
+        A model is kept from no value then.
+        """
+        whole = compact(json.loads(schema))
+        for one in errors:
+            spelling = one.forbids and all(
+                self._is_writable(one, whole, text) for text in one.alike
+            )
+            yield replace(one, is_spelling=spelling and bool(one.alike))
+
+    def _is_writable(self, one: ProvenError, schema: str, text: bytes) -> bool:
+        assert one.witness is not None
+        value = _plain(json.loads(text))
+        usual = (json.dumps(value, ensure_ascii=False, **style) for style in STYLES.values())
+        case = ErrorCase(one.witness.engine, one.kind, schema, text)
+        others = [other for other in map(str.encode, usual) if other != text]
+        return any(self._trial.is_right(case.with_text(other)) for other in others)
 
     def _shrunk(self, one: ProvenError, schema: str) -> ProvenError | None:
         assert one.run is not None
@@ -71,6 +97,18 @@ class SmallestCases:
             format_rule(run.manifest["identity"]),
             self._trial,
         )
+
+
+def _plain(value: Any) -> Any:
+    """A value with whole numbers as integers."""
+    match value:
+        case dict():
+            return {name: _plain(one) for name, one in value.items()}
+        case list():
+            return [_plain(one) for one in value]
+        case float() if value.is_integer():
+            return int(value)
+    return value
 
 
 def _in_turns(errors: Sequence[ProvenError]) -> list[ProvenError]:

@@ -14,9 +14,13 @@ from harness.printable import printable
 WIDTH: Final = 80
 LETS_THROUGH: Final = "lets invalid output through"
 FORBIDS: Final = "forbids valid output"
+SPELLINGS: Final = "forbids a spelling of valid output"
 CONTRADICTS: Final = "contradicts itself"
 _NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
 _ON_BYTES: Final = "  all that on single bytes; the whole vocabulary was not tried to the end"
+_SPELLING: Final = (
+    "nothing invalid was let through, and what was forbidden can be written in the usual spelling"
+)
 _STRICT: Final = (
     "nothing invalid was let through, so what is written can be trusted as far as it was tried,"
     " though not all that is valid can be written"
@@ -42,15 +46,18 @@ def headline(answer: Answer) -> str:
 
 def sorts(errors: Iterable[ProvenError]) -> dict[str, list[ProvenError]]:
     """Errors by what they do to a user, in the order in which they are told."""
-    found: dict[str, list[ProvenError]] = {LETS_THROUGH: [], FORBIDS: [], CONTRADICTS: []}
+    words = (LETS_THROUGH, FORBIDS, SPELLINGS, CONTRADICTS)
+    found: dict[str, list[ProvenError]] = {one: [] for one in words}
     for one in errors:
         found[sort_of(one)].append(one)
-    return {words: some for words, some in found.items() if some}
+    return {sort: some for sort, some in found.items() if some}
 
 
 def sort_of(one: ProvenError) -> str:
     """What an error does to a user."""
-    return LETS_THROUGH if one.lets_through else FORBIDS if one.forbids else CONTRADICTS
+    if one.forbids:
+        return SPELLINGS if one.is_spelling else FORBIDS
+    return LETS_THROUGH if one.lets_through else CONTRADICTS
 
 
 def answer_lines(answer: Answer) -> list[str]:
@@ -140,11 +147,13 @@ def advice_lines(answers: Answers) -> list[str]:
         about = f" with {schema}" if len(answers.schemas) > 1 else ""
         mine = answers.of(schema)
         clean = [one.engine for one in mine if one.word == "no_error_found"]
-        strict = [
-            one.engine for one in mine if one.errors and LETS_THROUGH not in sorts(one.errors)
-        ]
+        found = {one.engine: sorts(one.errors) for one in mine if one.errors}
+        spelling = [name for name, some in found.items() if list(some) == [SPELLINGS]]
+        strict = [name for name, some in found.items() if LETS_THROUGH not in some]
         if 0 < len(clean) < len(mine):
             advice.append(f"use {' or '.join(clean)}{about}: no error was found in it")
+        elif spelling and not clean:
+            advice.append(f"use {' or '.join(spelling)}{about}: {_SPELLING}")
         elif strict and not clean:
             advice.append(f"{' and '.join(strict)}{about}: {_STRICT}")
     advice += [line for one in answers for line in one.advice]

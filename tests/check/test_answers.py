@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -130,6 +131,16 @@ def test_where_none_is_clean_it_is_said_who_lets_nothing_invalid_through():
     said = advice_lines(answers(errs("a", ALLOWED), errs("b", FORBIDDEN)))
     assert said[0].startswith("  b: nothing invalid was let through")
     assert not any(": nothing" in one for one in advice_lines(answers(errs("a"), clean("b"))))
+
+
+def test_what_can_be_written_otherwise_is_told_apart():
+    spelled = replace(FORBIDDEN, is_spelling=True)
+    (first, *_) = answer_lines(errs("a", spelled))
+    assert first == 'a 1.2 forbids a spelling of valid output: {"a": »-«0}'
+    said = advice_lines(answers(errs("a", spelled), errs("b", FORBIDDEN)))
+    assert said[0].startswith(
+        "  use a: nothing invalid was let through, and what was forbidden can"
+    )
 
 
 def test_two_passes_say_together_what_each_said():
