@@ -325,7 +325,7 @@ def of_samples(
     engines: Sequence[type], schema: dict[str, Any], vocabulary: Vocabulary = BYTES
 ) -> set[tuple[str, str, bytes]]:
     """The errors that samples prove from a bare schema: engine, kind and text."""
-    rows = run_case(engines, case(schema), vocabulary, study(samples=16))
+    rows = run_case(engines, case(schema), vocabulary, study(samples=32))
     texts = {row["sample"]: row["text"] for row in records(rows, "samples")}
     return {
         (row["engine"], row["kind"], texts[row["sample"]])

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index, roll_out
+from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
 from harness.completion.text_alterations import START_PLACE, Hints, Place, by_name
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
@@ -31,6 +31,8 @@ from harness.protocol import (
 )
 
 _STEPS = 1 << 32
+_STRAY = 0.2
+"""The chance of a byte that is drawn on the way to the end."""
 _OWN_HINTS = 0.8
 """The chance that a hint is one about the member."""
 
@@ -183,11 +185,24 @@ class _Pen:
         return self._ended or self._rolled_out()
 
     def _rolled_out(self) -> Rollout:
-        """The text, ended as soon as the engine lets it."""
-        eos, key = self._vocabulary.eos_ids, f"{self._key}/end"
-        preferences = self._writer.preferences
-        end = roll_out(self._matcher, preferences, eos, key, self._limit - len(self._taken))
-        return Rollout(end.outcome, (*self._taken, *end.tokens))
+        """The text, ended as soon as the engine lets it.
+
+        What a roll-out takes first may lead to no end (a digit behind a digit, a bracket in a
+        string that must hold an ``@``), so that now and then another byte is drawn.
+        """
+        preferences, how = self._writer.preferences, Temperament(0, hints=0.0, ends=1.0)
+        while len(self._taken) <= self._limit:
+            if self._draw() < _STRAY and self._choose(how):
+                continue
+            if self._ended:
+                break
+            self._matcher.mask(self._mask)
+            token = preferences.choose(self._mask, f"{self._key}/{len(self._taken)}")
+            if token is None:
+                return Rollout("dead_end", tuple(self._taken))
+            if not self._take(token):
+                break
+        return self._ended or Rollout("too_long", tuple(self._taken[: self._limit]))
 
     def _draw(self) -> float:
         self._draws += 1

@@ -95,7 +95,7 @@ class TestOneEngineAlone:
     def test_in_tokens_that_are_not_the_canonical_ones(self):
         vocabulary = replace(byte_vocabulary([b"33"]), pattern=r"(?s:.+)")
         schema = {"enum": [1], "x-extra": ["33"], "x-forbidden": [["", "33"]]}
-        rows = sampled([ForbidsAndAccepts], schema, vocabulary=vocabulary)
+        rows = sampled([ForbidsAndAccepts], schema, vocabulary=vocabulary, samples=32)
         (own,) = (row for row in records(rows, "samples") if row["label"] == "own")
         assert (own["tokens"][:-1], own["text"], own["canonical"]) == ([51, 51], b"33", False)
         assert proven(rows) == {("ForbidsAndAccepts", "false_acceptance", b"33")}
