@@ -176,11 +176,21 @@ class Trial:
 
         That is: it compiles the schema, and allows a valid text to its end, or no invalid one.
         """
-        (ruling,) = self._rulings(one, [one.text])
-        if ruling is None or not _may_be(one.kind, ruling):
-            return False
-        ends = [probed.allowed == len(self.tokens(one)) for probed in self._probed(one, [one])]
-        return ends == [one.kind in REJECTIONS]
+        return self.are_right([one])[0]
+
+    def are_right(self, cases: Sequence[ErrorCase]) -> list[bool]:
+        """The same of some cases with one schema and one kind."""
+        first = cases[0]
+        rulings = self._rulings(first, [one.text for one in cases])
+        probed = self._probed(first, cases)
+        if not probed:
+            return [False] * len(cases)
+        return [
+            ruling is not None
+            and _may_be(one.kind, ruling)
+            and (found.allowed == len(self.tokens(one))) == (one.kind in REJECTIONS)
+            for one, ruling, found in zip(cases, rulings, probed, strict=True)
+        ]
 
     def compiles(self, schema: str) -> bool:
         """Whether the engine compiles a schema."""

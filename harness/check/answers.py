@@ -35,7 +35,7 @@ Word = Literal["no_error_found", "refuses", "errs", "failed"]
 
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
-_ALIKE: Final = 8
+_ALIKE: Final = 6
 _TEXTS: Final = ("instances", "samples")
 """The tables of whole texts."""
 _DOING: Final = {"compile": "while it compiled the schema"}

@@ -64,18 +64,18 @@ class SmallestCases:
         """
         whole = compact(json.loads(schema))
         for one in errors:
-            spelling = one.forbids and all(
-                self._is_writable(one, whole, text) for text in one.alike
-            )
-            yield replace(one, is_spelling=spelling and bool(one.alike))
+            spelling = one.forbids and self._are_writable(one, whole)
+            yield replace(one, is_spelling=spelling)
 
-    def _is_writable(self, one: ProvenError, schema: str, text: bytes) -> bool:
+    def _are_writable(self, one: ProvenError, schema: str) -> bool:
         assert one.witness is not None
-        value = _plain(json.loads(text))
-        usual = (json.dumps(value, ensure_ascii=False, **style) for style in STYLES.values())
-        case = ErrorCase(one.witness.engine, one.kind, schema, text)
-        others = [other for other in map(str.encode, usual) if other != text]
-        return any(self._trial.is_right(case.with_text(other)) for other in others)
+        case = ErrorCase(one.witness.engine, one.kind, schema, one.text)
+        usual = [_usual(text) for text in one.alike]
+        others = [case.with_text(other) for texts in usual for other in texts]
+        if not all(usual) or not others:
+            return False
+        right = iter(self._trial.are_right(others))
+        return all([any([next(right) for _ in texts]) for texts in usual])  # noqa: C419 - all read
 
     def _shrunk(self, one: ProvenError, schema: str) -> ProvenError | None:
         assert one.run is not None
@@ -97,6 +97,13 @@ class SmallestCases:
             format_rule(run.manifest["identity"]),
             self._trial,
         )
+
+
+def _usual(text: bytes) -> list[bytes]:
+    """The value of a text as `json.dumps` writes it, in each style; not the text itself."""
+    value = _plain(json.loads(text))
+    styled = (json.dumps(value, ensure_ascii=False, **style) for style in STYLES.values())
+    return [one for one in dict.fromkeys(map(str.encode, styled)) if one != text]
 
 
 def _plain(value: Any) -> Any:
