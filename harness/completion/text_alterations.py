@@ -55,7 +55,7 @@ def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
     return found
 
 
-class Place(NamedTuple):
+class NamedPlace(NamedTuple):
     """Where a text stands: its state, and the names of the members that are open, outermost first.
 
     Of an array in a member, and of all in it, that member's is the last.
@@ -64,7 +64,7 @@ class Place(NamedTuple):
     state: State
     names: tuple[bytes, ...] = ()
 
-    def behind(self, text: bytes) -> Place | None:
+    def behind(self, text: bytes) -> NamedPlace | None:
         """The place behind further bytes; None where no JSON goes on so."""
         state, names = self
         for byte in text:
@@ -80,7 +80,7 @@ class Place(NamedTuple):
                 last = names[-1] if names else _NO_NAME
                 names = (*names[: len(state.stack)], *(last,) * (len(found.stack) - len(names)))
             state = found
-        return Place(state, names)
+        return NamedPlace(state, names)
 
     @property
     def name(self) -> bytes:
@@ -103,7 +103,7 @@ class Place(NamedTuple):
         return self.state._replace(mode=mode)
 
 
-START_PLACE: Final = Place(START)
+START_PLACE: Final = NamedPlace(START)
 
 
 class Alteration(NamedTuple):
@@ -130,8 +130,8 @@ class Base:
 
     def __init__(self, text: bytes) -> None:
         self.text = text
-        self.places: list[Place] = []
-        here: Place | None = START_PLACE
+        self.places: list[NamedPlace] = []
+        here: NamedPlace | None = START_PLACE
         for at in range(len(text) + 1):
             if here is None:
                 break

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
-from harness.completion.text_alterations import START_PLACE, Hints, Place, by_name
+from harness.completion.text_alterations import START_PLACE, Hints, NamedPlace, by_name
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import (
@@ -173,7 +173,7 @@ class _Pen:
         self._limit = limit
         self._draws = 0
         self._mask: Mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
-        self._place: Place | None = START_PLACE
+        self._place: NamedPlace | None = START_PLACE
         self._taken: list[int] = []
         self._ended: Rollout | None = None
 

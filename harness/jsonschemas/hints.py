@@ -99,41 +99,41 @@ def _values(schema: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
             yield from _values(one, name, depth + 1)
     if not isinstance(schema, dict):
         return
-    for keyword, said in schema.items():
-        for one in _said(keyword, said):
+    for keyword, value in schema.items():
+        for one in _values_of(keyword, value):
             yield name, one
-        if keyword == "properties" and isinstance(said, dict):
-            for member, inner in said.items():
+        if keyword == "properties" and isinstance(value, dict):
+            for member, inner in value.items():
                 yield "", member
                 yield from _values(inner, member, depth + 1)
         else:
-            yield from _values(said, name, depth + 1)
+            yield from _values(value, name, depth + 1)
 
 
-def _said(keyword: str, said: Any) -> Iterator[Any]:
+def _values_of(keyword: str, value: Any) -> Iterator[Any]:
     """What one keyword speaks of; where it is a name and none, that does no harm."""
-    match keyword, said:
+    match keyword, value:
         case (("const" | "default"), _):
-            yield from _beside(said)
+            yield from _beside(value)
         case (("enum" | "examples" | "required"), list()):
-            for one in said:
+            for one in value:
                 yield from _beside(one)
         case (("dependentRequired" | "dependencies" | "dependentSchemas"), dict()):
-            yield from said
+            yield from value
         case "format", str():
-            yield from (FORMAT_SAMPLES.get(said, ""), *_NEAR_MISSES.get(said, ()))
-        case (("maxLength" | "minLength"), int()) if 0 <= said < _LONGEST:
-            yield from ("a" * (said + 1), "a" * said, "a" * max(0, said - 1))
-        case (("maxItems" | "minItems"), int()) if 0 <= said < _LONGEST // 2:
-            yield from ([0] * (said + 1), [0] * max(0, said - 1))
-        case (("maxProperties" | "minProperties"), int()) if 0 <= said < _LONGEST // 8:
+            yield from (FORMAT_SAMPLES.get(value, ""), *_NEAR_MISSES.get(value, ()))
+        case (("maxLength" | "minLength"), int()) if 0 <= value < _LONGEST:
+            yield from ("a" * (value + 1), "a" * value, "a" * max(0, value - 1))
+        case (("maxItems" | "minItems"), int()) if 0 <= value < _LONGEST // 2:
+            yield from ([0] * (value + 1), [0] * max(0, value - 1))
+        case (("maxProperties" | "minProperties"), int()) if 0 <= value < _LONGEST // 8:
             yield from (
-                {f"a{at}": 0 for at in range(many)} for many in (said + 1, max(0, said - 1))
+                {f"a{at}": 0 for at in range(many)} for many in (value + 1, max(0, value - 1))
             )
         case _, bool():
             return
-        case _, int() | float() if abs(said) < _LARGE:
-            yield from (said, said - 1, said + 1, said + 0.5)
+        case _, int() | float() if abs(value) < _LARGE:
+            yield from (value, value - 1, value + 1, value + 0.5)
 
 
 def _beside(value: Any) -> Iterator[Any]:

@@ -59,7 +59,7 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         name their titles), ``summary`` (`harness.report.tally.summary`), ``bugs``
         (`harness.report.page.shown_bugs.shown_bugs`), the counts of
         `harness.report.page.counted.PageCounts` by their names, ``catalogue`` (the departures that
-        occur), ``groups`` (`harness.report.page.sampling.Sample`), ``verdicts`` and ``cases``
+        occur), ``groups`` (`harness.report.page.sampling.ShownSample`), ``verdicts`` and ``cases``
         (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
 
     Raises:

@@ -10,7 +10,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, spelled, witnesses
 from harness.report.page.opinion_host import OpinionHost
-from harness.report.page.sampling import Sample
+from harness.report.page.sampling import ShownSample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
@@ -39,11 +39,11 @@ class Explained:
     cases: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-def explained(run: RunDirectory, sample: Sample, vocabulary: Vocabulary) -> Explained:
+def explained(run: RunDirectory, sample: ShownSample, vocabulary: Vocabulary) -> Explained:
     """The verdicts of a sample, in the order of the cases.
 
     Returns:
-        ``verdicts``: of each ``id`` (its name for `replay`), ``group`` (see `Sample.groups`),
+        ``verdicts``: of each ``id`` (its name for `replay`), ``group`` (see `ShownSample.groups`),
         ``case``, ``number`` (of the walk or the instance), ``position``, ``place``, ``reason``,
         ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
         ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
@@ -92,7 +92,7 @@ def pieces(text: bytes, keep: tuple[int, int]) -> list[Any]:
     return [begin, end - first, rest]
 
 
-def _rows(reader: RunReader, sample: Sample) -> dict[tuple[str, int], Mapping[str, Any]]:
+def _rows(reader: RunReader, sample: ShownSample) -> dict[tuple[str, int], Mapping[str, Any]]:
     """The stored rows of the verdicts, by evidence and number."""
     columns = {WALK: ["dispute", *_ABOUT]}
     found: dict[tuple[str, int], Mapping[str, Any]] = {}
@@ -136,7 +136,7 @@ class _Surroundings:
 
 def _of_case(
     case: CaseWitnesses,
-    sample: Sample,
+    sample: ShownSample,
     rows: Mapping[tuple[str, int], Mapping[str, Any]],
     context: _Surroundings,
     vocabulary: Vocabulary,

@@ -35,7 +35,7 @@ _STEPS: Final = 1 << 32
 
 
 @dataclass(frozen=True)
-class Sample:
+class ShownSample:
     """Verdicts that stand for all of a run.
 
     Attributes:
@@ -57,7 +57,7 @@ class _Grouped:
     """The verdicts of one kind of evidence in groups.
 
     Attributes:
-        rows: What each group is, as in `Sample.groups`.
+        rows: What each group is, as in `ShownSample.groups`.
         able: Per group the rows of the verdicts that can be shown, ascending.
         departure: The entry of each verdict, shape ``(n,)``.
     """
@@ -69,7 +69,7 @@ class _Grouped:
 
 def draw(
     run: RunDirectory, classify: Classify, size: int, seed: int, also: Collection[str] = ()
-) -> Sample:
+) -> ShownSample:
     """Draw about `size` verdicts that have a witness; of fewer, all.
 
     Args:
@@ -106,7 +106,7 @@ def draw(
             group_of[one, verdict] = number
             entries[one, verdict] = sets.departure.values[sets.departure.codes[verdict]]
     choice = Choice({one: np.sort(np.concatenate(rows)) for one, rows in picked.items()})
-    return Sample(choice, groups, group_of, entries)
+    return ShownSample(choice, groups, group_of, entries)
 
 
 def allocated(sizes: Sequence[int], ranks: Sequence[Any], total: int) -> list[int]:
