@@ -281,7 +281,8 @@ def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
 
 def _is_json(text: bytes) -> bool:
     try:
-        json.loads(text, strict=False)  # a raw control character may be what is at issue
+        # a raw control character may be what is at issue; halves of a surrogate pair are no text
+        json.loads(text.decode(), strict=False)
     except (ValueError, RecursionError):
         return False
     return True

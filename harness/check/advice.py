@@ -16,10 +16,12 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.schema_edits import replaced, subschemas
 from harness.bugs.trial import Trial
 from harness.check.answers import Answer
+from harness.check.smallest import usual_spellings
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
 from harness.jsonschemas.paths import target
 from harness.jsontext.strict_json import parse
 from harness.protocol import Option
+from harness.verdict_kinds import ACCEPTANCES
 
 _MOST: Final = 6
 """Errors of an engine for which a remedy is looked for, the worst first."""
@@ -151,14 +153,20 @@ def remedies(
     for option, changed in variants(spec):
         heed()
         trial.change(changed)
-        mended = sum(trial.is_right(one) for one in cases)
+        mended = sum(_is_mended(trial, one) for one in cases)
         yield from stated(f"set {option}", mended, sum(trial.compiles(one) for one in texts))
+
+
+def _is_mended(trial: Trial, case: ErrorCase) -> bool:
+    """Whether the engine is right with a case; with an invalid text, however that is spelt."""
+    others = usual_spellings(case.text) if case.kind in ACCEPTANCES else []
+    return all(trial.are_right([case, *map(case.with_text, others)]))
 
 
 def _rewritten(trial: Trial, case: ErrorCase, rewriting: Rewriting) -> bool:
     """Whether the engine is right with a case whose schema says the same in other words."""
     changed = _changed(case.parsed, rewriting)
-    return changed is not None and trial.is_right(case.with_schema(changed))
+    return changed is not None and _is_mended(trial, case.with_schema(changed))
 
 
 def _taken_rewritten(trial: Trial, text: str, rewriting: Rewriting) -> bool:

@@ -10,7 +10,18 @@ from typing import Final
 from harness import __version__
 from harness.bugs.scripts import marked_parts
 from harness.check.answers import Answer, Answers, ProvenError
-from harness.check.text import covered_line, declared_line, error_parts, headline, sort_of
+from harness.check.text import (
+    CONTRADICTS,
+    FORBIDS,
+    LETS_THROUGH,
+    SPELLINGS,
+    advice_on,
+    covered_line,
+    declared_line,
+    error_parts,
+    headline,
+    sort_of,
+)
 from harness.counting.severity import IN_FULL
 from harness.printable import printable
 from harness.report.page.assemble import asset, style_policy, written
@@ -38,6 +49,11 @@ found is no proof that there is none.</p></div></header>
 _FOOT: Final = "</main>\n<footer><p class='wide'>maskcourt {version}</p></footer>\n</body></html>\n"
 
 
+_OPEN: Final = 2
+"""Errors of an answer that are open from the beginning."""
+_TONES: Final = {LETS_THROUGH: "acc", FORBIDS: "rej", SPELLINGS: "plain", CONTRADICTS: "other"}
+
+
 def write_page(answers: Answers, out: Path) -> int:
     """Write the page of a check to a file, whole or not at all; its size in bytes.
 
@@ -52,31 +68,40 @@ def _page(answers: Answers) -> Iterator[str]:
     one = len(answers.schemas) == 1
     title = _safe(answers.schemas[0]) if one else f"each of {len(answers.schemas)} schemas"
     yield _HEAD.format(policy=style_policy(style), style=style, title=title)
+    numbered = list(enumerate(answers))
     for schema in answers.schemas:
-        yield f"<section><h2>{_safe(schema)}</h2>"
-        for answer in answers.of(schema):
-            yield from _answer(answer)
+        mine = [(at, answer) for at, answer in numbered if answer.schema == schema]
+        yield f"<section><h2>{_safe(schema)}</h2><ul>"
+        yield from (f'<li><a href="#a{at}">{_code(headline(one))}</a></li>' for at, one in mine)
+        yield "</ul></section>\n"
+    if advice := advice_on(answers):
+        listed = "".join(f"<li>{_code(one)}</li>" for one in advice)
+        yield f"<section><h2>What to do</h2><ul>{listed}</ul></section>\n"
+    for at, answer in numbered:
+        yield f'<section id="a{at}"><h2>{_safe(answer.name)}</h2>'
+        yield from _answer(answer)
         yield "</section>\n"
     yield _FOOT.format(version=__version__)
 
 
 def _answer(answer: Answer) -> Iterator[str]:
-    yield f"<h3>{_safe(headline(answer))}</h3>"
+    yield f"<p>{_safe(answer.schema)}: {_code(headline(answer))}</p>"
     if answer.word in ("errs", "no_error_found"):
         yield f'<p class="note">{_safe(covered_line(answer.covered))}</p>'
     if answer.errors and answer.message:
         yield f"<p>{_safe(answer.message)}</p>"
-    for error in answer.errors:
-        yield from _error(error)
+    for at, error in enumerate(answer.errors):
+        yield from _error(error, is_open=at < _OPEN)
     for one in answer.declared:
         yield f'<p class="note">{_safe(declared_line(one))}</p>'
 
 
-def _error(one: ProvenError) -> Iterator[str]:
-    tone = "acc" if one.lets_through else "rej" if one.forbids else "other"
+def _error(one: ProvenError, *, is_open: bool) -> Iterator[str]:
+    tone = _TONES[sort_of(one)]
     title = one.bug.title if one.bug is not None else f"`{one.keyword}`" if one.keyword else ""
-    yield f'<details open class="bug {tone}"><summary><span class="in">{sort_of(one)}</span> '
-    yield f"{_safe(title)} <small>{IN_FULL[one.severity]}</small></summary>"
+    yield f'<details{" open" if is_open else ""} class="bug {tone}">'
+    yield f'<summary><span class="in">{sort_of(one)}</span> '
+    yield f"{_code(title)} <small>{IN_FULL[one.severity]}</small></summary>"
     yield _text(error_parts(one))
     if one.bug is not None:
         yield "<h4>The smallest case</h4>"
@@ -95,6 +120,14 @@ def _text(parts: Sequence[str]) -> str:
     before, there, behind = (*map(_safe, parts), "", "")[:3]
     marked = f'<mark class="tok">{there.strip("»«")}</mark>' if there else ""
     return f'<div class="text">{before}{marked}{behind}</div>'
+
+
+def _code(text: str) -> str:
+    """A text with what stands between backticks as code."""
+    parts = text.split("`")
+    return "".join(
+        f"<code>{_safe(one)}</code>" if at % 2 else _safe(one) for at, one in enumerate(parts)
+    )
 
 
 def _safe(text: str) -> str:

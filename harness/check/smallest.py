@@ -70,7 +70,7 @@ class SmallestCases:
     def _are_writable(self, one: ProvenError, schema: str) -> bool:
         assert one.witness is not None
         case = ErrorCase(one.witness.engine, one.kind, schema, one.text)
-        usual = [_usual(text) for text in one.alike]
+        usual = [usual_spellings(text) for text in one.alike]
         others = [case.with_text(other) for texts in usual for other in texts]
         if not all(usual) or not others:
             return False
@@ -99,11 +99,16 @@ class SmallestCases:
         )
 
 
-def _usual(text: bytes) -> list[bytes]:
+def usual_spellings(text: bytes) -> list[bytes]:
     """The value of a text as `json.dumps` writes it, in each style; not the text itself."""
-    value = _plain(json.loads(text))
-    styled = (json.dumps(value, ensure_ascii=False, **style) for style in STYLES.values())
-    return [one for one in dict.fromkeys(map(str.encode, styled)) if one != text]
+    try:
+        value = _plain(json.loads(text.decode()))
+        styled = [
+            json.dumps(value, ensure_ascii=False, **style).encode() for style in STYLES.values()
+        ]
+    except (ValueError, RecursionError):  # what is let through need not be JSON
+        return []
+    return [one for one in dict.fromkeys(styled) if one != text]
 
 
 def _plain(value: Any) -> Any:

@@ -141,6 +141,12 @@ def known_so_far(answer: Answer, *, with_schema: bool) -> str:
 
 
 def advice_lines(answers: Answers) -> list[str]:
+    """`advice_on` answers, and where all errors are to be found, in lines."""
+    more = [_ALL] if any(len(one.errors) > 1 for one in answers) else []
+    return [part for one in [*advice_on(answers), *more] for part in _wrapped(one, "  ", 4)]
+
+
+def advice_on(answers: Answers) -> list[str]:
     """What to do about it, as far as something is known or was tried; nothing where all is well."""
     advice: list[str] = []
     for schema in answers.schemas:
@@ -159,9 +165,7 @@ def advice_lines(answers: Answers) -> list[str]:
     advice += [line for one in answers for line in one.advice]
     if any(error.lets_through for one in answers for error in one.errors):
         advice.append(_VALIDATE)
-    if any(len(one.errors) > 1 for one in answers):
-        advice.append(_ALL)
-    return [part for one in dict.fromkeys(advice) for part in _wrapped(one, "  ", 4)]
+    return list(dict.fromkeys(advice))
 
 
 def _wrapped(line: str, indent: str, more: int) -> list[str]:

@@ -10,7 +10,7 @@ from jsonschema import ValidationError
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
-from harness.bugs.shrink import MOST, shrink
+from harness.bugs.shrink import MOST, shrink, used_only
 from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Shown
 from harness.validators.drafts import draft_of
@@ -185,3 +185,11 @@ def test_nothing_more_is_tried_once_it_is_stopped():
     case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
     shrink(trial, case, trial.shown(case), lambda: trial.asked >= 3)
     assert trial.asked < 3 + 24  # what goes to the engine at once is not cut
+
+
+@pytest.mark.parametrize("text", [b'{"\xed\xa0\x80":1}', b'{"a":"\xff"}', b'{"a":'])
+def test_what_is_no_text_in_utf_8_has_no_parts_to_leave_out(text):
+    """Half of a surrogate pair in UTF-8: an engine may let it through."""
+    schema = '{"type":"object","properties":{"a":{},"b":{"type":"integer"}}}'
+    case = ErrorCase("tests.miniatures:Enumerator", "false_acceptance", schema, text)
+    assert all(one.text == text for one in used_only(case))

@@ -209,4 +209,5 @@ def test_the_page_has_every_error_and_runs_nothing(tmp_path):
     assert "&lt;script&gt;alert(1)" in text
     assert "default-src 'none'" in text
     assert '<mark class="tok">-</mark>' in text
-    assert text.count("<h3>") == 2
+    assert text.count('<section id="a') == 2
+    assert text.index("no error found") < text.index("What to do") < text.index("alert(1)")
