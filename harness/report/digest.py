@@ -135,7 +135,10 @@ def _answer(name: str, engine: Mapping[str, Any], bugs: BugList | None) -> Itera
     else:
         wrong = f"proven wrong on {share['cases']:,} of {of:,} walked ({share['value']:.0%})"
         met = share["cases"] - share["severity"]["rare"]
-        yield from _cut(f"{text}; {wrong}, {met:,} without what only rare tokens show")
+        less = f"{met:,} without what only rare tokens show"
+        if share["among_engines"] < share["cases"]:
+            less += f", {share['among_engines']:,} without what only the challenger does"
+        yield from _cut(f"{text}; {wrong}, {less}")
     if bugs is not None or not of:
         return
     for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):

@@ -66,12 +66,14 @@ def share_with_bug(bugs: SchemaBugs, engine: int) -> dict[str, Any]:
 
     Each of `KINDS_OF` and ``other`` has ``cases``, ``of`` (cases), ``value``, of its 95% interval
     ``low``, ``high`` and ``interval``, the method; ``severity`` (the cases by their worst bug),
-    ``by_format`` (those in which all bugs rest on ``format`` alone), ``several_tokens`` (those with
-    more than one wrong token) and ``lone_token`` (`SchemaBugs.lone_token`).
+    ``by_format`` (those in which all bugs rest on ``format`` alone), ``among_engines`` (those with
+    a bug to which not the challenger alone led), ``several_tokens`` (those with more than one wrong
+    token) and ``lone_token`` (`SchemaBugs.lone_token`).
     """
     judged = judged_positions(bugs.stored, engine) > 0
     kinds = {**KINDS_OF, **_BEYOND}
     flags = [bugs.of(engine, one) for one in kinds.values()]
+    among = [bugs.of(engine, one, among_engines=True) for one in kinds.values()]
     hits = np.column_stack([one.any for one in flags])[judged]
     found = shares(hits, sampled=is_sample(bugs.stored.run))
     return {
@@ -81,10 +83,13 @@ def share_with_bug(bugs: SchemaBugs, engine: int) -> dict[str, Any]:
             **interval.scaled(1),
             "severity": one.by_severity(judged),
             "by_format": int(np.count_nonzero(one.by_format & judged)),
+            "among_engines": int(np.count_nonzero(others.any & judged)),
             "several_tokens": int(np.count_nonzero(one.any & (one.lone < 0) & judged)),
             "lone_token": bugs.lone_token(one, judged),
         }
-        for name, column, interval, one in zip(kinds, hits.T, found, flags, strict=True)
+        for name, column, interval, one, others in zip(
+            kinds, hits.T, found, flags, among, strict=True
+        )
     }
 
 

@@ -270,6 +270,8 @@ class TestChallenger:
             1,
             0,
         ]
+        shares = [one["share_with_bug"]["false_rejection"] for one in found.values()]
+        assert [one["among_engines"] for one in shares] == [1, 0, 0]
 
     def test_pairs_are_compared_without_it(self, stored):
         pairs = summary(stored(self.book()))["pairs"]
