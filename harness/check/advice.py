@@ -120,6 +120,8 @@ def remedies(
 ) -> Iterator[str]:
     """What mends errors of an engine, or has it take a schema, in one sentence each.
 
+    Nothing is looked for where no more than a spelling is forbidden.
+
     Args:
         spec: The engine.
         trial: Of it; afterwards it has other options.
@@ -127,7 +129,8 @@ def remedies(
         schemas: The JSON texts of the schemas, by their names.
         heed: Called again and again; it may raise.
     """
-    errors = sorted((one for answer in answers for one in answer.errors), key=lambda one: one.order)
+    found = (one for answer in answers for one in answer.errors if not one.is_spelling)
+    errors = sorted(found, key=lambda one: one.order)
     bugs = {one.bug.id: one.bug.error for one in errors if one.bug is not None}
     cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
     texts = [schemas[one.schema] for one in answers if one.word == "refuses"][:_MOST]

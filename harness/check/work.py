@@ -41,7 +41,7 @@ from harness.validators.judge import Judge
 CASES = "schemas.jsonl"
 """The cases of a check, in its directory."""
 
-LEAST_SECONDS = 8.0
+LEAST_SECONDS = 6.0
 """For the smallest cases of an engine's errors, however long all else took."""
 
 AT_ONCE = 3
@@ -73,7 +73,7 @@ class CheckRequest:
     vocabulary: str = "qwen2.5"
     rules: Rules = field(default_factory=Rules)
     limits: Limits = field(default_factory=Limits)
-    seconds: float = 25.0
+    seconds: float = 20.0
 
     @property
     def vocabularies(self) -> list[str]:
