@@ -96,7 +96,7 @@ class SchemaCheck:
         self._catalogue = catalogue
         self._schemas = {one.name: one.text for one in request.schemas}
         self._ends = time.monotonic() + request.seconds
-        self._told: queue.SimpleQueue[Answer | BaseException | None] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._room = threading.Semaphore(max(AT_ONCE, default_lanes(1)))
         self._threads = [
@@ -130,8 +130,6 @@ class SchemaCheck:
                 told = self._told.get(timeout=_LOOK)
             except queue.Empty:
                 continue
-            if isinstance(told, BaseException):
-                raise told
             if told is None:
                 working -= 1
             else:
@@ -141,18 +139,23 @@ class SchemaCheck:
         """All that is asked of one engine."""
         # what is started from here on hears nothing of a Ctrl-C: the main thread decides
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        answered = set()
+        message = ""
         try:
             with self._room:
                 for answer in self._answered(spec):
+                    answered.add(answer.schema if answer.whole else "")
                     self._told.put(answer)
         except KeyboardInterrupt:
             pass
         except MaskcourtError as error:
-            for one in self._request.schemas:
-                self._told.put(Answer(one.name, spec.name, message=str(error), whole=True))
-        except Exception as error:  # noqa: BLE001 - raised where the answers are waited for
-            self._told.put(error)
+            message = str(error)
+        except Exception as error:  # noqa: BLE001 - what others found is told all the same
+            message = f"an error of maskcourt itself: {type(error).__name__}: {error}"
         finally:
+            for name in self._schemas if message else ():
+                if name not in answered:
+                    self._told.put(Answer(name, spec.name, message=message, whole=True))
             self._told.put(None)
 
     def _answered(self, spec: EngineSpec) -> Iterator[Answer]:

@@ -8,7 +8,12 @@ import signal
 
 import pytest
 
+from harness.check.answers import Answer
+from harness.check.work import CheckRequest, SchemaCheck
+from harness.classification.departures import load_catalogue
 from harness.cli.main import main
+from harness.engines.specs import parse_specs
+from harness.inputs.schema_inputs import NamedSchema
 from tests.command import begun, descendants, is_gone, maskcourt, until
 
 processes = [pytest.mark.processes, pytest.mark.engines]
@@ -141,3 +146,19 @@ def test_bad_input_is_one_line_before_anything_starts(schema, monkeypatch, capsy
     (line,) = printed.err.splitlines()
     assert line.startswith("maskcourt: ")
     assert message in line
+
+
+def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monkeypatch):
+    def answered(_, spec):
+        if spec.name == "llguidance":
+            raise ValueError("unheard of")
+        yield Answer("s", spec.name, word="no_error_found", whole=True)
+
+    monkeypatch.setattr(SchemaCheck, "_answered", answered)
+    engines = parse_specs(["llguidance,outlines"])
+    asked = CheckRequest([NamedSchema("s", "{}")], engines)
+    with SchemaCheck(asked, tmp_path, load_catalogue()) as check:
+        found = {one.engine: one for one in check.answers()}
+    assert found["outlines"].word == "no_error_found"
+    assert found["llguidance"].word == "failed"
+    assert "unheard of" in found["llguidance"].message
