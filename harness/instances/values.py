@@ -42,6 +42,8 @@ _LARGEST: Final = 4000
 """Likewise, of a value without which there would be none."""
 _ALIKE: Final = 40
 """Values whose lengths differ by less may come in any order."""
+_CHOICES = 500
+"""Values of an enum that are looked at: to look at one takes as long as the enum is."""
 _MAX_MEMBERS = 60
 _MAX_WORK = 4000
 _MAX_LENGTH = 300
@@ -101,10 +103,10 @@ class ValueMaker:
         if "const" in variant:
             yield variant["const"]
             return
-        choices = listed(variant.get("enum"))
+        choices = listed(variant.get("enum"))[:_CHOICES]
         if choices:
-            fitting = [value for value in choices if self.probable.fits(variant, value)]
-            yield from fitting or choices
+            fitting = (value for value in choices if self.probable.fits(variant, value))
+            yield from list(islice(fitting, _MOST[depth])) or choices
             return
         if "default" in variant:
             yield variant["default"]

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.command import maskcourt
+from tests.command import STUDY, maskcourt
 from tests.sweeping import tables
 
 HONEST = ("Enumerator", "AcceptsExtra", "ForbidsOne")
@@ -30,7 +30,7 @@ def test_the_outcome_is_named_and_the_others_are_judged_as_ever(tmp_path):
         done = maskcourt(
             *("bench", "-e", engines, "--cases", tmp_path / "own.jsonl", "--panel", "survivors"),
             *("--vocabulary", tmp_path / "vocabulary", "--out", tmp_path / out, "--cap", "none"),
-            *("--memory", "300M", *seconds, *others),
+            *("--memory", "300M", *seconds, *STUDY, *others),
         )
         assert done.returncode == 0, done.stderr
 

@@ -96,7 +96,8 @@ function errorsTable() {
   const rows = ENGINES.flatMap((engine) => {
     const { by_class: classes, other_kinds: others, ...of } = engineOf(engine);
     const walks = KIND_ORDER.filter((kind) => classes[kind]).map((kind) => ({ ...classes[kind], ...(of[`${kind}s`] || others[kind]), engine, kind, on: 'walks' }));
-    const texts = ['instances', 'samples'].flatMap((table) => [
+    const asked = ['instances', 'samples'].filter((table) => table === 'instances' || of[table].tested_valid || of[table].tested_invalid);
+    const texts = asked.flatMap((table) => [
       ...[['false_acceptance', of[table].tested_invalid, 'invalid'], ['false_rejection', of[table].tested_valid, 'valid']]
         .map(([kind, tested, sort]) => ({ ...of[table][`${kind}s`], by_format: kind === 'false_acceptance' ? of[table].by_format : undefined, engine, kind, on: `${count(tested)} ${sort} ${table}` })),
       ...Object.entries(of[table].other_kinds).map(([kind, counts]) => ({ ...counts, engine, kind, on: table })),
