@@ -27,7 +27,7 @@ from harness.replay.witness_reader import named, spelled, witnesses
 from harness.report.compile_reasons import plain_reason
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
-from harness.runs.tables import VERDICT_TABLES
+from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
 from harness.validators.coverage import Coverage
 from harness.verdict_kinds import ACCEPTANCES, BUG, CLASSES, LEGAL, REJECTIONS, WALK, WARNED
 
@@ -36,8 +36,6 @@ Word = Literal["no_error_found", "refuses", "errs", "failed"]
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
 _ALIKE: Final = 6
-_TEXTS: Final = ("instances", "samples")
-"""The tables of whole texts."""
 _DOING: Final = {"compile": "while it compiled the schema"}
 _OUTCOMES: Final = {
     "crashed": "it crashed",
@@ -370,7 +368,7 @@ class _Reader:
         for row in self.run.table("cases", ["case", "references", "positions"]).to_pylist():
             walked = frozenset(row["references"] if row["positions"] else ())
             found[row["case"]] += Covered(walked, positions=row["positions"])
-        for table in _TEXTS:
+        for table in TEXT_TABLES.values():
             for row in self.run.table(table, ["case", "verdict", "text"]).to_pylist():
                 text, says = frozenset((row["text"],)), row["verdict"]
                 if says == "valid":
