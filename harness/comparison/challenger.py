@@ -21,6 +21,7 @@ from harness.comparison.walk import Position
 from harness.completion.continuations import Context
 from harness.completion.other_spellings import other_spellings
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsonschemas.probable_values import in_turn
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import Mask, allows, token_ids
 
@@ -59,8 +60,7 @@ class Challenger:
             state: That of its text.
             ends: Whether ends of generation are among them.
         """
-        mask = self._masks.at(state) & ~np.bitwise_or.reduce(position.masks)
-        return self._without(mask, self._vocabulary.eos_mask if not ends else None)
+        return self._some(self._masks.at(state) & ~np.bitwise_or.reduce(position.masks), ends)
 
     def allowed(self, position: Position, state: State, *, ends: bool) -> Mask | None:
         """The tokens that all engines allow though no JSON goes on so, if there is one.
@@ -70,7 +70,7 @@ class Challenger:
         """
         mask = np.bitwise_and.reduce(position.masks) & ~self._masks.at(state)
         mask &= self._vocabulary.ordinary_mask | self._vocabulary.eos_mask
-        return self._without(mask, self._vocabulary.eos_mask if not ends else None)
+        return self._some(mask, ends)
 
     def dispute_forbidden(self, position: Position, mask: Mask, probable: Probable) -> Dispute:
         """The dispute about the tokens of `mask`, which all engines forbid."""
@@ -95,7 +95,7 @@ class Challenger:
         """
         vocabulary = self._vocabulary
         made = [lead + one for lead in _leads(state) for one in context.candidates(lead)]
-        texts = [one for pair in zip_longest(other_spellings(state, rest), made) for one in pair]
+        texts = in_turn([other_spellings(state, rest), made])
         found: dict[int, list[bytes]] = {}
         chains = {one: vocabulary.starts(one)[::-1] for one in filter(None, texts)}
         for tokens in zip_longest(*chains.values(), fillvalue=-1):
@@ -104,8 +104,8 @@ class Challenger:
                     found.setdefault(token, []).append(text[len(vocabulary.tokens[token]) :])
         return found
 
-    def _without(self, mask: Mask, left_out: Mask | None) -> Mask | None:
-        mask = mask if left_out is None else mask & ~left_out
+    def _some(self, mask: Mask, ends: bool) -> Mask | None:
+        mask = mask if ends else mask & ~self._vocabulary.eos_mask
         return mask if mask.any() else None
 
 

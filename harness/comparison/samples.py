@@ -21,6 +21,7 @@ from harness.completion.text_alterations import alterations, by_name
 from harness.engines.requests import Follow, Write
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
+from harness.jsonschemas.probable_values import in_turn
 from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling
 from harness.verdict_kinds import SAMPLE
 from harness.workers import wire
@@ -177,7 +178,7 @@ def _allowed(groups: Sequence[Sequence[FedText]], lead: Sequence[int]) -> Iterat
     """Texts that are allowed to their end, of every group in turns; `lead` is how far each is."""
     far = iter(lead)
     mine = [[one for one in group if next(far) == len(one.tokens)] for group in groups]
-    yield from (one for turn in zip_longest(*mine) for one in turn if one is not None)
+    return in_turn(mine)
 
 
 def _bases(known: Iterable[FedText]) -> list[bytes]:

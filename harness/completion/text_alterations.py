@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, pairwise, zip_longest
+from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from harness.completion.rollout import keyed_index
+from harness.jsonschemas.probable_values import in_turn
 from harness.jsontext.lexer import START, Mode, State, advance
 
 _FIRST = {Mode.ITEM_OR_CLOSE: Mode.VALUE, Mode.KEY_OR_CLOSE: Mode.KEY}
@@ -260,9 +261,8 @@ def alterations(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[byte
     """Alterations of some texts, each once, all manners in turns, in an order by `key`."""
     bases = [Base(text) for text in texts]
     orders = [_in_order(manner, bases, hints, key) for manner in _MANNERS]
-    found = (one.text for turn in zip_longest(*orders) for one in turn if one is not None)
     seen = set(texts)
-    for text in found:
+    for text in (one.text for one in in_turn(orders)):
         if text not in seen:
             seen.add(text)
             yield text

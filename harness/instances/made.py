@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from harness.instances.values import ValueMaker, in_turn
+from harness.instances.values import ValueMaker
 from harness.instances.violations import violations
-from harness.jsonschemas.probable_values import distinct
+from harness.jsonschemas.probable_values import distinct, in_turn
 from harness.jsontext import strict_json
 from harness.validators.coverage import Feature
 from harness.validators.judge import INVALID, VALID, Judge, Ruling

@@ -9,7 +9,7 @@ that there are, and with others. Nothing here is proven, nothing is drawn, and w
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import (
@@ -22,6 +22,7 @@ from harness.jsonschemas.patterns import pattern, shortest_in_both
 from harness.jsonschemas.probable_values import (
     ProbableValues,
     Variant,
+    in_turn,
     matching_names,
     number_examples,
     probable_types,
@@ -29,7 +30,6 @@ from harness.jsonschemas.probable_values import (
     spelled,
     string_examples,
 )
-from harness.jsontext.pointers import MISSING
 
 _DEEPEST: Final = 24
 _BARE: Final = 6
@@ -320,9 +320,3 @@ def _within(value: Any, room: int) -> bool:
         elif isinstance(part, list):
             pending.extend(part)
     return room >= 0
-
-
-def in_turn(lists: Sequence[Sequence[Any]]) -> Iterator[Any]:
-    """The first of all lists, then the second of all, and so on."""
-    for row in zip_longest(*lists, fillvalue=MISSING):
-        yield from (one for one in row if one is not MISSING)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
-from harness.instances.values import ValueMaker, in_turn
+from harness.instances.values import ValueMaker
 from harness.jsonschemas.approximate_validator import (
     child_schema,
     count,
@@ -20,7 +20,7 @@ from harness.jsonschemas.approximate_validator import (
     number,
     types,
 )
-from harness.jsonschemas.probable_values import Variant, property_names
+from harness.jsonschemas.probable_values import Variant, in_turn, property_names
 
 _MAX_DEPTH = 8
 _MAX_CHILDREN = 40

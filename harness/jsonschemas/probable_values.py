@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import zip_longest
 from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import (
@@ -26,6 +27,7 @@ from harness.jsonschemas.approximate_validator import (
 from harness.jsonschemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
 from harness.jsonschemas.merging import merged
 from harness.jsonschemas.patterns import pattern
+from harness.jsontext.pointers import MISSING
 
 Variant = dict[str, Any]
 
@@ -328,3 +330,9 @@ def spelled(value: Any) -> str:
 def distinct(values: Iterable[Any]) -> list[Any]:
     """`values` without repetitions, in order."""
     return list({spelled(value): value for value in reversed(list(values))}.values())[::-1]
+
+
+def in_turn(lists: Iterable[Iterable[Any]]) -> Iterator[Any]:
+    """The first of all lists, then the second of all, and so on."""
+    for row in zip_longest(*lists, fillvalue=MISSING):
+        yield from (one for one in row if one is not MISSING)
