@@ -17,7 +17,7 @@ from harness.interrupts import SIGNALS
 
 ROOT = Path(__file__).resolve().parent.parent
 COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
-PATIENCE = 120
+PATIENCE = 300
 """Seconds after which something that should have happened is taken to never happen."""
 
 STUDY = ("--challenger", "none", "--samples", 0, "--made", 0)
