@@ -66,6 +66,7 @@ class LLGuidanceEngine:
         "lenient": Option(False, "ignore keywords that it does not implement instead of refusing"),
     }
     DISTRIBUTION = "llguidance"
+    TESTED = "1.9.1"
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import llguidance

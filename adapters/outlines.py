@@ -42,6 +42,7 @@ class OutlinesEngine:
         ),
     }
     DISTRIBUTION = "outlines-core"
+    TESTED = "0.2.14"
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import outlines_core

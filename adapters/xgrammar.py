@@ -69,6 +69,7 @@ class XGrammarEngine:
         ),
     }
     DISTRIBUTION = "xgrammar"
+    TESTED = "0.2.8"
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import xgrammar

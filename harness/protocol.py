@@ -110,6 +110,8 @@ class Engine(Protocol):
     OPTIONS: Mapping[str, Option]
     DISTRIBUTION: str
     """The PyPI distribution whose version is the engine's version."""
+    # It may also have an attribute `TESTED`, a version of that distribution with which it keeps the
+    # contract: where none is installed and none is asked for, that one is installed for its hosts.
 
     info: EngineInfo
 

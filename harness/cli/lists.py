@@ -30,12 +30,16 @@ def engines(as_json: bool) -> None:
         options = row["options"]
         table.add_row(
             name,
-            row["installed"] or row.get("problem", "not installed"),
+            row["installed"] or row.get("problem") or _to_be_had(row["tested"]),
             "\n".join(options),
             "\n".join(json.dumps(one["default"]) for one in options.values()),
             "\n".join(one["help"] for one in options.values()),
         )
     table_console().print(table)
+
+
+def _to_be_had(tested: str | None) -> str:
+    return f"not installed; {tested} can be had" if tested else "not installed"
 
 
 @click.command()

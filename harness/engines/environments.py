@@ -1,5 +1,8 @@
 """Environments of engine versions: ``xgrammar@0.1.32`` is installed once, cached, found again.
 
+An engine that is not installed, and is named without a version, has an environment of the version
+at which its adapter was tested.
+
 An environment is an overlay: a virtual environment that holds the version asked for and, through
 a path file, sees the packages of the environment maskcourt runs in. pip counts those as installed,
 so what fits is shared (torch alone has gigabytes) and only what does not fit is installed beside
@@ -81,16 +84,18 @@ def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
 def provide(spec: EngineSpec) -> EngineSpec:
     """`spec` with an interpreter and module path that have the version it asks for.
 
-    It comes back unchanged when it asks for no version, or for the one that is installed. Making
-    an environment is announced on standard error; one that is there is found in milliseconds.
+    It comes back unchanged when what is installed will do: the version that it asks for, or any
+    where it asks for none. Making an environment is announced on standard error; one that is there
+    is found in milliseconds.
 
     Raises:
-        UsageError: There is no such version, versions are not supported for this engine, no
-            package index can be reached, or the environment cannot be made.
+        UsageError: There is no such version, versions are not supported for this engine, it is not
+            installed and names no version that can be had, no package index can be reached, or the
+            environment cannot be made.
     """
-    if spec.version is None or is_installed(spec):
+    wanted = _missing(spec)
+    if wanted is None:
         return spec
-    wanted = _Wanted.by(spec, spec.version)
     environment = environments_directory() / wanted.key
     try:
         if not _usable(environment, wanted):
@@ -108,12 +113,32 @@ def provide(spec: EngineSpec) -> EngineSpec:
 
 
 def is_installed(spec: EngineSpec) -> bool:
-    """Whether the version that `spec` asks for, if any, is the one of this environment.
+    """Whether this environment has the engine, in the version that `spec` asks for, if any.
 
     Raises:
-        UsageError: It is no version, or versions are not supported for this engine.
+        UsageError: It is no version, versions are not supported for this engine, or it is not
+            installed and names no version that can be had.
     """
-    return spec.version is None or _Wanted.by(spec, spec.version).is_in(None)
+    return _missing(spec) is None
+
+
+def _missing(spec: EngineSpec) -> _Wanted | None:
+    """What has to be installed for `spec`; None if nothing."""
+    version = spec.version
+    if version is None:
+        adapter = adapter_class(spec.reference, spec.paths)
+        distribution = getattr(adapter, "DISTRIBUTION", None)
+        if not distribution or _find(distribution, sys.path):
+            return None
+        version = getattr(adapter, "TESTED", None)
+        if version is None:
+            raise UsageError(
+                f"engine {spec.name!r}: its package {distribution} is not installed",
+                f"pip install {distribution}, or name a version to have it in an environment of "
+                f"its own: {spec.name}@VERSION",
+            )
+    wanted = _Wanted.by(spec, version)
+    return None if wanted.is_in(None) else wanted
 
 
 @dataclass(frozen=True)

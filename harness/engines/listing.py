@@ -10,7 +10,7 @@ from harness.errors import UsageError
 
 
 def listed_engines() -> dict[str, dict[str, Any]]:
-    """Per engine: its adapter, the installed version (None if there is none) and its options."""
+    """Per engine: its adapter, the versions installed and tested (None if none), its options."""
     found: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
         try:
@@ -20,6 +20,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
                 "adapter": reference,
                 "distribution": None,
                 "installed": None,
+                "tested": None,
                 "problem": str(problem),
                 "options": {},
             }
@@ -28,6 +29,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
             "adapter": reference,
             "distribution": adapter.DISTRIBUTION,
             "installed": _installed(adapter.DISTRIBUTION),
+            "tested": getattr(adapter, "TESTED", None),
             "options": {
                 key: {"default": one.default, "choices": one.choices, "help": one.help}
                 for key, one in adapter.OPTIONS.items()

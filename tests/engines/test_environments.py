@@ -64,6 +64,10 @@ class Silent:
         raise NotImplementedError
 
 
+class Tested(Toy):
+    TESTED = "1.0"
+
+
 class Unpublished(Toy):
     DISTRIBUTION = "toy-unpublished"
 '''
@@ -208,13 +212,14 @@ def in_another_process(spec_text, directory):
 # Specs that need no environment
 
 
-def test_a_spec_without_a_version_is_left_as_it_is(toy, cache):
-    spec = toy()
+@pytest.mark.parametrize("kind", ["Nameless", "Silent"])
+def test_an_adapter_without_a_distribution_needs_none(toy, kind, cache):
+    spec = toy(kind=kind)
     assert provide(spec) is spec
     assert not cache.exists()
 
 
-@pytest.mark.parametrize("version", ["@2.0", "@2", "@v2.0.0"])
+@pytest.mark.parametrize("version", ["", "@2.0", "@2", "@v2.0.0"])
 def test_the_installed_version_needs_no_environment(toy, index, cache, installed, version):
     installed(index / "toy_engine-2.0-py3-none-any.whl")
     spec = toy(version)
@@ -223,6 +228,15 @@ def test_the_installed_version_needs_no_environment(toy, index, cache, installed
 
 
 # Making one
+
+
+@pytest.mark.processes
+def test_what_is_not_installed_is_had_as_it_was_tested(toy, cache, capfd):
+    spec = provide(toy(kind="Tested"))
+    assert capfd.readouterr().err.startswith(f"installing toy-engine 1.0 into {cache}/")
+    assert seen_inside(spec)[0] == "1.0"
+    assert spec.name == "toy_adapter:Tested"
+    assert spec.interpreter == provide(toy("@1.0", "Tested")).interpreter
 
 
 @pytest.mark.processes
@@ -406,6 +420,13 @@ def test_what_an_engine_requires_may_be_missing_too(toy, index):
     message = refusal(toy("@4.0")).message
     assert "toy-engine 4.0 cannot be installed" in message
     assert "toy-nowhere>=7" in message
+
+
+def test_an_engine_that_is_not_installed_and_was_tested_at_no_version(toy):
+    error = refusal(toy())
+    assert "its package toy-engine is not installed" in error.message
+    assert error.hint.startswith("pip install toy-engine, or ")
+    assert "toy_adapter:Toy@VERSION" in error.hint
 
 
 def test_a_text_that_is_no_version(toy):

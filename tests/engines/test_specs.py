@@ -6,12 +6,15 @@ import contextlib
 import importlib.metadata
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from harness.engines import listing
 from harness.engines.listing import listed_engines
@@ -27,6 +30,7 @@ from harness.engines.specs import (
 from harness.errors import UsageError
 from harness.protocol import Option
 
+ROOT = Path(__file__).parents[2]
 MINE = "tests.engines.test_specs:Mine"
 
 
@@ -285,11 +289,12 @@ class TestPlugIns:
     def test_are_listed_with_the_built_in_ones(self, plug_ins):
         plug_ins["aaa"] = MINE
         listed = listed_engines()
-        assert list(listed) == ["aaa", "llguidance", "outlines", "xgrammar"]
+        assert list(listed) == ["aaa", *sorted(BUILT_IN)]
         assert listed["aaa"] == {
             "adapter": MINE,
             "distribution": "no-such-distribution",
             "installed": None,
+            "tested": None,
             "options": {
                 "depth": {"default": 3, "choices": None, "help": "levels"},
                 "strict": {"default": False, "choices": None, "help": "close objects"},
@@ -317,6 +322,25 @@ def test_installed_versions_are_listed(monkeypatch):
     assert listed["xgrammar"]["installed"] is None
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
+    row = listed_engines()[name]
+    distribution = canonicalize_name(row["distribution"])
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = [Requirement(line) for line in lines if not line.startswith("#")]
+    (pinned,) = [one for one in pins if canonicalize_name(one.name) == distribution]
+    assert f"=={row['tested']}" == str(pinned.specifier)
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    if name not in DEFAULT:
+        assert f"maskcourt[{name}]" in extras["test"]
+    of_it = project["dependencies"] if name in DEFAULT else extras[name]
+    ranges = [Requirement(one) for one in of_it]
+    (within,) = [one for one in ranges if canonicalize_name(one.name) == distribution]
+    assert within.specifier.contains(row["tested"])
+
+
 @pytest.mark.processes
 def test_no_engine_is_imported_to_be_listed_or_named():
     program = (
@@ -328,7 +352,7 @@ def test_no_engine_is_imported_to_be_listed_or_named():
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
