@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import Preferences, Rollout, keyed_index, roll_out
+from harness.engines.contract import small_vocabulary
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.protocol import set_bits, token_ids
-from tests.contract import small_vocabulary
 
 VOCABULARY = byte_vocabulary([b"}]", b"null", b'": "', b"abc", b"abcd", b"a b", b" \n"], [b"<pad>"])
 PREFERENCES = Preferences.of(VOCABULARY)

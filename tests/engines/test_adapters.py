@@ -16,6 +16,15 @@ import pytest
 from adapters.llguidance import LLGuidanceEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
+from harness.engines.contract import (
+    Contract,
+    check_damage_shows,
+    check_identity,
+    check_refusal,
+    check_token_bytes,
+    mask_of,
+    small_vocabulary,
+)
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -27,15 +36,6 @@ from harness.protocol import (
     allows,
     complete_options,
     token_ids,
-)
-from tests.contract import (
-    Contract,
-    check_damage_shows,
-    check_identity,
-    check_refusal,
-    check_token_bytes,
-    mask_of,
-    small_vocabulary,
 )
 
 pytestmark = pytest.mark.engines

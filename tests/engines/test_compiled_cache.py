@@ -20,10 +20,10 @@ from harness.engines.compiled_cache import (
     open_cache,
     source_digest,
 )
+from harness.engines.contract import Contract, mask_of
 from harness.protocol import Refused
 from harness.workers import forked_work
 from harness.workers.forked_work import in_child
-from tests.contract import Contract, mask_of
 from tests.inprocess import default_options
 from tests.miniatures import Enumerator
 

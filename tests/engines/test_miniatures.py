@@ -13,10 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.engines.contract import (
+    Contract,
+    check_identity,
+    check_token_bytes,
+    mask_of,
+    small_vocabulary,
+)
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import Refused, allows, complete_options, token_ids
 from tests import miniatures
-from tests.contract import Contract, check_identity, check_token_bytes, mask_of, small_vocabulary
 
 VOCABULARY = byte_vocabulary([b"red", b'"red"', b", ", b"ab", b"xyz"], [b"<pad>"])
 RED, COMMA = VOCABULARY.ids_of(b"red")[0], VOCABULARY.ids_of(b", ")[0]
