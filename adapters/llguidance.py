@@ -8,9 +8,10 @@ Nothing can be stored: the library has no way to write a compiled grammar down, 
 schema of MaskBench (the slowest of 276 took 26 ms) there is nothing to be saved.
 
 Sources: llguidance 1.9.1, docstrings in `_lib.pyi`, `docs/fast_forward.md` (forced tokens),
-`docs/json_schema.md` (options under ``x-guidance``). Observed in 1.6.1 and 1.9.1: a refused token
-is an error for ever; a value that cannot be continued refuses the end-of-sequence id in
-`validate_tokens` and `try_consume_tokens`, although the mask has its bit.
+`docs/json_schema.md` (options under ``x-guidance``). Observed in 0.7.29, 1.6.1 and 1.9.1: a refused
+token is an error for ever; a value that cannot be continued refuses the end-of-sequence id in
+`validate_tokens` and `try_consume_tokens`, although the mask has its bit. There 0.7.29 is in error,
+too, once it was asked about any token.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ class LLGuidanceMatcher:
             return self._ended
         if not self._ids.ordinary(token):
             return False
-        taken: int = self.native.try_consume_tokens([token])
+        taken: int = 0 if self.native.is_stopped() else self.native.try_consume_tokens([token])
         self._raise_error()
         return taken == 1
 
@@ -243,7 +244,7 @@ class LLGuidanceMatcher:
 
     def _validated(self, asked: list[int]) -> int:
         """How many leading ids the library validates; takes time for each, accepted or not."""
-        taken: int = self.native.validate_tokens(asked)
+        taken: int = 0 if self.native.is_stopped() else self.native.validate_tokens(asked)
         self._raise_error()
         return taken
 

@@ -11,23 +11,34 @@ store and compress on a busy machine, 5 s to restore. The size goes by the numbe
 from some hundred bytes to 94 MB, half of that compressed. Along the references of 30 of them and
 along random texts every mask was the same (8,430 masks).
 
-Sources: outlines 1.3.3, `outlines/backends/outlines_core.py`. Observed in outlines-core 0.2.14:
-`Guide.advance` and `Index.get_next_state` refuse the end-of-sequence id although the mask has
-its bit in final states; `Index.__reduce__` gives the bytes that `Index.from_binary` reads, in which
-neither the library's version nor the tokens' bytes are found.
+Works from 0.1.26 on; what differs between versions is looked for in the library. 0.2.3 cannot write
+masks: they are made of an index's lists. 0.1.26 leaves the automaton to the package interegular;
+what it takes for keys is what its users gave it, bytes beyond ASCII written behind a NUL, special
+tokens left out, so that its two configurations are one.
+
+Sources: outlines 1.3.3, `outlines/backends/outlines_core.py`; outlines-core 0.1.26,
+`fsm/guide.py` and `fsm/regex.py`. Observed in outlines-core 0.2.14: `Guide.advance` and
+`Index.get_next_state` refuse the end-of-sequence id although the mask has its bit in final states;
+`Index.__reduce__` gives the bytes that `Index.from_binary` reads, in which neither the library's
+version nor the tokens' bytes are found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused
+from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused, set_bits
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
+
+_KEPT = 1024
+"""Masks of one index that are kept at most, where making one takes milliseconds."""
 
 
 class OutlinesEngine:
@@ -46,27 +57,25 @@ class OutlinesEngine:
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import outlines_core
-        from outlines_core.json_schema import build_regex_from_schema
 
+        first = not hasattr(outlines_core, "Guide")
         self.info = EngineInfo(
             "outlines",
             version(self.DISTRIBUTION),
             dict(options),
-            _installed(self.DISTRIBUTION, "outlines"),
+            _installed(self.DISTRIBUTION, "outlines", *(["interegular"] if first else ())),
         )
-        self._library = outlines_core
-        self._build_regex = build_regex_from_schema
         self._whitespace = str(options["whitespace"]) or None
-        self.bytes_differ_on_purpose = options["config"] == "shipped"
+        self.bytes_differ_on_purpose = options["config"] == "shipped" and not first
         self._words = vocabulary.words
         self._size = vocabulary.size
         self._eos = vocabulary.eos_ids
-        keys = _text_keys if options["config"] == "shipped" else _byte_keys
+        keys = _text_keys if self.bytes_differ_on_purpose else _byte_keys
         self._keys: Mapping[int, bytes | str] = keys(vocabulary)
         by_key: dict[bytes | str, list[int]] = {}
         for token, key in self._keys.items():
             by_key.setdefault(key, []).append(token)
-        self._vocabulary = outlines_core.Vocabulary(vocabulary.eos, by_key)
+        self._library = (_FirstLibrary if first else _Library)(vocabulary.eos, by_key)
 
     def compile(self, schema: str) -> OutlinesMatcher:
         """A matcher at the start of a text.
@@ -75,8 +84,7 @@ class OutlinesEngine:
             Refused: With the library's message.
         """
         try:
-            pattern = self._build_regex(schema, self._whitespace)
-            index = self._library.Index(pattern, self._vocabulary)
+            index = self._library.index(schema, self._whitespace)
         except (ValueError, TypeError) as error:
             raise Refused(str(error).strip()) from error
         return self._start(index)
@@ -95,20 +103,22 @@ class OutlinesEngine:
         heading = self._heading()
         if not data.startswith(heading):
             raise ValueError(f"not stored by {heading.decode().strip()}")
-        return self._start(self._library.Index.from_binary(data[len(heading) :]))
+        return self._start(self._library.read(data[len(heading) :]))
 
     def _heading(self) -> bytes:
         return f"{self.DISTRIBUTION} {self.info.version}\n".encode()
 
     def _start(self, index: Any) -> OutlinesMatcher:
-        guide = self._library.Guide
-        return OutlinesMatcher(index, lambda: guide(index, 0), self._size, self._eos)
+        guide = self._library.guide
+        if guide is None:
+            return ListedMatcher(index, self._words, self._size, self._eos)
+        return OutlinesMatcher(index, lambda: guide(index), self._size, self._eos)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id, in UTF-8.
 
-        None for special ids that are no key; ``b""`` where the library does not have the id
-        under its key.
+        None for special ids that are no key, and in 0.1.26 for all; ``b""`` where the library does
+        not have the id under its key.
         """
         return [self._bytes_of(token) for token in ids]
 
@@ -116,9 +126,81 @@ class OutlinesEngine:
         key = self._keys.get(token)
         if key is None:
             return None
-        if token not in (self._vocabulary.get(key) or ()):
+        ids = self._library.ids(key)
+        if ids is None:
+            return None
+        if token not in ids:
             return b""
         return key.encode() if isinstance(key, str) else key
+
+
+class _Library:
+    """outlines-core from 0.2.3 on, with one vocabulary.
+
+    Attributes:
+        guide: A `Guide` at the start of an index; None where guides cannot write masks.
+    """
+
+    def __init__(self, eos: int, by_key: Mapping[bytes | str, list[int]]) -> None:
+        from outlines_core import Guide, Index, Vocabulary
+        from outlines_core.json_schema import build_regex_from_schema
+
+        self._build_regex = build_regex_from_schema
+        self._index = Index
+        self._vocabulary = Vocabulary(eos, by_key)
+        self.guide: Callable[[Any], Any] | None = None
+        if hasattr(Guide, "write_mask_into"):
+            bounded = "max_rollback" in signature(Guide).parameters
+            self.guide = partial(Guide, max_rollback=0) if bounded else Guide
+
+    def index(self, schema: str, whitespace: str | None) -> Any:
+        return self._index(self._build_regex(schema, whitespace), self._vocabulary)
+
+    def read(self, data: bytes) -> Any:
+        """The index that `Index.__reduce__` gave."""
+        return self._index.from_binary(data)
+
+    def ids(self, key: bytes | str) -> Sequence[int] | None:
+        """The ids that the library has under a key; None where it cannot be asked."""
+        return self._vocabulary.get(key) or ()
+
+
+class _FirstLibrary:
+    """outlines-core 0.1.26, with one vocabulary; as `_Library`."""
+
+    guide = None
+
+    def __init__(self, eos: int, by_key: Mapping[Any, list[int]]) -> None:
+        import interegular
+        from outlines_core.fsm import json_schema, regex
+
+        self._parse = interegular.parse_pattern
+        self._unreadable = interegular.InvalidSyntax, interegular.Unsupported
+        self._build_regex = json_schema.build_regex_from_schema
+        self._regex = regex
+        self._eos = eos
+        # A NUL, which no JSON text has, marks a byte: it would be taken for another one.
+        ids = {self._key(key): ids for key, ids in by_key.items() if key and 0 not in key}
+        self._vocabulary = regex.Vocabulary.from_dict(ids)
+
+    def index(self, schema: str, whitespace: str | None) -> Any:
+        regex = self._regex
+        try:
+            automaton = self._parse(self._build_regex(schema, whitespace)).to_fsm().reduce()
+        except self._unreadable as error:
+            raise ValueError(str(error) or type(error).__name__) from error
+        of_bytes = regex.make_byte_level_fsm(automaton, keep_utf8=True)
+        deterministic, _ = regex.make_deterministic_fsm(of_bytes)
+        return regex.Index(deterministic.fsm_info, self._vocabulary, self._eos, frozenset())
+
+    def read(self, data: bytes) -> Any:
+        return self._regex.Index.from_binary(data)
+
+    def ids(self, key: bytes | str) -> Sequence[int] | None:  # noqa: ARG002 - as _Library
+        return None
+
+    def _key(self, text: bytes) -> str:
+        return "".join(map(self._regex.byte_symbol, text))
 
 
 class OutlinesMatcher:
@@ -141,15 +223,19 @@ class OutlinesMatcher:
         if self._ended:
             out[:] = 0
             return
+        self._write(out)
+        if len(self._eos) > 1 and self.index.is_final_state(self._state):
+            # The library knows one end-of-sequence id; the others mean the same.
+            for token in self._eos:
+                out[token >> 5] |= 1 << (token & 31)
+
+    def _write(self, out: Mask) -> None:
+        """The mask, with one end-of-sequence id where there are several."""
         if self.guide is None:
             self.guide = self._start()
             for token in self._consumed:
                 self.guide.advance(token, False)
         self.guide.write_mask_into(out.ctypes.data, out.size, out.itemsize)
-        if len(self._eos) > 1 and self.index.is_final_state(self._state):
-            # The library knows one end-of-sequence id; the others mean the same.
-            for token in self._eos:
-                out[token >> 5] |= 1 << (token & 31)
 
     def consume(self, token: int) -> bool:
         """See `harness.protocol.Matcher.consume`."""
@@ -196,6 +282,24 @@ class OutlinesMatcher:
             return None
         following: int | None = self.index.get_next_state(state, token)
         return following
+
+
+class ListedMatcher(OutlinesMatcher):
+    """A state of an `Index` whose masks are made of its lists of tokens, and kept by state."""
+
+    def __init__(self, index: Any, words: int, size: int, eos: tuple[int, ...]) -> None:
+        super().__init__(index, lambda: None, size, eos)
+        self._words = words
+        self._masks: dict[int, Mask] = {}
+
+    def _write(self, out: Mask) -> None:
+        if self._state not in self._masks:
+            if len(self._masks) >= _KEPT:
+                self._masks.clear()
+            ids = self.index.get_allowed_tokens(self._state) or []
+            ends = self._eos if self.index.is_final_state(self._state) else ()
+            self._masks[self._state] = set_bits([*ids, *ends], self._words)
+        out[:] = self._masks[self._state]
 
 
 def _byte_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:

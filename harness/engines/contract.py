@@ -118,16 +118,19 @@ class Contract:
         at = 0
         self._examine(matcher, text, at, rng)
         while at < len(text):
-            mask = mask_of(matcher, self.vocabulary)
-            allowed = [one for one in self.vocabulary.starts(text, at) if allows(mask, one)]
-            if not allowed:
-                raise NotAllowed(f"no token may be taken behind {text[:at]!r}")
-            token = rng.choice(allowed)
+            token = self._step(mask_of(matcher, self.vocabulary), text, at, rng)
             _hold(matcher.consume(token), "refuses {} of its mask behind {!r}", token, text[:at])
             before, at = at, at + len(self.vocabulary.tokens[token])
             if any(before < one <= at for one in examined):
                 self._examine(matcher, text, at, rng)
         self._check_end(matcher)
+
+    def _step(self, mask: Mask, text: bytes, at: int, rng: random.Random) -> int:
+        """A token that goes on along `text` from `at`, and that `mask` allows."""
+        allowed = [one for one in self.vocabulary.starts(text, at) if allows(mask, one)]
+        if not allowed:
+            raise NotAllowed(f"no token may be taken behind {text[:at]!r}")
+        return rng.choice(allowed)
 
     def _walk_together(
         self, matcher: Matcher, restored: Matcher, text: bytes, rng: random.Random
@@ -137,9 +140,7 @@ class Contract:
         while at < len(text):
             mask = self._check_equal(matcher, restored, text[:at])
             self._check_equal_astray(matcher.clone(), restored.clone(), rng)
-            token = rng.choice(
-                [one for one in self.vocabulary.starts(text, at) if allows(mask, one)]
-            )
+            token = self._step(mask, text, at, rng)
             _hold(matcher.consume(token), "refuses {} of its mask behind {!r}", token, text[:at])
             _hold(restored.consume(token), "restored, it refuses {}", token)
             at += len(self.vocabulary.tokens[token])
