@@ -40,6 +40,8 @@ def bug(engine: str = "a", number: int = 0, **others: Any) -> Bug:
         "case": "",
         "upstream": None,
         "versions": {"1.2.3": True},
+        "others": None,
+        "shared": False,
         **others,
     }
     return Bug(**values)

@@ -104,14 +104,23 @@ class Fussy(LLGuidanceEngine):
         return super().compile(json.dumps(_bounded(json.loads(schema))))
 
 
-def _bounded(schema: object) -> object:
+class FussyAboutNumbers(LLGuidanceEngine):
+    """llguidance that refuses integers below 1: one of the two bugs of `Fussy`."""
+
+    def compile(self, schema: str) -> Matcher:  # type: ignore[override]
+        """A matcher for the schema with bounds that it has not."""
+        return super().compile(json.dumps(_bounded(json.loads(schema), "integer")))
+
+
+def _bounded(schema: object, *types: str) -> object:
     if isinstance(schema, list):
-        return [_bounded(one) for one in schema]
+        return [_bounded(one, *types) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    own = {"integer": {"minimum": 1}, "string": {"maxLength": 3}}
+    all_own = {"integer": {"minimum": 1}, "string": {"maxLength": 3}}
+    own = {name: bound for name, bound in all_own.items() if not types or name in types}
     bounded = own.get(schema.get("type"), {})  # type: ignore[arg-type]
-    return {**{name: _bounded(one) for name, one in schema.items()}, **bounded}
+    return {**{name: _bounded(one, *types) for name, one in schema.items()}, **bounded}
 
 
 def _without(schema: object) -> object:

@@ -100,6 +100,18 @@ class Shrinker:
                     reason = "the engine takes too long with the schema, or fails"
         return replace(sample, reason=reason)
 
+    def others(self, error: ErrorCase) -> dict[str, str]:
+        """What an error counts as in each other engine that makes it on the same case."""
+        found = {}
+        for name in self._specs:
+            if name != error.engine:
+                case = replace(error, engine=name)
+                with self._trial(case) as trial:
+                    shown = trial.shown(case)
+                if shown is not None:
+                    found[name] = shown.class_
+        return found
+
     def _case(self, witness: Witness, schema: str) -> ErrorCase:
         text = witness.text
         if witness.kind in ("dead_end", "mask_lies"):

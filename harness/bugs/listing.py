@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING
-from harness.bugs.samples import ShrunkVerdict
+from harness.bugs.samples import ShrunkVerdict, smallest
 from harness.bugs.schema_edits import TWINS
 from harness.bugs.search import Found, known
 from harness.bugs.titles import keywords, title
@@ -52,6 +52,9 @@ class Bug:
         upstream: What is known to those who maintain the engine.
         versions: The versions of the engine in this run, the oldest first, and whether it was met
             there.
+        others: What the error of the smallest case counts as in each other engine of the run that
+            makes it as well, by the engine's spec; None where they were not asked.
+        shared: Whether all other engines of the run make it; never where there are none.
     """
 
     id: str
@@ -74,6 +77,8 @@ class Bug:
     case: str
     upstream: Report | None
     versions: Mapping[str, bool]
+    others: Mapping[str, str] | None
+    shared: bool
 
     @property
     def severity(self) -> str:
@@ -85,6 +90,16 @@ class Bug:
         """The oldest version of the run with it; empty where the run has one version."""
         met = [version for version, there in self.versions.items() if there]
         return met[0] if len(self.versions) > 1 and met else ""
+
+    @property
+    def also_in(self) -> str:
+        """The other engines that make the error, in words; empty where there are none to ask."""
+        if self.others is None:
+            return ""
+        named = (
+            name if class_ == BUG else f"{name} ({class_})" for name, class_ in self.others.items()
+        )
+        return ", ".join(named) or "no other engine of the run"
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -116,6 +131,8 @@ class Bug:
             "verdict": self.verdict,
             "versions": dict(self.versions),
             "since": self.since,
+            "others": self.others,
+            "shared": self.shared,
             "upstream": None if self.upstream is None else self.upstream.row(),
         }
 
@@ -191,7 +208,7 @@ def bug_list(run: RunDirectory, found: Found) -> BugList:
     cases = found.verdicts.case[found.among]
     severity = found.verdicts.severity[found.among]
     engine = found.verdicts.engine[found.among]
-    best, sampled = _best(found), Counter(_bugs(found))
+    best, sampled = smallest(found.samples), Counter(_bugs(found))
     lister = _Lister(run)
     bugs = []
     specs = list(run.manifest["identity"]["engines"])
@@ -276,6 +293,8 @@ class _Lister:
             case=one.case,
             upstream=self._reports.get(one.bug),
             versions=self._versions(one.error.engine, incidence.met_in),
+            others=one.others,
+            shared=0 < len(one.others or ()) == len(self._engines) - 1,
         )
 
     def _versions(self, engine: str, met_in: Sequence[str]) -> dict[str, bool]:
@@ -300,19 +319,6 @@ def _in_order(version: str) -> tuple[bool, Version]:
 def _bugs(found: Found) -> Iterator[tuple[str, str]]:
     errors = ((one.bug, one.error) for one in found.samples.values())
     yield from ((bug, error.engine) for bug, error in errors if error is not None)
-
-
-def _best(found: Found) -> dict[tuple[str, str], ShrunkVerdict]:
-    """The sample with the smallest case of each bug in each engine."""
-    best: dict[tuple[str, str], ShrunkVerdict] = {}
-    for one in found.samples.values():
-        if one.error is None:
-            continue
-        key = one.bug, one.error.engine
-        known = best.get(key)
-        if known is None or known.error is None or one.error.size < known.error.size:
-            best[key] = one
-    return best
 
 
 def _misattributed(sample: ShrunkVerdict) -> bool:

@@ -46,6 +46,8 @@ def print_bug(one: Bug) -> None:
     where = IN_FULL[one.severity]
     click.echo(f"  {met}, {where}; {one.verdicts:,} verdicts, such as {one.verdict}")
     click.echo(f"  {_upstream(one)}")
+    if one.also_in:
+        click.echo(f"  the same case is an error of: {one.also_in}")
     if one.since:
         there = ", ".join(f"{name} {'yes' if met else 'no'}" for name, met in one.versions.items())
         click.echo(f"  met in version: {there}")

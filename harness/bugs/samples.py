@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -41,6 +41,8 @@ class ShrunkVerdict:
         departure: The entry of the catalogue, empty for a bug.
         reason: Why there is no smallest case; else empty.
         attempts: How many cases were tried.
+        others: What the error of the smallest case counts as in each other engine of the run that
+            makes it as well, by the engine's spec; None where they were not asked.
     """
 
     verdict: str
@@ -53,6 +55,7 @@ class ShrunkVerdict:
     departure: str = ""
     reason: str = ""
     attempts: int = 0
+    others: Mapping[str, str] | None = None
 
     @cached_property
     def bug(self) -> str:
@@ -82,6 +85,18 @@ class ShrunkVerdict:
         values: dict[str, Any] = dict(one.error)  # type: ignore[call-overload]
         values |= {name: _bytes_of(values[name]) for name in ("text", "token")}
         return replace(one, error=ErrorCase(**values))
+
+
+def smallest(samples: Mapping[str, ShrunkVerdict]) -> dict[tuple[str, str], ShrunkVerdict]:
+    """The sample with the smallest case of each bug in each engine, by bug and engine."""
+    found: dict[tuple[str, str], ShrunkVerdict] = {}
+    for one in samples.values():
+        if one.error is None:
+            continue
+        known = found.get((one.bug, one.error.engine))
+        if known is None or known.error is None or one.error.size < known.error.size:
+            found[one.bug, one.error.engine] = one
+    return found
 
 
 class SampleFile:

@@ -10,26 +10,29 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.bugs.from_verdict import Shrinker
 from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
-from harness.bugs.samples import SampleFile, ShrunkVerdict
+from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.classification.departures import Catalogue, classify
 from harness.counting.counts import Classify
 from harness.inputs.vocabulary import Vocabulary
-from harness.replay.witness import Witness, verdict_name
+from harness.replay.witness import verdict_name
 from harness.replay.witness_reader import Choice, named, witnesses
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of, limits_of, vocabulary_at_hand, vocabulary_of
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import CLASSES
+
+_Work = Callable[[Shrinker, Callable[[], bool]], ShrunkVerdict]
+"""What is done with a shrinker until it is told to stop."""
 
 Progress = Callable[[int, int, int], None]
 """Told how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
@@ -104,6 +107,12 @@ def search(
                 del wanted[sample.verdict]
                 bugs |= {sample.bug} - {""}
                 progress(done, len(wanted), len(bugs))
+        alone = [one for one in smallest(samples).values() if one.others is None]
+        if alone and not explanation.wanted:
+            pool = pool or stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
+            for sample in pool.with_others(alone, ends):
+                samples[sample.verdict] = sample
+                file.append(sample)
     return Found(verdicts, among, explanation, samples)
 
 
@@ -192,10 +201,28 @@ class _Pool:
         attributed = _keywords(run, choice)
         cases = witnesses(run, choice, self._vocabulary)
         at_hand = {one.name: (one, case.schema) for case in cases for one in case.witnesses}
-        futures: list[Future[ShrunkVerdict | None]] = [
-            self._threads.submit(self._one, *at_hand[name], attributed[name], class_, ends)
-            for name, class_ in classes.items()
-        ]
+
+        def work(name: str) -> _Work:
+            witness, schema = at_hand[name]
+            of = (witness, schema, attributed[name], classes[name])
+            return lambda shrinker, stopped: shrinker.sample(*of, stopped)
+
+        yield from self._done([work(name) for name in classes], ends)
+
+    def with_others(
+        self, samples: Sequence[ShrunkVerdict], ends: float | None
+    ) -> Iterator[ShrunkVerdict]:
+        """Samples with what the other engines do with their smallest cases."""
+
+        def work(sample: ShrunkVerdict) -> _Work:
+            assert sample.error is not None
+            error = sample.error
+            return lambda shrinker, _: replace(sample, others=shrinker.others(error))
+
+        yield from self._done([work(one) for one in samples], ends)
+
+    def _done(self, works: Sequence[_Work], ends: float | None) -> Iterator[ShrunkVerdict]:
+        futures = [self._threads.submit(self._one, work, ends) for work in works]
         try:
             for future in as_completed(futures):
                 if (one := future.result()) is not None:
@@ -207,10 +234,8 @@ class _Pool:
             for future in futures:
                 future.cancel()
 
-    def _one(
-        self, witness: Witness, schema: str, keyword: str, class_: str, ends: float | None
-    ) -> ShrunkVerdict | None:
-        """What becomes of a verdict; None where it is stopped before that is known."""
+    def _one(self, work: _Work, ends: float | None) -> ShrunkVerdict | None:
+        """What comes of a piece of work; None where it is stopped before that is known."""
 
         def stopped() -> bool:
             return self._ended.is_set() or (ends is not None and time.monotonic() > ends)
@@ -224,7 +249,7 @@ class _Pool:
             with self._lock:
                 self._made.append(shrinker)
         try:
-            found = shrinker.sample(witness, schema, keyword, class_, stopped)
+            found = work(shrinker, stopped)
             return None if stopped() else found
         finally:
             self._idle.put(shrinker)

@@ -30,6 +30,7 @@ _write = click.option(
 @click.option("--engine", metavar="NAME", help="Only bugs of this engine.")
 @click.option("--kind", type=click.Choice(ERRORS), help="Only bugs of this kind.")
 @click.option("--keyword", help="Only bugs whose smallest schema has this keyword.")
+@click.option("--shared", is_flag=True, help="Only errors that all engines of the run make.")
 @click.option(
     "--class",
     "class_",
@@ -49,6 +50,7 @@ def bugs(
     engine: str | None,
     kind: str | None,
     keyword: str | None,
+    shared: bool,
     class_: str,
     lanes: int | None,
     write: Path | None,
@@ -83,6 +85,7 @@ def bugs(
         if engine in (None, one.engine)
         and kind in (None, one.error.kind)
         and (keyword is None or f'"{keyword}":' in one.error.schema)
+        and (one.shared or not shared)
     ]
     written = _written(write, chosen) if write is not None else []
     if as_json:

@@ -12,7 +12,18 @@ from harness.report.figure_tables import FigureTable, Row
 _CASE: Final = ("schema", "text", "token")
 COLUMNS: Final = (
     *("engine", "version", "id", "kind", "severity", "title"),
-    *("cases", "judged", "share", "low", "high", "verdicts", "verdict", "state", "thread"),
+    *(
+        "cases",
+        "judged",
+        "share",
+        "low",
+        "high",
+        "verdicts",
+        "verdict",
+        "state",
+        "thread",
+        "also_in",
+    ),
     *_CASE,
 )
 """Columns of `bug_rows`; `schema`, `text` and `token` are the smallest case."""
@@ -34,7 +45,7 @@ def _row(one: Bug) -> Row:
     ends, known = row["share"], row["upstream"] or {}
     row |= {"engine": one.engine, "schema": one.error.schema, "share": ends["value"]}
     row |= {"low": ends["low"], "high": ends["high"]}
-    row |= {"state": known.get("state"), "thread": known.get("thread")}
+    row |= {"state": known.get("state"), "thread": known.get("thread"), "also_in": one.also_in}
     return {name: row[name] for name in COLUMNS}
 
 

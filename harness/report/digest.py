@@ -80,7 +80,14 @@ def print_digest(
     end = [*problems, *closing]
     few = _is_judged(tally) and tally["cases"] <= FEW
     table = _by_case(stored, tally) if few else None
-    answers = {} if few else {name: [*_answer(name, one, bugs)] for name, one in engines.items()}
+    answers = (
+        {}
+        if few
+        else {
+            name: [*_answer(name, one, bugs, alone=len(engines) == 1)]
+            for name, one in engines.items()
+        }
+    )
     if not _is_judged(tally):
         causes = _not_walked(tally)
         text = f"Nothing could be judged: no engine on any of {_schemas(tally['cases'])}"
@@ -124,7 +131,9 @@ def _not_walked(tally: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in left.items())
 
 
-def _answer(name: str, engine: Mapping[str, Any], bugs: BugList | None) -> Iterator[str]:
+def _answer(
+    name: str, engine: Mapping[str, Any], bugs: BugList | None, *, alone: bool
+) -> Iterator[str]:
     """What is wrong with an engine: on how many schemas; in more lines where no bugs are known."""
     compiled, given = engine["compile"]["compiled"], sum(engine["compile"].values())
     shares = engine["share_with_bug"]
@@ -133,12 +142,7 @@ def _answer(name: str, engine: Mapping[str, Any], bugs: BugList | None) -> Itera
     if not of:
         yield from _cut(f"{text}; judged on none along a walk")
     else:
-        wrong = f"proven wrong on {share['cases']:,} of {of:,} walked ({share['value']:.0%})"
-        met = share["cases"] - share["severity"]["rare"]
-        less = f"{met:,} without what only rare tokens show"
-        if share["among_engines"] < share["cases"]:
-            less += f", {share['among_engines']:,} without what only the challenger does"
-        yield from _cut(f"{text}; {wrong}, {less}")
+        yield from _cut(f"{text}; {_wrong(share, alone)}")
     if bugs is not None or not of:
         return
     for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):
@@ -149,6 +153,17 @@ def _answer(name: str, engine: Mapping[str, Any], bugs: BugList | None) -> Itera
         yield from _cut(f"  {_PHRASES[kind]}: {count}{more}")
     if other := shares["other"]["cases"]:
         yield f"  other errors (dead ends, …): {other:,} of {of:,} walked"
+
+
+def _wrong(share: Mapping[str, Any], alone: bool) -> str:
+    """On how many schemas an engine is proven wrong: first by what others do better."""
+    every, of, among = share["cases"], share["of"], share["among_engines"]
+    if among < every and not alone:
+        first = f"proven wrong on {among:,} of {of:,} walked ({among / of:.0%})"
+        return f"{first} where another engine is right, on {every:,} in all"
+    met = every - share["severity"]["rare"]
+    first = f"proven wrong on {every:,} of {of:,} walked ({share['value']:.0%})"
+    return f"{first}, {met:,} without what only rare tokens show"
 
 
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import ErrorRows, Explanation
@@ -24,7 +25,7 @@ def run(*versions):
     return SimpleNamespace(manifest=manifest, table=lambda *_: judged)
 
 
-def found(*rows):
+def found(*rows, others=None):
     """Verdicts of one bug: of each its engine, its case and how severe it is."""
     engine, case, severity = (np.array(one, dtype=np.int64) for one in zip(*rows, strict=True))
     none = np.zeros(len(rows), dtype=np.int64)
@@ -35,7 +36,9 @@ def found(*rows):
     samples = {}
     for at, (which, *_) in enumerate(rows):
         error = ErrorCase(f"mini@{VERSIONS[which]}", "false_acceptance", SCHEMA, b"0")
-        samples[f"{at}"] = ShrunkVerdict(f"{at}", "c", "minimum", error, class_="bug")
+        samples[f"{at}"] = ShrunkVerdict(
+            f"{at}", "c", "minimum", error, class_="bug", others=others
+        )
     explanation = Explanation(none, [samples["0"].bug])
     return Found(verdicts, number, explanation, samples)
 
@@ -63,3 +66,21 @@ def test_a_bug_counts_its_schemas_and_verdicts_by_severity():
 def test_a_run_of_one_version_says_nothing_of_others():
     (one,) = bug_list(run("0.9.0"), found((0, 0, 1))).bugs
     assert one.since == ""
+
+
+@pytest.mark.parametrize(
+    ("others", "shared", "words"),
+    [
+        (None, False, ""),
+        ({}, False, "no other engine of the run"),
+        ({"mini@0.10.0": "bug"}, False, "mini@0.10.0"),
+        (
+            {"mini@0.10.0": "bug", "mini@0.8.0": "departure"},
+            True,
+            "mini@0.10.0, mini@0.8.0 (departure)",
+        ),
+    ],
+)
+def test_a_bug_says_which_other_engines_make_the_same_error(others, shared, words):
+    (one,) = bug_list(run(*VERSIONS), found((0, 0, 1), others=others)).bugs
+    assert (one.shared, one.also_in, one.row()["others"]) == (shared, words, others)

@@ -123,13 +123,13 @@ class TestBugs:
         ]
         assert "00000003" in "".join(lines[starts[1] : starts[2]])
 
-    def test_what_the_challenger_alone_shows_is_left_out_of_a_third_share(self, digest):
+    def test_what_the_challenger_alone_shows_is_left_out_of_the_first_share(self, digest):
         shown = Book("shown").compiled(*["compiled"] * 3).position(0)
         shown.verdicts(0, "b", "false_rejection", accepter="json")
         clean = [Book(f"clean {n}").compiled(*["compiled"] * 3).position(0) for n in range(FEW)]
         lines = digest(shown, *clean, bugs=bug_list(bug("b")))
-        (said,) = (line for line in " ".join(lines).split("1.2.3 ") if "wrong on 1 of 11" in line)
-        text = "(9%), 1 without what only rare tokens show, 0 without what only the challenger does"
+        (said,) = (line for line in " ".join(lines).split("1.2.3 ") if "on 1 in all" in line)
+        text = "proven wrong on 0 of 11 walked (0%) where another engine is right, on 1 in all"
         assert text in " ".join(said.split())
 
     def test_rare_tokens_are_left_out_of_the_second_share(self, digest):

@@ -18,7 +18,8 @@ function bugsOf(engine) {
   const mine = DATA.bugs.list.filter((one) => one.engine === engine);
   const { any } = engineOf(engine).share_with_bug;
   const met = any.cases - any.severity.rare;
-  const share = any.of ? `Proven wrong on ${count(any.cases)} of ${count(any.of)} walked schemas (${percent(any.value)}${any.low === null ? '' : `; ${interval(any, percent)}`}), on ${count(met)} (${percent(met / any.of)}) without what only rare tokens show.` : 'Judged on no walked schema.';
+  const right = ENGINES.length > 1 && any.among_engines < any.cases ? ` On ${count(any.among_engines)} of them (${percent(any.among_engines / any.of)} of all) another engine is right.` : '';
+  const share = any.of ? `Proven wrong on ${count(any.cases)} of ${count(any.of)} walked schemas (${percent(any.value)}${any.low === null ? '' : `; ${interval(any, percent)}`}), on ${count(met)} (${percent(met / any.of)}) without what only rare tokens show.${right}` : 'Judged on no walked schema.';
   const rest = mine.slice(BUGS_SHOWN);
   return el('div', {}, el('h3', {}, engine), el('p', { class: 'note' }, share, mine.length ? '' : ' No bug was found.'),
     mine.slice(0, BUGS_SHOWN).map(bugBlock),
@@ -40,6 +41,7 @@ function bugDetail(one) {
   const severities = Object.entries(one.severities).map(([name, many]) => `${name} ${count(many)}`).join(', ');
   const script = one.script.map((at) => DATA.bugs.lines[at]);
   const facts = [['bug', one.id], ['in', `${count(one.cases)} of ${plural(one.judged, 'schema')}${one.share.low === null ? '' : `, ${interval(one.share, percent)}`}`], ['verdicts', `${count(one.verdicts)} (${severities})`], ['upstream', upstreamOf(one.upstream)]];
+  if (one.also_in) facts.push(['also in', safe(one.also_in)]);
   const versions = Object.entries(one.versions);
   if (versions.length > 1) facts.push(['versions', versions.map(([version, met]) => `${version} ${met ? 'yes' : 'no'}`).join(', ')]);
   return [

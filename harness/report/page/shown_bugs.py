@@ -49,6 +49,7 @@ def _row(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
         "verdict": one.verdict,
         "case": one.case,
         "versions": dict(one.versions),
+        "also_in": one.also_in,
         "upstream": one.upstream and {**one.upstream.row(), "status": one.upstream.status},
         "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],
         "no_script": problem,
