@@ -43,6 +43,11 @@ CONFIG = Option(
 )
 """The option that selects a whole configuration; every built-in adapter has it as ``config``."""
 
+ONLY_CONFIG = Option(
+    CONFIG.default, "spec and shipped are the same: there is nothing to choose from", CONFIG.choices
+)
+"""The same for an engine that has one configuration."""
+
 
 def switch(help_text: str) -> Option:
     """An option that overrides one on-off setting of the configuration that `CONFIG` selects."""

@@ -16,7 +16,9 @@ from harness.protocol import Option, complete_options
 from harness.verdict_kinds import CHALLENGER
 
 BUILT_IN: Mapping[str, str] = {
+    "glrmask": "adapters.glrmask:GLRMaskEngine",
     "llguidance": "adapters.llguidance:LLGuidanceEngine",
+    "maskforge": "adapters.maskforge:MaskforgeEngine",
     "outlines": "adapters.outlines:OutlinesEngine",
     "xgrammar": "adapters.xgrammar:XGrammarEngine",
 }

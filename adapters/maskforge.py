@@ -1,0 +1,178 @@
+"""maskforge: an automaton over bytes for regular schemas, a matcher with memory for all others.
+
+It has one configuration: `maskforge.Compiler` has options for its caches alone. (The assertion of
+formats that the README speaks of is an option of the library in Rust, and none of the package.)
+
+A session can neither be copied nor taken back, so a clone replays what was consumed, at 3 µs per
+token. Nothing can be stored: the package has no way to write a bound schema down.
+
+Sources: maskforge 0.1.1, its README and `_native.pyi`. Observed: a refused token leaves the session
+as it was; behind the end-of-sequence id a mask is still written; the error of an unsupported schema
+names no place, which the diagnostics of `schema_to_ir` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, allows
+
+if TYPE_CHECKING:
+    from harness.inputs.vocabulary import Vocabulary
+
+
+_REFUSED = ("IllegalToken", "UnknownToken")
+"""Codes of errors that leave the session as it was: forbidden here, and in no vocabulary."""
+
+
+class MaskforgeEngine:
+    """maskforge with one vocabulary; compiled schemas are not cached."""
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {"config": ONLY_CONFIG}
+    DISTRIBUTION = "maskforge"
+    TESTED = "0.1.1"
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        import maskforge
+        from maskforge.low_level import schema_to_ir
+
+        self.info = EngineInfo(
+            self.DISTRIBUTION,
+            version(self.DISTRIBUTION),
+            dict(options),
+            {self.DISTRIBUTION: version(self.DISTRIBUTION)},
+        )
+        self._error = maskforge.MaskforgeError
+        self._diagnose = schema_to_ir
+        self._compiler = maskforge.Compiler(executable_cache_bytes=0)
+        special = vocabulary.special.tolist()
+        self._vocabulary = maskforge.Vocabulary.from_id_ordered_tokens(
+            [
+                None if hidden or not text else text
+                for text, hidden in zip(vocabulary.tokens, special, strict=True)
+            ],
+            eos_token_id=vocabulary.eos,
+            logits_vocab_size=vocabulary.size,
+        )
+        self._ids = vocabulary
+
+    def compile(self, schema: str) -> MaskforgeMatcher:
+        """A matcher at the start of a text.
+
+        Raises:
+            Refused: With the library's code and message, and what it says of which keyword.
+        """
+        try:
+            bound = self._compiler.compile(schema).bind(self._vocabulary)
+        except self._error as error:
+            raise Refused(_words(error, self._diagnostics(schema))) from error
+        return MaskforgeMatcher(bound.start_session, self._ids, self._error)
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """The bytes in the library's vocabulary; None for special ids, which it is not given."""
+        return [self._vocabulary.token_bytes(token) for token in ids]
+
+    def _diagnostics(self, schema: str) -> list[tuple[str, str | None]]:
+        try:
+            found: list[tuple[str, str | None]] = self._diagnose(schema).diagnostics()
+        except self._error:
+            return []
+        return found
+
+
+class MaskforgeMatcher:
+    """A session; started again, and led to where it was, when it is wanted and was given away."""
+
+    def __init__(
+        self, start: Callable[[], Any], vocabulary: Vocabulary, error: type[Exception]
+    ) -> None:
+        self._start = start
+        self._vocabulary = vocabulary
+        self._error = error
+        self._session: Any = None
+        self._consumed: tuple[int, ...] = ()
+        self._ended = False
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`.
+
+        Raises:
+            RuntimeError: With the library's message.
+        """
+        if self._ended:
+            out[:] = 0
+            return
+        packed = bytearray(out.nbytes)
+        try:
+            self._here().write_mask(packed)
+        except self._error as error:
+            raise RuntimeError(f"maskforge: {_words(error)}") from error
+        out[:] = np.frombuffer(packed, dtype=out.dtype)
+        if allows(out, self._vocabulary.eos):
+            # The library knows one end-of-sequence id; the others mean the same.
+            np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`; raises as `mask` does."""
+        if self._ended or not self._advance(self._here(), token):
+            return False
+        self._consumed += (token,)
+        self._ended = token in self._vocabulary.eos_ids
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`; it has a session when it is first asked."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__, _session=None)
+        return twin
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does.
+
+        The session goes on along the tokens and is given away, unless the first one is refused.
+        """
+        if self._ended:
+            return 0
+        session = self._here()
+        for count, token in enumerate(tokens):
+            if not self._advance(session, token):
+                return count
+            self._session = None
+            if token in self._vocabulary.eos_ids:
+                return count + 1
+        return len(tokens)
+
+    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.LeadingMatcher.follow_behind`; raises as `mask` does."""
+        return self.follow((token, *tokens))
+
+    def _here(self) -> Any:
+        if self._session is None:
+            session = self._start()
+            for token in self._consumed:
+                session.advance(token)
+            self._session = session
+        return self._session
+
+    def _advance(self, session: Any, token: int) -> bool:
+        if not 0 <= token < self._vocabulary.size:  # the library overflows on other numbers
+            return False
+        try:
+            session.advance(self._vocabulary.eos if token in self._vocabulary.eos_ids else token)
+        except self._error as error:
+            if getattr(error, "code", None) in _REFUSED:
+                return False
+            self._session = None
+            raise RuntimeError(f"maskforge: {_words(error)}") from error
+        return True
+
+
+def _words(error: Exception, diagnostics: Sequence[tuple[str, str | None]] = ()) -> str:
+    """The library's code, message and place, and what it found about which keyword."""
+    parts = [str(getattr(error, name, None) or "") for name in ("code", "message", "pointer")]
+    found = [f"{what} at {place or 'the root'}" for what, place in diagnostics]
+    return ": ".join(part for part in [*parts, "; ".join(found)] if part)
