@@ -1,7 +1,8 @@
 """xgrammar: token masks from a pushdown automaton compiled from the schema.
 
-Written for 0.1.32 to 0.2.8; what differs between them (`GrammarMatcher.fork`, the parameter
-`any_order`) is looked for in the library, not inferred from its version.
+Written for 0.1.10 to 0.2.8; what differs between them (`GrammarMatcher.fork` and `accept_string`,
+`CompiledGrammar.serialize_json`, the parameter `any_order`) is looked for in the library, not
+inferred from its version.
 
 Compiled grammars can be stored, but for the largest. Of 40 schemas of MaskBench, compiled by 0.2.8
 with the vocabulary of Qwen2.5, 16 took more than 0.5 s and are small enough: 27 s to compile, 5 s
@@ -10,8 +11,8 @@ and 30 s: there storing costs nearly what restoring saves. Along the references 
 random texts every mask was the same (15,311 masks). 0.1.32 keeps the contract with it, too.
 
 Sources: docstrings of `GrammarCompiler.compile_json_schema`, `GrammarMatcher` and
-`CompiledGrammar` in 0.2.8; behaviour at the end of a text and of special tokens was observed with
-both versions.
+`CompiledGrammar` in 0.1.10 and 0.2.8; behaviour at the end of a text and of special tokens was
+observed with 0.1.32 and 0.2.8. Observed in 0.1.10: a refused token may move the state.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
+    allows,
+    follow_by_mask,
     set_bits,
     settle_switches,
     switch,
@@ -117,7 +120,7 @@ class XGrammarEngine:
     def store(self, matcher: XGrammarMatcher) -> bytes | None:
         """See `harness.protocol.StoringEngine.store`; the library's own JSON."""
         grammar = matcher.grammar
-        if grammar.memory_size_bytes > _STORABLE:
+        if not hasattr(grammar, "serialize_json") or grammar.memory_size_bytes > _STORABLE:
             return None
         return str(grammar.serialize_json()).encode()
 
@@ -153,7 +156,8 @@ class XGrammarEngine:
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
             return XGrammarMatcher(matcher(grammar), self._ids, grammar)
-        return ReplayingMatcher(matcher(grammar), self._ids, grammar, lambda: matcher(grammar))
+        kind = ReplayingMatcher if hasattr(matcher, "accept_string") else EarlyMatcher
+        return kind(matcher(grammar), self._ids, grammar, lambda: matcher(grammar))
 
     def _supported(self, settings: dict[str, bool]) -> dict[str, bool]:
         known = inspect.signature(self._compiler.compile_json_schema).parameters
@@ -246,11 +250,16 @@ class XGrammarMatcher:
         """See `harness.protocol.Matcher.mask`."""
         if self._ended:  # the library raises when it is asked for a mask after the end
             out[:] = 0
-        elif self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1)):
+        elif self._fill(out):
             # Bits beyond the vocabulary come out set where the mask is nearly full.
             np.bitwise_and(out, self._ids.possible, out=out)
         else:
             out[:] = self._ids.possible
+
+    def _fill(self, out: Mask) -> bool:
+        """Have the mask written; False where all may come next, and nothing was written."""
+        written: bool = self.native.fill_next_token_bitmask(out.view(np.int32).reshape(1, -1))
+        return written
 
     def consume(self, token: int) -> bool:
         """See `harness.protocol.Matcher.consume`."""
@@ -351,3 +360,47 @@ class ReplayingMatcher(XGrammarMatcher):
             if not native.accept_token(token):
                 raise RuntimeError(f"xgrammar refuses token {token}, which it accepted before")
         return self._copied_with(native)
+
+
+class EarlyMatcher(ReplayingMatcher):
+    """A `GrammarMatcher` of a version without `accept_string`, asked only for what its mask allows.
+
+    It writes masks to tensors, and a token that it refuses may move its state.
+    """
+
+    _present: Mask | None = None
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        out[:] = self._mask_here()
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`: what the mask forbids is refused."""
+        known = 0 <= token < len(self._ids.kinds)
+        if not known or not allows(self._mask_here(), token) or not super().consume(token):
+            return False
+        self._present = None
+        return True
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
+        return follow_by_mask(self, tokens, len(self._ids.possible))
+
+    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.LeadingMatcher.follow_behind`: looks at every mask."""
+        return self.follow((token, *tokens))
+
+    def _mask_here(self) -> Mask:
+        """The present mask, kept until a token is consumed. Never written to once computed."""
+        if self._present is None:
+            present = np.zeros_like(self._ids.possible)
+            super().mask(present)
+            self._present = present
+        return self._present
+
+    def _fill(self, out: Mask) -> bool:
+        import torch
+
+        # 0.1.10 answers nothing, and has always written.
+        bitmask = torch.from_numpy(out.view(np.int32).reshape(1, -1))
+        return self.native.fill_next_token_bitmask(bitmask) is not False

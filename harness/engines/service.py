@@ -26,6 +26,7 @@ from harness.engines.compiled_cache import (
     open_cache,
 )
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, Done
+from harness.engines.smoke import made
 from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
@@ -79,7 +80,7 @@ class EngineService:
             self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
         self.start = self.here = self._ahead = self._compilation = self._preferences = None
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        self.engine = load(asked.engine)(self.vocabulary, asked.options)
+        self.engine = made(load(asked.engine), self.vocabulary, asked.options)
         sha256 = self.vocabulary.sha256
         self._cache = open_cache(asked.cache, self.engine, sha256, asked.memory)
         info = self.engine.info

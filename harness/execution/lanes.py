@@ -35,6 +35,7 @@ from harness.engines.metadata import EngineMetadata
 from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Checked
 from harness.engines.slow_schemas import SlowSchemas
+from harness.engines.smoke import CANNOT_DRIVE
 from harness.engines.specs import EngineSpec
 from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.execution.case_news import CaseNews, case_news
@@ -166,11 +167,14 @@ class Lane:
         for index, failure in self.panel.open().items():
             output = self.panel.output(index).strip().splitlines()
             too_many = os.strerror(errno.EMFILE) in failure.message
-            hint = MORE_FILES if too_many else "is it installed in this environment?"
-            raise UsageError(
-                f"engine {self.panel.specs[index].name!r} does not start: {failure.message}",
-                output[-1] if output and not too_many else hint,
-            )
+            name = self.panel.specs[index].name
+            if too_many:
+                hint = MORE_FILES
+            elif CANNOT_DRIVE in failure.message:
+                hint = f"more of it: maskcourt engines verify '{name}'"
+            else:
+                hint = output[-1] if output else "is it installed in this environment?"
+            raise UsageError(f"engine {name!r} does not start: {failure.message}", hint)
         self._engines = {
             self.panel.specs[index].name: self._checked(index, answer)
             for index, answer in self.panel.check().items()

@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ADAPTER = '''
 from importlib.metadata import version
 
-from harness.protocol import EngineInfo
+from harness.protocol import EngineInfo, Refused
 
 
 class Toy:
@@ -50,7 +50,7 @@ class Toy:
         self.info = EngineInfo("toy", version("toy-engine"), {}, {"module": toy_engine.HERE})
 
     def compile(self, schema):
-        raise NotImplementedError
+        raise Refused("a toy")
 
 
 class Nameless(Toy):
