@@ -16,9 +16,12 @@ from harness.protocol import Option, complete_options
 from harness.verdict_kinds import CHALLENGER
 
 BUILT_IN: Mapping[str, str] = {
+    "formatron": "adapters.formatron:FormatronEngine",
     "glrmask": "adapters.glrmask:GLRMaskEngine",
     "llguidance": "adapters.llguidance:LLGuidanceEngine",
+    "lm-format-enforcer": "adapters.lm_format_enforcer:LMFormatEnforcerEngine",
     "maskforge": "adapters.maskforge:MaskforgeEngine",
+    "oc-earley": "adapters.oc_earley:OCEarleyEngine",
     "outlines": "adapters.outlines:OutlinesEngine",
     "xgrammar": "adapters.xgrammar:XGrammarEngine",
 }
