@@ -109,10 +109,17 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(EngineInfo):
-    """An engine that is up: which one it is, and which vocabulary it loaded."""
+    """An engine that is up: which one it is, and which vocabulary it loaded.
+
+    Attributes:
+        sha256: Of the vocabulary.
+        words: Of its masks.
+        code: A hash of the adapter's source; empty where it has none.
+    """
 
     sha256: str
     words: int
+    code: str = ""
 
 
 @dataclass(frozen=True)

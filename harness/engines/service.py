@@ -24,6 +24,7 @@ from harness.engines.compiled_cache import (
     CompiledCache,
     compile_or_restore,
     open_cache,
+    source_digest,
 )
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, Done
 from harness.engines.smoke import made
@@ -91,6 +92,7 @@ class EngineService:
             packages=dict(info.packages),
             sha256=sha256,
             words=self.vocabulary.words,
+            code=source_digest(type(self.engine)) or "",
         )
 
     def check(self, _asked: requests.Check) -> requests.Checked:

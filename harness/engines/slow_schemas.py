@@ -3,9 +3,9 @@
 How long a compilation takes on a shared machine varies by a factor of two and more, processor
 time included. A schema that needs about as long as the limit would compile in one run and time
 out in the next, and two runs of the same cases would not give the same verdicts. So the outcome of
-every compilation that came near the limit is kept, by engine, version, options, vocabulary, schema
-and limit. One that timed out is not tried again; one that compiled is given more time. Removing the
-directory forgets everything.
+every compilation that came near the limit is kept, by engine, version, options, the adapter's code,
+vocabulary, schema and limit. One that timed out is not tried again; one that compiled is given more
+time. Removing the directory forgets everything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from harness.engines.blob_cache import read_own, write_own
-from harness.protocol import EngineInfo
+from harness.engines.requests import Opened
 
 NEAR = 0.2
 """A compilation that used less than this share of the limit is too far from it to be kept."""
@@ -51,7 +51,7 @@ class SlowSchemas:
         self._limit = limit
         self._vocabulary = vocabulary
 
-    def recall(self, engine: EngineInfo, schema: str) -> SlowOutcome | None:
+    def recall(self, engine: Opened, schema: str) -> SlowOutcome | None:
         """What became of this schema before; None when it is not known or was far from the limit.
 
         Args:
@@ -72,7 +72,7 @@ class SlowSchemas:
 
     def keep(
         self,
-        engine: EngineInfo,
+        engine: Opened,
         schema: str,
         outcome: Memory,
         seconds: float,
@@ -85,8 +85,8 @@ class SlowSchemas:
         with contextlib.suppress(OSError):  # forgetting costs a repetition and nothing else
             write_own(file, f"{outcome}\n{printed}".encode())
 
-    def _file(self, engine: EngineInfo, schema: str) -> Path:
-        names = ("name", "version", "options", "packages")
+    def _file(self, engine: Opened, schema: str) -> Path:
+        names = ("name", "version", "options", "packages", "code")
         key = [
             {name: getattr(engine, name) for name in names},
             self._vocabulary,

@@ -9,15 +9,15 @@ from dataclasses import replace
 import pytest
 
 from harness.engines.panel import Limits, Panel
+from harness.engines.requests import Opened
 from harness.engines.slow_schemas import SlowOutcome, SlowSchemas
 from harness.engines.specs import EngineSpec
-from harness.protocol import EngineInfo
 from harness.workers import hosts
 from harness.workers.outcomes import Compiled, Crashed, TimedOut
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 
-ENGINE = EngineInfo("toy", "1", {}, {"toy": "1"})
+ENGINE = Opened("toy", "1", {}, {"toy": "1"}, sha256="", words=1, code="a")
 
 
 def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
@@ -70,6 +70,7 @@ def test_what_compiled_before_is_given_more_time():
     [
         {"engine": replace(ENGINE, version="2")},
         {"engine": replace(ENGINE, options={"fast": True})},
+        {"engine": replace(ENGINE, code="b")},
         {"schema": "true"},
         {"limit": 11.0},
         {"vocabulary": "w"},
