@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.counting.counts import StoredRun
+from harness.counting.judged_engines import judged_engines
 from harness.counting.severity import SEVERITIES
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.columns import Ints, distinct, numbers, translated, words
@@ -83,6 +84,7 @@ class BugRows:
         located: Whether the error lies at that token.
         by_format: Whether it rests on `format` alone.
         only_challenger: Whether the challenger alone led to it.
+        judged: The engines that were judged there, as bits.
         consumed: How many tokens were consumed before.
     """
 
@@ -96,6 +98,7 @@ class BugRows:
     located: npt.NDArray[np.bool_]
     by_format: npt.NDArray[np.bool_]
     only_challenger: npt.NDArray[np.bool_]
+    judged: npt.NDArray[np.uint32]
     consumed: Ints
 
 
@@ -115,6 +118,7 @@ class SchemaBugs:
         *,
         without_format: bool = False,
         among_engines: bool = False,
+        beside: int | None = None,
     ) -> SchemaFlags:
         """What an engine's bugs of some kinds make of the schemas.
 
@@ -123,6 +127,7 @@ class SchemaBugs:
             kinds: The kinds of verdicts.
             without_format: Whether what rests on ``format`` alone is left out.
             among_engines: Whether that to which the challenger alone led is.
+            beside: The number of another engine: what it was not judged on is left out.
         """
         cases, rows = len(self.stored.cases), self.rows
         mine = self.mine(engine, kinds)
@@ -130,6 +135,8 @@ class SchemaBugs:
             mine &= ~rows.by_format
         if among_engines:
             mine &= ~rows.only_challenger
+        if beside is not None:
+            mine &= rows.judged >> np.uint32(beside) & np.uint32(1) == 1
         case, token = rows.case[mine].astype(np.int64), rows.token[mine]
         worst = np.full(cases, _NO_BUG, dtype=np.int8)
         np.minimum.at(worst, case, rows.rank[mine])
@@ -195,5 +202,6 @@ def _read(stored: StoredRun, evidence: str) -> BugRows:
         numbers(table["located"], missing=False)[row].astype(np.bool_),
         stored.by_format(evidence)[row],
         stored.only_challenger(evidence)[row],
+        judged_engines(stored.run, evidence)[row],
         numbers(table[consumed], -1)[row].astype(np.int64),
     )

@@ -54,11 +54,10 @@ _BEYOND = {"other": tuple(kind for kind in BEYOND_BITS if kind not in LEGAL)}
 _MILLION = 1_000_000
 
 
-def judged_positions(stored: StoredRun, engine: int) -> npt.NDArray[np.int64]:
-    """At how many positions of each case an engine was judged, shape ``(cases,)``."""
-    at = stored.positions
-    mine = (at.judged >> np.uint32(engine)) & 1 == 1
-    return np.bincount(at.case[mine], minlength=len(stored.cases))
+def judged_positions(stored: StoredRun, *engines: int) -> npt.NDArray[np.int64]:
+    """At how many positions of each case engines were judged together, shape ``(cases,)``."""
+    at, together = stored.positions, np.uint32(sum(1 << engine for engine in engines))
+    return np.bincount(at.case[at.judged & together == together], minlength=len(stored.cases))
 
 
 def share_with_bug(bugs: SchemaBugs, engine: int) -> dict[str, Any]:

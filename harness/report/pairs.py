@@ -1,5 +1,8 @@
 """Engines in pairs on the same schemas: which has a bug where the other has none.
 
+Of engines that were not judged on the same positions, what the other one was not judged on does not
+count: who goes on where others gave up is not worse for what is found there.
+
 Two intervals that overlap do not say that two engines are alike, since both were measured on the
 same schemas: what hits one often hits the other. So schemas are paired: the difference of the two
 shares has an interval of its own (the paired bootstrap: schemas are drawn with both engines'
@@ -16,7 +19,7 @@ challenger alone led to is left out: it convicts all engines of a position or th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any, Final
 
@@ -45,39 +48,47 @@ def compared(bugs: SchemaBugs) -> list[dict[str, Any]]:
 
     Returns:
         Of each ``kind``, ``counted`` (which bugs: ``met``, ``met_without_format`` or ``all``),
-        ``first``, ``second``; ``schemas`` (on which both were judged in a walk),
+        ``first``, ``second``; ``schemas`` (with a position on which both were judged),
         ``both``, ``only_first`` and ``only_second`` (those with a bug); ``difference`` (of the
         shares), of its 95% interval ``low`` and ``high``; ``p`` (McNemar's), ``p_holm`` (corrected
         for as many pairs), and ``apart``, whether they can be told apart. Where the cases
         are no sample the last five are None.
     """
     stored = bugs.stored
-    engines = range(len(stored.engines))
-    judged = [judged_positions(stored, engine) > 0 for engine in engines]
+    pairs = list(combinations(range(len(stored.engines)), 2))
+    judged = {pair: judged_positions(stored, *pair) > 0 for pair in pairs}
     rows = []
     for counted, kind in product(_COUNTED, KINDS_OF):
-        without = counted == _WITHOUT_FORMAT
-        flags = [
-            bugs.of(one, KINDS_OF[kind], without_format=without, among_engines=True)
-            for one in engines
-        ]
-        if without and not (kind != FALSE_REJECTION.name and bugs.rows.by_format.any()):
+        rests = kind != FALSE_REJECTION.name and bugs.rows.by_format.any()
+        if counted == _WITHOUT_FORMAT and not rests:
             continue
-        of = [one.any if counted == "all" else one.met for one in flags]
-        found = []
-        for one, other in combinations(engines, 2):
-            there = judged[one] & judged[other]
-            found.append(
-                {
-                    "kind": kind,
-                    "counted": counted,
-                    "first": stored.engines[one],
-                    "second": stored.engines[other],
-                    **_pair(of[one][there], of[other][there]),
-                }
-            )
+        found = [
+            {
+                "kind": kind,
+                "counted": counted,
+                "first": stored.engines[pair[0]],
+                "second": stored.engines[pair[1]],
+                **_pair(*(hit[judged[pair]] for hit in _hits(bugs, pair, kind, counted))),
+            }
+            for pair in pairs
+        ]
         rows += _tested(found) if is_sample(stored.run) else [{**one, **_UNTESTED} for one in found]
     return rows
+
+
+def _hits(
+    bugs: SchemaBugs, pair: tuple[int, int], kind: str, counted: str
+) -> Iterator[npt.NDArray[np.bool_]]:
+    """In which schemas each of two engines has a bug, where both were judged."""
+    for engine, other in (pair, pair[::-1]):
+        flags = bugs.of(
+            engine,
+            KINDS_OF[kind],
+            without_format=counted == _WITHOUT_FORMAT,
+            among_engines=True,
+            beside=other,
+        )
+        yield flags.any if counted == "all" else flags.met
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -84,6 +84,23 @@ class TestCompared:
         assert one["difference"] == 0.4
         assert 0.15 < one["low"] < 0.4 < one["high"] < 0.65
 
+    def test_what_the_other_was_not_judged_on_does_not_count(self, tmp_path):
+        """Behind the place where b gave up a errs in five schemas; before it b errs in two."""
+        some = [Book(f"case {n}").position(0).position(1, judged=A | 4) for n in range(10)]
+        for number, book in enumerate(some[:5]):
+            book.verdicts(1, "a", "false_rejection", first=300)
+            if number < 2:
+                book.verdicts(0, "b", "false_rejection", first=300)
+        run = books.store(tmp_path / "run", *some, vocabulary={"size": 2000})
+        rows = summary(run, all_bugs)["pairs"]
+        (one,) = (
+            row
+            for row in rows
+            if (row["first"], row["second"]) == ("a", "b")
+            and (row["kind"], row["counted"]) == ("false_rejection", "met")
+        )
+        assert (one["schemas"], one["only_first"], one["only_second"]) == (10, 0, 2)
+
     def test_by_what_a_model_meets(self, tmp_path):
         """The schemas that the matrix counts, and a correction for as many pairs."""
         found = self.found(tmp_path, counted="met")
