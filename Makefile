@@ -72,7 +72,7 @@ report: $(VENV)/.bench  ## render the last run, or RUN=DIR, as one HTML page
 
 results: $(VENV)/.report  ## repeat the published run (resumes under runs/) and its reading in results/
 	$(BIN)/maskcourt bench --cases maskbench $(FAMILIES:%=--family %) --sample 300 --cap 200 \
-		--compile-timeout 10 --challenger none --samples 0 --made 0 --bugs 0 \
+		--compile-timeout 10 --panel common --challenger none --samples 0 --made 0 --bugs 0 \
 		--out runs/$(RESULT)
 	$(BIN)/maskcourt bugs runs/$(RESULT)
 	$(BIN)/python -m harness.report.publish runs/$(RESULT) results/$(RESULT)

@@ -27,7 +27,9 @@ NOTHING_SAID = {
 class Book:
     """Writes the rows of one case, everything that a test does not name being the same."""
 
-    def __init__(self, name, status="walked", reason="", family="family", schema="{}"):
+    def __init__(
+        self, name, status="walked", reason="", family="family", schema="{}", reference=b""
+    ):
         self.name = name
         self.rows = Rows()
         self.rows.add(
@@ -38,7 +40,7 @@ class Book:
             reason=reason,
             message="",
             schema=schema,
-            references=[],
+            references=[reference],
             made=False,
             judged=7,
             walks=1,

@@ -239,7 +239,7 @@ def _how() -> list[Callable[..., Any]]:
             type=click.Choice(["common", "survivors"]),
             default=rules.panel,
             show_default=True,
-            help="common: a walk stops for all when one engine can no longer be judged.",
+            help="When an engine drops out of a walk the survivors go on; or it ends (common).",
         ),
         click.option(
             "--resolver",

@@ -74,7 +74,7 @@ class Rules:
 
     seed: int = 0
     cap: int | None = 100
-    panel: str = "common"
+    panel: str = "survivors"
     walks: int = 1
     style: str = "default"
     formats: str = ASSERTION

@@ -176,6 +176,7 @@ class Positions:
     case: npt.NDArray[np.int32]
     walk: npt.NDArray[np.int32]
     number: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int32]
     canonical: npt.NDArray[np.int32]
     judged: npt.NDArray[np.uint32]
     place: CodedColumn
@@ -212,12 +213,13 @@ class StoredRun:
     @cached_property
     def positions(self) -> Positions:
         """Where the walks went."""
-        names = [*_PLACE, "canonical", "judged", "place"]
+        names = [*_PLACE, "offset", "canonical", "judged", "place"]
         table = self.run.table("positions", names)
         return Positions(
             self.case_of(table["case"]),
             numbers(table["walk"]),
             numbers(table["position"]),
+            numbers(table["offset"]),
             numbers(table["canonical"], -1),
             numbers(table["judged"]),
             words(table["place"]),

@@ -7,7 +7,7 @@ are the tally's; `harness.report.render` has the tables behind them.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -33,6 +33,7 @@ _BUGS = 5
 """Bugs of an engine that are shown where there is room."""
 _REASONS = 3
 _NAMED = 4
+_PAIRS = 3
 _TOP = 3
 _PHRASES = {
     "false_acceptance": "lets invalid output through",
@@ -75,9 +76,10 @@ def print_digest(
     path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
     reasons = compile_reasons(run)
     engines = tally["engines"]
+    pairs = _cut(_in_pairs(tally["pairs"]))
     problems = [one for name in engines for one in _problems(name, reasons.get(name, {}))]
     closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
-    end = [*problems, *closing]
+    end = [*pairs, *problems, *closing]
     few = _is_judged(tally) and tally["cases"] <= FEW
     table = _by_case(stored, tally) if few else None
     answers = (
@@ -142,7 +144,7 @@ def _answer(
     if not of:
         yield from _cut(f"{text}; judged on none along a walk")
     else:
-        yield from _cut(f"{text}; {_wrong(share, alone)}")
+        yield from _cut(f"{text}{_far(engine['judged'])}; {_wrong(share, alone)}")
     if bugs is not None or not of:
         return
     for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True):
@@ -155,6 +157,13 @@ def _answer(
         yield f"  other errors (dead ends, …): {other:,} of {of:,} walked"
 
 
+def _far(judged: Mapping[str, Any]) -> str:
+    """How much of its references was walked, where that is not all."""
+    if not judged["broke_off"]:
+        return ""
+    return f", walks {judged['bytes'] / judged['of']:.0%} of their texts"
+
+
 def _wrong(share: Mapping[str, Any], alone: bool) -> str:
     """On how many schemas an engine is proven wrong: first by what others do better."""
     every, of, among = share["cases"], share["of"], share["among_engines"]
@@ -164,6 +173,23 @@ def _wrong(share: Mapping[str, Any], alone: bool) -> str:
     met = every - share["severity"]["rare"]
     first = f"proven wrong on {every:,} of {of:,} walked ({share['value']:.0%})"
     return f"{first}, {met:,} without what only rare tokens show"
+
+
+def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
+    """Of each pair of engines on how many schemas one alone is wrong, the shares being of others.
+
+    Empty where all were judged on the same schemas.
+    """
+    rows = [one for one in pairs if (one["kind"], one["counted"]) == ("any", "met")]
+    if len({one["schemas"] for one in rows}) < 2:
+        return ""
+    told = [
+        f"{one['first']} on {one['only_first']:,}, {one['second']} on {one['only_second']:,}"
+        f" of {one['schemas']:,}" + (" (cannot tell apart)" if one["apart"] is False else "")
+        for one in rows[:_PAIRS]
+    ]
+    more = f"; {len(rows) - _PAIRS:,} pairs more" if len(rows) > _PAIRS else ""
+    return f"In pairs, where both were judged, wrong alone: {'; '.join(told)}{more}"
 
 
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:

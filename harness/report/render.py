@@ -328,6 +328,12 @@ def _print_causes(name: str, engine: Mapping[str, Any], console: Console) -> Non
         )
         more = f", and {len(rows) - _TOP} more" if len(rows) > _TOP else ""
         lines.append(f"{name} {title}: {shown}{more}")
+    judged = engine["judged"]
+    if judged["broke_off"]:
+        lines.append(
+            f"{name} was walked along {_percent(judged['bytes'] / judged['of'])} of its references'"
+            f" bytes: {judged['broke_off']:,} of {_plural(judged['walks'], 'walk')} broke off"
+        )
     accepted, severity = engine[FALSE_ACCEPTANCE.plural], engine["severity"][FALSE_REJECTION.name]
     if accepted["tokens"]:
         lines.append(

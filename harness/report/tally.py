@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from harness.counting.counts import Classify, Counts, StoredRun, by_catalogue
 from harness.counting.intervals import is_sample
 from harness.counting.schema_bugs import SchemaBugs
 from harness.counting.severity import SEVERITIES
+from harness.counting.walked_bytes import WalkedBytes
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.matrix import matrix
@@ -65,7 +67,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
-        - ``compile``, ``judged``, ``failures``;
+        - ``compile``, ``failures``; ``judged`` (``cases``, ``positions`` and, of the references of
+          these cases, what `harness.counting.walked_bytes.WalkedPart` says);
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone (`harness.counting.format_alone`);
@@ -121,6 +124,7 @@ class _EngineSummaries:
         self.counted = {one: TextCounts(stored, one) for one in texts}
         self.disputes = disputes
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
+        self.walked = WalkedBytes(stored)
         self.timings = timings(stored.run)
         rows = stored.run.table("engines", ["engine", "stage", "outcome"])
         self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
@@ -141,6 +145,7 @@ class _EngineSummaries:
             "judged": {
                 "cases": int(np.count_nonzero(positions)),
                 "positions": int(positions.sum()),
+                **asdict(self.walked.of(index)),
             },
             **{key: self._counts(kinds[kind], index, kind) for key, kind in MAIN_KINDS.items()},
             "other_kinds": {kind: kinds[kind].total() for kind in OTHER_KINDS},

@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.report.digest import FEW, print_digest
 from harness.report.tally import summary
 from tests import books
-from tests.books import Book, all_bugs, classes
+from tests.books import A, B, Book, all_bugs, classes
 from tests.buglists import bug, bug_list
 from tests.report.test_render import ENGINES, book
 
@@ -49,6 +49,21 @@ def test_says_of_each_engine_on_how_many_schemas_it_is_wrong(digest):
     assert f"; most: enum {FEW + 1}" in accepts
     assert rejects.startswith(f"  forbids valid output: {FEW + 1} of {FEW + 1} walked (100%)")
     assert "  lets invalid output through: 0 of 11 walked (0%)" in lines
+
+
+def test_compares_in_pairs_where_not_all_were_judged_on_the_same(digest):
+    """c is judged on half of the schemas; a errs in all of them, and goes half of the way in one."""
+    cases = [Book(f"case {n}").position(0, judged=7 if n % 2 else A | B) for n in range(FEW + 2)]
+    for one in cases:
+        one.compiled(*["compiled"] * 3).verdicts(0, "a", "false_rejection", first=300)
+    cases.append(Book("cut", reference=b"1234").position(0).position(2))
+    text = " ".join(" ".join(digest(*cases, vocabulary={"size": 2000})).split())
+    assert "wrong alone: a on 12, b on 0 of 13; a on 6, c on 0 of 7 (cannot tell apart);" in text
+    assert "walks 50% of their texts; proven wrong on 12 of 13 walked" in text
+
+
+def test_of_engines_that_were_judged_on_the_same_no_pairs_are_told(digest):
+    assert not any("In pairs" in line for line in digest(*many()))
 
 
 def test_what_is_declared_is_no_error(digest):

@@ -84,6 +84,9 @@ def counts(tokens, positions, cases):
     return {"tokens": tokens, "positions": positions, "cases": cases}
 
 
+REFERENCES = {"walks": 2, "broke_off": 0, "bytes": 0, "of": 0}
+"""Of two cases with a reference each, of no bytes."""
+
 NEW = (
     *(
         "share_with_bug",
@@ -131,7 +134,7 @@ class TestSummary:
             "version": "1.0",
             "options": {"x": True},
             "compile": compile_counts(4, 0, 1, 0, 0),
-            "judged": {"cases": 2, "positions": 5},
+            "judged": {"cases": 2, "positions": 5, **REFERENCES},
             "false_acceptances": {**judged(5, 3, 2), "located": 0, "by_format": 0},
             "false_rejections": judged(0, 0, 0),
             "unresolved": {"crashed": 1, "too_long": 1},
@@ -151,7 +154,7 @@ class TestSummary:
         assert old(summary(stored(*by_hand()))["engines"]["b"]) == {
             "version": "2",
             "compile": compile_counts(4, 0, 0, 0, 1),
-            "judged": {"cases": 2, "positions": 5},
+            "judged": {"cases": 2, "positions": 5, **REFERENCES},
             "false_acceptances": {**judged(1, 1, 1), "located": 0, "by_format": 0},
             "false_rejections": judged(3, 1, 1),
             "unresolved": {},
@@ -167,7 +170,7 @@ class TestSummary:
     def test_of_the_third_engine(self, stored):
         found = summary(stored(*by_hand()))["engines"]["c"]
         assert found["compile"] == compile_counts(3, 1, 0, 1, 0)
-        assert found["judged"] == {"cases": 1, "positions": 3}
+        assert found["judged"] == {"cases": 1, "positions": 3, **REFERENCES, "walks": 1}
         assert found["false_rejections"] == judged(7, 2, 1)
         assert found["why"]["false_rejections"] == [
             {"place": "start of value", "tokens": 4, "cases": 1},
