@@ -18,6 +18,7 @@ from harness.verdict_kinds import CHALLENGER
 BUILT_IN: Mapping[str, str] = {
     "formatron": "adapters.formatron:FormatronEngine",
     "glrmask": "adapters.glrmask:GLRMaskEngine",
+    "llama.cpp": "adapters.llama_cpp:LlamaCppEngine",
     "llguidance": "adapters.llguidance:LLGuidanceEngine",
     "lm-format-enforcer": "adapters.lm_format_enforcer:LMFormatEnforcerEngine",
     "maskforge": "adapters.maskforge:MaskforgeEngine",

@@ -16,6 +16,7 @@ import pytest
 
 from adapters.formatron import FormatronEngine
 from adapters.glrmask import GLRMaskEngine
+from adapters.llama_cpp import LlamaCppEngine
 from adapters.llguidance import LLGuidanceEngine
 from adapters.lm_format_enforcer import LMFormatEnforcerEngine
 from adapters.maskforge import MaskforgeEngine
@@ -51,10 +52,19 @@ ROOT = Path(__file__).parents[2]
 FAST = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
 ENGINES = (
     *FAST,
-    *(FormatronEngine, GLRMaskEngine, LMFormatEnforcerEngine, MaskforgeEngine, OCEarleyEngine),
+    *(FormatronEngine, GLRMaskEngine, LMFormatEnforcerEngine, LlamaCppEngine, MaskforgeEngine),
+    OCEarleyEngine,
 )
+
+
+def of(kind: Any, *values: str):
+    """Parameters of a test about one engine; llama.cpp converts in a child process."""
+    marks = [pytest.mark.processes] if kind is LlamaCppEngine else []
+    return pytest.param(kind, *values, marks=marks)
+
+
 CONFIGURED = [
-    (kind, config)
+    of(kind, config)
     for kind in ENGINES
     for config in ("spec", "shipped")
     if config == "spec" or kind.OPTIONS["config"] is not ONLY_CONFIG
@@ -163,7 +173,7 @@ def texts_for(kind: Any, config: str) -> dict[str, list[str]]:
 
 
 def leaks(kind: Any, config: str) -> bool:
-    return kind is OutlinesEngine and config == "shipped"
+    return kind in (LlamaCppEngine, OutlinesEngine) and config == "shipped"
 
 
 def run(*arguments: str, environment: dict[str, str] | None = None):
@@ -214,6 +224,7 @@ class TestContract:
             (LLGuidanceEngine, "'/nope' does not exist"),
             (OutlinesEngine, "Invalid reference path: nope"),
             (GLRMaskEngine, r"unresolved local \$ref \"#/nope\""),
+            of(LlamaCppEngine, r"cannot resolve \$ref #/nope, nope not found"),
             (MaskforgeEngine, r"Malformed: \$ref target not found: /\$ref"),
             (FormatronEngine, "'/nope' does not exist"),
             (LMFormatEnforcerEngine, "No definitions found in schema"),

@@ -333,9 +333,10 @@ def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
+    extra = canonicalize_name(name)
     if name not in DEFAULT:
-        assert f"maskcourt[{name}]" in extras["test"]
-    of_it = project["dependencies"] if name in DEFAULT else extras[name]
+        assert f"maskcourt[{extra}]" in extras["test"]
+    of_it = project["dependencies"] if name in DEFAULT else extras[extra]
     ranges = [Requirement(one) for one in of_it]
     (within,) = [one for one in ranges if canonicalize_name(one.name) == distribution]
     assert within.specifier.contains(row["tested"])

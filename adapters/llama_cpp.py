@@ -1,0 +1,599 @@
+"""llama.cpp: a grammar in its own notation, converted from the schema in C++, walked by stacks.
+
+It comes out of the wheel xllamacpp, whose library exports all that a server calls: the converter
+from JSON Schema and the grammar behind its sampler. They are C++ and called by their mangled names,
+so the version is pinned and every name is looked for at the start; nothing of the wheel's Python is
+imported, whose own function gives a grammar for llguidance instead. The vocabulary reaches the
+library as a model file without weights, in memory.
+
+What ends a process is kept out of this one: a token is tried before it is accepted, and conversion
+and parsing are done first in a child, where an exception costs a refusal.
+
+A mask over 150,000 tokens takes 25 to 60 ms, a clone in a large grammar over 1 ms. So each schema
+has one grammar inside the library, and a state is a value outside of it: the grammar's stacks as
+the library holds them, put back where they are needed. A state's mask is asked for once, and
+transitions are remembered. What is asked of the library is the same as in its sampler.
+
+``spec`` and ``shipped`` convert alike, with what llama-server uses. As shipped special tokens may
+write their names inside strings, which ``spec`` forbids.
+
+Sources: `common/json-schema-to-grammar.cpp`, `common/json.h`, `src/llama-grammar.h` and
+`src/llama-vocab.cpp` of llama.cpp; the library of xllamacpp 2026.10.11549 (llama.cpp b11549).
+Observed there: several ids end generation by their names, an ordinary ``</s>`` among them; two ids
+of one text are an assertion that fails; a byte 0 ends a token's text.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import re
+import resource
+import struct
+import sys
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import files, version
+from itertools import count, repeat
+from tempfile import TemporaryFile
+from types import SimpleNamespace
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.errors import UsageError
+from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused, allows
+
+if TYPE_CHECKING:
+    from harness.inputs.vocabulary import Vocabulary
+
+_P, _TEXT, _SIZE, _ID = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32
+_FLAG = ctypes.c_bool
+
+
+class _ModelParameters(ctypes.Structure):
+    """`llama_model_params`, with room to spare: it goes by value, as the last argument."""
+
+    _fields_ = (("bytes", ctypes.c_ubyte * 256),)
+
+
+_VOCABULARY_ONLY = 72
+"""The offset of its switch `vocab_only`."""
+
+_Log = ctypes.CFUNCTYPE(None, ctypes.c_int, _TEXT, _P)
+_GRAMMAR = "_Z23llama_grammar_init_implPK11llama_vocabPKcS3_bPS3_mPKim"
+_APPLY = "_Z24llama_grammar_apply_implRK13llama_grammarP22llama_token_data_array"
+_DESTROY = "_ZNSt6vectorIS_IPK21llama_grammar_elementSaIS2_EESaIS4_EED1Ev"
+
+# Strings are those of the old C++ interface, a pointer each; where a call gives an object, the
+# place for it is the first argument, as on x86-64.
+_CALLS: Mapping[str, tuple[str, Any, tuple[Any, ...]]] = {
+    "log_set": ("llama_log_set", None, (_Log, _P)),
+    "parameters": ("llama_model_default_params", _ModelParameters, ()),
+    "load": ("llama_model_load_from_file", _P, (_TEXT, _ModelParameters)),
+    "free_model": ("llama_model_free", None, (_P,)),
+    "vocabulary": ("llama_model_get_vocab", _P, (_P,)),
+    "size": ("llama_vocab_n_tokens", _ID, (_P,)),
+    "ends": ("llama_vocab_is_eog", _FLAG, (_P, _ID)),
+    "piece": ("llama_token_to_piece", _ID, (_P, _ID, _TEXT, _ID, _ID, _FLAG)),
+    "string": ("_ZNSsC1EPKcmRKSaIcE", None, (_P, _TEXT, _SIZE, _P)),
+    "string_size": ("_ZNKSs4sizeEv", _SIZE, (_P,)),
+    "string_data": ("_ZNKSs4dataEv", _P, (_P,)),
+    "read_json": ("_ZN11common_json5parseERKSs", None, (_P, _P)),
+    "convert": ("_Z22json_schema_to_grammarRK11common_jsonb", None, (_P, _P, _FLAG)),
+    "parse": (_GRAMMAR, _P, (_P, _TEXT, _TEXT, _FLAG, _P, _SIZE, _P, _SIZE)),
+    "free": ("_Z23llama_grammar_free_implP13llama_grammar", None, (_P,)),
+    "apply": (_APPLY, None, (_P, _P)),
+    "accept": ("_Z25llama_grammar_accept_implR13llama_grammari", None, (_P, _ID)),
+    "stacks": ("_Z24llama_grammar_get_stacksP13llama_grammar", _P, (_P,)),
+    "destroy_stacks": (_DESTROY, None, (_P,)),
+    "allocate": ("_Znwm", _P, (_SIZE,)),
+}
+
+_WARNING = 3  # the level of messages from which on they are kept
+_INSTALL = "this adapter drives xllamacpp 2026.10.11549"
+_NEVER = -1
+_MASKS, _STEPS = 512, 200_000
+"""How many masks and transitions are kept with a schema: 10 MB and some 40 MB."""
+
+
+class LlamaCppEngine:
+    """llama.cpp with one vocabulary."""
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {"config": CONFIG}
+    DISTRIBUTION = "xllamacpp"
+    TESTED = "2026.10.11549"
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        installed = version(self.DISTRIBUTION)
+        packages = {self.DISTRIBUTION: installed}
+        self.info = EngineInfo("llama.cpp", installed, dict(options), packages)
+        self.library = _library(installed)
+        file, self._bearers = _model_file(vocabulary)
+        model = _load(self.library, file)
+        weakref.finalize(self, self.library.free_model, model).atexit = False
+        self.native: int = self.library.vocabulary(model)
+        if self.library.size(self.native) != vocabulary.size:
+            raise UsageError(f"xllamacpp {installed} lost tokens of the vocabulary", _INSTALL)
+        self._special = vocabulary.special.tobytes()
+        self._longest = int(np.diff(vocabulary.offsets).max()) + 32  # special ones: see _model_file
+        asked = self._bearers.copy()
+        if options["config"] == "spec":
+            asked[vocabulary.special] = _NEVER
+        ends = map(self.library.ends, repeat(self.native), range(vocabulary.size))
+        asked[list(ends)] = _NEVER
+        asked = np.where(asked == _NEVER, asked, asked[asked])
+        asked[list(vocabulary.eos_ids)] = vocabulary.eos
+        self.ids = _Ids.of(vocabulary, asked)
+        self.asked: list[int] = asked.tolist()
+        self.eos = vocabulary.eos
+        self._check_layout()
+
+    def compile(self, schema: str) -> LlamaCppMatcher:
+        """A matcher at the start of a text, its first mask computed.
+
+        What the converter warns about is printed to standard error.
+
+        Raises:
+            Refused: With the message of the converter, or of the parser of its grammar.
+            MemoryError: The converter ran out of memory, which it throws like a refusal.
+        """
+        grammar = _Grammar(self, _converted(self.library, self.native, schema))
+        grammar.mask(grammar.start)
+        return LlamaCppMatcher(grammar, grammar.start)
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """The library's text of each id, or of the id that bears its text; None for special ids."""
+        bearers = self._bearers
+        return [None if self._special[one] else self._piece(bearers[one]) for one in ids]
+
+    def _piece(self, token: int) -> bytes:
+        buffer = ctypes.create_string_buffer(self._longest)
+        size = self.library.piece(self.native, token, buffer, len(buffer), 0, True)
+        return buffer.raw[:size]
+
+    def _check_layout(self) -> None:
+        """Raise UsageError where a grammar does not lie in memory as `_Grammar` reads it."""
+        native = _parsed(self.library, self.native, b'root ::= "ab" | "c"')
+        place = self.library.stacks(native)
+        begin, end, *_ = _PLACE.unpack(ctypes.string_at(place, _PLACE.size))
+        if place - native != _STACKS_OFFSET or end - begin != 2 * _HEAD.size:
+            raise UsageError(f"xllamacpp {self.info.version} has other grammars", _INSTALL)
+        self.library.free(native)
+
+
+class LlamaCppMatcher:
+    """A state of a schema's grammar; None after the end."""
+
+    def __init__(self, grammar: _Grammar, state: _State | None) -> None:
+        self._grammar = grammar
+        self._state = state
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        out[:] = 0 if self._state is None else self._grammar.mask(self._state)
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`; tried first, since a mistake ends the process."""
+        found = self._grammar.step(self._state, token)
+        if found is _REFUSED:
+            return False
+        self._state = found
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`."""
+        return type(self)(self._grammar, self._state)
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`; asks for the tokens alone, not masks."""
+        state = self._state
+        for taken, token in enumerate(tokens):
+            state = self._grammar.step(state, token)
+            if state is _REFUSED:
+                return taken
+        return len(tokens)
+
+    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.LeadingMatcher.follow_behind`."""
+        return self.follow((token, *tokens))
+
+
+@cache
+def _library(installed: str) -> Any:
+    """The library's calls by our names, and `messages`, which gives what it logged since.
+
+    Raises:
+        UsageError: A name is missing, or this is another kind of machine.
+    """
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        raise UsageError("the adapter of llama.cpp knows the calls of Linux on x86-64 alone")
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # it would start a debugger
+    found = [one.locate() for one in files("xllamacpp") or () if one.suffix == ".so"]
+    if not found:
+        raise UsageError(f"xllamacpp {installed} has no library", _INSTALL)
+    native = ctypes.CDLL(str(found[0]))
+    calls = SimpleNamespace()
+    for name, (symbol, result, arguments) in _CALLS.items():
+        try:
+            call = getattr(native, symbol)
+        except AttributeError:
+            raise UsageError(f"xllamacpp {installed} has no {symbol}", _INSTALL) from None
+        call.restype, call.argtypes = result, arguments
+        setattr(calls, name, call)
+    kept: list[bytes] = []
+
+    def log(level: int, text: bytes, _: object) -> None:
+        if level >= _WARNING:
+            kept.append(text)
+
+    def messages() -> str:
+        text = b"".join(kept).decode("utf-8", "replace")
+        kept.clear()
+        return text
+
+    calls.log, calls.messages = _Log(log), messages  # the library has no reference of its own
+    calls.log_set(calls.log, None)
+    return calls
+
+
+def _load(library: Any, file: bytes) -> int:
+    """The model in a file's content, of which there is only the vocabulary."""
+    parameters = library.parameters()
+    parameters.bytes[_VOCABULARY_ONLY] = True
+    descriptor = os.memfd_create("vocabulary")
+    try:
+        os.write(descriptor, file)
+        model: int | None = library.load(f"/proc/self/fd/{descriptor}".encode(), parameters)
+    finally:
+        os.close(descriptor)
+    said = library.messages()
+    if model is None:
+        raise RuntimeError(f"llama.cpp cannot read the vocabulary: {said}")
+    return model
+
+
+def _parsed(library: Any, vocabulary: int, grammar: bytes) -> int | None:
+    """The library's grammar, or None where it cannot parse the text."""
+    found: int | None = library.parse(vocabulary, grammar, b"root", False, None, 0, None, 0)
+    return found
+
+
+def _byte_letters() -> list[bytes]:
+    """The letter that stands for each byte in byte-level BPE, in UTF-8."""
+    shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    hidden = count(0x100)
+    return [chr(byte if byte in shown else next(hidden)).encode() for byte in range(256)]
+
+
+def _model_file(vocabulary: Vocabulary) -> tuple[bytes, npt.NDArray[np.int32]]:
+    """A model file in GGUF that holds a vocabulary alone, and who bears the text of each id.
+
+    No two ids may have one text. The first id of a text bears it, an ordinary one before a special
+    one; the others are written as special ids with a text of their own.
+
+    Returns:
+        The file; shape ``(size,)``, the id under which the library has the bytes of each id,
+        `_NEVER` for special ones whose text is empty or another's.
+    """
+    letters = _byte_letters()
+    special = vocabulary.special.tolist()
+    texts = [
+        text if control else b"".join([letters[byte] for byte in text])
+        for text, control in zip(vocabulary.tokens, special, strict=True)
+    ]
+    owners: dict[bytes, int] = {}
+    bearers = np.full(vocabulary.size, _NEVER, dtype=np.int32)
+    for token in sorted(range(vocabulary.size), key=lambda token: (special[token], token)):
+        owner = owners.setdefault(texts[token], token) if texts[token] else _NEVER
+        if owner == token or not special[token]:
+            bearers[token] = owner
+        if owner != token:
+            texts[token] = b"<|no text %d|>" % token
+            special[token] = True
+    number, string, array, integers = 4, 8, 9, 5
+    kinds = np.where(special, 3, 1).astype("<i4").tobytes()
+    count_of, listed = struct.Struct("<IQ"), b"".join(map(_with_length, texts))
+    entries = {
+        b"general.architecture": (string, _with_length(b"llama")),
+        b"tokenizer.ggml.model": (string, _with_length(b"gpt2")),
+        b"tokenizer.ggml.pre": (string, _with_length(b"qwen2")),  # only matters for whole texts
+        b"tokenizer.ggml.tokens": (array, count_of.pack(string, len(texts)) + listed),
+        b"tokenizer.ggml.token_type": (array, count_of.pack(integers, len(texts)) + kinds),
+        b"tokenizer.ggml.merges": (array, count_of.pack(string, 0)),
+        b"tokenizer.ggml.eos_token_id": (number, struct.pack("<I", vocabulary.eos)),
+    }
+    body = b"".join(
+        _with_length(key) + struct.pack("<I", kind) + value
+        for key, (kind, value) in entries.items()
+    )
+    return struct.pack("<4sIQQ", b"GGUF", 3, 0, len(entries)) + body, bearers
+
+
+def _with_length(text: bytes) -> bytes:
+    return struct.pack("<Q", len(text)) + text
+
+
+_RECORD = np.dtype([("id", "<i4"), ("logit", "<f4"), ("p", "<f4")])
+
+
+class _TokenArray(ctypes.Structure):
+    """`llama_token_data_array`."""
+
+    _fields_ = (("data", _P), ("size", _SIZE), ("selected", ctypes.c_int64), ("sorted", _FLAG))
+
+
+class _Candidates:
+    """Ids about which a grammar can be asked in one call."""
+
+    def __init__(self, ids: npt.ArrayLike) -> None:
+        self.ids = np.asarray(ids, dtype=np.int32)
+        self.records = np.zeros(len(self.ids), _RECORD)
+        self.records["id"] = self.ids
+        self._logits = self.records["logit"]
+        array = _TokenArray(self.records.ctypes.data, len(self.ids), -1, False)
+        self._array, self._reference = array, ctypes.byref(array)
+
+    def allowed(self, apply: Any, native: int) -> npt.NDArray[np.bool_]:
+        """By place in `ids`: whether the grammar allows it next."""
+        self._logits[:] = 0
+        apply(native, self._reference)
+        return self._logits > -1
+
+
+@dataclass(frozen=True)
+class _Ids:
+    """Which ids are asked about, and in which order.
+
+    Between two characters a token is forbidden where its first character alone is, so most masks
+    need only the tokens of one character, and those that begin with one that is allowed.
+
+    Attributes:
+        asked: By id, the id of the library that answers for it, `_NEVER` where none does.
+        words: Of a mask.
+        every: All that are asked about.
+        leading: Of these the tokens of one character, those whose first is no token, and the end.
+        led: All others.
+        leaders: The token of one character with which each of these begins.
+        twins: The ids for which another one answers.
+    """
+
+    asked: npt.NDArray[np.int32]
+    words: int
+    every: _Candidates
+    leading: _Candidates
+    led: npt.NDArray[np.int32]
+    leaders: npt.NDArray[np.int32]
+    twins: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, asked: npt.NDArray[np.int32]) -> _Ids:
+        numbers = np.arange(vocabulary.size, dtype=np.int32)
+        every = np.flatnonzero(asked == numbers).astype(np.int32)
+        tokens, eos = vocabulary.tokens, vocabulary.eos
+        firsts = {one: _first_character(tokens[one]) for one in every.tolist() if one != eos}
+        alone = {first: one for one, first in firsts.items() if first == tokens[one]}
+        leader = numbers.copy()
+        leader[list(firsts)] = [alone.get(first, one) for one, first in firsts.items()]
+        led = every[leader[every] != every]
+        leading = _Candidates(every[leader[every] == every])
+        twins = np.flatnonzero((asked != numbers) & (asked != _NEVER))
+        words = vocabulary.words
+        return cls(asked, words, _Candidates(every), leading, led, leader[led], twins)
+
+    def mask(self, ids: npt.NDArray[np.int32]) -> Mask:
+        """The mask of `ids` and of those for which they answer."""
+        bits = np.zeros(self.words * 32, dtype=np.bool_)
+        bits[ids] = True
+        bits[self.twins] = bits[self.asked[self.twins]]
+        return np.packbits(bits, bitorder="little").view(np.uint32)
+
+
+def _first_character(text: bytes) -> bytes:
+    """The first character of a token, nothing where it is not whole or not well-formed."""
+    size = 1 if text[0] < 0x80 else 2 if text[0] < 0xE0 else 3 if text[0] < 0xF0 else 4
+    try:
+        return text[:size].decode().encode()
+    except UnicodeDecodeError:
+        return b""
+
+
+_PLACE = struct.Struct("<QQQIi")
+"""Where a grammar has its stacks: begin, end and capacity of the vector, then of the character
+begun the bits so far and how many bytes are missing."""
+_HEAD = struct.Struct("<QQQ")
+"""A stack: begin, end and capacity of pointers into the grammar's rules."""
+_STACKS_OFFSET = 32
+
+
+@dataclass(eq=False, slots=True)
+class _State:
+    """A grammar's state as a value, with its mask once that was asked for."""
+
+    number: int
+    stacks: tuple[bytes, ...]
+    partial: tuple[int, int]
+    """The character begun: its bits so far, and how many bytes are missing."""
+    mask: Mask | None = None
+
+
+_REFUSED = _State(-1, (), (0, 0))
+"""Stands for the state behind a token that is not allowed."""
+
+
+class _Grammar:
+    """A schema's one grammar inside the library, moved to whichever state is asked about."""
+
+    def __init__(self, engine: LlamaCppEngine, text: bytes) -> None:
+        native = _parsed(engine.library, engine.native, text)
+        if native is None:
+            raise Refused(engine.library.messages() or "llama.cpp does not parse its own grammar")
+        weakref.finalize(self, engine.library.free, native).atexit = False
+        self._engine = engine  # whose vocabulary the grammar refers to
+        self._library = engine.library
+        self._ids, self._asked, self._eos = engine.ids, engine.asked, engine.eos
+        self._native = native
+        self._place = self._library.stacks(native)
+        self._one = _Candidates([0])
+        self._numbers = count()
+        self._states: dict[Any, _State] = {}
+        self._steps: dict[tuple[int, int], _State | None] = {}
+        self._masked: deque[_State] = deque()
+        self._present: _State | None = None
+        self.start = self._read()
+
+    def mask(self, state: _State) -> Mask:
+        """The mask of a state; not to be written to."""
+        if state.mask is None:
+            state.mask = self._ids.mask(self._allowed_ids(state))
+            self._masked.append(state)
+            if len(self._masked) > _MASKS:
+                self._masked.popleft().mask = None
+        return state.mask
+
+    def step(self, state: _State | None, token: int) -> _State | None:
+        """The state behind `token`: None where it is the end, `_REFUSED` if it is not allowed."""
+        if state is None:
+            return _REFUSED
+        key = (state.number, token)
+        if key in self._steps:
+            return self._steps[key]
+        asked = self._asked[token] if 0 <= token < len(self._asked) else _NEVER
+        found: _State | None = _REFUSED
+        if asked != _NEVER and self._allows(state, asked):
+            found = None if asked == self._eos else self._behind(state, asked)
+        if len(self._steps) >= _STEPS:
+            self._steps.clear()
+            self._states.clear()
+        self._steps[key] = found
+        return found
+
+    def _allows(self, state: _State, token: int) -> bool:
+        if state.mask is not None:
+            return allows(state.mask, token)
+        self._move_to(state)
+        self._one.records["id"] = token
+        return bool(self._one.allowed(self._library.apply, self._native)[0])
+
+    def _behind(self, state: _State, token: int) -> _State:
+        self._move_to(state)
+        self._present = None
+        self._library.accept(self._native, token)
+        return self._read()
+
+    def _allowed_ids(self, state: _State) -> npt.NDArray[np.int32]:
+        self._move_to(state)
+        apply, native, ids = self._library.apply, self._native, self._ids
+        if state.partial[1]:
+            return ids.every.ids[ids.every.allowed(apply, native)]
+        leading = ids.leading.ids[ids.leading.allowed(apply, native)]
+        good = np.zeros(len(ids.asked), dtype=np.bool_)
+        good[leading] = True
+        led = _Candidates(ids.led[good[ids.leaders]])
+        return np.concatenate((leading, led.ids[led.allowed(apply, native)]))
+
+    def _read(self) -> _State:
+        """The state that the grammar is in."""
+        begin, end, _, bits, missing = _PLACE.unpack(ctypes.string_at(self._place, _PLACE.size))
+        heads = _HEAD.iter_unpack(ctypes.string_at(begin, end - begin))
+        stacks = tuple(sorted(ctypes.string_at(first, last - first) for first, last, _ in heads))
+        key = (stacks, (bits if missing else 0, missing))
+        if key not in self._states:
+            self._states[key] = _State(next(self._numbers), *key)
+        self._present = self._states[key]
+        return self._present
+
+    def _move_to(self, state: _State) -> None:
+        """Put the stacks of a state where the grammar has its own, in memory that it may free."""
+        if state is self._present:
+            return
+        heads = b"".join([_HEAD.pack(*self._copied(stack)) for stack in state.stacks])
+        self._library.destroy_stacks(self._place)
+        place = _PLACE.pack(*self._copied(heads), *state.partial)
+        ctypes.memmove(self._place, place, _PLACE.size)
+        self._present = state
+
+    def _copied(self, data: bytes) -> tuple[int, int, int]:
+        """Begin, end and capacity of a vector that holds `data`."""
+        if not data:
+            return 0, 0, 0
+        begin: int = self._library.allocate(len(data))
+        ctypes.memmove(begin, data, len(data))
+        return begin, begin + len(data), begin + len(data)
+
+
+_MEMORY = 8 << 30
+"""Bytes that the child may have, beyond which the converter throws."""
+_UNPARSED, _FAILED = 3, 4
+_THROWN = re.compile(r"what\(\):\s*(.*)", re.DOTALL)
+
+
+def _converted(library: Any, vocabulary: int, schema: str) -> bytes:
+    """The grammar of a schema, converted and parsed in a child of this process.
+
+    An exception of the converter is a refusal, as in a server. Whatever else ends the child would
+    end a server, and ends this process by the same signal.
+
+    Raises:
+        Refused: The converter threw an exception, or its grammar cannot be parsed.
+        MemoryError: The exception was about memory.
+    """
+    with TemporaryFile() as grammar, TemporaryFile() as printed:
+        child = os.fork()
+        if not child:
+            _convert_and_exit(library, vocabulary, schema.encode(), grammar, printed)
+        _, status = os.waitpid(child, 0)
+        text = os.pread(grammar.fileno(), os.fstat(grammar.fileno()).st_size, 0)
+        said = os.pread(printed.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+    if status == 0:
+        sys.stderr.write(said)
+        return text
+    if thrown := _THROWN.search(said):
+        if "bad_alloc" in thrown[1]:
+            raise MemoryError(thrown[1].strip())
+        raise Refused(thrown[1].strip())
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _UNPARSED:
+        raise Refused(said.strip().partition("\n")[0])  # the grammar comes behind it
+    sys.stderr.write(said)
+    if os.WIFSIGNALED(status):
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    raise RuntimeError(f"llama.cpp cannot be asked to convert: {said}")
+
+
+def _convert_and_exit(
+    library: Any, vocabulary: int, schema: bytes, grammar: IO[bytes], printed: IO[bytes]
+) -> NoReturn:
+    """Write the grammar into one file and what is printed into another, as a child."""
+    status = _FAILED
+    try:
+        os.dup2(printed.fileno(), 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, hard))
+        text = _convert(library, schema)
+        library.messages()
+        if _parsed(library, vocabulary, text) is None:
+            os.write(2, library.messages().encode())
+            status = _UNPARSED
+        else:
+            status = 0 if os.write(grammar.fileno(), text) == len(text) else _FAILED
+    except (OSError, ValueError) as error:
+        os.write(2, f"{type(error).__name__}: {error}".encode())
+    finally:
+        os._exit(status)
+
+
+def _convert(library: Any, schema: bytes) -> bytes:
+    """The grammar that the converter writes; what it throws ends the process."""
+    text, grammar = ctypes.c_void_p(), ctypes.c_void_p()
+    json = ctypes.create_string_buffer(4096)  # more than the object needs
+    library.string(ctypes.byref(text), schema, len(schema), ctypes.byref(ctypes.c_char()))
+    library.read_json(json, ctypes.byref(text))
+    library.convert(ctypes.byref(grammar), json, True)  # True: not the one for llguidance
+    size = library.string_size(ctypes.byref(grammar))
+    return ctypes.string_at(library.string_data(ctypes.byref(grammar)), size)
