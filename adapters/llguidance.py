@@ -29,6 +29,8 @@ import numpy as np
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
+    SEPARATED,
+    SEPARATORS,
     EngineInfo,
     Mask,
     Option,
@@ -65,6 +67,12 @@ class LLGuidanceEngine:
         "forced": switch("where bytes are forced, allow only the tokenizer's own token for them"),
         "unicode_escapes": switch(r"\uXXXX for printable characters, too"),
         "lenient": Option(False, "ignore keywords that it does not implement instead of refusing"),
+        "coerce_one_of": Option(False, "take oneOf for anyOf where it is not the same"),
+        "separators": SEPARATORS,
+        "whitespace": Option(
+            "auto", "none: no more than the separators have; auto: any", ("auto", "none")
+        ),
+        "whitespace_pattern": Option("", "a regular expression for it; empty: the library's own"),
     }
     DISTRIBUTION = "llguidance"
     TESTED = "1.9.1"
@@ -90,7 +98,7 @@ class LLGuidanceEngine:
         )
         settings = settle_switches(options, _PRESETS)
         self._forced = settings["forced"]
-        self._json_options: dict[str, bool] = {"lenient": True} if options["lenient"] else {}
+        self._json_options = _json_options(options)
         if settings["unicode_escapes"]:
             if self._knows(_UNICODE_ESCAPES):
                 self._json_options[_UNICODE_ESCAPES] = True
@@ -128,7 +136,7 @@ class LLGuidanceEngine:
         decode = self._tokenizer.decode_bytes
         return [None if token in self._undecodable else decode([token]) for token in ids]
 
-    def _grammar(self, schema: str, json_options: Mapping[str, bool]) -> str:
+    def _grammar(self, schema: str, json_options: Mapping[str, bool | str]) -> str:
         text = _with_options(schema, json_options)
         build = self._matcher
         try:
@@ -290,7 +298,19 @@ class ForcingMatcher(LLGuidanceMatcher):
         return self._present
 
 
-def _with_options(schema: str, json_options: Mapping[str, bool]) -> str:
+def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | str]:
+    """What goes into ``x-guidance``, for the options of a spec that are set."""
+    out: dict[str, bool | str] = {one: True for one in ("lenient", "coerce_one_of") if options[one]}
+    if separated := SEPARATED.get(str(options["separators"])):
+        out["item_separator"], out["key_separator"] = separated
+    if options["whitespace"] == "none":
+        out["whitespace_flexible"] = False
+    if options["whitespace_pattern"]:
+        out["whitespace_pattern"] = str(options["whitespace_pattern"])
+    return out
+
+
+def _with_options(schema: str, json_options: Mapping[str, bool | str]) -> str:
     """`schema` with `json_options` for the library, its text otherwise untouched.
 
     A schema with an ``x-guidance`` of its own keeps that: the library takes the last one.

@@ -30,6 +30,8 @@ import numpy as np
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
+    SEPARATED,
+    SEPARATORS,
     EngineInfo,
     Mask,
     Option,
@@ -70,6 +72,13 @@ class XGrammarEngine:
         "any_order": switch(
             "properties in any order, but required and unique keys are no longer enforced"
         ),
+        "separators": SEPARATORS,
+        "max_whitespace": Option(0, "the longest whitespace between tokens of JSON; 0: any length"),
+        "special_tokens": Option(
+            "auto",
+            "text: special tokens are text, their names; auto: never",
+            ("auto", "text"),
+        ),
     }
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
@@ -83,9 +92,10 @@ class XGrammarEngine:
             dict(options),
             {self.DISTRIBUTION: version(self.DISTRIBUTION)},
         )
-        # A special token with a text of its own would be allowed inside strings.
+        # A special token with a text of its own is allowed inside strings.
+        named = options["special_tokens"] == "text"
         texts = [
-            b"" if special else text
+            b"" if special and not named else text
             for text, special in zip(vocabulary.tokens, vocabulary.special.tolist(), strict=True)
         ]
         self._library = xgrammar
@@ -98,7 +108,13 @@ class XGrammarEngine:
         self._compiler = xgrammar.GrammarCompiler(
             self._tokenizer, max_threads=1, cache_enabled=False
         )
-        self._settings = self._supported(settle_switches(options, _PRESETS))
+        self._settings = self._supported(
+            {
+                **settle_switches(options, _PRESETS),
+                "separators": SEPARATED.get(str(options["separators"])),
+                "max_whitespace_cnt": options["max_whitespace"] or None,
+            }
+        )
         self._ids = _Ids.of(vocabulary, self._tokenizer.special_token_ids)
 
     def compile(self, schema: str) -> XGrammarMatcher:
@@ -159,7 +175,7 @@ class XGrammarEngine:
         kind = ReplayingMatcher if hasattr(matcher, "accept_string") else EarlyMatcher
         return kind(matcher(grammar), self._ids, grammar, lambda: matcher(grammar))
 
-    def _supported(self, settings: dict[str, bool]) -> dict[str, bool]:
+    def _supported(self, settings: dict[str, Any]) -> dict[str, Any]:
         known = inspect.signature(self._compiler.compile_json_schema).parameters
         for name in settings.keys() - known.keys():
             if settings[name]:

@@ -49,6 +49,16 @@ ONLY_CONFIG = Option(
 """The same for an engine that has one configuration."""
 
 
+SEPARATORS = Option(
+    "auto",
+    "behind items and keys, compact: ',' and ':'; spaced: ', ' and ': '; auto: the library's own",
+    ("auto", "compact", "spaced"),
+)
+"""The option of adapters whose library can be told separators; what it stands for: `SEPARATED`."""
+
+SEPARATED: Mapping[str, tuple[str, str]] = {"compact": (",", ":"), "spaced": (", ", ": ")}
+
+
 def switch(help_text: str) -> Option:
     """An option that overrides one on-off setting of the configuration that `CONFIG` selects."""
     return Option("auto", f"{help_text}; auto: as config has it", ("auto", "true", "false"))

@@ -190,6 +190,12 @@ EXAMPLES = {
         {**XGRAMMAR, "any_whitespace": "false"},
         XGRAMMAR,
     ),
+    "xgrammar-compact-layout": Examples(
+        [rejected("[1,", b" 2"), rejected('{"a":', b" 1")],
+        [rejected("[1,", b"2"), rejected('["a, ', b" b")],
+        {**XGRAMMAR, "any_whitespace": "false", "separators": "compact"},
+        {**XGRAMMAR, "any_whitespace": "false", "separators": "spaced"},
+    ),
     "xgrammar-one-spelling": Examples(
         [rejected('"a', b"\\/", {"const": "a/"}), rejected('"', b"\\u0061", {"enum": ["a"]})],
         [rejected('"', b"a", {"const": "a"}), rejected('"', b"\\/", {"type": "string"})],
@@ -419,6 +425,24 @@ EXAMPLES = {
         ],
         {**LLGUIDANCE, "lenient": True},
         LLGUIDANCE,
+    ),
+    "llguidance-compact-layout": Examples(
+        [rejected("[1,", b" 2"), rejected("[", b"\n1"), rejected("[1", b" ]")],
+        [rejected("[1", b",2"), rejected('["a', b" b")],
+        {**LLGUIDANCE, "whitespace": "none", "separators": "auto"},
+        {**LLGUIDANCE, "whitespace": "auto", "separators": "auto"},
+    ),
+    "llguidance-spaced-layout": Examples(
+        [rejected("[1,", b"2"), rejected("[1, ", b" 2"), rejected("1", b"\n")],
+        [rejected("[1,", b" 2"), rejected('["a', b" b")],
+        {**LLGUIDANCE, "whitespace": "none", "separators": "spaced"},
+        {**LLGUIDANCE, "whitespace": "none", "separators": "compact"},
+    ),
+    "llguidance-coerces-one-of": Examples(
+        [accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]})],
+        [accepted("anyOf", "/anyOf", {"anyOf": [{}, {}]})],
+        {**LLGUIDANCE, "coerce_one_of": True},
+        {**LLGUIDANCE, "coerce_one_of": False},
     ),
     "outlines-whitespace": Examples(
         [

@@ -306,6 +306,18 @@ class TestXGrammar:
         engine = make(XGrammarEngine, small(), any_whitespace="false")
         assert accepts(engine, self.OPEN, '{"a": 1}')
         assert not accepts(engine, self.OPEN, '{ "a":1}')
+        engine = make(XGrammarEngine, small(), any_whitespace="false", separators="compact")
+        assert accepts(engine, self.OPEN, '{"a":1}')
+        assert not accepts(engine, self.OPEN, '{"a": 1}')
+        engine = make(XGrammarEngine, small(), max_whitespace=2)
+        assert accepts(engine, self.OPEN, '{  "a":1}')
+        assert not accepts(engine, self.OPEN, '{   "a":1}')
+
+    def test_special_tokens_can_be_text(self):
+        for text, allowed in (("auto", False), ("text", True)):
+            start = make(XGrammarEngine, small(), special_tokens=text).compile('{"type": "string"}')
+            assert start.consume(ord('"'))
+            assert allows(mask_of(start, small()), 257) is allowed
 
     def test_order_can_be_freed(self):
         schema = '{"type": "object", "properties": {"a": {"const": 1}, "b": {"const": 2}}}'
@@ -424,6 +436,25 @@ class TestLLGuidance:
         engine = make(LLGuidanceEngine, small())
         assert accepts(engine, schema, "[1,2]")
         assert not accepts(engine, schema, "[1, 2]")
+
+    def test_whitespace_can_be_fixed(self):
+        for options, text in (
+            ({"whitespace": "none"}, "[1,2]"),
+            ({"whitespace": "none", "separators": "spaced"}, "[1, 2]"),
+            ({"whitespace_pattern": " "}, "[ 1, 2]"),
+        ):
+            engine = make(LLGuidanceEngine, small(), **options)
+            given = [
+                one
+                for one in ("[1,2]", "[1, 2]", "[ 1, 2]", "[1,  2]")
+                if accepts(engine, '{"type": "array"}', one)
+            ]
+            assert given[-1] == text
+
+    def test_one_of_can_be_any_of(self):
+        schema = '{"oneOf": [{"type": "integer"}, {"const": 5}]}'
+        check_refusal(make(LLGuidanceEngine, small()), schema, "oneOf")
+        assert accepts(make(LLGuidanceEngine, small(), coerce_one_of=True), schema, "5")
 
     def test_lenience_ignores_what_is_not_implemented(self, capfd):
         schema = '{"type": "array", "items": {"type": "integer"}, "uniqueItems": true}'
