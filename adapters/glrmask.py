@@ -1,36 +1,55 @@
 """glrmask: masks from a GLR parser, precomputed for the grammar as far as that is worth it.
 
-It has one configuration as to what is allowed; how masks are computed (`mask_strategy`) changes
-times and memory alone. Where a text may end is part of the grammar: the end-of-sequence ids are put
-behind the value.
+As shipped it reads a schema as llguidance does: of the escapes of JSON some are forbidden, and
+beside a bound of numbers values of other types. An environment variable switches that off; it is
+read at every compilation, so it is set for that long alone. How masks are computed
+(`mask_strategy`) changes times and memory alone. Where a text may end is part of the grammar: the
+end-of-sequence ids are put behind the value.
 
 Compiled grammars can be stored. Of seven embedded cases of the family realistic, with the
 vocabulary of Qwen2.5, compiling took 0.3 to 8.9 s on a busy machine, saving at most 45 ms, loading
 at most 56 ms, of 1 to 2.5 MB each.
 
-Sources: glrmask 0.5.0, docstrings in `__init__.pyi`. Observed: a refused token ends the state; the
-library cannot be asked for the bytes of its tokens.
+Sources: glrmask 0.5.0, docstrings in `__init__.pyi`; the variable is found in the library, and in
+tests of its repository. Observed: a refused token ends the state; the library cannot be asked for
+the bytes of its tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, allows
+from harness.protocol import (
+    CONFIG,
+    EngineInfo,
+    Mask,
+    Option,
+    Refused,
+    allows,
+    settle_switches,
+    switch,
+)
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
+
+_PRESETS = {"spec": {"llguidance_compat": False}, "shipped": {"llguidance_compat": True}}
+
+_COMPAT = "GLRMASK_LLGUIDANCE_COMPAT"
 
 
 class GLRMaskEngine:
     """glrmask with one vocabulary."""
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {
-        "config": ONLY_CONFIG,
+        "config": CONFIG,
+        "llguidance_compat": switch("read schemas as llguidance does, with fewer escapes"),
         "mask_strategy": Option(
             "auto",
             "how masks are computed: parser_dwa compiles slowly, token_trie masks slowly",
@@ -50,6 +69,7 @@ class GLRMaskEngine:
             {self.DISTRIBUTION: version(self.DISTRIBUTION)},
         )
         self._library = glrmask
+        self._compat = settle_switches(options, _PRESETS)["llguidance_compat"]
         self._strategy = getattr(glrmask.MaskStrategy, str(options["mask_strategy"]).upper())
         special = vocabulary.special.tolist()
         self._vocabulary = glrmask.Vocab.from_id_to_bytes(
@@ -70,9 +90,10 @@ class GLRMaskEngine:
         """
         grammar = self._library.Grammar
         try:
-            value = grammar.from_json_schema(schema)
-            ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))
-            constraint = ended.compile(self._vocabulary, mask_strategy=self._strategy)
+            with _environment(_COMPAT, str(int(self._compat))):
+                value = grammar.from_json_schema(schema)
+                ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))
+                constraint = ended.compile(self._vocabulary, mask_strategy=self._strategy)
         except ValueError as error:
             raise Refused(str(error).strip()) from error
         return GLRMaskMatcher(constraint, self._ids)
@@ -156,3 +177,17 @@ class GLRMaskMatcher:
     def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
         """See `harness.protocol.LeadingMatcher.follow_behind`."""
         return self.follow((token, *tokens))
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """The variable `name` as `value`, and as it was afterwards."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
