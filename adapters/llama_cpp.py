@@ -26,6 +26,7 @@ of one text are an assertion that fails; a byte 0 ends a token's text.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import platform
 import re
@@ -111,8 +112,7 @@ class LlamaCppEngine:
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         installed = version(self.DISTRIBUTION)
-        packages = {self.DISTRIBUTION: installed}
-        self.info = EngineInfo("llama.cpp", installed, dict(options), packages)
+        self.info = EngineInfo("llama.cpp", installed, dict(options), {"xllamacpp": installed})
         self.library = _library(installed)
         file, self._bearers = _model_file(vocabulary)
         model = _load(self.library, file)
@@ -149,12 +149,12 @@ class LlamaCppEngine:
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library's text of each id, or of the id that bears its text; None for special ids."""
-        bearers = self._bearers
-        return [None if self._special[one] else self._piece(bearers[one]) for one in ids]
+        return [None if self._special[token] else self._piece(token) for token in ids]
 
     def _piece(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(self._longest)
-        size = self.library.piece(self.native, token, buffer, len(buffer), 0, True)
+        bearer = self._bearers[token]
+        size = self.library.piece(self.native, bearer, buffer, len(buffer), 0, True)
         return buffer.raw[:size]
 
     def _check_layout(self) -> None:
@@ -572,6 +572,7 @@ def _convert_and_exit(
     status = _FAILED
     try:
         os.dup2(printed.fileno(), 2)
+        faulthandler.disable()  # it would print where it is, which is not the engine's
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, hard))
