@@ -21,9 +21,10 @@ import click
 
 from harness import __version__, interrupts
 from harness.cli.bugs import bugs, minimize
+from harness.cli.cases import cases
 from harness.cli.check import check
 from harness.cli.common import FailOn
-from harness.cli.lists import cases, engines
+from harness.cli.engines import engines
 from harness.cli.query import query
 from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options

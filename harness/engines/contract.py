@@ -7,6 +7,7 @@ whatever it allows.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,6 +48,33 @@ _BYTES = [
     *(b"\xc3\xa9\xc3", b"\xe6\x97", b"\x97\xa5", b"b\xe6", b"\xa5b", b"\xf0\x9f", b"\x98\x80"),
     *(b"\xff\xfe", b"\x00\x01"),
 ]
+
+OBJECT = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "tags": {"type": "array", "items": {"enum": ["red", "green", "blue"]}, "maxItems": 3},
+            "n": {"type": "integer"},
+        },
+        "required": ["name", "tags", "n"],
+        "additionalProperties": False,
+    }
+)
+TEXTS: Mapping[str, Sequence[str]] = {
+    OBJECT: [
+        '{"name": "the é\\n日b😀", "tags": ["red", "blue"], "n": -12}',
+        '{"name":"","tags":[],"n":0}',
+    ],
+    '{"type": "integer"}': ["0", "120"],
+    '{"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}}]}': [
+        "null",
+        "[1, 2.5]",
+    ],
+    '{"type": "string", "maxLength": 3}': ['"ab"', '"日本a"'],
+    '{"enum": [1, 12, "a", null]}': ["1", '"a"'],
+}
+"""Schemas, with texts of each that engines of every make are led along."""
 
 
 def small_vocabulary(eos_count: int = 1) -> Vocabulary:
@@ -102,16 +130,25 @@ class Contract:
             NotAllowed: The engine does not allow a text.
         """
         for schema, some in texts.items():
-            start = engine.compile(schema)
-            restored = _restored(engine, schema, start)
+            lead = self.leader(engine, schema)
             for text in some:
-                rng = random.Random(f"{self.seed}/{schema}/{text}")  # noqa: S311 - to be repeated
                 try:
-                    self._walk(start.clone(), text.encode(), rng)
-                    if restored is not None:
-                        self._walk_together(start.clone(), restored.clone(), text.encode(), rng)
+                    lead(text)
                 except Broken as error:
                     raise type(error)(f"{engine.info.name}, {schema}, {text}: {error}") from error
+
+    def leader(self, engine: Engine, schema: str) -> Callable[[str], None]:
+        """Compile `schema`; gives what walks along one text of it, and raises as `check` does."""
+        start = engine.compile(schema)
+        restored = _restored(engine, schema, start)
+
+        def lead(text: str) -> None:
+            rng = random.Random(f"{self.seed}/{schema}/{text}")  # noqa: S311 - to be repeated
+            self._walk(start.clone(), text.encode(), rng)
+            if restored is not None:
+                self._walk_together(start.clone(), restored.clone(), text.encode(), rng)
+
+        return lead
 
     def _walk(self, matcher: Matcher, text: bytes, rng: random.Random) -> None:
         examined = {0, len(text), *(rng.randrange(len(text)) for _ in range(self.positions))}

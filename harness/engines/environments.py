@@ -112,6 +112,36 @@ def provide(spec: EngineSpec) -> EngineSpec:
     )
 
 
+def remove(spec: EngineSpec) -> Path:
+    """Remove the environment that `provide` makes for `spec`; where it was.
+
+    Raises:
+        UsageError: There is none, or `spec` asks for no version that could have one.
+    """
+    adapter = adapter_class(spec.reference, spec.paths)
+    version = spec.version or getattr(adapter, "TESTED", None)
+    if version is None:
+        raise UsageError(f"engine {spec.name!r} names no version", f"{spec.name}@VERSION does")
+    wanted = _Wanted.by(spec, version)
+    environment = environments_directory() / wanted.key
+    if not environment.is_dir():
+        there = ", ".join(at_hand(wanted.distribution)) or "none"
+        raise UsageError(
+            f"{wanted.engine}: there is no environment of {wanted.requirement}",
+            f"at hand: {there}; packages that are installed beside maskcourt are pip's to remove",
+        )
+    with _locked(environment):
+        _remove(environment)
+    return environment
+
+
+def at_hand(distribution: str) -> list[str]:
+    """The versions of a distribution that have an environment here, ascending."""
+    here = environments_directory().glob(f"{canonicalize_name(distribution)}-*-{_parent_key()}")
+    found = [_find(distribution, [str(_packages(one))]) for one in here if (one / MARKER).is_file()]
+    return sorted((one.version for one in found if one), key=Version)
+
+
 def is_installed(spec: EngineSpec) -> bool:
     """Whether this environment has the engine, in the version that `spec` asks for, if any.
 
@@ -174,12 +204,8 @@ class _Wanted:
     @property
     def key(self) -> str:
         """The environment's directory: one per version, Python, and environment shared with."""
-        parent = [*_shared_packages(), sys.base_prefix, sysconfig.get_platform()]
-        parent.append(str(sysconfig.get_config_var("SOABI")))
-        digest = hashlib.sha256("\n".join(parent).encode()).hexdigest()[:8]
-        python = f"python{sys.version_info.major}.{sys.version_info.minor}"
         name, version = canonicalize_name(self.distribution), canonicalize_version(self.version)
-        return f"{name}-{version}-{python}-{digest}"
+        return f"{name}-{version}-{_parent_key()}"
 
     def is_in(self, paths: Sequence[str] | None) -> bool:
         """Whether this version is the one that `paths` have, None for this process's own."""
@@ -192,6 +218,13 @@ class _Wanted:
         with contextlib.suppress(InvalidVersion):
             return bool(version) and exactly.contains(str(version), prereleases=True)
         return False
+
+
+def _parent_key() -> str:
+    parent = [*_shared_packages(), sys.base_prefix, sysconfig.get_platform()]
+    parent.append(str(sysconfig.get_config_var("SOABI")))
+    digest = hashlib.sha256("\n".join(parent).encode()).hexdigest()[:8]
+    return f"python{sys.version_info.major}.{sys.version_info.minor}-{digest}"
 
 
 def _shared_packages() -> tuple[str, ...]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 from typing import Any
 
+from harness.engines.environments import at_hand
 from harness.engines.specs import adapter_class, known_engines
 from harness.errors import UsageError
 
 
 def listed_engines() -> dict[str, dict[str, Any]]:
-    """Per engine: its adapter, the versions installed and tested (None if none), its options."""
+    """Per engine: its adapter, the versions installed, tested and at hand, its options.
+
+    Those at hand have an environment of their own; None is a version that there is not.
+    """
     found: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
         try:
@@ -21,6 +25,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
                 "distribution": None,
                 "installed": None,
                 "tested": None,
+                "at_hand": [],
                 "problem": str(problem),
                 "options": {},
             }
@@ -30,6 +35,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
             "distribution": adapter.DISTRIBUTION,
             "installed": _installed(adapter.DISTRIBUTION),
             "tested": getattr(adapter, "TESTED", None),
+            "at_hand": at_hand(adapter.DISTRIBUTION),
             "options": {
                 key: {"default": one.default, "choices": one.choices, "help": one.help}
                 for key, one in adapter.OPTIONS.items()

@@ -230,6 +230,15 @@ class TestLists:
         assert code == 0
         assert all(name in printed for name in BUILT_IN)
 
+    @pytest.mark.engines
+    def test_what_is_installed_needs_no_environment(self, call, tmp_path, monkeypatch):
+        monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path))
+        said = "xgrammar is installed beside maskcourt\n"
+        assert call("engines", "install", "xgrammar")[:2] == (0, said)
+        code, printed, problems = call("engines", "remove", "xgrammar@0.1.1")
+        assert (code, printed) == (2, "")
+        assert "no environment of xgrammar==0.1.1 (at hand: none" in problems
+
     def test_cases_as_json(self, call):
         code, printed, _ = call("cases", "embedded", "--family", "order", "--limit", 3, "--json")
         counts = json.loads(printed)

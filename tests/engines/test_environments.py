@@ -19,16 +19,13 @@ import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from harness.engines import environments
-from harness.engines.environments import provide, provide_all
+from harness.engines.environments import at_hand, provide, provide_all, remove
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import EngineSpec, parse_spec
 from harness.errors import UsageError
-from harness.protocol import allows
-from harness.workers.outcomes import Compiled
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -312,6 +309,15 @@ def test_requirements_that_do_not_fit_come_with_the_environment(toy, index, inst
 
 
 @pytest.mark.processes
+def test_what_is_at_hand_can_be_removed(made, toy):
+    assert at_hand("toy-engine") == ["2.0"]
+    assert remove(toy("@2.0")) == Path(made.interpreter).parent.parent
+    assert at_hand("toy-engine") == []
+    with pytest.raises(UsageError, match=r"no environment of toy-engine==2.0 \(at hand: none"):
+        remove(toy("@2.0"))
+
+
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "missing",
     ["bin/python", "maskcourt.json", "lib/python*/site-packages/toy_engine-2.0.dist-info/METADATA"],
@@ -491,27 +497,3 @@ def test_a_cache_that_cannot_be_written(toy, tmp_path, monkeypatch):
     error = refusal(toy("@2.0"))
     assert "cannot be made" in error.message
     assert "MASKCOURT_ENVIRONMENTS" in error.hint
-
-
-# The real thing
-
-
-@pytest.mark.network
-@pytest.mark.engines
-def test_an_older_xgrammar_beside_the_installed_one(in_version, vocabulary, vocabulary_file):
-    specs = [in_version("xgrammar@0.1.32"), parse_spec("xgrammar")]
-    panel = Panel(specs, str(vocabulary_file), vocabulary.words, Limits())
-    try:
-        failed = panel.open()
-        assert not failed, [panel.output(engine) for engine in failed]
-        assert panel.infos[0].version == "0.1.32"
-        assert panel.infos[1].version != "0.1.32"
-        outcomes = panel.compile('{"type": "boolean"}')
-        assert all(isinstance(outcome, Compiled) for outcome in outcomes.values()), outcomes
-        walked = panel.walk([0, 1], [-1], 0)
-        masks = [walked[engine].masks[0].copy() for engine in (0, 1)]
-    finally:
-        panel.close()
-    assert allows(masks[0], ord("t"))
-    assert not allows(masks[0], ord("1"))
-    assert np.array_equal(masks[0], masks[1])

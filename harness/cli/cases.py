@@ -1,8 +1,7 @@
-"""The commands that list what there is: ``maskcourt engines | cases``."""
+"""The command that lists what there is to compare on: ``maskcourt cases``."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -11,35 +10,6 @@ from rich.table import Table
 from harness.cli.common import json_option, seed_option
 from harness.cli.printing import print_json, table_console
 from harness.printable import printable
-
-
-@click.command()
-@json_option
-def engines(as_json: bool) -> None:
-    """List the engines that can be named, with their options."""
-    from harness.engines.listing import listed_engines
-
-    rows = listed_engines()
-    if as_json:
-        print_json({"engines": rows})
-        return
-    table = Table(show_lines=True)
-    for column in ("engine", "installed", "option", "default", "meaning"):
-        table.add_column(column, overflow="fold")
-    for name, row in rows.items():
-        options = row["options"]
-        table.add_row(
-            name,
-            row["installed"] or row.get("problem") or _to_be_had(row["tested"]),
-            "\n".join(options),
-            "\n".join(json.dumps(one["default"]) for one in options.values()),
-            "\n".join(one["help"] for one in options.values()),
-        )
-    table_console().print(table)
-
-
-def _to_be_had(tested: str | None) -> str:
-    return f"not installed; {tested} can be had" if tested else "not installed"
 
 
 @click.command()
