@@ -112,8 +112,9 @@ def verify(spec: str, vocabulary: str, seconds: float, as_json: bool) -> None:
     if as_json:
         print_json({"engine": asked.name, "broken": broken, "checks": list(map(asdict, found))})
     else:
-        unjudged = sum(one.outcome == OPEN for one in found)
+        judged = sum(one.outcome != OPEN for one in found)
         said = f"breaks the contract in {broken}" if broken else "keeps the contract in all"
-        click.echo(printable(f"{asked.name} {said} of {len(found)} checks; {unjudged} not judged"))
+        unjudged = f"; {len(found) - judged} could not be judged" if judged < len(found) else ""
+        click.echo(printable(f"{asked.name} {said} of {judged} checks{unjudged}"))
     if broken:
         sys.exit(1)
