@@ -10,6 +10,7 @@ RESERVED = b"<|im_end|>"
 XGRAMMAR = {"config": "spec", "strict_mode": "auto", "any_order": "auto", "any_whitespace": "auto"}
 LLGUIDANCE = {"config": "spec", "forced": "auto", "unicode_escapes": "auto", "lenient": False}
 OUTLINES = {"config": "spec", "whitespace": ""}
+LLAMA = {"config": "spec"}
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,10 @@ OLD_ANCHOR = (
     STAMP + "'^' should be at the start of the regex, but found in the middle. It is ignored.\n"
 )
 NO_URI = STAMP + "URI should either be '#' or start with '#/' but got #here\n"
+INCOMPLETE = (
+    "WARNING: JSON schema conversion was incomplete: pattern {} is not supported (unsupported group "
+    "syntax), accepting any string\n"
+)
 LENIENT = "llguidance: warning: "
 NOT_COUNTED = LENIENT + (
     'min/maxProperties only supported when all keys listed in "properties" are required\n'
@@ -483,4 +488,76 @@ EXAMPLES = {
         OUTLINES,
     ),
     "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
+    "llama-cpp-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, LLAMA),
+    "llama-cpp-property-order": Examples([*ORDER, *EXTRA_EARLY], ORDER_MISSES, LLAMA),
+    "llama-cpp-whitespace": Examples(
+        [
+            rejected("[1,", b"\r\n"),
+            rejected("[", b"\t1"),
+            rejected("[1", b",  2", at=2),
+            rejected("[ ", b"\n"),
+            rejected("[\n\n", b"\n1"),
+            rejected("[\n    ", b"\n1"),
+        ],
+        [
+            *(rejected("[", b" 1"), rejected("[", b"\n1"), rejected('["a', b"\t")),
+            *(rejected("", b"\r"), rejected("{}", b"\t"), rejected('["a ', b" ")),
+        ],
+        LLAMA,
+    ),
+    "llama-cpp-trailing-whitespace": Examples(
+        [rejected("{}", b"\n"), rejected('{"a": [1', b"]}\n", at=2), rejected("1", b" ")],
+        [rejected("", b"\n"), rejected('{"a": [1', b"]\n", at=1), rejected('["', b" \n")],
+        LLAMA,
+    ),
+    "llama-cpp-limited-digits": Examples(
+        [rejected("[123456789012345", b"67"), rejected("0.1234567890123456", b"7")],
+        [rejected("[12345678901234", b"5"), rejected("[123456789012345", b".")],
+        LLAMA,
+    ),
+    "llama-cpp-control-characters": Examples(
+        [rejected('"', b"a\x7f", at=1), rejected('{"a', b"\x7f")],
+        [rejected('"', "\x80".encode()), rejected('"', b"a\x7f", at=0)],
+        LLAMA,
+    ),
+    "llama-cpp-reserved-tokens": Examples(
+        [rejected('"', b"</s>")],
+        [rejected('"', b"</"), Verdict('"', b"</s>", kind="false_acceptance")],
+        LLAMA,
+    ),
+    "llama-cpp-one-of": Examples(
+        [accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]})],
+        [accepted("anyOf", "/anyOf", {"anyOf": [False]}), rejected("", b"1", {"oneOf": [{}, {}]})],
+        LLAMA,
+    ),
+    "llama-cpp-unsupported": Examples(
+        [
+            accepted("uniqueItems", "/uniqueItems", {"uniqueItems": True}),
+            accepted("minimum", "/minimum", {"type": "number", "minimum": 2}),
+            accepted("format", "/format", EMAIL),
+        ],
+        [
+            accepted("minimum", "/minimum", {"type": "integer", "minimum": 2}),
+            accepted("format", "/format", DATE),
+            accepted("multipleOf", "/multipleOf", {"multipleOf": 2}),
+        ],
+        LLAMA,
+    ),
+    "llama-cpp-line-feeds-in-keys": Examples(
+        [Verdict('{"', b"\n", kind="false_acceptance", keyword="x")],
+        [
+            Verdict('{"', b"\t", kind="false_acceptance", keyword="x"),
+            Verdict('["', b"\n", kind="false_acceptance", keyword="x"),
+        ],
+        LLAMA,
+    ),
+    "llama-cpp-warns-pattern": Examples(
+        [accepted("pattern", "/pattern", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b"))],
+        [
+            accepted("pattern", "/pattern", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)bc")),
+            accepted("pattern", "/pattern", LOOKAHEAD),
+            accepted("type", "/type", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b")),
+        ],
+        LLAMA,
+    ),
 }

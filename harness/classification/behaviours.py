@@ -20,7 +20,7 @@ from harness.verdict_kinds import BUG
 if TYPE_CHECKING:
     from harness.classification.departures import Departure
 
-ENGINES: Final = ("xgrammar", "llguidance", "outlines-core")
+ENGINES: Final = ("xgrammar", "llguidance", "outlines-core", "xllamacpp")
 """The distributions in which every behaviour is looked for."""
 
 SOURCE_KINDS: Final[Mapping[str, str]] = {

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from adapters.llama_cpp import LlamaCppEngine
 from adapters.llguidance import LLGuidanceEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import XGrammarEngine
@@ -24,7 +25,7 @@ from harness.protocol import Refused, complete_options
 
 CATALOGUE = load_catalogue()
 BEHAVIOURS = CATALOGUE.behaviours
-KINDS = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
+KINDS = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine, LlamaCppEngine)
 
 
 def declaring(behaviour, engine):
@@ -79,6 +80,7 @@ def takes(engine, schema, text):
 
 
 @pytest.mark.engines
+@pytest.mark.processes
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("one", [one for one in BEHAVIOURS.values() if one.schema])
 def test_the_installed_engines_behave_as_the_list_says(one, kind):

@@ -205,7 +205,13 @@ def found(table):
     return list(zip(table["class"].to_pylist(), table["departure"].to_pylist(), strict=True))
 
 
-VERSIONS = {ANY: "1.0", "xgrammar": "0.2.8", "llguidance": "1.9.1", "outlines-core": "0.2.14"}
+VERSIONS = {
+    ANY: "1.0",
+    "xgrammar": "0.2.8",
+    "llguidance": "1.9.1",
+    "outlines-core": "0.2.14",
+    "xllamacpp": "2026.10.11549",
+}
 
 
 def examples(one):

@@ -17,8 +17,12 @@ from harness.errors import InputError
 from harness.inputs.vocabulary import byte_vocabulary
 
 WARNINGS = load_warnings()
-SPECS = ["xgrammar", "llguidance[lenient=true]"]
-MODULES = {"xgrammar": "libxgrammar_bindings.so", "llguidance": "_lib.abi3.so"}
+SPECS = ["xgrammar", "llguidance[lenient=true]", "llama.cpp"]
+MODULES = {
+    "xgrammar": "libxgrammar_bindings.so",
+    "llguidance": "_lib.abi3.so",
+    "xllamacpp": "xllamacpp.abi3.so",
+}
 
 
 def listed():
