@@ -106,15 +106,15 @@ def verify(spec: str, vocabulary: str, seconds: float, as_json: bool) -> None:
     for one in verified(asked, open_vocabulary(vocabulary), seconds, 4 * _GIB):
         found.append(one)
         if not as_json:
-            said = f": {one_line(one.words)}" if one.words else ""
-            click.echo(f"{one.outcome:<10}  {one.check}{said}")
+            words = f": {one_line(one.words)}" if one.words else ""
+            click.echo(f"{one.outcome:<10}  {one.check}{words}")
     broken = sum(one.outcome == BROKEN for one in found)
     if as_json:
         print_json({"engine": asked.name, "broken": broken, "checks": list(map(asdict, found))})
     else:
         judged = sum(one.outcome != OPEN for one in found)
-        said = f"breaks the contract in {broken}" if broken else "keeps the contract in all"
+        verdict = f"breaks the contract in {broken}" if broken else "keeps the contract in all"
         unjudged = f"; {len(found) - judged} could not be judged" if judged < len(found) else ""
-        click.echo(printable(f"{asked.name} {said} of {judged} checks{unjudged}"))
+        click.echo(printable(f"{asked.name} {verdict} of {judged} checks{unjudged}"))
     if broken:
         sys.exit(1)

@@ -1,7 +1,7 @@
 """The contract that every engine keeps, as checks that ``engines verify`` and any tests can call.
 
-A check raises `Broken` with the position at which the contract is broken. It does not judge what a
-schema allows: that mask, `consume`, `clone` and `follow` tell one story is an engine's duty
+A check raises `ContractBroken` with the position at which the contract is broken. It does not judge
+what a schema allows: that mask, `consume`, `clone` and `follow` tell one story is an engine's duty
 whatever it allows.
 """
 
@@ -96,18 +96,18 @@ def small_vocabulary(eos_count: int = 1) -> Vocabulary:
     )
 
 
-class Broken(AssertionError):
+class ContractBroken(AssertionError):
     """The contract is broken: where and how."""
 
 
-class NotAllowed(Broken):
+class NotAllowed(ContractBroken):
     """The engine does not allow a text that it was to be led along."""
 
 
-def _hold(held: object, why: str, *parts: object) -> None:
-    """Raise `Broken`, `parts` put into `why`; an ``assert`` could be switched off."""
-    if not held:
-        raise Broken(why.format(*parts))
+def _hold(fact: object, message: str, *parts: object) -> None:
+    """Raise `ContractBroken`, `parts` put into `message`; an ``assert`` could be switched off."""
+    if not fact:
+        raise ContractBroken(message.format(*parts))
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Contract:
         """Walk along `texts`, by schema; the engine must accept them in some tokenisation.
 
         Raises:
-            Broken: The contract is broken.
+            ContractBroken: The contract is broken.
             NotAllowed: The engine does not allow a text.
         """
         for schema, some in texts.items():
@@ -134,7 +134,7 @@ class Contract:
             for text in some:
                 try:
                     lead(text)
-                except Broken as error:
+                except ContractBroken as error:
                     raise type(error)(f"{engine.info.name}, {schema}, {text}: {error}") from error
 
     def leader(self, engine: Engine, schema: str) -> Callable[[str], None]:
@@ -212,8 +212,8 @@ class Contract:
                 self._check_follow(matcher, mask, text[at:], rng)
             assert_same(mask_of(matcher, self.vocabulary), mask, "asking changed the state")
             self._check_clone(matcher, mask, rng)
-        except Broken as error:
-            raise Broken(f"behind {text[:at]!r}: {error}") from error
+        except ContractBroken as error:
+            raise ContractBroken(f"behind {text[:at]!r}: {error}") from error
 
     def _check_mask(self, mask: Mask) -> None:
         words = mask[-1:].view(np.uint8)
@@ -260,8 +260,8 @@ class Contract:
             _hold(fast == slow, "follows {} of {}, but {} by its masks", fast, tokens, slow)
             if isinstance(matcher, LeadingMatcher) and tokens:
                 led = matcher.follow_behind(tokens[0], tokens[1:])
-                why = "follows {} of {} behind the first, not {}"
-                _hold(led == slow, why, led, tokens, slow)
+                message = "follows {} of {} behind the first, not {}"
+                _hold(led == slow, message, led, tokens, slow)
                 if led == len(tokens):
                     self._check_led(matcher, mask, tokens[1:], rng)
 
@@ -349,15 +349,15 @@ def check_damage_shows(engine: StoringEngine, schema: str) -> None:
     data = engine.store(engine.compile(schema)) or b""
     _hold(data, "nothing is stored")
     for damaged in (data[: len(data) // 2], b"", b"?" + data):
-        said = _raised(ValueError, partial(engine.restore, schema, damaged))
-        _hold(said, "damage of what was stored is not told")
+        told = _raised(ValueError, partial(engine.restore, schema, damaged))
+        _hold(told, "damage of what was stored is not told")
 
 
 def check_refusal(engine: Engine, schema: str, message: str) -> None:
     """The engine declines `schema` with a message of its own in which `message` is found."""
-    said = _raised(Refused, lambda: engine.compile(schema))
-    _hold(said is not None, "compiles {}", schema)
-    _hold(re.search(message, said or ""), "refuses {} with {!r}", schema, said)
+    told = _raised(Refused, lambda: engine.compile(schema))
+    _hold(told is not None, "compiles {}", schema)
+    _hold(re.search(message, told or ""), "refuses {} with {!r}", schema, told)
 
 
 def _raised(kind: type[Exception], call: Callable[[], object]) -> str | None:
@@ -373,8 +373,8 @@ def check_identity(engine: Engine, version: str | None = None) -> None:
     """The engine says which one it is: distribution, exact version, all options."""
     kind: Any = type(engine)
     info = engine.info
-    said = info.packages.get(kind.DISTRIBUTION)
-    _hold(said == info.version, "is {}, its distribution {}", info.version, said)
+    driven = info.packages.get(kind.DISTRIBUTION)
+    _hold(driven == info.version, "is {}, its distribution {}", info.version, driven)
     _hold(version in {None, info.version}, "is {}, not {}", info.version, version)
     known = list(complete_options(kind.OPTIONS, {}))
     _hold(list(info.options) == known, "has options {}, not {}", list(info.options), known)
@@ -382,9 +382,9 @@ def check_identity(engine: Engine, version: str | None = None) -> None:
 
 def check_token_bytes(engine: Engine, vocabulary: Vocabulary, unknown: Sequence[int] = ()) -> None:
     """The library holds the vocabulary's bytes; it can be asked about all ids but `unknown`."""
-    held = engine.token_bytes(range(vocabulary.size))
+    known = engine.token_bytes(range(vocabulary.size))
     special = vocabulary.special.tolist()
-    for token, (text, found) in enumerate(zip(vocabulary.tokens, held, strict=True)):
+    for token, (text, found) in enumerate(zip(vocabulary.tokens, known, strict=True)):
         expected = None if special[token] or token in unknown else text
         _hold(found == expected, "holds {!r} for token {} {!r}", found, token, expected)
 
@@ -399,7 +399,7 @@ def mask_of(matcher: Matcher, vocabulary: Vocabulary) -> Mask:
     return ones
 
 
-def assert_same(one: Mask, other: Mask, why: str) -> None:
-    """Raise `Broken` unless two masks are equal."""
+def assert_same(one: Mask, other: Mask, where: str) -> None:
+    """Raise `ContractBroken` unless two masks are equal."""
     if not np.array_equal(one, other):
-        raise Broken(f"{why}: {int(np.bitwise_count(one ^ other).sum())} bits differ")
+        raise ContractBroken(f"{where}: {int(np.bitwise_count(one ^ other).sum())} bits differ")

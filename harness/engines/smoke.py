@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from harness.engines.contract import Broken, assert_same, mask_of
+from harness.engines.contract import ContractBroken, assert_same, mask_of
 from harness.errors import MaskcourtError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Engine, Matcher, Refused, allows, token_ids
@@ -46,7 +46,7 @@ def made(kind: Any, vocabulary: Vocabulary, options: Any) -> Engine:
                     start = engine.compile(schema)
                 _lead(start, text, vocabulary)
                 break
-    except Broken as broken:
+    except ContractBroken as broken:
         try:
             found = version(distribution)
         except (PackageNotFoundError, ValueError):
@@ -60,11 +60,11 @@ def _lead(matcher: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     with _told("it masks"):
         mask = mask_of(matcher, vocabulary)
     if (mask[-1] & ~(vocabulary.ordinary_mask | vocabulary.special_mask)[-1]).any():
-        raise Broken("bits beyond the vocabulary are set")
+        raise ContractBroken("bits beyond the vocabulary are set")
     with _told("it consumes"):
         for token in token_ids(vocabulary.ordinary_mask & ~mask, vocabulary.size)[:1].tolist():
             if matcher.consume(token):
-                raise Broken(f"it takes token {token}, which its mask forbids")
+                raise ContractBroken(f"it takes token {token}, which its mask forbids")
             assert_same(mask_of(matcher, vocabulary), mask, "a token that it refuses moves it")
         at, tokens = 0, vocabulary.tokens
         # a vocabulary's own index of starts takes a quarter of a second to be made
@@ -76,16 +76,16 @@ def _lead(matcher: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
                 return
             token = max(allowed, key=lambda one: len(tokens[one]))
             if not matcher.consume(token):
-                raise Broken(f"it refuses token {token}, which its mask allows")
+                raise ContractBroken(f"it refuses token {token}, which its mask allows")
             mask = mask_of(matcher, vocabulary)
             at += len(tokens[token])
     with _told("it ends"):
         ended = matcher.clone()
         if allows(mask, vocabulary.eos):
             if not ended.consume(vocabulary.eos):
-                raise Broken("it refuses the end, which its mask allows")
+                raise ContractBroken("it refuses the end, which its mask allows")
             if mask_of(ended, vocabulary).any():
-                raise Broken("something is allowed behind the end")
+                raise ContractBroken("something is allowed behind the end")
         assert_same(mask_of(matcher, vocabulary), mask, "moved by its clone")
 
 
@@ -94,8 +94,8 @@ def _told(when: str) -> Iterator[None]:
     """What is raised, as what it is raised by; what is meant for somebody else passes."""
     try:
         yield
-    except (Refused, Broken, MaskcourtError, MemoryError):
+    except (Refused, ContractBroken, MaskcourtError, MemoryError):
         raise
     except BaseException as error:  # a panic of a native engine is none of Exception
-        said = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
-        raise Broken(f"when {when}, it raises {said}") from error
+        message = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
+        raise ContractBroken(f"when {when}, it raises {message}") from error

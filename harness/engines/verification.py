@@ -17,8 +17,8 @@ from typing import Any
 
 from harness.engines.contract import (
     TEXTS,
-    Broken,
     Contract,
+    ContractBroken,
     NotAllowed,
     check_damage_shows,
     check_identity,
@@ -92,17 +92,14 @@ def _bytes(which: str, subject: _Subject) -> str:
     engine, vocabulary = subject.on(which)
     special = vocabulary.special.tolist()
     ordinary = [token for token in range(vocabulary.size) if not special[token]]
-    held = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
-    asked = [token for token, text in held.items() if text is not None]
-    wrong = [token for token in asked if held[token] != vocabulary.tokens[token]]
-    said = f"asked about {len(asked):,} of {len(ordinary):,} ordinary tokens"
+    known = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
+    asked = [token for token, text in known.items() if text is not None]
+    wrong = [token for token in asked if known[token] != vocabulary.tokens[token]]
+    asked_about = f"asked about {len(asked):,} of {len(ordinary):,} ordinary tokens"
     if wrong and not getattr(engine, "bytes_differ_on_purpose", False):
-        token = wrong[0]
-        raise Broken(
-            f"{said}: {len(wrong):,} have other bytes, as {token}: {held[token]!r} in place of "
-            f"{vocabulary.tokens[token]!r}"
-        )
-    return f"{said}; {len(wrong):,} have other bytes on purpose" if wrong else said
+        first = f"{wrong[0]}: {known[wrong[0]]!r} in place of {vocabulary.tokens[wrong[0]]!r}"
+        raise ContractBroken(f"{asked_about}: {len(wrong):,} have other bytes, as {first}")
+    return f"{asked_about}; {len(wrong):,} have other bytes on purpose" if wrong else asked_about
 
 
 def _texts(which: str, schema: str, subject: _Subject) -> str:
@@ -121,8 +118,8 @@ def _texts(which: str, schema: str, subject: _Subject) -> str:
             allowed += 1
         except NotAllowed as error:
             stuck = f"{text}: {error}"
-        except Broken as error:
-            raise Broken(f"{schema}, {text}: {error}") from error
+        except ContractBroken as error:
+            raise ContractBroken(f"{schema}, {text}: {error}") from error
     if not allowed:
         raise _NotJudged(f"it allows none of the texts: {stuck}")
     return f"{allowed} of {len(texts)} texts, to the end"
@@ -141,7 +138,7 @@ def _refusal(subject: _Subject) -> str:
         engine.compile(_UNKNOWN)
     except Refused as refusal:
         if not str(refusal).strip():
-            raise Broken("it refuses without a word") from refusal
+            raise ContractBroken("it refuses without a word") from refusal
         return str(refusal)
     return f"it compiles {_UNKNOWN}"
 
@@ -214,7 +211,7 @@ def outcome_of(check: Check, subject: _Subject) -> tuple[str, str]:
         return KEPT, check(subject)
     except _NotJudged as reason:
         return OPEN, str(reason)
-    except (Broken, MaskcourtError) as error:
+    except (ContractBroken, MaskcourtError) as error:
         return BROKEN, str(error)
     except MemoryError:
         raise

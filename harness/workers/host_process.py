@@ -56,11 +56,11 @@ def serve(inward: int, outward: int, service: Service) -> None:
 def _failure(error: BaseException) -> wire.Message:
     text = str(error).strip() or type(error).__name__
     exhausted = isinstance(error, MemoryError) or "bad_alloc" in text
-    said = text if isinstance(error, MaskcourtError) else f"{type(error).__name__}: {text}"
+    message = text if isinstance(error, MaskcourtError) else f"{type(error).__name__}: {text}"
     return wire.Message(
         {
             "error": "out_of_memory" if exhausted else "raised",
-            "message": said[:2000],
+            "message": message[:2000],
             "traceback": traceback.format_exc()[-8000:],
         }
     )
