@@ -505,6 +505,11 @@ EXAMPLES = {
         ],
         LLAMA,
     ),
+    "llama-cpp-whitespace-behind-values": Examples(
+        [rejected("[1", b" ,2"), rejected('["a"', b"\n,"), rejected('["a', b'" ,', at=1)],
+        [rejected("[1 ", b" ,2"), rejected("1", b" "), rejected("[1", b",2")],
+        LLAMA,
+    ),
     "llama-cpp-trailing-whitespace": Examples(
         [rejected("{}", b"\n"), rejected('{"a": [1', b"]}\n", at=2), rejected("1", b" ")],
         [rejected("", b"\n"), rejected('{"a": [1', b"]\n", at=1), rejected('["', b" \n")],
