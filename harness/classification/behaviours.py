@@ -20,7 +20,10 @@ from harness.verdict_kinds import BUG
 if TYPE_CHECKING:
     from harness.classification.departures import Departure
 
-ENGINES: Final = ("xgrammar", "llguidance", "outlines-core", "xllamacpp")
+ENGINES: Final = (
+    *("xgrammar", "llguidance", "outlines-core"),
+    *("xllamacpp", "glrmask", "maskforge"),
+)
 """The distributions in which every behaviour is looked for."""
 
 SOURCE_KINDS: Final[Mapping[str, str]] = {
@@ -44,7 +47,7 @@ NO_SOURCE: Final[Mapping[str, str]] = {
 }
 """Why a behaviour is not declared, and how a table puts it."""
 
-_KNOWN: Final = frozenset({"id", "about", "bug", "schema", "text", "valid", "options"})
+_KNOWN: Final = frozenset({"id", "about", "bug", "schema", "text", "valid", "options", "part_of"})
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Behaviour:
         text: A text that is valid under it and refused, or invalid and let through.
         valid: Which of the two.
         options: The options with which an engine has it, where it has not by default.
+        part_of: A more general behaviour, or empty: what has that one has this one by it.
     """
 
     id: str
@@ -69,6 +73,7 @@ class Behaviour:
     text: str
     valid: bool
     options: Mapping[str, Mapping[str, Any]]
+    part_of: str = ""
 
 
 def read_behaviours(tables: Iterable[Any], file: object) -> dict[str, Behaviour]:
@@ -83,7 +88,7 @@ def read_behaviours(tables: Iterable[Any], file: object) -> dict[str, Behaviour]
 def _behaviour(table: Any, where: str) -> Behaviour:
     if not isinstance(table, Mapping) or table.keys() - _KNOWN:
         raise InputError(f"{where} is not of the keys {', '.join(sorted(_KNOWN))}")
-    texts = {name: table.get(name, "") for name in ("id", "about", "schema", "text")}
+    texts = {name: table.get(name, "") for name in ("id", "about", "schema", "text", "part_of")}
     if not all(isinstance(one, str) for one in texts.values()) or not (
         texts["id"] and texts["about"]
     ):

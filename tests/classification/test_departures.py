@@ -19,7 +19,9 @@ from harness.jsontext.places import place_of
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from tests.departure_examples import (
-    EXAMPLES,
+    EXAMPLES as USUAL,
+)
+from tests.departure_examples import (
     EXTRA_EARLY,
     ORDER,
     OUTLINES,
@@ -28,6 +30,7 @@ from tests.departure_examples import (
     accepted,
     rejected,
 )
+from tests.departure_examples_further import FURTHER
 
 CATALOGUE = load_catalogue()
 
@@ -211,7 +214,10 @@ VERSIONS = {
     "llguidance": "1.9.1",
     "outlines-core": "0.2.14",
     "xllamacpp": "2026.10.11549",
+    "glrmask": "0.5.0",
+    "maskforge": "0.1.1",
 }
+EXAMPLES = {**USUAL, **FURTHER}
 
 
 def examples(one):

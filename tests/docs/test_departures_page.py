@@ -22,6 +22,10 @@ def cell(behaviour, engine):
             parts.append(f"[{one.class_}]({one.source}){kind}{when}")
     if reason:
         parts.append(f"bug ({NO_SOURCE[reason]})")
+    if not parts and behaviour.part_of:
+        general = CATALOGUE.behaviours[behaviour.part_of]
+        if cell(general, engine) != "none":
+            return f"as part of: {general.about.rstrip('.')}"
     return "; ".join(parts) or "none"
 
 
