@@ -51,7 +51,9 @@ def made(kind: Any, vocabulary: Vocabulary, options: Any) -> Engine:
             found = version(distribution)
         except (PackageNotFoundError, ValueError):
             raise (broken.__cause__ or broken) from None
-        raise UsageError(f"{CANNOT_DRIVE} {distribution} {found}: {broken}") from broken
+        tested = getattr(kind, "TESTED", None)
+        hint = f"it was tested with {tested}" if tested else None
+        raise UsageError(f"{CANNOT_DRIVE} {distribution} {found}: {broken}", hint) from broken
     return engine
 
 

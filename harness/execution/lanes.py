@@ -171,7 +171,7 @@ class Lane:
             if too_many:
                 hint = MORE_FILES
             elif CANNOT_DRIVE in failure.message:
-                hint = f"more of it: maskcourt engines verify '{name}'"
+                hint = None  # it says all that there is to say
             else:
                 hint = output[-1] if output else "is it installed in this environment?"
             raise UsageError(f"engine {name!r} does not start: {failure.message}", hint)

@@ -46,6 +46,15 @@ def test_the_adapter_keeps_the_contract(page, monkeypatch):
 
 
 @pytest.mark.processes
+def test_a_verification_says_what_it_keeps(page):
+    (command,) = re.findall(r"^    maskcourt (engines verify .*)$", PAGE, re.MULTILINE)
+    done = maskcourt(*shlex.split(command), "--vocabulary", "bytes", cwd=page)
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept, unjudged = "tiny:TinyEngine keeps the contract in all of 11 checks", "could not be judged"
+    assert done.stdout.splitlines()[-1] == f"{kept}; 6 {unjudged}"
+
+
+@pytest.mark.processes
 @pytest.mark.engines
 def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
     (command,) = re.findall(r"^    maskcourt (bench .*)$", PAGE, re.MULTILINE)
