@@ -100,15 +100,48 @@ _OUTLINES: Final = """    import outlines_core
     return len(TOKENS) - 1 + index.is_final_state(state)
 """
 
+_GLRMASK: Final = """    import os
+
+    os.environ["GLRMASK_LLGUIDANCE_COMPAT"] = "0"  # read schemas as they are
+    import glrmask
+
+    value, end = glrmask.Grammar.from_json_schema(SCHEMA), glrmask.TokenSet([END])
+    grammar = glrmask.Grammar.from_expr(glrmask.Expr.sequence(value, end))
+    vocabulary = glrmask.Vocab.from_id_to_bytes(dict(enumerate(VOCABULARY)))
+    state = grammar.compile(vocabulary).start()
+    for count, token in enumerate(TOKENS):
+        if not state.commit_token(token):
+            return count
+    return len(TOKENS)
+"""
+
+_MASKFORGE: Final = """    import maskforge
+
+    vocabulary = maskforge.Vocabulary.from_id_ordered_tokens(
+        [*VOCABULARY, None], eos_token_id=END, logits_vocab_size=END + 1
+    )
+    session = maskforge.Compiler().compile(SCHEMA).bind(vocabulary).start_session()
+    for count, token in enumerate(TOKENS):
+        try:
+            session.advance(token)
+        except maskforge.MaskforgeError:
+            return count
+    return len(TOKENS)
+"""
+
 _BODIES: Final[Mapping[str, str]] = {
     "xgrammar": _XGRAMMAR,
     "llguidance": _LLGUIDANCE,
     "outlines": _OUTLINES,
+    "glrmask": _GLRMASK,
+    "maskforge": _MASKFORGE,
 }
 _PACKAGES: Final[Mapping[str, str]] = {
     "xgrammar": "'xgrammar=={version}'",
     "llguidance": "'llguidance=={version}'",
     "outlines": "'outlines-core=={version}'",
+    "glrmask": "'glrmask=={version}'",
+    "maskforge": "'maskforge=={version}'",
 }
 _USUAL: Final = {"spec", "auto", "", False}
 """Values of options that stand for what the configuration says."""

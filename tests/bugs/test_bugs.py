@@ -155,6 +155,8 @@ ERRORS = {
     "xgrammar": ("false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
     "outlines": ("false_acceptance", {"type": "integer", "minimum": 1}, b"0", b'"a"'),
     "llguidance": ("false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
+    "glrmask": ("false_rejection", {"type": "integer"}, b"1.0", b"1"),
+    "maskforge": ("false_rejection", {"type": "integer"}, b"1.0", b"1"),
 }
 """Of each engine an error, and a text under the same schema that it treats rightly."""
 
