@@ -66,6 +66,7 @@ class Examples:
 
 
 A_B = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
+B_A = {"properties": {"b": {}, "bb": {}, "a": {}}, "required": ["a"]}
 EMAIL = {"type": "string", "format": "email"}
 URI = {"type": "string", "format": "uri"}
 DATE = {"type": "string", "format": "date"}
@@ -489,7 +490,16 @@ EXAMPLES = {
     ),
     "outlines-leap-years": Examples(LEAP, LEAP_MISSES, OUTLINES, version="0.2.15"),
     "llama-cpp-closed-objects": Examples([*CLOSED, *EXTRA_EARLY], CLOSED_MISSES, LLAMA),
-    "llama-cpp-property-order": Examples([*ORDER, *EXTRA_EARLY], ORDER_MISSES, LLAMA),
+    "llama-cpp-property-order": Examples(
+        [*ORDER, *EXTRA_EARLY, rejected('{"', b"b", B_A), rejected("{", b'"b', B_A, at=1)],
+        [
+            *ORDER_MISSES,
+            rejected('{"', b"a", B_A),
+            rejected("{", b'"b', B_A),  # any key, not this one
+            rejected('{"', b"b", {**B_A, "required": ["bb", "a"]}),
+        ],
+        LLAMA,
+    ),
     "llama-cpp-whitespace": Examples(
         [
             rejected("[1,", b"\r\n"),

@@ -23,6 +23,8 @@ holds where one of its members does. The conditions:
 - ``trailing_space``: whether the byte is whitespace behind the whole value.
 - ``object``: what is true of the object that a key or a comma comes in: see
   `harness.classification.written_text.OBJECTS`.
+- ``can_wait``: whether the byte is one of a key and goes on only to declared members that are not
+  required, while the object lacks one that is.
 - ``schema_pointer``: regular expressions for the pointer.
 - ``format``, ``schema_type``: values of ``format`` and ``type`` in the subschema at the pointer.
 - ``schema_has``: keywords that stand there.
@@ -433,5 +435,6 @@ _CONDITIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "object": _one_of(OBJECTS),
     "trailing_space": _flag,
     "references": _count,
+    "can_wait": _flag,
 }
 """The conditions and how their values are read, the quickest to answer first."""

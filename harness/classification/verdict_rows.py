@@ -99,6 +99,7 @@ class VerdictRows:
             "forced": self._is_forced,
             "trailing_space": self._trails,
             "object": self._object_is,
+            "can_wait": self._can_wait,
             "warning": self._warned,
             "references": self._refers,
         }
@@ -291,6 +292,18 @@ class VerdictRows:
 
     def _trails(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
         """Whether the byte is whitespace behind the whole value."""
+        return np.asarray(self._of_byte(rows, self._prefixes.trails) == wanted)
+
+    def _can_wait(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
+        """Whether the byte goes on to a member that need not come, while another has to."""
+
+        def waits(prefix: int, byte: bytes) -> bool:
+            return self._prefixes.can_wait(prefix, byte, self._schema_of)
+
+        return np.asarray(self._of_byte(rows, waits) == wanted)
+
+    def _of_byte(self, rows: RowNumbers, holds: Callable[[int, bytes], bool]) -> RowMask:
+        """What holds of a prefix and the byte behind it."""
         codes, pieces = self._pieces
         keys, which = np.unique(
             self._prefixes.of_row[rows] * len(pieces) + codes[rows], return_inverse=True
@@ -299,8 +312,8 @@ class VerdictRows:
         for key in keys.tolist():
             prefix, code = divmod(key, len(pieces))
             byte = (pieces[code][1] or "")[:1].encode("latin-1")
-            found.append(self._prefixes.trails(prefix, byte))
-        return np.asarray(np.array(found, dtype=np.bool_)[which] == wanted)
+            found.append(holds(prefix, byte))
+        return np.array(found, dtype=np.bool_)[which]
 
     def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:
         prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)

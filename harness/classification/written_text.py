@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.attribution.applicable import Applicable
+from harness.attribution.applicable import Applicable, Source
 from harness.attribution.key_rules import orders
-from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.partial import Cursor, Frames, feed
 from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import WALK
@@ -113,6 +113,25 @@ class Prefixes:
         state = self._states[prefix]
         return state is not None and state.can_end and byte in _SPACE
 
+    def can_wait(self, prefix: int, byte: bytes, schema_of: Callable[[int], Any]) -> bool:
+        """Whether a byte goes on to declared names that need not come, while another has to.
+
+        Args:
+            prefix: The prefix.
+            byte: The byte behind it, in a key.
+            schema_of: Gives the parsed schema of a case, by its row.
+        """
+        text = self.written(prefix)
+        here = None if text is None else feed(Cursor(), text + byte)
+        if here is None or here.mode is not Mode.KEY_STRING:
+            return False
+        applicable = Applicable(schema_of(int(self.case[prefix])))
+        found = list(orders(_sources(applicable, here)))
+        left = {name for one in found for name in one.places} - here.frames[-1].names
+        names = {name for name in left if name.startswith(here.written)}
+        needed = {name for one in found for name in one.required}
+        return bool(names) and not names & needed and LACKS_REQUIRED in _object(applicable, here)
+
     def objects(
         self, prefixes: Sequence[int], schema_of: Callable[[int], Any]
     ) -> list[frozenset[str]]:
@@ -166,13 +185,17 @@ class _Place:
         return self.known[-1][1]
 
 
+def _sources(applicable: Applicable, here: Cursor) -> list[Source]:
+    """The subschemas that apply to the innermost container, which is an object."""
+    open_ = (*here.frames[:-1], here.frames[-1]._replace(key=None))
+    return [one for one in applicable.levels(open_, None, slot=False)[-1] if one.applies]
+
+
 def _object(applicable: Applicable, here: Cursor) -> frozenset[str]:
     """What is true of the innermost container, an object that a key or a comma comes in."""
     if not here.frames or not here.frames[-1].is_object:
         return frozenset()
-    frame = here.frames[-1]
-    open_ = (*here.frames[:-1], frame._replace(key=None))
-    sources = [one for one in applicable.levels(open_, None, slot=False)[-1] if one.applies]
+    frame, sources = here.frames[-1], _sources(applicable, here)
     schemas = [source.schema for source in sources if not source.undecided]
     out = set()
     written = {*frame.names, *([frame.key] if frame.key is not None else ())}
