@@ -287,7 +287,10 @@ class _States:
         self.eos_ids = vocabulary.eos_ids
         self._known: dict[Hashable, _State] = {}
         self._sets: dict[str, frozenset[str]] = {}
+        self._masks: dict[Hashable, Mask] = {}
         self._key = _Fingerprints(library)
+        # A mask looks no further ahead than the longest token reaches.
+        self._ahead = _Fingerprints(library, max(map(len, vocabulary.tokens)))
 
     def of(self, parser: Any) -> _State:
         """The state of a parser."""
@@ -311,10 +314,13 @@ class _States:
     def mask(self, state: _State) -> Mask:
         """The tokens that the library allows in a state; not to be written to."""
         if state.mask is None:
-            with _raised(), _unlogged():
-                enforcer = self._library.TokenEnforcer(self._data, state)
-                allowed = enforcer.get_allowed_tokens([]).allowed_tokens
-            state.mask = set_bits(allowed, self._words)
+            key = self._ahead.of(state.parser)
+            if key not in self._masks:
+                with _raised(), _unlogged():
+                    enforcer = self._library.TokenEnforcer(self._data, state)
+                    allowed = enforcer.get_allowed_tokens([]).allowed_tokens
+                self._masks[key] = set_bits(allowed, self._words)
+            state.mask = self._masks[key]
         return state.mask
 
 
@@ -323,14 +329,19 @@ class _Fingerprints:
 
     Of a class that is not known here every object is a state of its own. Which fields matter is
     read from `jsonschemaparser.py`; tests hold the masks to those of the library alone.
+
+    Args:
+        library: The library.
+        horizon: Characters after which nothing matters any more.
     """
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: Any, horizon: int = _UNLIMITED) -> None:
         from lmformatenforcer import characterlevelparser, jsonschemaparser
 
         self._naming = jsonschemaparser.ObjectParsingStage.PARSING_KEY_VALUE_SEPARATOR
         self._object = jsonschemaparser.ObjectParsingState
         self._string = jsonschemaparser.StringParsingState
+        self._horizon = horizon
         self._schemas: dict[str, list[Any]] = {}
         self._ids: dict[int, Any] = {}
         self._fields: dict[type, Callable[[Any], Hashable]] = {
@@ -396,14 +407,15 @@ class _Fingerprints:
         if all(quotes):
             return quotes
         text = parser.parsed_string
-        length = len(text) if parser.min_length or parser.max_length else 0
+        limits = parser.min_length, parser.max_length
+        # The library takes a limit of 0 for none in some places.
+        left = [min(self._horizon, max(one - len(text), 0)) if one else str(one) for one in limits]
         regex = None if parser.regex_parser is None else self.of(parser.regex_parser)
         some = parser.allowed_strings
         if some:
             known = frozenset(map(repr, some))
-            return *quotes, parser.require_opening_quote, text, known, length, regex
-        limits = parser.min_length, parser.max_length
-        return *quotes, parser.require_opening_quote, bool(text), length, *limits, regex
+            return *quotes, parser.require_opening_quote, text, known, regex
+        return *quotes, parser.require_opening_quote, bool(text), *left, regex
 
     @staticmethod
     def _of_number(parser: Any) -> Hashable:
