@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ENGINES: Final = (
     *("xgrammar", "llguidance", "outlines-core"),
     *("xllamacpp", "glrmask", "maskforge"),
+    *("lm-format-enforcer", "formatron", "oc-earley"),
 )
 """The distributions in which every behaviour is looked for."""
 

@@ -7,10 +7,13 @@ from functools import cache
 
 import pytest
 
+from adapters.formatron import FormatronEngine
 from adapters.glrmask import GLRMaskEngine
 from adapters.llama_cpp import LlamaCppEngine
 from adapters.llguidance import LLGuidanceEngine
+from adapters.lm_format_enforcer import LMFormatEnforcerEngine
 from adapters.maskforge import MaskforgeEngine
+from adapters.oc_earley import OCEarleyEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import XGrammarEngine
 from harness.classification.behaviours import (
@@ -30,6 +33,7 @@ BEHAVIOURS = CATALOGUE.behaviours
 KINDS = (
     *(XGrammarEngine, LLGuidanceEngine, OutlinesEngine),
     *(LlamaCppEngine, GLRMaskEngine, MaskforgeEngine),
+    *(LMFormatEnforcerEngine, FormatronEngine, OCEarleyEngine),
 )
 
 

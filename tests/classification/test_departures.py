@@ -216,6 +216,9 @@ VERSIONS = {
     "xllamacpp": "2026.10.11549",
     "glrmask": "0.5.0",
     "maskforge": "0.1.1",
+    "lm-format-enforcer": "0.11.3",
+    "formatron": "0.5.0",
+    "oc-earley": "0.1.0",
 }
 EXAMPLES = {**USUAL, **FURTHER}
 
