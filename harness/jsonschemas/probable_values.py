@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, Final
 
 from harness.jsonschemas.approximate_validator import (
@@ -143,8 +143,8 @@ class ProbableValues:
         if "const" in variant:
             return [variant["const"]]
         if listed(variant.get("enum")):
-            fitting = [v for v in variant["enum"] if self.fits(variant, v)]
-            return (fitting or variant["enum"])[:limit]
+            fitting = (v for v in variant["enum"] if self.fits(variant, v))
+            return list(islice(fitting, limit)) or variant["enum"][:limit]
         given = [variant["default"]] if "default" in variant else []
         given += listed(variant.get("examples"))[:limit]
         out = [value for value in given if self.fits(variant, value)]

@@ -1,0 +1,127 @@
+"""Hostile schemas through real engines: the run ends, and each outcome is accounted for."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.workers.outcomes import COMPILE_WORDS
+from tests.command import maskcourt
+
+pytestmark = [pytest.mark.processes, pytest.mark.engines]
+
+LIMITS = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 5, "--memory", "2G")
+DEEP = 10_000
+
+SCHEMAS = {
+    "deep objects": ('{"properties":{"a":' * DEEP + "{}" + "}}" * DEEP, {}),
+    "deep arrays": ('{"items":' * DEEP + "{}" + "}" * DEEP, []),
+    "deep choices": ('{"anyOf":[' * DEEP + "{}" + "]}" * DEEP, 1),
+    "exploding pattern": ({"type": "string", "pattern": "^(a+)+$"}, "aaaa"),
+    "exploding automaton": ({"type": "string", "pattern": "^(a|b)*a(a|b){20}$"}, "a" * 21),
+    "exploding counts": ({"type": "string", "pattern": "^((a{1,999}){1,999}){1,999}$"}, "a"),
+    "a megabyte of values": ({"enum": [f"{n:05d}" + "x" * 45 for n in range(20_000)]}, "no"),
+    "a long name": ({"type": "object", "properties": {"n" * 100_000: {}}}, {}),
+    "itself": ({"$ref": "#"}, 1),
+    "itself inside": ({"allOf": [{"$ref": "#"}]}, 1),
+    "a ring": ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, 1),
+    "nowhere": ({"$ref": "#/$defs/none"}, 1),
+    "remote reference": ({"$ref": "http://127.0.0.1:PORT/schema.json"}, 1),
+    "remote dialect": ({"$schema": "http://127.0.0.1:PORT/dialect", "type": "integer"}, 1),
+    "twice the same name": ('{"const": 1, "const": 2}', 2),
+    "half a character": (r'{"const": "\ud800"}', "a"),
+    "beyond all numbers": ('{"maximum": 1e400}', 1),
+    "no schema": ({"type": "nonsense"}, 1),
+    "a broken pattern": ({"type": "string", "pattern": "("}, "a"),
+    "zero bytes": ({"type": "object", "properties": {"\0": {"const": "\0"}}}, {"\0": "\0"}),
+    "zero trouble": ({"type": "boolean"}, True),
+}
+"""Schemas, as text where `json.dumps` cannot write them, each with a reference."""
+
+SET_ASIDE = {
+    "deep objects": "too_deep",
+    "deep arrays": "too_deep",
+    "deep choices": "too_deep",
+    "nowhere": "unresolved_reference",
+    "remote reference": "unresolved_reference",
+    "remote dialect": "unknown_draft",
+    "twice the same name": "duplicate_keys",
+    "half a character": "lone_surrogate",
+    "beyond all numbers": "number_range",
+    "no schema": "both_refuse",
+    "a broken pattern": "both_refuse",
+}
+"""Schemas under which nothing can be proven, and why."""
+
+
+@pytest.fixture(scope="module")
+def listener():
+    """A socket that somebody who follows the remote references would connect to."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory, listener):
+    """The tables of the run, by name, and its summary."""
+    root = tmp_path_factory.mktemp("hostile")
+    port = str(listener.getsockname()[1])
+    lines = [line(name, schema, value) for name, (schema, value) in SCHEMAS.items()]
+    (root / "hostile.jsonl").write_text("\n".join(lines).replace("PORT", port))
+    done = maskcourt(
+        *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
+        *("--out", root / "run", "--bugs", 0, "--json", *LIMITS, *"--samples 0 --made 0".split()),
+    )
+    assert done.returncode == 0, done.stderr
+    names = ("cases", "engines")
+    tables = {name: pq.read_table(root / f"run/{name}.parquet").to_pylist() for name in names}
+    return tables, json.loads(done.stdout)
+
+
+def line(name: str, schema: object, value: object) -> str:
+    text = schema if isinstance(schema, str) else json.dumps(schema)
+    if name == "a megabyte of values":
+        value = "00000" + "x" * 45
+    return f'{{"id": {json.dumps(name)}, "schema": {text}, "valid": [{json.dumps(value)}]}}'
+
+
+def test_no_case_is_an_error_of_the_harness(run):
+    tables, summary = run
+    assert {one["case"] for one in tables["cases"]} == SCHEMAS.keys()
+    assert {one["status"] for one in tables["cases"]} == {"walked", "set_aside", "not_compared"}
+    assert summary["harness_errors"] == 0
+    parts = [*summary["set_aside"].values(), *summary["not_compared"].values()]
+    assert summary["walked"] + sum(parts) == summary["cases"] == len(SCHEMAS)
+
+
+@pytest.mark.parametrize("name", SET_ASIDE)
+def test_what_cannot_be_judged_is_set_aside_with_its_reason(run, name):
+    (case,) = (one for one in run[0]["cases"] if one["case"] == name)
+    assert (case["status"], case["reason"]) == ("set_aside", SET_ASIDE[name])
+
+
+def test_each_engine_has_one_outcome_for_each_schema(run):
+    tables, summary = run
+    for name, engine in summary["engines"].items():
+        compiled = [
+            one for one in tables["engines"] if one["engine"] == name and one["stage"] == "compile"
+        ]
+        assert sorted(one["case"] for one in compiled) == sorted(SCHEMAS)
+        assert {one["outcome"] for one in compiled} <= set(COMPILE_WORDS)
+        assert sum(engine["compile"].values()) == len(SCHEMAS)
+
+
+def test_an_engine_that_died_is_alive_for_the_next_case(run):
+    """The last case by id is an ordinary one, behind all that may have ended the engines."""
+    last = max(SCHEMAS)
+    outcomes = {one["outcome"] for one in run[0]["engines"] if one["case"] == last}
+    assert (last, outcomes) == ("zero trouble", {"compiled"})
+
+
+def test_nobody_connects_to_what_a_schema_names(run, listener):
+    del run
+    assert select.select([listener], [], [], 0)[0] == []
