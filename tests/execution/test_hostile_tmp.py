@@ -74,7 +74,7 @@ def run(tmp_path_factory, listener):
     (root / "hostile.jsonl").write_text("\n".join(lines).replace("PORT", port))
     done = maskcourt(
         *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
-        *("--out", root / "run", "--bugs", 0, "--json", *LIMITS, *"--samples 0 --made 0".split()),
+        *("--out", root / "run", "--bugs", 0, "--json", *LIMITS, *["--samples", "0", "--made", "0"]),
     )
     assert done.returncode == 0, done.stderr
     names = ("cases", "engines")
