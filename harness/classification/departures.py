@@ -212,14 +212,16 @@ def classify(
     proven = ~kinds.equal(*OPEN)
     entry = np.full(stored.size, -1, dtype=np.int32)
     for engine, described in run.manifest["identity"]["engines"].items():
-        left = np.flatnonzero(proven & engines.equal(engine))
-        for number, one in enumerate(catalogue):
-            if not len(left):
-                break
-            if one.concerns(described):
-                fits = _fits(one, stored, left, engine)
-                entry[left[fits]] = number
-                left = left[~fits]
+        mine = np.flatnonzero(proven & engines.equal(engine))
+        for part, rows in stored.by_backend(mine, engine, described):
+            left = rows
+            for number, one in enumerate(catalogue):
+                if not len(left):
+                    break
+                if one.concerns(part):
+                    fits = _fits(one, stored, left, engine)
+                    entry[left[fits]] = number
+                    left = left[~fits]
     classes = ["", *CLASSES]
     of_entry = [classes.index(one.class_) for one in catalogue]
     of_row = np.where(proven, np.array([*of_entry, 1], dtype=np.int32)[entry], 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from harness.classification.written_text import Prefixes
+from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.lookup import SchemaLookup
@@ -108,6 +109,28 @@ class VerdictRows:
         if condition in ("kind", "category", "detail", "place", "keyword"):
             return self.words(condition)[rows].equal(*wanted)
         return self._of_schema(rows, lambda *at: _schema_says(condition, wanted, *at))
+
+    def by_backend(
+        self, rows: RowNumbers, engine: str, described: Mapping[str, Any]
+    ) -> Iterator[tuple[Mapping[str, Any], RowNumbers]]:
+        """Some verdicts on an engine, and which engine they are about in truth.
+
+        Where it is a server's, that is the backend that took the schema.
+
+        Args:
+            rows: The verdicts, by row.
+            engine: The engine's name.
+            described: The engine, as a run's manifest describes it.
+        """
+        backends = backends_of(described)
+        if not backends:
+            yield described, rows
+            return
+        printed = self._output_of(engine)
+        taken = {case: taken_by(text or "") for case, text in printed.items()}
+        names = np.array([taken.get(case, "") for case in self._case[rows].tolist()], dtype=str)
+        for name, backend in backends.items():
+            yield backend, rows[names == name]
 
     @cached_property
     def vocabulary(self) -> Vocabulary:

@@ -120,14 +120,14 @@ def remove(spec: EngineSpec) -> Path:
     """
     adapter = adapter_class(spec.reference, spec.paths)
     version = spec.version or getattr(adapter, "TESTED", None)
-    if version is None:
+    if version is None and spec.packages is None:
         raise UsageError(f"engine {spec.name!r} names no version", f"{spec.name}@VERSION does")
-    wanted = _Wanted.by(spec, version)
+    wanted = _Wanted.by(spec, version or "")
     environment = environments_directory() / wanted.key
     if not environment.is_dir():
-        there = ", ".join(at_hand(wanted.distribution)) or "none"
+        there = ", ".join(at_hand(wanted.pins[0].distribution)) or "none"
         raise UsageError(
-            f"{wanted.engine}: there is no environment of {wanted.requirement}",
+            f"{wanted.engine}: there is no environment of {wanted}",
             f"at hand: {there}; packages that are installed beside maskcourt are pip's to remove",
         )
     with _locked(environment):
@@ -136,9 +136,13 @@ def remove(spec: EngineSpec) -> Path:
 
 
 def at_hand(distribution: str) -> list[str]:
-    """The versions of a distribution that have an environment here, ascending."""
+    """The versions of a distribution that have an environment of their own here, ascending."""
     here = environments_directory().glob(f"{canonicalize_name(distribution)}-*-{_parent_key()}")
-    found = [_find(distribution, [str(_packages(one))]) for one in here if (one / MARKER).is_file()]
+    found = [
+        _find(distribution, [str(_packages(one))])
+        for one in here
+        if (one / MARKER).is_file() and "+" not in one.name
+    ]
     return sorted((one.version for one in found if one), key=Version)
 
 
@@ -155,7 +159,7 @@ def is_installed(spec: EngineSpec) -> bool:
 def _missing(spec: EngineSpec) -> _Wanted | None:
     """What has to be installed for `spec`; None if nothing."""
     version = spec.version
-    if version is None:
+    if version is None and spec.packages is None:
         adapter = adapter_class(spec.reference, spec.paths)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if not distribution or _find(distribution, sys.path):
@@ -167,21 +171,47 @@ def _missing(spec: EngineSpec) -> _Wanted | None:
                 f"pip install {distribution}, or name a version to have it in an environment of "
                 f"its own: {spec.name}@VERSION",
             )
-    wanted = _Wanted.by(spec, version)
+    wanted = _Wanted.by(spec, version or "")
     return None if wanted.is_in(None) else wanted
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """A version of a distribution, and how to speak of the engine that asks for it."""
+class _Pin:
+    """A version of a distribution."""
 
-    engine: str
     distribution: str
     version: Version
 
+    @property
+    def requirement(self) -> str:
+        return f"{self.distribution}=={self.version}"
+
+    @property
+    def name(self) -> str:
+        return f"{canonicalize_name(self.distribution)}-{canonicalize_version(self.version)}"
+
+    def is_met_by(self, version: str | None) -> bool:
+        """Whether pip would take `version` for this one: 2.8 is 2.8.0, and any local build."""
+        exactly = SpecifierSet(f"=={self.version}")
+        with contextlib.suppress(InvalidVersion):
+            return bool(version) and exactly.contains(str(version), prereleases=True)
+        return False
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What an engine asks for, one distribution or several, and how to speak of the engine."""
+
+    engine: str
+    pins: tuple[_Pin, ...]
+
     @classmethod
     def by(cls, spec: EngineSpec, version: str) -> _Wanted:
+        """The packages of a preset, else this version of what the adapter names."""
         engine = f"engine {spec.name!r}"
+        if spec.packages is not None:
+            pins = (one.partition("==")[::2] for one in spec.packages)
+            return cls(engine, tuple(_Pin(name, Version(text)) for name, text in pins))
         adapter = adapter_class(spec.reference, spec.paths)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if not distribution or canonicalize_name(distribution) == _OWN:
@@ -191,33 +221,32 @@ class _Wanted:
                 f"leave out @{version}, or set DISTRIBUTION in the adapter",
             )
         try:
-            return cls(engine, distribution, Version(version))
+            return cls(engine, (_Pin(distribution, Version(version)),))
         except InvalidVersion as error:
             raise UsageError(
                 f"{engine}: {version!r} is not a version", "for example: @0.1.32"
             ) from error
 
-    @property
-    def requirement(self) -> str:
-        return f"{self.distribution}=={self.version}"
+    def __str__(self) -> str:
+        return " and ".join(f"{one.distribution} {one.version}" for one in self.pins)
 
     @property
     def key(self) -> str:
         """The environment's directory: one per version, Python, and environment shared with."""
-        name, version = canonicalize_name(self.distribution), canonicalize_version(self.version)
-        return f"{name}-{version}-{_parent_key()}"
+        return f"{'+'.join(one.name for one in self.pins)}-{_parent_key()}"
 
     def is_in(self, paths: Sequence[str] | None) -> bool:
-        """Whether this version is the one that `paths` have, None for this process's own."""
-        found = _find(self.distribution, sys.path if paths is None else paths)
-        return found is not None and self.is_met_by(found.version)
+        """Whether these versions are what `paths` have, None for this process's own."""
+        found = [_find(one.distribution, sys.path if paths is None else paths) for one in self.pins]
+        return all(
+            there is not None and one.is_met_by(there.version)
+            for one, there in zip(self.pins, found, strict=True)
+        )
 
-    def is_met_by(self, version: str | None) -> bool:
-        """Whether pip would take `version` for this one: 2.8 is 2.8.0, and any local build."""
-        exactly = SpecifierSet(f"=={self.version}")
-        with contextlib.suppress(InvalidVersion):
-            return bool(version) and exactly.contains(str(version), prereleases=True)
-        return False
+    def is_inside(self, environment: Path) -> bool:
+        """Whether an environment has them; one of several may be the shared one."""
+        shared = _shared_packages() if len(self.pins) > 1 else ()
+        return self.is_in([str(_packages(environment)), *shared])
 
 
 def _parent_key() -> str:
@@ -252,7 +281,7 @@ def _usable(environment: Path, wanted: _Wanted) -> bool:
         return False
     return (
         os.access(_interpreter(environment), os.X_OK)
-        and wanted.is_in([str(_packages(environment))])
+        and wanted.is_inside(environment)
         and not _unmet(wanted, environment) - set(known)
     )
 
@@ -262,7 +291,9 @@ def _unmet(wanted: _Wanted, environment: Path) -> set[str]:
     paths = [str(_packages(environment)), *_shared_packages()]
     unmet: set[str] = set()
     seen: set[tuple[str, frozenset[str]]] = set()
-    todo: list[tuple[str, frozenset[str]]] = [(wanted.distribution, frozenset())]
+    todo: list[tuple[str, frozenset[str]]] = [
+        (one.distribution, frozenset()) for one in wanted.pins
+    ]
     while todo:
         name, extras = todo.pop()
         found = _find(name, paths)
@@ -301,7 +332,7 @@ def _make(environment: Path, wanted: _Wanted) -> None:
     with _locked(environment) as lock:
         if _usable(environment, wanted):
             return
-        _say(f"installing {wanted.distribution} {wanted.version} into {environment}, once")
+        _say(f"installing {wanted} into {environment}, once")
         building = environment.with_name(f"{environment.name}.building")
         _remove(building)
         before = os.umask(0o077)
@@ -342,19 +373,20 @@ def _build(environment: Path, wanted: _Wanted, lock: int) -> None:
         venv.EnvBuilder(with_pip=not has_pip, symlinks=True).create(environment)
     except subprocess.CalledProcessError as error:
         raise UsageError(
-            f"{wanted.engine}: pip cannot be had to install {wanted.requirement}",
+            f"{wanted.engine}: pip cannot be had to install {wanted}",
             f"install pip for {sys.executable}",
         ) from error
     packages = _packages(environment)
     (packages / _SHARED).write_text("".join(f"{path}\n" for path in shared), "utf-8")
     _install(environment, wanted, lock)
-    inside = _version_inside(environment, wanted.distribution)
-    if not (wanted.is_met_by(inside) and wanted.is_in([str(packages)])):
-        raise UsageError(
-            f"{wanted.engine}: pip installed {wanted.requirement}, but {environment} has "
-            f"{inside or 'none'}",
-            "does pip.conf make pip install to somewhere else?",
-        )
+    for one in wanted.pins:
+        inside = _version_inside(environment, one.distribution)
+        if not (one.is_met_by(inside) and wanted.is_inside(environment)):
+            raise UsageError(
+                f"{wanted.engine}: pip installed {one.requirement}, but {environment} has "
+                f"{inside or 'none'}",
+                "does pip.conf make pip install to somewhere else?",
+            )
     marker = json.dumps({"unmet": sorted(_unmet(wanted, environment))})
     (environment / MARKER).write_text(marker, "utf-8")
 
@@ -362,7 +394,10 @@ def _build(environment: Path, wanted: _Wanted, lock: int) -> None:
 def _install(environment: Path, wanted: _Wanted, lock: int) -> None:
     log = environment / "pip.log"
     done = subprocess.run(
-        [str(_interpreter(environment)), *_PIP, f"--log={log}", wanted.requirement],
+        [
+            *(str(_interpreter(environment)), *_PIP, f"--log={log}"),
+            *(one.requirement for one in wanted.pins),
+        ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -393,13 +428,12 @@ def _version_inside(environment: Path, distribution: str) -> str:
 
 def _failure(wanted: _Wanted, printed: str, log: str) -> UsageError:
     """What pip's messages and its log come to, in one line."""
-    name, version = wanted.distribution, wanted.version
+    one = next((pin for pin in wanted.pins if pin.requirement in printed), wanted.pins[0])
+    name, version = one.distribution, one.version
     python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     instead = f"leave out @{version} for the installed version"
     other = re.search(rf"[ ,]{re.escape(str(version))} Requires-Python ([^;\n]+)", printed)
-    found = re.search(
-        rf"requirement {re.escape(wanted.requirement)} \(from versions: (.*)\)", printed
-    )
+    found = re.search(rf"requirement {re.escape(one.requirement)} \(from versions: (.*)\)", printed)
     if found and other:
         return UsageError(
             f"{wanted.engine}: {name} {version} is not for {python}: it requires Python "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.engines import presets
 from harness.errors import UsageError, nearest
 from harness.protocol import Option, complete_options
 from harness.verdict_kinds import CHALLENGER
@@ -54,6 +55,7 @@ class EngineSpec:
         version: The version asked for, None for the one installed.
         interpreter: The Python that has this version.
         paths: Directories that go on the host's module path.
+        packages: What a preset needs, as ``name==version``; None for the adapter's own.
     """
 
     name: str
@@ -62,6 +64,7 @@ class EngineSpec:
     version: str | None = None
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()
+    packages: tuple[str, ...] | None = None
 
 
 def known_engines() -> dict[str, str]:
@@ -113,12 +116,26 @@ def parse_spec(text: str) -> EngineSpec:
     """
     read = read_spec(text)
     name, version = read.name, read.version
+    preset = presets.find_preset(name, version)
+    if preset is not None:
+        return _of_preset(text, read, preset)
     reference = name if ":" in name else _built_in(name)
     paths = (str(Path.cwd()),) if ":" in name else ()
     adapter = adapter_class(reference, paths)
     given = _given_options(text, read.rest, adapter.OPTIONS)
     options = _completed(name, adapter.OPTIONS, given)
     return EngineSpec(_canonical(name, version, given), reference, options, version, paths=paths)
+
+
+def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
+    given = _given_options(text, read.rest, preset.options)
+    own = _completed(read.name, preset.options, given)
+    return EngineSpec(
+        _canonical(read.name, read.version, given),
+        presets.REFERENCE,
+        {**own, "server": preset.server, "release": preset.release},
+        packages=preset.requirements(own),
+    )
 
 
 def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
@@ -184,7 +201,7 @@ def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:
 def _built_in(name: str) -> str:
     known = known_engines()
     if name not in known:
-        raise UsageError(f"unknown engine {name!r}", nearest(name, known))
+        raise UsageError(f"unknown engine {name!r}", nearest(name, [*known, *presets.servers()]))
     return known[name]
 
 

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from harness.classification.departures import load_warnings
+from harness.engines.presets import backends_of, taken_by
 from harness.runs.directory import RunDirectory
 
 _SOURCE = re.compile(r"^\S+\.(?:cc|cpp|h|py|rs):\d+: ")
@@ -63,6 +64,18 @@ def compile_reasons(run: RunDirectory) -> dict[str, dict[str, list[dict[str, Any
             rows, key=lambda row: (-row["schemas"], row["reason"])
         )
     return out
+
+
+def schemas_by_backend(run: RunDirectory) -> dict[str, dict[str, int]]:
+    """Of engines that are servers': how many schemas each backend took, those of most first."""
+    engines = run.manifest["identity"]["engines"]
+    counted = {name: Counter(dict.fromkeys(backends_of(one), 0)) for name, one in engines.items()}
+    if not any(counted.values()):
+        return {}
+    for row in run.table("engines", ["engine", "stage", "outcome", "output"]).to_pylist():
+        if row["stage"] == "compile" and row["outcome"] == "compiled" and counted[row["engine"]]:
+            counted[row["engine"]][taken_by(row["output"] or "")] += 1
+    return {name: dict(_sorted(one)) for name, one in counted.items() if one}
 
 
 def _sorted(counts: Mapping[str, int]) -> list[tuple[str, int]]:

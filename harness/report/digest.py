@@ -77,7 +77,10 @@ def print_digest(
     reasons = compile_reasons(run)
     engines = tally["engines"]
     pairs = _cut(_in_pairs(tally["pairs"]))
-    problems = [one for name in engines for one in _problems(name, reasons.get(name, {}))]
+    problems = [
+        *(line for name, one in engines.items() for line in _backends(name, one["backends"])),
+        *(one for name in engines for one in _problems(name, reasons.get(name, {}))),
+    ]
     closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
     end = [*pairs, *problems, *closing]
     few = _is_judged(tally) and tally["cases"] <= FEW
@@ -190,6 +193,13 @@ def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
     ]
     more = f"; {len(rows) - _PAIRS:,} pairs more" if len(rows) > _PAIRS else ""
     return f"In pairs, where both were judged, wrong alone: {'; '.join(told)}{more}"
+
+
+def _backends(name: str, schemas: Mapping[str, int]) -> Iterator[str]:
+    """Which backend of a server took how many schemas."""
+    if schemas:
+        shown = ", ".join(f"{backend} {count:,}" for backend, count in schemas.items())
+        yield from _cut(f"{name} had schemas taken by {shown}")
 
 
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from harness.counting.intervals import is_sample
 from harness.counting.schema_bugs import SchemaBugs
 from harness.counting.severity import SEVERITIES
 from harness.counting.walked_bytes import WalkedBytes
+from harness.report.compile_reasons import schemas_by_backend
 from harness.report.estimates import Disputes
 from harness.report.headline_rates import judged_positions, per_million, share_with_bug
 from harness.report.matrix import matrix
@@ -67,7 +68,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
-        - ``compile``, ``failures``; ``judged`` (``cases``, ``positions`` and, of the references of
+        - ``compile``, ``failures``; ``backends`` (of a server's engine: how many schemas each
+          took); ``judged`` (``cases``, ``positions`` and, of the references of
           these cases, what `harness.counting.walked_bytes.WalkedPart` says);
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
@@ -126,6 +128,7 @@ class _EngineSummaries:
         self.dispute_rows = disputes.rows_of(walk) if disputes.capped else None
         self.walked = WalkedBytes(stored)
         self.timings = timings(stored.run)
+        self.backends = schemas_by_backend(stored.run)
         rows = stored.run.table("engines", ["engine", "stage", "outcome"])
         self.engine_rows = _plain(rows).group_by(rows.column_names).aggregate([([], "count_all")])
 
@@ -142,6 +145,7 @@ class _EngineSummaries:
             "share_with_bug": share_with_bug(self.bugs, index),
             "per_million": per_million(stored, index, mine.where(**_BUG), self._scaled),
             "compile": self._compile_counts(name),
+            "backends": self.backends.get(name, {}),
             "judged": {
                 "cases": int(np.count_nonzero(positions)),
                 "positions": int(positions.sum()),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.engines.environments import is_installed, provide_all
 from harness.engines.panel import Limits
+from harness.engines.presets import servers
 from harness.engines.specs import (
     BUILT_IN,
     EngineSpec,
@@ -109,7 +110,7 @@ def limits_of(run: RunDirectory) -> Limits:
 def _refuse_foreign(run: RunDirectory, text: str) -> None:
     """Refuse what an untrusted run may not have started, before anything of it is looked at."""
     name = read_spec(text).name
-    if name not in BUILT_IN:
+    if name not in BUILT_IN and name not in servers():
         module = known_engines().get(name, name).partition(":")[0]
         raise UntrustedError(run, f"would have the module {module!r} imported, for {text!r}")
     if not is_installed(parse_spec(text)):

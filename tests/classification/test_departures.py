@@ -16,6 +16,7 @@ from harness.errors import InputError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.places import place_of
+from harness.report.compile_reasons import schemas_by_backend
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from tests.departure_examples import (
@@ -466,3 +467,25 @@ def test_a_catalogue_that_is_not_there(tmp_path):
 def test_rules_know_the_words_of_the_tables():
     states = [State(b"{", mode, part) for mode in Mode for part in (b"", b"\\")]
     assert {place_of(one, at_end=end) for one in states for end in (False, True)} == set(PLACES)
+
+
+def test_departures_are_those_of_the_backend_that_took_the_schema(stored):
+    options = {
+        "server": "vllm",
+        "xgrammar.engine": "xgrammar",
+        "xgrammar.packages": "xgrammar",
+        "xgrammar.config": "spec",
+        "xgrammar.any_whitespace": "false",
+        "guidance.engine": "llguidance",
+        "guidance.packages": "llguidance",
+        "guidance.config": "spec",
+        "guidance.whitespace": "auto",
+    }
+    verdicts = [
+        replace(rejected("[1,", b"\n"), output=f"vllm 0.33.0: taken by backend {name}\n")
+        for name in ("xgrammar", "guidance")
+    ]
+    run = stored(verdicts, "xgrammar", "0.2.8", options)
+    run.manifest["identity"]["engines"]["engine"]["packages"]["llguidance"] = "1.7.6"
+    assert found(classify(CATALOGUE, run)) == [("departure", "xgrammar-fixed-layout"), ("bug", "")]
+    assert schemas_by_backend(run) == {"engine": {"guidance": 1, "xgrammar": 1}}

@@ -168,7 +168,7 @@ class TestMistakes:
         [
             ("xgramar", ["unknown engine 'xgramar'", "did you mean 'xgrammar'?"]),
             ("XGrammar", ["unknown engine 'XGrammar'", "did you mean 'xgrammar'?"]),
-            ("zzz", ["unknown engine 'zzz'", "known: ", "outlines, xgrammar"]),
+            ("zzz", ["unknown engine 'zzz'", "known: ", "outlines, ", "vllm, xgrammar"]),
             (f"{MINE}[dept=5]", ["unknown option 'dept'", "did you mean 'depth'?"]),
             (f"{MINE}[qq=5]", ["unknown option 'qq'", "known: depth, space, speed, strict"]),
             (f"{MINE}[depth]", ["option 'depth' has no value", "write depth=value"]),

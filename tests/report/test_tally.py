@@ -133,6 +133,7 @@ class TestSummary:
         assert old(summary(stored(*by_hand()))["engines"]["a"]) == {
             "version": "1.0",
             "options": {"x": True},
+            "backends": {},
             "compile": compile_counts(4, 0, 1, 0, 0),
             "judged": {"cases": 2, "positions": 5, **REFERENCES},
             "false_acceptances": {**judged(5, 3, 2), "located": 0, "by_format": 0},
@@ -153,6 +154,7 @@ class TestSummary:
     def test_of_the_second_engine(self, stored):
         assert old(summary(stored(*by_hand()))["engines"]["b"]) == {
             "version": "2",
+            "backends": {},
             "compile": compile_counts(4, 0, 0, 0, 1),
             "judged": {"cases": 2, "positions": 5, **REFERENCES},
             "false_acceptances": {**judged(1, 1, 1), "located": 0, "by_format": 0},

@@ -1,0 +1,236 @@
+"""Presets: engines as a server has them, ``vllm@0.33``, from ``datasets/presets.toml``.
+
+A preset is one release of one server: here is what is known of it, in `harness.engines.servers` how
+it takes a schema. Hosts read it too, so it needs nothing beyond the standard library.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from harness.directories import data_path
+from harness.errors import InputError, UsageError
+from harness.protocol import EngineInfo, Option
+
+REFERENCE = "harness.engines.servers:ServerEngine"
+"""The adapter of all presets."""
+
+TAKEN = "taken by backend"
+"""Words with which an engine that has several backends says in print which one took a schema."""
+
+_TAKEN = re.compile(rf"^\S+ \S+: {TAKEN} (\S+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One engine as the server calls it.
+
+    Attributes:
+        engine: The adapter's name.
+        packages: Distributions and the versions to have of them.
+        options: The adapter's options, where they are not its defaults.
+    """
+
+    engine: str
+    packages: Mapping[str, str]
+    options: Mapping[str, bool | int | str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One backend that is asked to take a schema.
+
+    Attributes:
+        backend: Its name.
+        check: The check that comes before, of `harness.engines.server_checks`; empty for none.
+        on_refusal: Whether a schema that the engine refuses goes on to the next step.
+    """
+
+    backend: str
+    check: str = ""
+    on_refusal: bool = False
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One release of a server.
+
+    Attributes:
+        server: Its name in specs.
+        release: Its version.
+        backend: The value of its option ``backend`` by default.
+        check: The check of every schema, before any backend; empty for none.
+        backends: Its engines by name.
+        routes: By value of its option ``backend``: the steps, in their order.
+        switches: Its other options, all off by default: by name a text of help, and what each
+            backend that knows it makes of it.
+        read: What was read to know this.
+        pins: Where the versions of the packages are from.
+        unknown: What is not known, or not done in the same way.
+    """
+
+    server: str
+    release: str
+    backend: str
+    backends: Mapping[str, Backend]
+    routes: Mapping[str, Sequence[Step]]
+    read: str
+    pins: str
+    check: str = ""
+    switches: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = field(
+        default_factory=dict
+    )
+    unknown: Sequence[str] = ()
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """Its own options, as a spec may set them."""
+        backend = Option(self.backend, "what the server calls its backend", tuple(self.routes))
+        switches = {name: Option(False, about) for name, (about, _) in self.switches.items()}
+        return {"backend": backend, **switches}
+
+    def backends_for(self, options: Mapping[str, Any]) -> dict[str, Backend]:
+        """The backends that may be asked under some options, with the options of each.
+
+        Raises:
+            UsageError: An option is set that one of them does not know.
+        """
+        found = {}
+        for step in self.routes[str(options["backend"])]:
+            one = self.backends[step.backend]
+            changed = dict(one.options)
+            for name, (_, by_backend) in self.switches.items():
+                if not options[name]:
+                    continue
+                if step.backend not in by_backend:
+                    raise UsageError(
+                        f"{self.server} {self.release}: {name} is not for backend {step.backend}",
+                        f"set backend to one of {', '.join(by_backend)}",
+                    )
+                changed.update(by_backend[step.backend])
+            found[step.backend] = Backend(one.engine, one.packages, changed)
+        return found
+
+    def requirements(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """What has to be installed to run it under some options, as pip writes it."""
+        packages = {
+            name: version
+            for one in self.backends_for(options).values()
+            for name, version in one.packages.items()
+        }
+        return tuple(f"{name}=={version}" for name, version in sorted(packages.items()))
+
+
+@cache
+def load_presets() -> tuple[Preset, ...]:
+    """All presets that come with maskcourt, in the order of the file.
+
+    Raises:
+        InputError: The file cannot be read, or is not as it must be.
+    """
+    file = data_path("presets.toml")
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))["preset"]
+        return tuple(_preset(table) for table in tables)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+
+
+def servers() -> list[str]:
+    """The names of all servers."""
+    return list(dict.fromkeys(one.server for one in load_presets()))
+
+
+def find_preset(server: str, version: str | None) -> Preset | None:
+    """The newest release of a server whose version begins as asked; None: it is no server.
+
+    Raises:
+        UsageError: None of its releases is known under this version.
+    """
+    from packaging.version import InvalidVersion, Version
+
+    known = [one for one in load_presets() if one.server == server]
+    if not known:
+        return None
+    try:
+        asked = Version(version).release if version else ()
+    except InvalidVersion as error:
+        raise UsageError(f"{server}: {version!r} is not a version") from error
+    fitting = [one for one in known if Version(one.release).release[: len(asked)] == asked]
+    if not fitting:
+        raise UsageError(
+            f"release {version} of {server} is not known",
+            f"known: {', '.join(one.release for one in known)}; datasets/presets.toml says of what",
+        )
+    return max(fitting, key=lambda one: Version(one.release))
+
+
+def preset_of(options: Mapping[str, Any]) -> Preset:
+    """The preset that an engine's options name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    for one in load_presets():
+        if (one.server, one.release) == (options.get("server"), options.get("release")):
+            return one
+    raise UsageError("no server and release that are known", f"servers: {', '.join(servers())}")
+
+
+def described(name: str, backend: Backend, engine: EngineInfo) -> dict[str, bool | int | str]:
+    """What is kept of a backend among the options of its server's engine; see `backends_of`."""
+    about = {**engine.options, "engine": backend.engine, "packages": " ".join(engine.packages)}
+    return {f"{name}.{key}": value for key, value in about.items()}
+
+
+def backends_of(server: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The engines inside of a server's, by backend, as a run's manifest would describe each alone.
+
+    Args:
+        server: An engine as a run's manifest describes it; one that is no server's has none.
+    """
+    options = server.get("options", {})
+    names = [key.removesuffix(".engine") for key in options if key.endswith(".engine")]
+    found = {}
+    for name in names:
+        own = {
+            key.removeprefix(f"{name}."): value
+            for key, value in options.items()
+            if key.startswith(f"{name}.")
+        }
+        packages = server.get("packages", {})
+        mine = {one: packages[one] for one in own.pop("packages").split() if one in packages}
+        found[name] = {**server, "options": own, "packages": mine}
+    return found
+
+
+def taken_by(printed: str) -> str:
+    """Which backend took a schema, by what its compilation printed; empty where none says so."""
+    found = _TAKEN.search(printed)
+    return found[1] if found else ""
+
+
+def _preset(table: Mapping[str, Any]) -> Preset:
+    switches = {
+        name: (entry["help"], {key: value for key, value in entry.items() if key != "help"})
+        for name, entry in table.get("switches", {}).items()
+    }
+    routes = {
+        name: tuple(
+            Step(step["backend"], step.get("check", ""), step.get("refused") == "next")
+            for step in steps
+        )
+        for name, steps in table["routes"].items()
+    }
+    backends = {name: Backend(**entry) for name, entry in table["backends"].items()}
+    plain = {
+        key: table[key]
+        for key in ("server", "release", "backend", "read", "pins", "check", "unknown")
+        if key in table
+    }
+    return Preset(**plain, backends=backends, routes=routes, switches=switches)

@@ -1,0 +1,99 @@
+"""Servers: engines of other adapters, called and guarded as a server does it.
+
+Which server that is a preset says (`harness.engines.presets`). A schema is written out as the
+server's interface would hand it on (read and written again), goes through the server's checks, and
+is compiled by the first backend that takes it, which is said on standard error. Masks are the
+backend's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from harness.engines.presets import TAKEN, Step, described, preset_of
+from harness.engines.server_checks import CHECKS
+from harness.engines.specs import BUILT_IN, adapter_class
+from harness.protocol import Engine, EngineInfo, Matcher, Option, Refused, complete_options
+
+if TYPE_CHECKING:
+    from harness.inputs.vocabulary import Vocabulary
+
+
+class ServerEngine:
+    """The engines of one release of a server, with one vocabulary.
+
+    The options in `EngineInfo` are the server's own and those of all backends that can be asked.
+    """
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {}
+    """A spec's options are the preset's, `harness.engines.presets.Preset.options`."""
+    DISTRIBUTION = ""
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        preset = preset_of(options)
+        self._name = f"{preset.server} {preset.release}"
+        self._check = preset.check
+        self._steps: Sequence[Step] = preset.routes[str(options["backend"])]
+        self._engines: dict[str, Engine] = {}
+        shown: dict[str, bool | int | str] = dict(options)
+        packages: dict[str, str] = {}
+        for name, backend in preset.backends_for(options).items():
+            kind: Any = adapter_class(BUILT_IN[backend.engine])
+            given = complete_options(kind.OPTIONS, backend.options)
+            self._engines[name] = engine = kind(vocabulary, given)
+            packages.update(engine.info.packages)
+            shown.update(described(name, backend, engine.info))
+        self.bytes_differ_on_purpose = any(
+            getattr(one, "bytes_differ_on_purpose", False) for one in self._engines.values()
+        )
+        self.info = EngineInfo(preset.server, preset.release, shown, packages)
+
+    def compile(self, schema: str) -> Matcher:
+        """A matcher of the backend that takes the schema.
+
+        Raises:
+            Refused: In the words of the server's check, or of the engine of the last backend asked.
+        """
+        value = json.loads(schema)
+        _pass(self._check, value)
+        text = json.dumps(value)
+        why = ""
+        for step in self._steps:
+            try:
+                _pass(step.check, value)
+            except Refused as refusal:
+                why = self._refusal(step, refusal)
+                continue
+            try:
+                matcher = self._engines[step.backend].compile(text)
+            except Refused as refusal:
+                why = self._refusal(step, refusal)
+                if step.on_refusal:
+                    continue
+                break
+            because = f" ({why})" if why else ""
+            sys.stderr.write(f"{self._name}: {TAKEN} {step.backend}{because}\n")
+            return matcher
+        raise Refused(why)
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """What all backends hold; where two differ, what the second of them does."""
+        known = [engine.token_bytes(ids) for engine in self._engines.values()]
+        return [_agreed(some) for some in zip(*known, strict=True)]
+
+    def _refusal(self, step: Step, refusal: Refused) -> str:
+        return f"{step.backend}: {refusal}" if len(self._steps) > 1 else str(refusal)
+
+
+def _pass(check: str, schema: Any) -> None:
+    words = CHECKS[check](schema) if check else None
+    if words is not None:
+        raise Refused(words)
+
+
+def _agreed(some: Sequence[bytes | None]) -> bytes | None:
+    told = [one for one in some if one is not None]
+    return next((one for one in told if one != told[0]), told[0] if told else None)
