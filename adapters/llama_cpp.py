@@ -2,17 +2,15 @@
 
 It comes out of the wheel xllamacpp, whose library exports all that a server calls: the converter
 from JSON Schema and the grammar behind its sampler. They are C++ and called by their mangled names,
-so the version is pinned and every name is looked for at the start; nothing of the wheel's Python is
-imported, whose own function gives a grammar for llguidance instead. The vocabulary reaches the
-library as a model file without weights, in memory.
+so the version is pinned and every name is looked for at the start; the wheel's Python, which gives
+grammars for llguidance, is not used. The vocabulary comes as a model file without weights.
 
 What ends a process is kept out of this one: a token is tried before it is accepted, and conversion
 and parsing are done first in a child, where an exception costs a refusal.
 
 A mask over 150,000 tokens takes 25 to 60 ms, a clone in a large grammar over 1 ms. So each schema
-has one grammar inside the library, and a state is a value outside of it: the grammar's stacks as
-the library holds them, put back where they are needed. A state's mask is asked for once, and
-transitions are remembered. What is asked of the library is the same as in its sampler.
+has one grammar inside the library, and a state is a value outside of it: the grammar's stacks,
+put back where they are needed; its mask and transitions are kept. The calls are the sampler's own.
 
 ``spec`` and ``shipped`` convert alike, with what llama-server uses. As shipped special tokens may
 write their names inside strings, which ``spec`` forbids.
@@ -20,7 +18,7 @@ write their names inside strings, which ``spec`` forbids.
 Sources: `common/json-schema-to-grammar.cpp`, `common/json.h`, `src/llama-grammar.h` and
 `src/llama-vocab.cpp` of llama.cpp; the library of xllamacpp 2026.10.11549 (llama.cpp b11549).
 Observed there: several ids end generation by their names, an ordinary ``</s>`` among them; two ids
-of one text are an assertion that fails; a byte 0 ends a token's text.
+of one text fail an assertion; a byte 0 ends a token's text.
 """
 
 from __future__ import annotations
@@ -63,8 +61,7 @@ class _ModelParameters(ctypes.Structure):
     _fields_ = (("bytes", ctypes.c_ubyte * 256),)
 
 
-_VOCABULARY_ONLY = 72
-"""The offset of its switch `vocab_only`."""
+_VOCABULARY_ONLY = 72  # the offset of its switch `vocab_only`
 
 _Log = ctypes.CFUNCTYPE(None, ctypes.c_int, _TEXT, _P)
 _GRAMMAR = "_Z23llama_grammar_init_implPK11llama_vocabPKcS3_bPS3_mPKim"
@@ -96,11 +93,10 @@ _CALLS: Mapping[str, tuple[str, Any, tuple[Any, ...]]] = {
     "allocate": ("_Znwm", _P, (_SIZE,)),
 }
 
-_WARNING = 3  # the level of messages from which on they are kept
 _INSTALL = "this adapter drives xllamacpp 2026.10.11549"
-_NEVER = -1
-_MASKS, _STEPS = 512, 200_000
-"""How many masks and transitions are kept with a schema: 10 MB and some 40 MB."""
+_WARNING, _NEVER = 3, -1  # from which level on messages are kept; no id
+_MASKS, _STEPS, _FOLLOWED = 512, 200_000, 4096
+"""How many masks, transitions and continuations are kept with a schema: up to some 60 MB."""
 
 
 class LlamaCppEngine:
@@ -192,16 +188,12 @@ class LlamaCppMatcher:
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`; asks for the tokens alone, not masks."""
-        state = self._state
-        for taken, token in enumerate(tokens):
-            state = self._grammar.step(state, token)
-            if state is _REFUSED:
-                return taken
-        return len(tokens)
+        return self._grammar.follow(self._state, tokens)
 
     def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
         """See `harness.protocol.LeadingMatcher.follow_behind`."""
-        return self.follow((token, *tokens))
+        behind = self._grammar.step(self._state, token)
+        return 0 if behind is _REFUSED else 1 + self._grammar.follow(behind, tokens)
 
 
 @cache
@@ -355,7 +347,6 @@ class _Ids:
 
     Attributes:
         asked: By id, the id of the library that answers for it, `_NEVER` where none does.
-        words: Of a mask.
         every: All that are asked about.
         leading: Of these the tokens of one character, those whose first is no token, and the end.
         led: All others.
@@ -364,7 +355,6 @@ class _Ids:
     """
 
     asked: npt.NDArray[np.int32]
-    words: int
     every: _Candidates
     leading: _Candidates
     led: npt.NDArray[np.int32]
@@ -383,12 +373,11 @@ class _Ids:
         led = every[leader[every] != every]
         leading = _Candidates(every[leader[every] == every])
         twins = np.flatnonzero((asked != numbers) & (asked != _NEVER))
-        words = vocabulary.words
-        return cls(asked, words, _Candidates(every), leading, led, leader[led], twins)
+        return cls(asked, _Candidates(every), leading, led, leader[led], twins)
 
     def mask(self, ids: npt.NDArray[np.int32]) -> Mask:
         """The mask of `ids` and of those for which they answer."""
-        bits = np.zeros(self.words * 32, dtype=np.bool_)
+        bits = np.zeros(-(-len(self.asked) // 32) * 32, dtype=np.bool_)
         bits[ids] = True
         bits[self.twins] = bits[self.asked[self.twins]]
         return np.packbits(bits, bitorder="little").view(np.uint32)
@@ -406,8 +395,7 @@ def _first_character(text: bytes) -> bytes:
 _PLACE = struct.Struct("<QQQIi")
 """Where a grammar has its stacks: begin, end and capacity of the vector, then of the character
 begun the bits so far and how many bytes are missing."""
-_HEAD = struct.Struct("<QQQ")
-"""A stack: begin, end and capacity of pointers into the grammar's rules."""
+_HEAD = struct.Struct("<QQQ")  # a stack: begin, end and capacity of pointers into the rules
 _STACKS_OFFSET = 32
 
 
@@ -422,8 +410,7 @@ class _State:
     mask: Mask | None = None
 
 
-_REFUSED = _State(-1, (), (0, 0))
-"""Stands for the state behind a token that is not allowed."""
+_REFUSED = _State(-1, (), (0, 0))  # stands for the state behind a token that is not allowed
 
 
 class _Grammar:
@@ -443,6 +430,7 @@ class _Grammar:
         self._numbers = count()
         self._states: dict[Any, _State] = {}
         self._steps: dict[tuple[int, int], _State | None] = {}
+        self._followed: dict[tuple[int, ...], int] = {}
         self._masked: deque[_State] = deque()
         self._present: _State | None = None
         self.start = self._read()
@@ -472,6 +460,20 @@ class _Grammar:
             self._states.clear()
         self._steps[key] = found
         return found
+
+    def follow(self, state: _State | None, tokens: Sequence[int]) -> int:
+        """How many leading `tokens` are allowed; kept, since many lead to where they are asked."""
+        key = (-1 if state is None else state.number, *tokens)
+        if key not in self._followed:
+            if len(self._followed) >= _FOLLOWED:
+                self._followed.clear()
+            taken = 0
+            while (
+                taken < len(tokens) and (state := self.step(state, tokens[taken])) is not _REFUSED
+            ):
+                taken += 1
+            self._followed[key] = taken
+        return self._followed[key]
 
     def _allows(self, state: _State, token: int) -> bool:
         if state.mask is not None:
@@ -527,8 +529,7 @@ class _Grammar:
         return begin, begin + len(data), begin + len(data)
 
 
-_MEMORY = 8 << 30
-"""Bytes that the child may have, beyond which the converter throws."""
+_MEMORY = 8 << 30  # bytes that the child may have, beyond which the converter throws
 _UNPARSED, _FAILED = 3, 4
 _THROWN = re.compile(r"what\(\):\s*(.*)", re.DOTALL)
 
@@ -544,8 +545,7 @@ def _converted(library: Any, vocabulary: int, schema: str) -> bytes:
         MemoryError: The exception was about memory.
     """
     with TemporaryFile() as grammar, TemporaryFile() as printed:
-        child = os.fork()
-        if not child:
+        if not (child := os.fork()):
             _convert_and_exit(library, vocabulary, schema.encode(), grammar, printed)
         _, status = os.waitpid(child, 0)
         text = os.pread(grammar.fileno(), os.fstat(grammar.fileno()).st_size, 0)
