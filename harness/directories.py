@@ -26,6 +26,9 @@ COMPILED = "MASKCOURT_COMPILED"
 SLOW_SCHEMAS = "MASKCOURT_SLOW_SCHEMAS"
 """Names the directory of outcomes of compilations that came near their limit."""
 
+VOCABULARIES = "MASKCOURT_VOCABULARIES"
+"""Names the directory of vocabularies that were taken out of packages."""
+
 _CHECKOUT = Path(__file__).resolve().parents[1]
 
 
@@ -50,6 +53,11 @@ def slow_schemas_directory() -> Path:
     return _cache(SLOW_SCHEMAS, "slow-schemas")
 
 
+def vocabularies_directory() -> Path:
+    """Where vocabularies that packages carry are kept."""
+    return _cache(VOCABULARIES, "vocabularies").expanduser()
+
+
 def _cache(variable: str, name: str) -> Path:
     """What `variable` names, else a directory called `name` in the user's cache."""
     import platformdirs  # hosts, which may not have it, have no need of it
@@ -69,7 +77,7 @@ def fetched_path() -> Path:
 
 
 def data_path(*parts: str) -> Path:
-    """The path of a data file, as in ``data_path("vocabulary", "qwen2.5.json")``.
+    """The path of a data file, as in ``data_path("vocabulary", "qwen2.5.xz")``.
 
     The directory is the one that `DATASETS` names, else ``datasets/`` beside ``harness/`` (a
     checkout), else ``harness/_datasets`` (an installed package). The file need not exist.

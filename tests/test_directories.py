@@ -12,10 +12,12 @@ from harness.directories import (
     DATASETS,
     ENVIRONMENTS,
     SLOW_SCHEMAS,
+    VOCABULARIES,
     compiled_directory,
     data_path,
     environments_directory,
     slow_schemas_directory,
+    vocabularies_directory,
 )
 from harness.errors import InputError, MaskcourtError
 
@@ -23,6 +25,7 @@ CACHES = {
     ENVIRONMENTS: ("environments", environments_directory),
     COMPILED: ("compiled", compiled_directory),
     SLOW_SCHEMAS: ("slow-schemas", slow_schemas_directory),
+    VOCABULARIES: ("vocabularies", vocabularies_directory),
 }
 
 
@@ -54,7 +57,7 @@ def test_that_compiled_schemas_are_kept_can_be_switched_off(monkeypatch):
 class TestDataPath:
     def test_the_checkout(self, monkeypatch):
         monkeypatch.delenv(DATASETS, raising=False)
-        assert data_path("vocabulary", "qwen2.5.json").is_file()
+        assert data_path("vocabulary", "qwen2.5.xz").is_file()
 
     def test_the_variable_comes_first(self, monkeypatch, tmp_path):
         monkeypatch.setenv(DATASETS, str(tmp_path))

@@ -32,7 +32,7 @@ from harness.execution.bench import BenchRequest, LocalLanes, run_with
 from harness.execution.lanes import CaseDone, default_lanes
 from harness.execution.progress import RunProgress
 from harness.inputs.schema_inputs import NamedSchema
-from harness.inputs.vocabulary_readers import BYTES
+from harness.inputs.vocabulary_names import BYTES
 from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import engines_of

@@ -31,6 +31,7 @@ from harness.cli.run_options import is_url, request_of, run_options
 from harness.cli.runs import replay, resolvers, tally
 from harness.cli.summary import end_run
 from harness.cli.sweep import sweep
+from harness.cli.vocabularies import vocabularies
 from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.printable import LONGEST, one_line
 
@@ -102,6 +103,7 @@ for _command in (
     resolvers,
     engines,
     cases,
+    vocabularies,
 ):
     cli.add_command(_command)
 

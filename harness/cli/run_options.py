@@ -268,7 +268,7 @@ def _how() -> list[Callable[..., Any]]:
             default="qwen2.5",
             show_default=True,
             metavar="SPEC",
-            help="qwen2.5, bytes, a tokenizer.json or tiktoken file, a Hugging Face id.",
+            help="A name (maskcourt vocabularies), a tokenizer's file, a Hugging Face id.",
         ),
         click.option("--eos", metavar="TOKEN", help="End of sequence, if the vocabulary has none."),
         click.option(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import (
     Engine,
     FollowingMatcher,
@@ -31,23 +32,6 @@ from harness.protocol import (
     follow_by_mask,
     token_ids,
 )
-
-_LONGER = r"""
-{" {"a":" {"a {} [] {[ [{ [[ ]] ]} }} }] "} "] }, ], {"name {"a":· [1 [" ["a [1, [1,2] [true ·{ ·[
-": ":· ":·" ":" ":{ ":[ ":1 :·{ :·[ :·" :·1 :·true :·null ",·" "," ,·" ," ,{ ,[ ,·{ ,·1 ·" ·"a :· ,·
-true false null tr rue ue fal alse nul ll true, null, true} ·true ·null ·1 ·-1
-10 12 100 -1 -1. 0. .5 1.5 e1 e+ E- 1e 00 01 1, 1} 1] 12} 12, 2] 5] 5,
-name na ame me name": age tags tags": items value a" "a" ab abc bc ab" "ab the ·the ing é ü 日 日本
-😀 \u \u0 \u00 00e9 \n \t \" \\ \/ \ud83d d83d \\" a\ \n" 2024 2024- -01 -01-01 T00 :00 @ ample .com
-// red green blue red" "red green" "green blue", "blue" red, ·red n": "n" b",
-·· ···· ·b b· a·b
-""".replace("·", " ")
-
-_BYTES = [
-    *(b"\n", b"\n  ", b"\n\n", b"\t\t", b"\r\n", b"  ", b"    "),
-    *(b"\xc3\xa9\xc3", b"\xe6\x97", b"\x97\xa5", b"b\xe6", b"\xa5b", b"\xf0\x9f", b"\x98\x80"),
-    *(b"\xff\xfe", b"\x00\x01"),
-]
 
 OBJECT = json.dumps(
     {
@@ -78,22 +62,8 @@ TEXTS: Mapping[str, Sequence[str]] = {
 
 
 def small_vocabulary(eos_count: int = 1) -> Vocabulary:
-    """All bytes, some two hundred longer tokens as they occur in JSON, and awkward ids.
-
-    The awkward ones: special ids in the middle with a hole among them, two ids with the same
-    bytes, parts of characters, a size that leaves a word of the mask unfilled.
-    """
-    tokens = [bytes([value]) for value in range(256)]
-    tokens += [b"<|end|>", b"<|start|>", b"<|stop|>"]
-    longer = [*_BYTES, *(word.encode() for word in _LONGER.split("\n") for word in word.split(" "))]
-    tokens += [token for token in dict.fromkeys(longer) if len(token) > 1]
-    tokens += [b"", b"<tool_call>", b"ab"]
-    while len(tokens) % 32 != 7:
-        tokens.append(b"filler%d" % len(tokens))
-    hole = tokens.index(b"")
-    return Vocabulary.from_tokens(
-        "small", tokens, [256, 257, 258, hole, hole + 1], [256, 258][:eos_count]
-    )
+    """See `harness.inputs.vocabulary_hostile.hostile_vocabulary`."""
+    return hostile_vocabulary(eos_count)
 
 
 class ContractBroken(AssertionError):

