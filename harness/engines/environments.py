@@ -127,7 +127,7 @@ def remove(spec: EngineSpec) -> Path:
     if not environment.is_dir():
         there = ", ".join(at_hand(wanted.pins[0].distribution)) or "none"
         raise UsageError(
-            f"{wanted.engine}: there is no environment of {wanted}",
+            f"{wanted.engine}: there is no environment of {wanted.requirement}",
             f"at hand: {there}; packages that are installed beside maskcourt are pip's to remove",
         )
     with _locked(environment):
@@ -229,6 +229,10 @@ class _Wanted:
 
     def __str__(self) -> str:
         return " and ".join(f"{one.distribution} {one.version}" for one in self.pins)
+
+    @property
+    def requirement(self) -> str:
+        return " ".join(one.requirement for one in self.pins)
 
     @property
     def key(self) -> str:
@@ -373,7 +377,7 @@ def _build(environment: Path, wanted: _Wanted, lock: int) -> None:
         venv.EnvBuilder(with_pip=not has_pip, symlinks=True).create(environment)
     except subprocess.CalledProcessError as error:
         raise UsageError(
-            f"{wanted.engine}: pip cannot be had to install {wanted}",
+            f"{wanted.engine}: pip cannot be had to install {wanted.requirement}",
             f"install pip for {sys.executable}",
         ) from error
     packages = _packages(environment)

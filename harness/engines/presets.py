@@ -128,7 +128,7 @@ class Preset:
 
 @cache
 def load_presets() -> tuple[Preset, ...]:
-    """All presets that come with maskcourt, in the order of the file.
+    """All presets that come with maskcourt; of each server the newest release first.
 
     Raises:
         InputError: The file cannot be read, or is not as it must be.
@@ -152,22 +152,16 @@ def find_preset(server: str, version: str | None) -> Preset | None:
     Raises:
         UsageError: None of its releases is known under this version.
     """
-    from packaging.version import InvalidVersion, Version
-
     known = [one for one in load_presets() if one.server == server]
-    if not known:
-        return None
-    try:
-        asked = Version(version).release if version else ()
-    except InvalidVersion as error:
-        raise UsageError(f"{server}: {version!r} is not a version") from error
-    fitting = [one for one in known if Version(one.release).release[: len(asked)] == asked]
-    if not fitting:
+    fitting = [
+        one for one in known if version is None or f"{one.release}.".startswith(f"{version}.")
+    ]
+    if known and not fitting:
         raise UsageError(
             f"release {version} of {server} is not known",
             f"known: {', '.join(one.release for one in known)}; datasets/presets.toml says of what",
         )
-    return max(fitting, key=lambda one: Version(one.release))
+    return next(iter(fitting), None)
 
 
 def preset_of(options: Mapping[str, Any]) -> Preset:
@@ -205,7 +199,8 @@ def backends_of(server: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         }
         packages = server.get("packages", {})
         mine = {one: packages[one] for one in own.pop("packages").split() if one in packages}
-        found[name] = {**server, "options": own, "packages": mine}
+        version = next(iter(mine.values()), server["version"])
+        found[name] = {"version": version, "options": own, "packages": mine}
     return found
 
 

@@ -106,12 +106,18 @@ def sglang_outlines(schema: Any) -> str | None:
     return None
 
 
+def guidance_json(schema: Any) -> str | None:
+    """Guidance 0.3.1: the schema that nothing satisfies."""
+    return "Unsatisfiable schema: schema is false" if schema is False else None
+
+
 CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "vllm-request": vllm_request,
     "vllm-xgrammar": vllm_xgrammar,
     "vllm-guidance": vllm_guidance,
     "sglang-xgrammar": sglang_xgrammar,
     "sglang-outlines": sglang_outlines,
+    "guidance-json": guidance_json,
 }
 """By the name that presets give them: the words of the refusal, None where a schema passes."""
 
