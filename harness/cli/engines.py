@@ -25,6 +25,7 @@ def engines(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     from harness.engines.listing import listed_engines
+    from harness.engines.presets import load_presets
 
     rows = listed_engines()
     if as_json:
@@ -43,6 +44,8 @@ def engines(context: click.Context, as_json: bool) -> None:
             "\n".join(one["help"] for one in options.values()),
         )
     table_console().print(table)
+    known = ", ".join(f"{one.server}@{one.release}" for one in load_presets())
+    click.echo(f"servers, with their versions and options: {known}")
 
 
 def _versions(row: dict[str, Any]) -> list[str]:

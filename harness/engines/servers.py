@@ -60,24 +60,24 @@ class ServerEngine:
         value = json.loads(schema)
         _pass(self._check, value)
         text = json.dumps(value)
-        why = ""
+        words = ""
         for step in self._steps:
             try:
                 _pass(step.check, value)
             except Refused as refusal:
-                why = self._refusal(step, refusal)
+                words = self._refusal(step, refusal)
                 continue
             try:
                 matcher = self._engines[step.backend].compile(text)
             except Refused as refusal:
-                why = self._refusal(step, refusal)
+                words = self._refusal(step, refusal)
                 if step.on_refusal:
                     continue
                 break
-            because = f" ({why})" if why else ""
+            because = f" ({words})" if words else ""
             sys.stderr.write(f"{self._name}: {TAKEN} {step.backend}{because}\n")
             return matcher
-        raise Refused(why)
+        raise Refused(words)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """What all backends hold; where two differ, what the second of them does."""
