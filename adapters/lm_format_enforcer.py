@@ -30,6 +30,7 @@ from copy import copy
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     EngineInfo,
@@ -56,12 +57,12 @@ class LMFormatEnforcerEngine:
     OPTIONS: ClassVar[Mapping[str, Option]] = {
         "config": CONFIG,
         "whitespaces": Option(
-            -1, "white space allowed in a row; -1: as config has it (shipped: 12, spec: any)"
+            "auto", "white space allowed in a row; auto: as config has it (shipped: 12, spec: any)"
         ),
         "array_items": Option(
-            -1,
+            "auto",
             "items of an array whose schema does not limit them, 0 for any number; "
-            "-1: as config has it (shipped: 20, spec: any)",
+            "auto: as config has it (shipped: 20, spec: any)",
         ),
         "field_order": Option(False, "required members come in the order of `required`"),
     }
@@ -103,14 +104,13 @@ class LMFormatEnforcerEngine:
 
     def _settled(self, options: Mapping[str, bool | int | str]) -> dict[str, Any]:
         shipped = options["config"] == "shipped"
-        whitespaces, items = int(options["whitespaces"]), int(options["array_items"])
         return {
             "alphabet": self._data.tokenizer_alphabet,
-            "max_consecutive_whitespaces": (
-                whitespaces if whitespaces >= 0 else 12 if shipped else _UNLIMITED
+            "max_consecutive_whitespaces": _limit(
+                options, "whitespaces", 12 if shipped else _UNLIMITED
             ),
             "force_json_field_order": options["field_order"],
-            "max_json_array_length": items if items >= 0 else 20 if shipped else 0,
+            "max_json_array_length": _limit(options, "array_items", 20 if shipped else 0),
         }
 
     def compile(self, schema: str) -> LMFormatEnforcerMatcher:
@@ -443,6 +443,16 @@ class _Fingerprints:
         alike.append(schema)
         self._ids[id(schema)] = schema
         return schema
+
+
+def _limit(options: Mapping[str, bool | int | str], name: str, usual: int) -> int:
+    """A limit that an option sets; `usual` where it sets none."""
+    value = str(options[name])
+    if value == "auto":
+        return usual
+    if not value.isdecimal():
+        raise UsageError(f"lm-format-enforcer: {name} is auto or a number, not {value!r}")
+    return int(value)
 
 
 def _written(data: bytes, text: str) -> int:

@@ -20,7 +20,7 @@ from tests.departure_examples import (
 
 GLRMASK = {"config": "spec", "llguidance_compat": "auto", "mask_strategy": "auto"}
 GLRMASK_SHIPPED = {**GLRMASK, "config": "shipped"}
-ENFORCER = {"config": "spec", "whitespaces": -1, "array_items": -1, "field_order": False}
+ENFORCER = {"config": "spec", "whitespaces": "auto", "array_items": "auto", "field_order": False}
 ENFORCER_SHIPPED = {**ENFORCER, "config": "shipped"}
 CONSTANT = {"const": {"a": 1, "b": 2}}
 LONG = "[" + "1, " * 20 + "1"

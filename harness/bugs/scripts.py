@@ -129,12 +129,67 @@ _MASKFORGE: Final = """    import maskforge
     return len(TOKENS)
 """
 
+_LM_FORMAT_ENFORCER: Final = """    import json
+    import os
+
+    os.environ["LMFE_MAX_CONSECUTIVE_WHITESPACES"] = "1000000"
+    os.environ["LMFE_MAX_JSON_ARRAY_LENGTH"] = "0"  # for any number
+    from lmformatenforcer import JsonSchemaParser, TokenEnforcer, TokenEnforcerTokenizerData
+
+    def decode(tokens):
+        text = b"".join(VOCABULARY[token] for token in tokens)
+        return text.decode("utf-8", "replace").rstrip("\\ufffd")
+
+    texts = [text.decode("utf-8", "replace") for text in VOCABULARY]
+    known = [(token, text, False) for token, text in enumerate(texts)]
+    data = TokenEnforcerTokenizerData(known, decode, END, False, END + 1)
+    enforcer = TokenEnforcer(data, JsonSchemaParser(json.loads(SCHEMA)))
+    for count, token in enumerate(TOKENS):
+        if token not in enforcer.get_allowed_tokens(TOKENS[:count]).allowed_tokens:
+            return count
+    return len(TOKENS)
+"""
+
+_FORMATRON: Final = """    import json
+    import typing
+
+    import kbnf
+    import pydantic
+
+    if not hasattr(pydantic, "typing"):
+        pydantic.typing = typing  # which the library imports from there
+    from formatron.formatter import FormatterBuilder
+    from formatron.schemas.json_schema import create_schema
+
+    named = {
+        "$id": "https://example.com/schema",
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+    }
+    builder = FormatterBuilder()
+    builder.append_str(f"{builder.json(create_schema({**named, **json.loads(SCHEMA)}))}")
+    known = {token: kbnf.Token(text) for token, text in enumerate(VOCABULARY)}
+    texts = {token: text.decode("utf-8", "replace") for token, text in enumerate(VOCABULARY)}
+    formatter = builder.build(
+        kbnf.Vocabulary(known, texts), lambda tokens: "".join(map(texts.__getitem__, tokens))
+    )
+    for count, token in enumerate(TOKENS):
+        if formatter.is_completed():
+            return count + (token == END)
+        formatter.compute_allowed_tokens()
+        if token not in formatter.get_allowed_tokens_since_last_computation():
+            return count
+        formatter.accept_token(token)
+    return len(TOKENS)
+"""
+
 _BODIES: Final[Mapping[str, str]] = {
     "xgrammar": _XGRAMMAR,
     "llguidance": _LLGUIDANCE,
     "outlines": _OUTLINES,
     "glrmask": _GLRMASK,
     "maskforge": _MASKFORGE,
+    "lm-format-enforcer": _LM_FORMAT_ENFORCER,
+    "formatron": _FORMATRON,
 }
 _PACKAGES: Final[Mapping[str, str]] = {
     "xgrammar": "'xgrammar=={version}'",
@@ -142,6 +197,8 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "outlines": "'outlines-core=={version}'",
     "glrmask": "'glrmask=={version}'",
     "maskforge": "'maskforge=={version}'",
+    "lm-format-enforcer": "'lm-format-enforcer=={version}'",
+    "formatron": "'formatron=={version}' 'kbnf==0.4.2'",
 }
 _USUAL: Final = {"spec", "auto", "", False}
 """Values of options that stand for what the configuration says."""

@@ -157,6 +157,13 @@ ERRORS = {
     "llguidance": ("false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
     "glrmask": ("false_rejection", {"type": "integer"}, b"1.0", b"1"),
     "maskforge": ("false_rejection", {"type": "integer"}, b"1.0", b"1"),
+    "lm-format-enforcer": ("false_rejection", {"type": "integer"}, b"1.0", b"1"),
+    "formatron": (
+        "false_acceptance",
+        {"type": "object", "properties": {"a": {"type": "null"}}},
+        b'{"a":}',
+        b'{"a":1}',
+    ),
 }
 """Of each engine an error, and a text under the same schema that it treats rightly."""
 

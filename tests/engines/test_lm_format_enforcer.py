@@ -9,6 +9,7 @@ import pytest
 
 from adapters.lm_format_enforcer import LMFormatEnforcerEngine
 from harness.engines.contract import mask_of, small_vocabulary
+from harness.errors import UsageError
 from harness.protocol import allows, complete_options, follow_by_mask, set_bits, token_ids
 
 pytestmark = pytest.mark.engines
@@ -149,8 +150,8 @@ class TestExceptions:
     [
         ({"config": "shipped"}, 12, 20),
         ({}, 40, 40),
-        ({"whitespaces": 2, "array_items": 3}, 2, 3),
-        ({"config": "shipped", "array_items": 0}, 12, 40),
+        ({"whitespaces": "2", "array_items": "3"}, 2, 3),
+        ({"config": "shipped", "array_items": "0"}, 12, 40),
     ],
 )
 def test_limits(options, most_spaces, most_items, monkeypatch):
@@ -160,6 +161,12 @@ def test_limits(options, most_spaces, most_items, monkeypatch):
     assert matcher.follow(b"[" + b" " * 40) == 1 + most_spaces
     items = b"[1" + b",1" * 39
     assert matcher.follow(items) == min(len(items), 2 * most_items)
+
+
+def test_a_limit_is_a_number():
+    options = complete_options(LMFormatEnforcerEngine.OPTIONS, {"whitespaces": "few"})
+    with pytest.raises(UsageError, match="whitespaces is auto or a number, not 'few'"):
+        LMFormatEnforcerEngine(VOCABULARY, options)
 
 
 def test_members_may_have_to_come_in_order(engine):
