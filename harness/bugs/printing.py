@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import click
 from rich.progress import TimeRemainingColumn
 
@@ -27,12 +25,6 @@ class ShrinkProgress(LiveLine):
         self.update(done, note, total=done + wanted)
         if self.is_due():
             self.plain(f"{done:,} verdicts shrunk, {note}")
-
-
-def print_bugs(bugs: Sequence[Bug]) -> None:
-    """Each bug in five lines."""
-    for one in bugs:
-        print_bug(one)
 
 
 def print_bug(one: Bug) -> None:
@@ -61,9 +53,10 @@ def _upstream(one: Bug) -> str:
     return f"reported ({one.upstream.status}): {one.upstream.thread}"
 
 
-def print_unexplained(found: BugList, class_: str) -> None:
-    """How much the bugs explain, and why the rest is not."""
+def print_unexplained(found: BugList, class_: str, run: str = "") -> None:
+    """How much the bugs of a run explain, and why the rest is not."""
+    of = f"{run}: " if run else ""
     what = f"{found.verdicts:,} verdicts of the class {class_}"
-    click.echo(f"{found.percent_explained} of {what} explained by {len(found.bugs)} bugs")
+    click.echo(f"{of}{found.percent_explained} of {what} explained by {len(found.bugs)} bugs")
     for reason, count in found.unexplained.items():
         click.echo(f"  {count:,} not: {reason}")

@@ -14,7 +14,11 @@ from harness.errors import UsageError
 from harness.verdict_kinds import BUG, CLASSES, ERRORS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from harness.bugs.across import MetBug
     from harness.bugs.listing import Bug, BugList
+    from harness.runs.directory import RunDirectory
 
 _run = click.argument("run", type=click.Path(path_type=Path))
 _write = click.option(
@@ -26,7 +30,7 @@ _write = click.option(
 
 
 @click.command()
-@_run
+@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN…")
 @click.option("--engine", metavar="NAME", help="Only bugs of this engine.")
 @click.option("--kind", type=click.Choice(ERRORS), help="Only bugs of this kind.")
 @click.option("--keyword", help="Only bugs whose smallest schema has this keyword.")
@@ -46,7 +50,7 @@ _write = click.option(
 @trust_option
 @json_option
 def bugs(
-    run: Path,
+    runs: tuple[Path, ...],
     engine: str | None,
     kind: str | None,
     keyword: str | None,
@@ -61,51 +65,100 @@ def bugs(
 ) -> None:
     """Find the bugs behind the verdicts of a finished run, each shrunk to its smallest case.
 
-    What is found is kept in the run and used again; an interrupted search goes on.
+    What is found is kept in the run and used again; an interrupted search goes on. Of several runs,
+    say of the same cases with other vocabularies, it says of each bug in which it was met.
     """
+    from harness.bugs.across import bugs_across
     from harness.bugs.listing import bug_list
-    from harness.bugs.printing import print_bugs, print_unexplained
+    from harness.bugs.printing import print_bug, print_unexplained
     from harness.classification.departures import load_catalogue
     from harness.execution.lanes import default_lanes
     from harness.runs.directory import open_run
 
-    stored = open_run(run, trust=trust)
-    if not stored.finished:
-        raise UsageError(
-            f"{run} is not finished", "finish it first: the same bench command goes on"
-        )
-    if engine is not None and engine not in stored.manifest["identity"]["engines"]:
-        names = ", ".join(stored.manifest["identity"]["engines"])
-        raise UsageError(f"{run} has no engine {engine!r}", f"it has {names}")
+    stored = [open_run(run, trust=trust) for run in runs]
+    for one in stored:
+        _check(one, engine)
     how = {"classes": (class_,), "seed": seed, "lanes": lanes or default_lanes(1)}
-    everything = bug_list(stored, find_bugs(stored, load_catalogue(departures), **how))
+    catalogue = load_catalogue(departures)
+    lists = {
+        name: (one, bug_list(one, find_bugs(one, catalogue, **how)))
+        for name, one in zip(_names(stored), stored, strict=True)
+    }
     chosen = [
         one
-        for one in everything.bugs
-        if engine in (None, one.engine)
-        and kind in (None, one.error.kind)
-        and (keyword is None or f'"{keyword}":' in one.error.schema)
-        and (one.shared or not shared)
+        for one in bugs_across(lists)
+        if engine in (None, one.bug.engine)
+        and kind in (None, one.bug.error.kind)
+        and (keyword is None or f'"{keyword}":' in one.bug.error.schema)
+        and (one.bug.shared or not shared)
     ]
-    written = _written(write, chosen) if write is not None else []
+    written = _written(write, [one.bug for one in chosen]) if write is not None else []
     if as_json:
-        print_json({"run": str(run), **_as_json(everything, chosen), "written": written})
+        print_json({**_as_json(lists, chosen), "written": written})
         return
-    print_bugs(chosen)
-    print_unexplained(everything, class_)
+    for met in chosen:
+        print_bug(met.bug)
+        if len(lists) > 1:
+            click.echo(f"  met with: {_in_words(met)}")
+    for name, (_, everything) in lists.items():
+        print_unexplained(everything, class_, name if len(lists) > 1 else "")
     for file in written:
         click.echo(file)
 
 
-def _as_json(everything: BugList, chosen: list[Bug]) -> dict[str, object]:
-    return {
-        "bugs": [one.row() for one in chosen],
-        "verdicts": everything.verdicts,
-        "explained": everything.explained,
-        "unexplained": everything.unexplained,
-        "sampled": everything.sampled,
-        "misattributed": everything.misattributed,
+def _check(run: RunDirectory, engine: str | None) -> None:
+    """Refuse a run that is not finished, or that has not the engine that is asked about."""
+    if not run.finished:
+        raise UsageError(
+            f"{run.path} is not finished", "finish it first: the same bench command goes on"
+        )
+    if engine is not None and engine not in run.manifest["identity"]["engines"]:
+        names = ", ".join(run.manifest["identity"]["engines"])
+        raise UsageError(f"{run.path} has no engine {engine!r}", f"it has {names}")
+
+
+def _names(runs: list[RunDirectory]) -> list[str]:
+    """What runs are called: by their vocabularies where these tell them apart.
+
+    That they are of different cases is said on standard error: bugs may be missing for that.
+    """
+    from harness.report.query import run_names
+
+    names = run_names(runs)
+    identities = [run.manifest["identity"] for run in runs]
+    if any(one.get("data") != identities[0].get("data") for one in identities):
+        click.echo(
+            "maskcourt: the runs are of different cases; a bug may be missing for that",
+            err=True,
+        )
+    vocabularies = [one.get("vocabulary", {}).get("name", "") for one in identities]
+    return vocabularies if len(set(vocabularies)) == len(runs) else names
+
+
+def _in_words(one: MetBug) -> str:
+    words = {True: "yes", False: "no", None: "not judged"}
+    return ", ".join(f"{name} {words[met]}" for name, met in one.met.items())
+
+
+def _as_json(
+    lists: Mapping[str, tuple[RunDirectory, BugList]], chosen: list[MetBug]
+) -> dict[str, object]:
+    """One run as ever; of several, the counts of each by its name, and where each bug was met."""
+    each = {
+        name: {
+            "run": str(run.path),
+            "verdicts": everything.verdicts,
+            "explained": everything.explained,
+            "unexplained": everything.unexplained,
+            "sampled": everything.sampled,
+            "misattributed": everything.misattributed,
+        }
+        for name, (run, everything) in lists.items()
     }
+    if len(lists) == 1:
+        (counts,) = each.values()
+        return {"bugs": [one.bug.row() for one in chosen], **counts}
+    return {"runs": each, "bugs": [{**one.bug.row(), "met": one.met} for one in chosen]}
 
 
 def _written(directory: Path, chosen: list[Bug]) -> list[str]:
