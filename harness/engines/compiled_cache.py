@@ -28,6 +28,7 @@ import sys
 import time
 import zlib
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -146,10 +147,10 @@ def open_cache(
     return CompiledCache(Path(directory), engine, [source, vocabulary], memory)
 
 
-def source_digest(kind: type) -> str | None:
-    """A hash of the modules that define an adapter and its bases; None where one has no source."""
+def source_digest(*kinds: type) -> str | None:
+    """A hash of the modules that define adapters and their bases; None where one has no source."""
     digest = hashlib.sha256(Path(harness.protocol.__file__).read_bytes())
-    for one in inspect.getmro(kind):
+    for one in chain.from_iterable(map(inspect.getmro, kinds)):
         if one.__module__ in ("builtins", "typing"):
             continue
         try:

@@ -26,6 +26,9 @@ class ServerEngine:
     """The engines of one release of a server, with one vocabulary.
 
     The options in `EngineInfo` are the server's own and those of all backends that can be asked.
+
+    Attributes:
+        parts: The classes of the backends' adapters.
     """
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {}
@@ -46,6 +49,7 @@ class ServerEngine:
             self._engines[name] = engine = kind(vocabulary, given)
             packages.update(engine.info.packages)
             shown.update(described(name, backend, engine.info))
+        self.parts = tuple(map(type, self._engines.values()))
         self.bytes_differ_on_purpose = any(
             getattr(one, "bytes_differ_on_purpose", False) for one in self._engines.values()
         )

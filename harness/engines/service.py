@@ -92,7 +92,7 @@ class EngineService:
             packages=dict(info.packages),
             sha256=sha256,
             words=self.vocabulary.words,
-            code=source_digest(type(self.engine)) or "",
+            code=source_digest(type(self.engine), *getattr(self.engine, "parts", ())) or "",
         )
 
     def check(self, _asked: requests.Check) -> requests.Checked:
