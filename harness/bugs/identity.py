@@ -22,6 +22,7 @@ _RUN = re.compile(
     rb"(\\u)[0-9a-fA-F]{4}|(\\.)|([A-Za-z]+)|(\d+)|([\0-\x1f])|[\x80-\xff]+", re.DOTALL
 )
 """In a string an escape, letters, digits, a control character, or what is beyond ASCII."""
+_SPACES = re.compile(rb"[ \t\n\r]+")
 LENGTH = 8
 """Hexadecimal digits of an id."""
 
@@ -56,7 +57,7 @@ def canonical(case: ErrorCase, at: int) -> tuple[str, str]:
     text = case.text if accepted or at < 0 else case.text[:at]
     text = _PART.sub(plain, text)
     if case.token:
-        text += b"\x00" + case.token
+        text += b"\x00" + _SPACES.sub(b" ", case.token)
     elif not accepted and at >= 0:
         text += b"\x00" + sort_of(case.text[at : at + 1]).encode()
     return compact(_abstract(schema, names, numbers)), text.decode("latin-1")

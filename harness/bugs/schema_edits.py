@@ -458,3 +458,13 @@ def renamed(schema: Any, old: str, new: str) -> Any:
         else:
             out[keyword] = value
     return out
+
+
+def without_signs(value: Any) -> Any:
+    """A schema with what its numbers are without their signs."""
+    if isinstance(value, dict):
+        return {name: without_signs(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [without_signs(one) for one in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return abs(value) if is_number else value

@@ -233,6 +233,31 @@ def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
                 yield case.with_schema(edited).with_text(text)
 
 
+def _escaped_letter(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A pattern of one letter, and that letter escaped, where it is an escape that is refused."""
+    if case.token:
+        return
+    schema = case.parsed
+    for path, part in schema_edits.subschemas(schema):
+        if isinstance(part, dict) and isinstance(part.get("pattern"), str):
+            edited = case.with_schema(schema_edits.replaced(schema, (*path, "pattern"), "^A$"))
+            yield from (edited.with_text(text) for text in text_edits.escapes(case.text))
+
+
+def _around_true(case: ErrorCase) -> Iterator[ErrorCase]:
+    """The plainest schema where an error is about the white space around the whole text."""
+    if not case.token:
+        plain = case.with_schema({"type": "boolean"})
+        yield from (plain.with_text(text) for text in text_edits.around_true(case.text))
+
+
+def _without_signs(case: ErrorCase) -> Iterator[ErrorCase]:
+    """Schema and text without negative numbers."""
+    if not case.token:
+        schema = schema_edits.without_signs(case.parsed)
+        yield case.with_schema(schema).with_text(text_edits.without_signs(case.text))
+
+
 def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
     """A shorter token; what it loses is fed byte by byte, or not at all."""
     if len(case.token) < 3:
@@ -321,5 +346,10 @@ NORMAL: Sequence[Edits] = (
     _plain_keys,
     _of_bytes(text_edits.letters),
     _of_bytes(text_edits.leftward),
+    _of_bytes(text_edits.escaped_first),
+    _of_bytes(text_edits.plain_spaces),
+    _escaped_letter,
+    _around_true,
+    _without_signs,
 )
 """What makes the smallest case longer, and the same for more errors that are one."""

@@ -26,6 +26,9 @@ _KINDS = {
     "boolean": ("true", "false"),
 }
 _LAYOUT = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
+_SPACES = b" \t\n\r"
+_SIGN = re.compile(rb'("(?:[^"\\]|\\.)*")|(?<![eE])-', re.DOTALL)
+_ASCII_ESCAPE = re.compile(rb"\\u00([2-7][0-9a-fA-F])")
 
 
 def simpler_values(text: bytes) -> Iterator[bytes]:
@@ -115,6 +118,45 @@ def leftward(text: bytes) -> Iterator[bytes]:
         if letter.isalnum():
             escape = b"\\u%04x" % found[1][0]
             yield text[: found.start()] + escape + letter + text[found.end() :]
+
+
+def escaped_first(text: bytes) -> Iterator[bytes]:
+    """The text with the first character of a string escaped, and not the one that was."""
+    for string in _STRING.finditer(text):
+        for found in _ASCII_ESCAPE.finditer(string[0], 2):
+            character = bytes([int(found[1], 16)])
+            first, rest = string[0][1:2], string[0][2 : found.start()]
+            if first == b"\\" or character in b'"\\':
+                continue
+            moved = b'"\\u%04x' % first[0] + rest + character + string[0][found.end() :]
+            yield text[: string.start()] + moved + text[string.end() :]
+
+
+def plain_spaces(text: bytes) -> Iterator[bytes]:
+    """The text with one space for some white space outside of strings."""
+    for found in _LAYOUT.finditer(text):
+        if found[1] is None and found[0] != b" ":
+            yield text[: found.start()] + b" " + text[found.end() :]
+
+
+def around_true(text: bytes) -> Iterator[bytes]:
+    """White space around a whole text around ``true``, where there is any."""
+    value = text.strip(_SPACES)
+    if len(value) < len(text) and value not in (b"true", b""):
+        before, _, behind = text.partition(value)
+        yield before + b"true" + behind
+
+
+def without_signs(text: bytes) -> bytes:
+    """The text without the signs of numbers other than exponents."""
+    return _SIGN.sub(lambda found: found[1] or b"", text)
+
+
+def escapes(text: bytes) -> Iterator[bytes]:
+    """The text with an escaped letter for a string that has an escape."""
+    for string in _STRING.finditer(text):
+        if b"\\" in string[0]:
+            yield text[: string.start()] + b'"\\u0041"' + text[string.end() :]
 
 
 def short_ends(text: bytes) -> Iterator[bytes]:

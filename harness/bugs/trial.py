@@ -43,6 +43,8 @@ _BETWEEN = ("behind value", "behind member", "behind key", "start of key")
 _PLAIN = ("letter", "digit")
 _MINUS, _PLUS = sort_of(b"-"), sort_of(b"+")
 _LAYOUT = b" \t\n\r"
+_SPACE, *_OTHER_SPACES = (sort_of(bytes([one])) for one in _LAYOUT)
+_COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"behind member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, "dead_end", "mask_lies")
 """The kinds that can be tried without other engines and without a search."""
@@ -76,8 +78,9 @@ class Shown:
         What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where letters
         or digits of a string are refused as well, the sort of character is not what matters; where
         a plus is, the sign is not; where what comes behind white space is refused, with the white
-        space or without, it is not that the white space is refused before it; and where a member
-        is refused by its name, it is not that the comma before one is.
+        space or without, it is not that the white space is refused before it; where a space is,
+        it is no other white space; where the end of an array is, it is not the comma behind an
+        item; and where a member is refused by its name, it is not that the comma before one is.
         """
         place, _, sort = before.mark.partition(_OF)
         sorts = [sort]
@@ -85,6 +88,10 @@ class Shown:
             sorts += [*_PLAIN, *([_PLUS] if sort == _MINUS else ())]
         elif place in _BETWEEN and before.behind:
             sorts.append(before.behind)
+        if sort in _OTHER_SPACES and place not in _IN_STRINGS:
+            sorts.append(_SPACE)
+        if (place, sort) == ("behind value", _COMMA):
+            sorts.append(_BRACKET)
         alike = (
             before.mark in (self.mark, *_BRANCHES)
             or self.mark in [f"{place}{_OF}{one}" for one in sorts]
@@ -329,7 +336,7 @@ def _sort(one: ErrorCase, at: int) -> str:
         return "start of value"
     place = place_of(state, at_end=False)
     if place == "inside number" and byte in b",]}" + _LAYOUT:
-        place = "behind value"
+        place = "behind value" if state.stack else "end"
     if place == "behind value" and state.stack.endswith(b"{"):
         place = "behind member"
     return f"{place}{_OF}{sort_of(byte)}"

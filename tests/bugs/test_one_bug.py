@@ -11,8 +11,11 @@ from jsonschema import ValidationError
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
 from harness.bugs.shrink import MOST_FAILURES, shrink
+from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Shown
 from harness.validators.drafts import draft_of
+
+ESCAPE = sort_of(b"\\")
 
 
 class Engine:
@@ -234,3 +237,62 @@ def test_an_engine_that_fails_on_the_way_is_asked_for_the_common_form_all_the_sa
     found = shrink(engine, case, before_a_comma(schema, case.text))
     whole = Engine(before_a_comma).bug(schema, case.text)
     assert (bug_id(found.case, found.shown.at), found.case) == whole
+
+
+def test_an_escape_that_is_refused_anywhere_in_a_string_is_one():
+    def shows(schema, text):
+        at = text.find(b"\\")
+        found = schema.get("format") == "date" and at > 0
+        return Shown(at, "bug", "format", f"inside string: {ESCAPE}") if found else None
+
+    engine = Engine(shows)
+    schema = {"type": "string", "format": "date"}
+    texts = (rb'"\u0032024-05-06"', rb'"2024\u002d05-06"', rb'"2024-05-0\u0036"')
+    found = [engine.bug(schema, text) for text in texts]
+    assert len({bug for bug, _ in found}) == 1
+
+
+def test_an_escape_is_one_whatever_pattern_it_stands_under():
+    def shows(schema, text):
+        at = text.find(b"\\")
+        found = at == 1 and "pattern" in schema
+        return Shown(at, "bug", "pattern", f"inside string: {ESCAPE}") if found else None
+
+    engine = Engine(shows)
+    cases = (("^[A-Z]", rb'"\u0050"'), ("^0", rb'"\u0030"'), ("^Mo", rb'"\u004do"'))
+    found = {engine.bug({"type": "string", "pattern": one}, text)[0] for one, text in cases}
+    assert len(found) == 1
+
+
+def test_white_space_around_the_whole_is_one_whatever_it_is_around():
+    def shows(_, text):
+        at = len(text.rstrip())
+        found = 0 < at < len(text) and not text[:1].isspace()
+        return Shown(at, "bug", "type", f"end: {sort_of(text[at : at + 1])}") if found else None
+
+    engine = Engine(shows)
+    cases = (("object", b"{}\n"), ("array", b"[]\t"), ("integer", b"7\t"), ("object", b"{} "))
+    found = [engine.bug({"type": type_}, text) for type_, text in cases]
+    assert {case.text for _, case in found} == {b"true "}
+    assert len({bug for bug, _ in found}) == 1
+
+
+def test_a_number_is_one_whatever_its_sign():
+    def shows(schema, text):
+        at = text.find(b"e")
+        found = "enum" in schema and at > 0
+        return Shown(at, "bug", "enum", "inside number: letter") if found else None
+
+    engine = Engine(shows)
+    cases = (([1], b"1e0"), ([-1], b"-1e0"), ([-25], b"-25e0"))
+    assert len({engine.bug({"enum": enum}, text)[0] for enum, text in cases}) == 1
+
+
+def test_what_may_not_stand_behind_an_item_is_one_whether_another_follows():
+    def shows(_, text):
+        found = re.match(rb"\[-0([,\]])", text)
+        return Shown(3, "bug", "maximum", f"behind value: {sort_of(found[1])}") if found else None
+
+    engine = Engine(shows)
+    schema = {"type": "array", "items": {"type": "number", "maximum": 0}}
+    assert len({engine.bug(schema, text)[0] for text in (b"[-0]", b"[-0,0]")}) == 1
