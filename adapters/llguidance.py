@@ -334,14 +334,16 @@ def _tokenizer(library: Any, vocabulary: Vocabulary) -> Any:
         )
     ]
     special = np.flatnonzero(vocabulary.special).tolist()
-    if vocabulary.pattern is None:
+    hidden = set(special)
+    encoder = {text: token for token, text in enumerate(names) if token not in hidden}
+    # A BPE of ranks knows one id of each text: where two have the same, one would be lost.
+    if vocabulary.pattern is None or len(encoder) < len(names) - len(hidden):
         source = _GreedyTokenizer(vocabulary, names, special)
         return library.LLTokenizer(
             library.TokenizerWrapper(source), n_vocab=vocabulary.size, eos_token=vocabulary.eos
         )
-    hidden = set(special)
     return library.LLTokenizer.from_tiktoken(
-        encoder={text: token for token, text in enumerate(names) if token not in hidden},
+        encoder=encoder,
         special_tokens={names[token].decode("utf-8", "replace"): token for token in special},
         pattern=vocabulary.pattern,
         eos_token=vocabulary.eos,

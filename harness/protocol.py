@@ -215,7 +215,8 @@ def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:
     buffer = np.zeros(words, dtype=np.uint32)
     for count, token in enumerate(tokens):
         trial.mask(buffer)
-        if not allows(buffer, token) or not trial.consume(token):
+        inside = 0 <= token < 32 * words
+        if not inside or not allows(buffer, token) or not trial.consume(token):
             return count
     return len(tokens)
 

@@ -374,6 +374,11 @@ class TestLLGuidance:
             assert matcher.consume(token)
         assert taken == [b'"', b"world", b"wide", b'"']
 
+    def test_ids_with_the_same_bytes_are_kept_where_the_vocabulary_is_a_bpe(self):
+        vocabulary = replace(byte_vocabulary([b"ab", b"ab"]), pattern="(?s:.)")
+        engine = make(LLGuidanceEngine, vocabulary)
+        assert engine.token_bytes([257, 258]) == [b"ab", b"ab"]
+
     def test_a_forced_state_refuses_what_its_mask_forbids(self):
         shipped = make(LLGuidanceEngine, small(), config="shipped")
         matcher = shipped.compile(self.HOUSE)

@@ -81,6 +81,7 @@ class TestFollowing:
         assert self.follow(Enumerator, *b"1", eos) == 1
         assert self.follow(Enumerator, *b"12", eos, eos) == 3, "nothing comes after the end"
         assert self.follow(Enumerator, *b"9") == 0
+        assert [self.follow(Enumerator, one) for one in (-1, 32 * self.VOCABULARY.words)] == [0, 0]
 
     def test_both_mask_and_consume_must_agree(self):
         assert self.follow(MaskLies, *b"1", 257) == 1
