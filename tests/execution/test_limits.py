@@ -28,9 +28,9 @@ def test_the_outcome_is_named_and_the_others_are_judged_as_ever(tmp_path):
         seconds = ("--compile-timeout", 2, "--mask-timeout", 2, "--resolve-timeout", 2)
         engines = ",".join(f"tests.miniatures:{name}" for name in names)
         done = maskcourt(
-            *("bench", "-e", engines, "--cases", tmp_path / "own.jsonl", "--panel", "survivors"),
+            *("bench", "-e", engines, "--cases", tmp_path / "own.jsonl", *STUDY),
             *("--vocabulary", tmp_path / "vocabulary", "--out", tmp_path / out, "--cap", "none"),
-            *("--memory", "300M", *seconds, *STUDY, *others),
+            *("--memory", "300M", *seconds, "--panel", "survivors", *others),
         )
         assert done.returncode == 0, done.stderr
 
