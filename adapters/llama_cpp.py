@@ -244,9 +244,9 @@ def _load(library: Any, file: bytes) -> int:
         model: int | None = library.load(f"/proc/self/fd/{descriptor}".encode(), parameters)
     finally:
         os.close(descriptor)
-    said = library.messages()
+    message = library.messages()
     if model is None:
-        raise RuntimeError(f"llama.cpp cannot read the vocabulary: {said}")
+        raise RuntimeError(f"llama.cpp cannot read the vocabulary: {message}")
     return model
 
 
@@ -502,8 +502,8 @@ class _Grammar:
     def _read(self) -> _State:
         """The state that the grammar is in."""
         begin, end, _, bits, missing = _PLACE.unpack(ctypes.string_at(self._place, _PLACE.size))
-        heads = _HEAD.iter_unpack(ctypes.string_at(begin, end - begin))
-        stacks = tuple(sorted(ctypes.string_at(first, last - first) for first, last, _ in heads))
+        records = _HEAD.iter_unpack(ctypes.string_at(begin, end - begin))
+        stacks = tuple(sorted(ctypes.string_at(first, last - first) for first, last, _ in records))
         key = (stacks, (bits if missing else 0, missing))
         if key not in self._states:
             self._states[key] = _State(next(self._numbers), *key)
@@ -514,9 +514,9 @@ class _Grammar:
         """Put the stacks of a state where the grammar has its own, in memory that it may free."""
         if state is self._present:
             return
-        heads = b"".join([_HEAD.pack(*self._copied(stack)) for stack in state.stacks])
+        records = b"".join([_HEAD.pack(*self._copied(stack)) for stack in state.stacks])
         self._library.destroy_stacks(self._place)
-        place = _PLACE.pack(*self._copied(heads), *state.partial)
+        place = _PLACE.pack(*self._copied(records), *state.partial)
         ctypes.memmove(self._place, place, _PLACE.size)
         self._present = state
 
@@ -549,20 +549,20 @@ def _converted(library: Any, vocabulary: int, schema: str) -> bytes:
             _convert_and_exit(library, vocabulary, schema.encode(), grammar, printed)
         _, status = os.waitpid(child, 0)
         text = os.pread(grammar.fileno(), os.fstat(grammar.fileno()).st_size, 0)
-        said = os.pread(printed.fileno(), 1 << 20, 0).decode("utf-8", "replace")
+        message = os.pread(printed.fileno(), 1 << 20, 0).decode("utf-8", "replace")
     if status == 0:
-        sys.stderr.write(said)
+        sys.stderr.write(message)
         return text
-    if thrown := _THROWN.search(said):
+    if thrown := _THROWN.search(message):
         if "bad_alloc" in thrown[1]:
             raise MemoryError(thrown[1].strip())
         raise Refused(thrown[1].strip())
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _UNPARSED:
-        raise Refused(said.strip().partition("\n")[0])  # the grammar comes behind it
-    sys.stderr.write(said)
+        raise Refused(message.strip().partition("\n")[0])  # the grammar comes behind it
+    sys.stderr.write(message)
     if os.WIFSIGNALED(status):
         os.kill(os.getpid(), os.WTERMSIG(status))
-    raise RuntimeError(f"llama.cpp cannot be asked to convert: {said}")
+    raise RuntimeError(f"llama.cpp cannot be asked to convert: {message}")
 
 
 def _convert_and_exit(

@@ -141,9 +141,9 @@ class LMFormatEnforcerEngine:
 
         None for special ids, and for parts of characters: the library knows texts alone.
         """
-        held = self._data.tokenizer_tree.tokens_to_strs
+        texts = self._data.tokenizer_tree.tokens_to_strs
         return [
-            held[token].encode() if token in held and _BROKEN not in held[token] else None
+            texts[token].encode() if token in texts and _BROKEN not in texts[token] else None
             for token in ids
         ]
 

@@ -62,10 +62,10 @@ class OCEarleyEngine:
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id; None for special ids."""
-        held = {text: set(self._vocabulary.get(text) or ()) for text in self._ids}
+        known = {text: set(self._vocabulary.get(text) or ()) for text in self._ids}
         texts = map(self._texts.get, ids)
         return [
-            text if text is None or token in held[text] else b""
+            text if text is None or token in known[text] else b""
             for token, text in zip(ids, texts, strict=True)
         ]
 
