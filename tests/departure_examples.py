@@ -550,8 +550,11 @@ EXAMPLES = {
             accepted("uniqueItems", "/uniqueItems", {"uniqueItems": True}),
             accepted("minimum", "/minimum", {"type": "number", "minimum": 2}),
             accepted("format", "/format", EMAIL),
+            rejected('{"', b"x", {**A_B, "patternProperties": {"^x": {}}}),
         ],
         [
+            rejected('{"', b"x", {**A_B, "additionalProperties": {}}),
+            rejected('{"', b"a", {**A_B, "patternProperties": {"^x": {}}}),
             accepted("minimum", "/minimum", {"type": "integer", "minimum": 2}),
             accepted("format", "/format", DATE),
             accepted("multipleOf", "/multipleOf", {"multipleOf": 2}),
