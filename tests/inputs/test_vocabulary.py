@@ -18,7 +18,8 @@ from harness.directories import DATASETS, data_path
 from harness.errors import InputError, UsageError
 from harness.inputs import vocabulary_build
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.inputs.vocabulary_names import unpack_tokens
+from harness.inputs.vocabulary_build import get
+from harness.inputs.vocabulary_names import catalogue, unpack_tokens
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.protocol import set_bits, token_ids
 
@@ -405,6 +406,10 @@ class TestRebuild:
         vocabulary = open_vocabulary("qwen2.5")
         assert vocabulary.tokens == [b"a", b"bc", b"<e>"]
         assert vocabulary.eos_ids == (2,)
+        described = catalogue()["qwen2.5"]
+        described.path.unlink()
+        assert get(described, tmp_path / "some.whl") == described.path
+        assert open_vocabulary("qwen2.5").tokens == vocabulary.tokens
 
     @pytest.mark.usefixtures("described")
     @pytest.mark.parametrize(
