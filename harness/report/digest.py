@@ -196,8 +196,8 @@ def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _backends(name: str, schemas: Mapping[str, int]) -> Iterator[str]:
-    """Which backend of a server took how many schemas."""
-    if schemas:
+    """Which backend of a server took how many schemas, where there are several."""
+    if len(schemas) > 1:
         shown = ", ".join(f"{backend} {count:,}" for backend, count in schemas.items())
         yield from _cut(f"{name} had schemas taken by {shown}")
 
