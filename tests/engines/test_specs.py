@@ -295,6 +295,7 @@ class TestPlugIns:
             "distribution": "no-such-distribution",
             "installed": None,
             "tested": None,
+            "at_hand": [],
             "options": {
                 "depth": {"default": 3, "choices": None, "help": "levels"},
                 "strict": {"default": False, "choices": None, "help": "close objects"},
