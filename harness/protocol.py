@@ -214,6 +214,7 @@ def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:
     trial = matcher.clone()
     buffer = np.zeros(words, dtype=np.uint32)
     for count, token in enumerate(tokens):
+        buffer.fill(0)  # a mask that is not written allows nothing
         trial.mask(buffer)
         inside = 0 <= token < 32 * words
         if not inside or not allows(buffer, token) or not trial.consume(token):

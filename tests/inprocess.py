@@ -94,7 +94,7 @@ class InProcessHost:
         if self._service is None:
             assert self.ended is not None, "asked before it was started"
             return self.ended
-        self.buffer.progress[0] = 0
+        self.buffer.progress[:] = 0
         try:
             return travelled(self._service.handle(travelled(wire.Message(head, arrays or {}))))
         except Died as death:

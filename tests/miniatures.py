@@ -18,6 +18,8 @@ in the schema tells it; validators ignore these annotations:
     The only letters that it allows there; all where this is missing.
 ``x-repeats``
     A list ``[written, token, times]``: behind the first, `Repeats` allows the second that often.
+``x-fault``
+    The text behind which the adapters show their faults that contradict themselves.
 ``x-crash``
     Brings out the fault of those that fail altogether. For those that fail in a mask, its value
     is the number of tokens consumed before.
@@ -42,7 +44,15 @@ import numpy as np
 
 from harness import __version__
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import EngineInfo, Mask, Option, Refused, allows, set_bits
+from harness.protocol import (
+    EngineInfo,
+    Mask,
+    Option,
+    Refused,
+    allows,
+    follow_by_mask,
+    set_bits,
+)
 
 Schema = dict[str, Any]
 Options = Mapping[str, bool | int | str]
@@ -308,6 +318,103 @@ class AllowsEverything(Enumerator):
     def compile(self, schema: str) -> LanguageMatcher:
         nothing = Language(frozenset())
         return self.Matcher(self.vocabulary, nothing, nothing)
+
+
+class Contradicts(Enumerator):
+    """An adapter of the honest engine; those below contradict themselves behind ``x-fault``."""
+
+    class Matcher(LanguageMatcher):
+        """Honest elsewhere."""
+
+        where: bytes | None = None
+        asked = 0
+
+        def at_fault(self) -> bool:
+            return self.written == self.where and not self.ended
+
+        def without(self, mask: Mask) -> Mask:
+            """A mask without what is lost."""
+            return mask & ~set_bits(self.vocabulary.ids_of(b"2"), len(mask))
+
+    def matcher(self, schema: Schema) -> LanguageMatcher:
+        language = self.language(schema)
+        matcher = self.Matcher(self.vocabulary, language, language)
+        matcher.where = schema["x-fault"].encode() if "x-fault" in schema else None
+        return matcher
+
+
+class LeavesMask(Contradicts):
+    """Leaves the array as it was."""
+
+    class Matcher(Contradicts.Matcher):
+        def mask(self, out: Mask) -> None:
+            if not self.at_fault():
+                super().mask(out)
+
+
+class ChangesMask(Contradicts):
+    """Loses the token ``2`` at every other asking, the first among them."""
+
+    class Matcher(Contradicts.Matcher):
+        def mask(self, out: Mask) -> None:
+            self.asked += 1
+            super().mask(out)
+            if self.at_fault() and self.asked % 2:
+                out[:] = self.without(out)
+
+
+class LosesInClones(Contradicts):
+    """Clones that are made there have lost the token ``2``."""
+
+    class Matcher(Contradicts.Matcher):
+        lost = False
+
+        def clone(self) -> Self:
+            twin = super().clone()
+            twin.lost = self.lost or self.at_fault()
+            return twin
+
+        def allowed(self, language: Language) -> Mask:
+            mask = super().allowed(language)
+            return self.without(mask) if self.lost and self.at_fault() else mask
+
+
+class ClonesMove(Contradicts):
+    """What a clone of a clone that was made there consumes, the first one consumes, too."""
+
+    class Matcher(Contradicts.Matcher):
+        twin_of: Any = None
+
+        def clone(self) -> Self:
+            twin = super().clone()
+            twin.twin_of = self if self.at_fault() else None
+            return twin
+
+        def consume(self, token: int) -> bool:
+            if self.at_fault() and self.twin_of is not None and self.twin_of.at_fault():
+                LanguageMatcher.consume(self.twin_of, token)
+            return super().consume(token)
+
+
+class GoesBeyond(Contradicts):
+    """Sets the last bit of the mask, which stands for no token."""
+
+    class Matcher(Contradicts.Matcher):
+        def mask(self, out: Mask) -> None:
+            super().mask(out)
+            if self.at_fault():
+                out[-1] |= np.uint32(1 << 31)
+
+
+class FollowsAll(Contradicts):
+    """Its faster way allows everything."""
+
+    class Matcher(Contradicts.Matcher):
+        def follow(self, tokens: Sequence[int]) -> int:
+            """See `harness.protocol.FollowingMatcher.follow`."""
+            if self.at_fault():
+                return len(tokens)
+            return follow_by_mask(self, tokens, self.vocabulary.words)
 
 
 class RefusesAll(Enumerator):

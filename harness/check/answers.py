@@ -30,6 +30,7 @@ from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
 from harness.validators.coverage import Coverage
 from harness.verdict_kinds import ACCEPTANCES, BUG, CLASSES, LEGAL, REJECTIONS, WALK, WARNED
+from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 Word = Literal["no_error_found", "refuses", "errs", "failed"]
 
@@ -297,7 +298,9 @@ class _Reader:
             what = row["outcome"]
             if what == "refused" and row["stage"] == "compile":
                 ends[row["case"]] = "refuses", plain_reason(row["message"])
-            elif what not in ("compiled", "mask_lies"):
+            elif what in EXCLUDING:
+                ends[row["case"]] = "failed", f"its adapter is at fault, {row['message']}"
+            elif what not in ("compiled", "mask_lies", *ADAPTER_FAULTS):
                 doing = _DOING.get(row["stage"], "while it was asked for masks")
                 ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
         return ends

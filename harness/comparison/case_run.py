@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.comparison.attempts import ViolationWitness
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_texts import CaseTexts
 from harness.comparison.challenger import Challenger
 from harness.comparison.challenges import Challenge, Challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
+from harness.comparison.distrust import Distrusted, ask_again, ask_for_nothing
 from harness.comparison.fed_texts import (
     prepare,
     reference_problem,
@@ -31,6 +31,7 @@ from harness.comparison.walk import (
     accepters,
     choose,
     choose_for_most,
+    path_tokens,
 )
 from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
@@ -44,7 +45,7 @@ from harness.jsontext.places import place_of
 from harness.runs.tables import Rows
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import VALID, Judge, Unjudgeable
-from harness.workers.outcomes import Compiled, Failure, MaskViolation
+from harness.workers.outcomes import AdapterFault, Compiled, Failure, MaskViolation
 
 _NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
 
@@ -122,7 +123,7 @@ class CaseRun:
 
     def begin(self, case: Case) -> None:
         """Have the case's schema compiled, without waiting for it."""
-        self._begun = _Run(self, case, {})
+        self._begun = _Run(self, case, ())
 
     def ready(self) -> bool:
         """Whether the schema of the case that was begun is compiled in every engine, or failed."""
@@ -131,34 +132,24 @@ class CaseRun:
     def finish(self) -> Rows:
         """All rows of the case that was begun.
 
-        Where an engine turns out to consume what its masks forbid, the case is run again from
-        the start with every mask of that engine looked at.
+        Where an engine turns out to consume what its masks forbid, or its adapter to be at fault,
+        the case is run again from the start with every mask of that engine looked at; without the
+        engine where its masks are not to be relied on.
         """
         run = self._begun
-        distrusted: dict[int, _Distrusted] = {}
+        distrusted: list[Distrusted] = []
         while True:
             try:
                 return run.rows()
-            except _Distrusted as found:
-                distrusted[found.engine] = found
+            except Distrusted as found:
+                distrusted.append(found)
                 run = _Run(self, run.case, distrusted)
-
-
-class _Distrusted(Exception):
-    """An engine was found to consume what its own mask forbids."""
-
-    def __init__(self, engine: int, walk: int, position: int, violation: ViolationWitness) -> None:
-        super().__init__(engine, walk, position, violation)
-        self.engine = engine
-        self.walk = walk
-        self.position = position
-        self.violation = violation
 
 
 class _Run:
     """The state of one case."""
 
-    def __init__(self, tools: CaseRun, case: Case, distrusted: Mapping[int, _Distrusted]) -> None:
+    def __init__(self, tools: CaseRun, case: Case, distrusted: Sequence[Distrusted]) -> None:
         self.tools = tools
         self.case = case
         self.notes = CaseNotes(
@@ -178,7 +169,7 @@ class _Run:
         self.alone = False
         self.made = Made()
         self.fed: CaseTexts | None = None
-        tools.panel.begin_compile(case.schema, distrusted=distrusted)
+        tools.panel.begin_compile(case.schema, distrusted={one.engine for one in distrusted})
 
     def rows(self) -> Rows:
         """Run the case and return what there is to store."""
@@ -186,12 +177,16 @@ class _Run:
         with self.notes.cost("compile"):
             outcomes = tools.panel.end_compile()
         self.notes.outcomes(outcomes)
-        for engine, found in self.distrusted.items():
-            violation = MaskViolation("consumes what its own mask forbids")
-            self.notes.failure(engine, violation, "resolve", found.walk, found.position)
+        for one in self.distrusted:
+            self.notes.failure(one.engine, one.failure, one.stage, one.walk, one.position)
+        excluded = {one.engine for one in self.distrusted if one.excludes}
         with self.notes.cost("references"):
             references, problem = self._references()
-        compiled = [index for index, one in outcomes.items() if isinstance(one, Compiled)]
+        compiled = [
+            index
+            for index, one in outcomes.items()
+            if isinstance(one, Compiled) and index not in excluded
+        ]
         judged = list(compiled)
         status, reason, message = "walked", "", ""
         made = self._made(compiled) if problem is not None else []
@@ -200,7 +195,7 @@ class _Run:
         if problem is not None:
             status, (reason, message) = "set_aside", problem
         elif (missing := self._unfit(judged)) is not None:
-            status, reason = "not_compared", missing
+            status, reason = "not_compared", "adapter_fault" if excluded else missing
         else:
             for walk, reference in enumerate(references):
                 self._walk(walk, reference, judged)
@@ -420,8 +415,8 @@ class _Run:
                 self.probes.unfinishable(resolution, state, probe)
             self.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
-        self.proofs.verdicts(walk, position, dict(enumerate(disputes)), resolution.findings)
-        failures = resolution.engines.failures
+        charged = self._charge(walk, position, dict(enumerate(disputes)), resolution.findings)
+        failures = {**resolution.engines.failures, **charged}
         for engine, failure in failures.items():
             self._failed(engine, failure, "resolve", walk, position.number)
         return failures
@@ -451,11 +446,25 @@ class _Run:
                 )
             )
         for number, one in enumerate(found, start=first):
-            self.proofs.verdicts(walk, one.position, {number: one.dispute}, one.findings)
             failures |= one.failures
+            failures |= self._charge(walk, one.position, {number: one.dispute}, one.findings)
         for engine, failure in failures.items():
-            self.notes.failure(engine, failure, "challenge", walk, position.number)
+            self._note(engine, failure, "challenge", walk, position.number)
         return failures
+
+    def _charge(
+        self, walk: int, position: Position, disputes: Mapping[int, Dispute], findings: Findings
+    ) -> dict[int, Failure]:
+        """Note what was proven, unless the masks that it is about are others when asked again.
+
+        Returns:
+            The engines that fail over it.
+        """
+        assert self.proofs is not None, "a case that cannot be judged is not walked"
+        self.proofs.verdicts(walk, position, disputes, findings)
+        resolver = self.tools.resolver
+        one_clears_all = resolver is None or resolver.one_clears_all
+        return ask_again(self.tools.panel, position, findings, one_clears_all=one_clears_all)
 
     def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
@@ -473,8 +482,11 @@ class _Run:
             none = np.zeros((len(position.engines), 0), dtype=np.bool_)
             findings = Findings.empty(position.engines, _NO_TOKENS, none)
             findings.flaws += flaws
-            assert self.proofs is not None, "a case that cannot be judged is not walked"
-            self.proofs.verdicts(walk, position, {}, findings)
+            failures = self._charge(walk, position, {}, findings)
+            path = path_tokens(self.tools.vocabulary, position.reference, whole)
+            failures |= ask_for_nothing(self.tools.panel, empty, path, position.number + 1)
+            for engine, failure in failures.items():
+                self._failed(engine, failure, "walk", walk, position.number)
 
     def _resolve(self, walk: int, resolution: PositionResolution, resolver: Resolver) -> None:
         """Fill the findings.
@@ -483,7 +495,7 @@ class _Run:
         completion that a verdict of the case rests on is looked at again, mask by mask.
 
         Raises:
-            _Distrusted: An engine's faster way allowed what its masks do not.
+            Distrusted: An engine's faster way allowed what its masks do not.
         """
         position = resolution.position
         resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
@@ -494,13 +506,15 @@ class _Run:
         number = position.number
         for violation in resolution.violations(rests_on, self.confirmed):
             engine = resolution.findings.engines[violation.row]
-            if engine not in self.distrusted:
-                raise _Distrusted(engine, walk, number, violation)
+            if engine not in {one.engine for one in self.distrusted}:
+                raise Distrusted.by(violation, engine, walk, number)
             resolution.store.disown(violation.row, Status.MASK_LIES)
-        for found in self.distrusted.values():
-            if (found.walk, found.position) == (walk, number) and found.violation.consumes:
-                one = found.violation
-                resolution.store.note_flaw(one.row, one.token, "mask_lies", one.tokens)
+        for found in self.distrusted:
+            one, engines = found.violation, resolution.findings.engines
+            here = (found.walk, found.position) == (walk, number) and found.engine in engines
+            if here and one is not None and one.consumes:
+                row = engines.index(found.engine)
+                resolution.store.note_flaw(row, one.token, "mask_lies", one.tokens)
         locate(resolution.store, self.schema)
 
     def _continuations(self, reference: bytes) -> Continuations:
@@ -562,4 +576,14 @@ class _Run:
     def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
         if not self.alone:
             self.failures[engine] = self.failures.get(engine, 0) + 1
+        self._note(engine, failure, stage, walk, number)
+
+    def _note(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+        """Note a failure.
+
+        Raises:
+            Distrusted: It is the adapter's.
+        """
+        if isinstance(failure, AdapterFault):
+            raise Distrusted(engine, failure, stage, walk, number)
         self.notes.failure(engine, failure, stage, walk, number)

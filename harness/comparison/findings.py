@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.verdict_kinds import MAIN_KINDS, OPEN, WRONG_BITS
+from harness.workers.outcomes import ADAPTER_FAULTS
 
 
 class Status(IntEnum):
@@ -46,6 +47,7 @@ FAILED = {
     "out_of_memory": Status.OUT_OF_MEMORY,
     "mask_lies": Status.MASK_LIES,
     "refused": Status.CRASHED,
+    **dict.fromkeys(ADAPTER_FAULTS, Status.MASK_LIES),
 }
 ENDED = {
     "too_long": Status.TOO_LONG,
@@ -264,6 +266,19 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
     if status is Status.CONTESTED:
         return findings.evidence_of(row, column).reason
     return status.name.lower()
+
+
+def charged(findings: Findings, *, one_clears_all: bool) -> dict[int, list[int]]:
+    """The tokens at which engines (by row) are proven to be wrong."""
+    found = verdicts(findings, one_clears_all=one_clears_all)
+    errors = np.isin(found.kind, [CODES.index(one) for one in WRONG_BITS])
+    tokens = findings.tokens[found.column[errors]].tolist()
+    out: dict[int, list[int]] = {}
+    for row, token in zip(found.row[errors].tolist(), tokens, strict=True):
+        out.setdefault(row, []).append(token)
+    for flaw in findings.flaws:
+        out.setdefault(flaw.row, []).append(flaw.token)
+    return out
 
 
 def flawed(findings: Findings) -> npt.NDArray[np.bool_]:

@@ -270,7 +270,7 @@ class LookaheadWalk:
                 lost |= {} if failure is None else {engine: failure}
         up = tuple(engine for engine in engines if engine not in lost)
         tokens = [token, *self._predict(number, offset, self._length - 1)]
-        walked = self.panel.walk(up, tokens, len(consumed))
+        walked = self.panel.walk(up, tokens, len(consumed), str(self.key))
         return _Batch.of(number, tokens, walked, lost)
 
     def _ask_ahead(self, batch: _Batch, offset: int) -> None:
@@ -280,7 +280,7 @@ class LookaheadWalk:
         length = min(2 * self._length, SLOTS)
         tokens = self._predict(number - 1, offset, length)
         if tokens:
-            self.panel.begin_walk(batch.engines, tokens, number - 1)
+            self.panel.begin_walk(batch.engines, tokens, number - 1, str(self.key))
             self._ahead = _Asked(number, tokens, batch.engines)
 
     def _collected(self) -> _Batch | None:

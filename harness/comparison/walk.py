@@ -25,9 +25,12 @@ class WalkKey:
     case: str
     walk: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.seed}/{self.case}/{self.walk}"
+
     def at(self, position: int) -> str:
         """The key of one position."""
-        return f"{self.seed}/{self.case}/{self.walk}/{position}"
+        return f"{self}/{position}"
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,7 @@ def roll_out(
     mask = np.zeros(len(preferences.eos), dtype=np.uint32)
     taken: list[int] = []
     while len(taken) <= limit:
+        mask.fill(0)  # one that is not written allows nothing
         matcher.mask(mask)
         token = preferences.choose(mask, f"{key}/{len(taken)}")
         if token is None:

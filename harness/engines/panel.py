@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.engines import requests
-from harness.engines.requests import A, Astray, Request
+from harness.engines.requests import A, Astray, AtFault, Request
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import wire
 from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.mask_buffer import BANKS
 from harness.workers.outcomes import (
+    AdapterFault,
     Compiled,
     Failure,
     MaskViolation,
@@ -306,7 +307,9 @@ class Panel:
             return answer
         found = self._asked[engine].answer(answer)
         if isinstance(found, Astray):
-            return MaskViolation("refused a token on a second way through the same text")
+            return AdapterFault("second_way", f"behind {found.refused_at} tokens")
+        if isinstance(found, AtFault):
+            return AdapterFault(found.adapter_fault, found.detail)
         return found
 
     def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
@@ -318,24 +321,29 @@ class Panel:
             case Compiled() if self._slow is not None:
                 self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
 
-    def walk(self, engines: Sequence[int], tokens: Sequence[int], at: int) -> dict[int, Walked]:
+    def walk(
+        self, engines: Sequence[int], tokens: Sequence[int], at: int, key: str = ""
+    ) -> dict[int, Walked]:
         """Consume tokens everywhere, and have the mask behind each written.
 
         Args:
             engines: Of which engines.
             tokens: `harness.workers.mask_buffer.SLOTS` at most; -1 as the first consumes nothing.
             at: How many tokens were consumed before them; the engines forget what came behind.
+            key: On which it depends at which positions adapters are examined.
         """
-        self.begin_walk(engines, tokens, at)
+        self.begin_walk(engines, tokens, at, key)
         return self.end_walk(engines)
 
-    def begin_walk(self, engines: Sequence[int], tokens: Sequence[int], at: int) -> None:
+    def begin_walk(
+        self, engines: Sequence[int], tokens: Sequence[int], at: int, key: str = ""
+    ) -> None:
         """As `walk`, without waiting.
 
         What is asked of an engine before `end_walk` waits until it has walked.
         """
         self._bank = (self._bank + 1) % BANKS
-        request = requests.Walk(np.array(tokens, dtype=np.int32), at, self._bank)
+        request = requests.Walk(np.array(tokens, dtype=np.int32), at, self._bank, key)
         self._submit(dict.fromkeys(engines, request), self.limits.mask, stepwise=True)
         self._walking.update(engines)
 

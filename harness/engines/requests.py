@@ -54,10 +54,12 @@ class Request(Generic[A]):
         """As a message to the host."""
         return as_message(self, do=self.command)
 
-    def answer(self, message: wire.Message) -> A | Astray:
+    def answer(self, message: wire.Message) -> A | Astray | AtFault:
         """What the host's message says."""
-        astray = "refused_at" in message.head
-        return _read(Astray if astray else self.answered_with, message)
+        if "refused_at" in message.head:
+            return _read(Astray, message)
+        at_fault = "adapter_fault" in message.head
+        return _read(AtFault if at_fault else self.answered_with, message)
 
 
 _REQUESTS: dict[str, type[Request[Any]]] = {}
@@ -100,6 +102,14 @@ class Astray:
     """The answer of an engine that refuses tokens which it took before, at the first of them."""
 
     refused_at: int
+
+
+@dataclass(frozen=True)
+class AtFault:
+    """The answer of an engine whose adapter is at fault: see `AdapterFault`."""
+
+    adapter_fault: str
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -234,11 +244,13 @@ class Walk(Request[WalkEnded]):
             walk stands.
         consumed: How many tokens were consumed before; what was walked beyond them is forgotten.
         bank: Where in the buffer the masks go.
+        key: On which it depends at which positions the adapter is examined.
     """
 
     tokens: Int32s
     consumed: int
     bank: int
+    key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,6 +362,19 @@ class Exhaust(PositionRequest[Exhausted]):
     tokens: Int32s
     limit: int
     budget: int
+
+
+@dataclass(frozen=True)
+class AskAgain(PositionRequest[Done]):
+    """Look whether the mask still says of tokens what it said on the walk.
+
+    Attributes:
+        tokens: Shape ``(n,)`` int32.
+        allowed: Whether each was allowed, shape ``(n,)`` bool.
+    """
+
+    tokens: Int32s
+    allowed: Bools
 
 
 @dataclass(frozen=True)

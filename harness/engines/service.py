@@ -19,6 +19,7 @@ import numpy as np
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, exhausted, roll_out
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
+from harness.engines.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.engines.compiled_cache import (
     Compilation,
     CompiledCache,
@@ -26,7 +27,7 @@ from harness.engines.compiled_cache import (
     open_cache,
     source_digest,
 )
-from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, Done
+from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, AtFault, Done
 from harness.engines.smoke import made
 from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
@@ -60,6 +61,7 @@ class EngineService:
         self._at = 0
         self._preferences: Preferences | None = None
         self._writer: TextWriter | None = None
+        self._examines: StateExaminer | None = None
         self._strict = False
         self._cache: CompiledCache | None = None
         self._compilation: tuple[str, Compilation] | None = None
@@ -70,9 +72,13 @@ class EngineService:
         asked = requests.read_request(message)
         at = asked.at if isinstance(asked, requests.PositionRequest) else None
         astray = self._stand(at)
-        return requests.as_message(
-            getattr(self, asked.command)(asked) if astray is None else astray
-        )
+        if astray is not None:
+            return requests.as_message(astray)
+        try:
+            answer = getattr(self, asked.command)(asked)
+        except FaultFound as found:
+            answer = AtFault(found.fault.word, found.fault.detail)
+        return requests.as_message(answer)
 
     def open(self, asked: requests.Open) -> requests.Opened:
         """See `harness.engines.requests.Open`; so for all that follow."""
@@ -150,17 +156,35 @@ class EngineService:
         self._astray = True
         ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
         assert ahead is not None
-        for slot, token in enumerate(asked.tokens.tolist()):
-            took = 0
-            if token >= 0:
-                began = clock()
-                consumed = ahead.consume(token)
-                took = clock() - began
-                if not consumed:
-                    return requests.WalkEnded(refused=True)
-                self._walked.append(token)
-            shared_masks.write(bank, slot, ahead.mask, clock, took)
-        self._astray = False
+        assert self.start is not None
+        examiner, examined = self._examiner, {}
+        tokens, masks = asked.tokens.tolist(), shared_masks.masks[bank]
+        slot = 0
+        try:
+            for slot, token in enumerate(tokens):
+                took = 0
+                if token >= 0:
+                    began = clock()
+                    consumed = ahead.consume(token)
+                    took = clock() - began
+                    if not consumed:
+                        return requests.WalkEnded(refused=True)
+                    self._walked.append(token)
+                shared_masks.write(bank, slot, ahead.mask, clock, took)
+                examiner.cut_off(masks[slot], told=self._strict)
+                if is_examined(asked.key, len(self._walked)):
+                    if not self._walked:  # of which all others are clones
+                        examiner.examine(self.start)
+                    examiner.examine(ahead, masks[slot])
+                    examined[slot] = ahead.clone()
+            self._astray = False
+            for slot, matcher in () if self._strict else examined.items():
+                # behind all of them: what is computed for it would change their times
+                key, way = f"{asked.key}/{at + slot}", tokens[slot + 1 :]
+                examiner.try_faster_way(matcher, way, masks[slot : len(tokens)], key)
+        except FaultFound:
+            shared_masks.progress[0] = slot  # its mask is none
+            raise
         return requests.WalkEnded()
 
     def _begin(self, here: Matcher, walked: list[int]) -> None:
@@ -231,6 +255,10 @@ class EngineService:
                 taken.append(())
                 continue
             one = roll_out(trial, preferences, eos, f"{asked.key}/{token}", asked.limit)
+            if one.outcome == "dead_end":
+                self._examiner.ask_again(trial, np.zeros_like(self._buffer))
+            elif one.outcome == "mask_lies":
+                self._examiner.hold(trial, one.tokens[-1:], [True])
             outcomes.append(ROLLOUT_OUTCOMES.index(one.outcome))
             taken.append(one.tokens)
         return requests.RolledOut(np.array(outcomes, dtype=np.int8), wire.Ragged.of_ints(taken))
@@ -248,6 +276,8 @@ class EngineService:
             reached[index] = count + 1
             if count < len(tokens):
                 taken = all(trial.consume(one) for one in tokens[:count])
+                if taken:
+                    self._examiner.hold(trial, [tokens[count]], [False])
                 consumes[index] = taken and trial.consume(tokens[count])
         return requests.Confirmed(reached, consumes)
 
@@ -260,6 +290,12 @@ class EngineService:
             for trial in map(self._after, asked.tokens.tolist())
         ]
         return requests.Exhausted(np.array(closed, dtype=np.bool_))
+
+    def ask_again(self, asked: requests.AskAgain) -> Done:
+        """Ask once more where the walk was."""
+        assert self.here is not None
+        self._examiner.hold(self.here, asked.tokens.tolist(), asked.allowed.tolist())
+        return Done()
 
     def lengthen(self, asked: requests.Lengthen) -> requests.Lengthened:
         """Follow every token with itself."""
@@ -283,8 +319,8 @@ class EngineService:
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         """Lead a clone of the start along every text."""
         assert self.start is not None
-        start, eos = self.start, self.vocabulary.eos_mask
-        return ProbedTexts.of(probe(start, tokens, eos) for tokens in asked.texts.ints())
+        start, eos, again = self.start, self.vocabulary.eos_mask, self._examiner.ask_again
+        return ProbedTexts.of(probe(start, tokens, eos, again) for tokens in asked.texts.ints())
 
     def write(self, asked: requests.Write) -> requests.RolledOut:
         """Write texts from clones of the start."""
@@ -296,6 +332,16 @@ class EngineService:
         outcomes = [ROLLOUT_OUTCOMES.index(one.outcome) for one in texts]
         taken = wire.Ragged.of_ints([one.tokens for one in texts])
         return requests.RolledOut(np.array(outcomes, dtype=np.int8), taken)
+
+    @property
+    def _examiner(self) -> StateExaminer:
+        if self._examines is None or self._examines.vocabulary is not self.vocabulary:
+            self._examines = StateExaminer(self.vocabulary, self._goes_on)
+        return self._examines
+
+    def _goes_on(self) -> None:
+        """Let it be known that what takes time is more than one thing."""
+        self.shared_masks.progress[1] += 1
 
     @property
     def _known_preferences(self) -> Preferences:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from harness.engines.adapter_faults import FaultFound, StateExaminer
 from harness.engines.contract import ContractBroken, assert_same, mask_of
 from harness.errors import MaskcourtError, UsageError
 from harness.inputs.vocabulary import Vocabulary
@@ -89,6 +90,9 @@ def _lead(matcher: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
             if mask_of(ended, vocabulary).any():
                 raise ContractBroken("something is allowed behind the end")
         assert_same(mask_of(matcher, vocabulary), mask, "moved by its clone")
+        examiner = StateExaminer(vocabulary)
+        examiner.examine(matcher, mask)
+        examiner.try_faster_way(matcher, [], [mask], "trifle")
 
 
 @contextlib.contextmanager
@@ -98,6 +102,8 @@ def _told(when: str) -> Iterator[None]:
         yield
     except (Refused, ContractBroken, MaskcourtError, MemoryError):
         raise
+    except FaultFound as found:
+        raise ContractBroken(found.fault.message) from found
     except BaseException as error:  # a panic of a native engine is none of Exception
         message = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
         raise ContractBroken(f"when {when}, it raises {message}") from error

@@ -5,7 +5,7 @@ It runs inside the host, next to the engine, and needs nothing but numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -34,20 +34,38 @@ class Probed:
     ends: bool
 
 
-def probe(matcher: Matcher, tokens: Sequence[int], eos: Mask) -> Probed:
-    """Lead a clone of `matcher` along `tokens`; `eos` is the mask of the ends of sequence."""
+def probe(
+    matcher: Matcher,
+    tokens: Sequence[int],
+    eos: Mask,
+    stopped: Callable[[Matcher, Mask], object] = lambda *_: None,
+) -> Probed:
+    """Lead a clone of `matcher` along `tokens`.
+
+    Args:
+        matcher: Where to begin.
+        tokens: The way.
+        eos: The mask of the ends of sequence.
+        stopped: Given the matcher and its mask where it goes no further, or ends; may raise.
+    """
     here = matcher.clone()
     mask = np.zeros_like(eos)
     for count, token in enumerate(tokens):
+        mask.fill(0)  # one that is not written allows nothing
         here.mask(mask)
         forbidden = not allows(mask, token)
+        if allows(eos, token) and not forbidden:
+            stopped(here, mask)
         # Consuming what is forbidden may spoil the state: only a clone is asked to.
         taken = (here.clone() if forbidden else here).consume(token)
         if forbidden or not taken:
+            stopped(here, mask)
             return Probed(count, forbidden, taken, not mask.any(), bool((mask & eos).any()))
     if tokens and allows(eos, tokens[-1]):  # behind the end there is nothing to ask for
         return Probed(len(tokens), False, False, True, False)
+    mask.fill(0)
     here.mask(mask)
+    stopped(here, mask)
     return Probed(len(tokens), False, False, not mask.any(), bool((mask & eos).any()))
 
 

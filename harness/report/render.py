@@ -18,6 +18,7 @@ from harness.report.matrix import COLUMNS, example_text
 from harness.report.text_counts import is_tested
 from harness.validators.format_rules import ANNOTATION
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
+from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 _TOP = 6
 _ROWS = 40
@@ -386,6 +387,12 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
             "  a case is walked only where every engine compiled its schema;"
             " --panel survivors walks the others with the engines that did"
         )
+    lines += [
+        f"fault of an adapter, no bug of {name}: {ADAPTER_FAULTS[what]}, in"
+        f" {_plural(many, 'case')}" + (", in which it was not judged" if what in EXCLUDING else "")
+        for name, engine in summary["engines"].items()
+        for what, many in engine["adapter_faults"].items()
+    ]
     if summary["set_aside"]:
         lines.append(f"set aside: {_listed(summary['set_aside'])}")
     if (made := summary["made"])["instances"]:

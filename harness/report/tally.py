@@ -39,7 +39,7 @@ from harness.verdict_kinds import (
     OTHER_KINDS,
     WALK,
 )
-from harness.workers.outcomes import COMPILE_WORDS
+from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_WORDS
 
 _BUG: Mapping[str, object] = {"class": BUG}
 _WALK_COLUMNS = (
@@ -68,9 +68,9 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
 
         - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
-        - ``compile``, ``failures``; ``backends`` (of a server's engine: how many schemas each
-          took); ``judged`` (``cases``, ``positions`` and, of the references of
-          these cases, what `harness.counting.walked_bytes.WalkedPart` says);
+        - ``compile``, ``failures``, ``adapter_faults`` (schemas by what is wrong); ``backends``
+          (of a server's engine: how many schemas each took); ``judged`` (``cases``, ``positions``
+          and, of the references of these, what `harness.counting.walked_bytes.WalkedPart` says);
         - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
           ``cases``; ``located`` of the former: tokens at which the error itself lies, and
           ``by_format``: those that rest on ``format`` alone (`harness.counting.format_alone`);
@@ -164,6 +164,7 @@ class _EngineSummaries:
             "contested": sum(contested.values()),
             "contested_by": contested,
             "failures": self._failures(name),
+            "adapter_faults": self._adapter_faults(name),
             "why": {
                 FALSE_ACCEPTANCE.plural: _by_cause(bugs[FALSE_ACCEPTANCE.name], "keyword"),
                 FALSE_REJECTION.plural: _by_cause(bugs[FALSE_REJECTION.name], "place"),
@@ -198,7 +199,16 @@ class _EngineSummaries:
         """What ended the engine's part after compilation, by stage and outcome."""
         counted: Counter[str] = Counter()
         for row in self._rows(name, at_compile=False):
-            counted[f"{row['stage']}_{row['outcome']}"] += row["count_all"]
+            if row["outcome"] not in ADAPTER_FAULTS:
+                counted[f"{row['stage']}_{row['outcome']}"] += row["count_all"]
+        return dict(sorted(counted.items()))
+
+    def _adapter_faults(self, name: str) -> dict[str, int]:
+        """In how many schemas the adapter was found to be at fault, by what is wrong with it."""
+        counted: Counter[str] = Counter()
+        for row in self._rows(name, at_compile=False):
+            if row["outcome"] in ADAPTER_FAULTS:
+                counted[row["outcome"]] += row["count_all"]
         return dict(sorted(counted.items()))
 
     def _rows(self, name: str, *, at_compile: bool) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from harness.verdict_kinds import (
     OTHER_KINDS,
     SAMPLE,
 )
+from harness.workers.outcomes import EXCLUDING
 
 
 def mislabelled(run: RunDirectory) -> dict[str, int]:
@@ -71,6 +72,8 @@ class TextCounts:
         stage, outcome = words(told["stage"]), words(told["outcome"])
         self._compiled = stage.equal("compile") & outcome.equal("compiled")
         self._failed, self._failed_at_made = stage.equal(self.unit), stage.equal(MADE)
+        for one in EXCLUDING:
+            self._failed |= outcome.equal(one)
         self._told_engine = words(told["engine"])
         self._told_case = stored.case_of(told["case"])
 

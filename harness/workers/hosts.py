@@ -174,7 +174,7 @@ class Host:
         """
         if not self.running:
             return
-        self.buffer.progress[0] = 0
+        self.buffer.progress[:] = 0
         self._await(limit)
         self._steps = 0 if stepwise else None
         assert self._channel is not None
@@ -244,7 +244,7 @@ class Host:
 
     def _notice_steps(self) -> None:
         """Begin to count anew where the buffer tells of a step."""
-        steps = int(self.buffer.progress[0])
+        steps = int(self.buffer.progress.sum())
         if self._steps is not None and steps != self._steps:
             self._await(self._limit)
             self._steps = steps

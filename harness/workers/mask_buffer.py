@@ -21,7 +21,7 @@ SLOTS = 256
 BANKS = 2
 """Batches that a buffer holds: one is read while the next is written."""
 
-_HEAD = 1 + 2 * SLOTS * BANKS
+_HEAD = 2 + 2 * SLOTS * BANKS
 """Words of 64 bits before the masks."""
 
 
@@ -33,7 +33,8 @@ class MaskBuffer:
         words: Words of a mask.
 
     Attributes:
-        progress: How many slots of the present batch are written, shape ``(1,)`` int64.
+        progress: How many slots of the present batch are written, and what else was done on the
+            way, shape ``(2,)`` int64.
         times: Nanoseconds to compute the mask of a slot, and to consume the token that leads
             there, shape ``(BANKS, SLOTS, 2)`` int64.
         masks: Shape ``(BANKS, SLOTS, words)`` uint32.
@@ -43,8 +44,8 @@ class MaskBuffer:
 
     def __init__(self, memory: Any, words: int) -> None:
         head = np.frombuffer(memory, dtype=np.int64, count=_HEAD)
-        self.progress: npt.NDArray[np.int64] = head[:1]
-        self.times: npt.NDArray[np.int64] = head[1:].reshape(BANKS, SLOTS, 2)
+        self.progress: npt.NDArray[np.int64] = head[:2]
+        self.times: npt.NDArray[np.int64] = head[2:].reshape(BANKS, SLOTS, 2)
         rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8)
         rows = rows.reshape(BANKS, SLOTS, _even(words))
         self.masks: npt.NDArray[np.uint32] = rows[:, :, :words]

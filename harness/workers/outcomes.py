@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,39 @@ class MaskViolation:
     word = "mask_lies"
 
 
-Failure = Refusal | Crashed | TimedOut | OutOfMemory | MaskViolation
+ADAPTER_FAULTS: Final[Mapping[str, str]] = {
+    "mask_not_written": "its mask is not written, or not all of it",
+    "mask_changes": "its mask changes from asking to asking",
+    "clone_differs": "a clone is not in the state of its original, or moves it",
+    "second_way": "it refuses a token on a second way through the same text",
+    "bits_beyond": "its mask has bits beyond the vocabulary",
+    "faster_way": "its faster way to consume tokens does not keep to its masks",
+}
+"""What can be wrong with an adapter, in words."""
+
+EXCLUDING: Final = ("mask_not_written", "mask_changes", "clone_differs", "second_way")
+"""The faults with which masks prove nothing; with the others they do, one by one."""
+
+
+@dataclass(frozen=True)
+class AdapterFault:
+    """The adapter contradicts itself, which says nothing about its engine.
+
+    Attributes:
+        word: One of `ADAPTER_FAULTS`.
+        detail: What was seen of it.
+    """
+
+    word: str
+    detail: str
+
+    @property
+    def message(self) -> str:
+        """In words, and what was seen."""
+        return f"{ADAPTER_FAULTS[self.word]}: {self.detail}"
+
+
+Failure = Refusal | Crashed | TimedOut | OutOfMemory | MaskViolation | AdapterFault
 Outcome = Compiled | Failure
 
 COMPILE_WORDS = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")

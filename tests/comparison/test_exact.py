@@ -16,6 +16,7 @@ from harness.jsontext.precision import keeps_numbers
 from harness.protocol import Mask, allows
 from harness.runs.tables import Rows
 from harness.validators.validate import Validators
+from harness.workers.outcomes import ADAPTER_FAULTS
 from tests import miniatures
 from tests.inprocess import default_options, records
 from tests.miniatures import Enumerator
@@ -127,6 +128,8 @@ class TestAgainstTheOracle:
     def test_no_verdict_is_false(self, resolver, trial):
         names = [kind.__name__ for kind in trial.engines]
         rows = trial.run(resolver)
+        outcomes = {one["outcome"] for one in records(rows, "engines")}
+        assert not outcomes & ADAPTER_FAULTS.keys()
         judged = {one.place: one for one in splits(trial, rows)}
         for place, verdicts in verdicts_at(rows).items():
             split = judged[place]

@@ -151,7 +151,7 @@ class TestBoard:
         there.write(
             1, SLOTS - 1, lambda row: np.copyto(row, np.arange(1, 4, dtype=np.uint32)), clock, 40
         )
-        assert here.progress.tolist() == [SLOTS]
+        assert here.progress.tolist() == [SLOTS, 0]
         assert here.times[1, SLOTS - 1].tolist() == [7, 40]
         assert here.masks[1, SLOTS - 1].tolist() == [1, 2, 3]
         assert here.wide[1, SLOTS - 1].tolist() == [1 | 2 << 32, 3]

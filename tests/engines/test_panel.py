@@ -16,6 +16,7 @@ from harness.engines.specs import EngineSpec
 from harness.protocol import token_ids
 from harness.workers import wire
 from harness.workers.outcomes import (
+    AdapterFault,
     Compiled,
     Crashed,
     MaskViolation,
@@ -307,9 +308,7 @@ class TestRecovering:
         panel = InProcessPanel([Fickle], vocabulary)
         panel.compile(SCHEMA)
         walk(panel, [0], b"1")
-        assert panel.recover(0, tuple(b"1")) == MaskViolation(
-            "refused a token on a second way through the same text"
-        )
+        assert panel.recover(0, tuple(b"1")) == AdapterFault("second_way", "behind 0 tokens")
 
     def test_an_engine_that_refuses_the_second_time(self, vocabulary):
         class Capricious(miniatures.Enumerator):

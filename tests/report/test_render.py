@@ -139,6 +139,12 @@ class TestSummary:
         assert "a: of 6 false acceptances 4 are located" in printed
         assert "a: of 3 false rejections that are bugs 1 forbid the token" in printed
 
+    def test_says_what_is_a_fault_of_an_adapter(self, stored):
+        printed = text(stored(book().engine("a", "mask_changes", "walk")))
+        said = "its mask changes from asking to asking, in 1 case, in which it was not judged"
+        assert f"fault of an adapter, no bug of a: {said}" in " ".join(printed.split())
+        assert "fault of" not in text(stored(book()))
+
     def test_says_how_much_was_made_of_schemas(self, stored):
         made = book().instance(7, label="made")
         made.rows.replace("cases", made=[True])

@@ -98,6 +98,7 @@ NEW = (
         "samples",
     ),
     "timings",
+    "adapter_faults",
 )
 
 
@@ -442,6 +443,20 @@ class TestOtherKinds:
         book.verdicts(1, "a", "mask_lies", number=-1).verdicts(2, "a", "mask_lies", number=-1)
         found = summary(stored(book))["engines"]["a"]["other_kinds"]["mask_lies"]
         assert found == counts(2, 2, 1)
+
+
+class TestFaultsOfAdapters:
+    def test_are_counted_apart_and_the_engine_was_not_tested_where_its_masks_are_unknown(
+        self, stored
+    ):
+        books = [
+            Book(name).compiled(*["compiled"] * 3).engine("a", what, "walk").instance(0)
+            for name, what in (("x", "mask_changes"), ("y", "faster_way"), ("z", "faster_way"))
+        ]
+        found = summary(stored(*books))["engines"]["a"]
+        assert found["adapter_faults"] == {"faster_way": 2, "mask_changes": 1}
+        assert found["failures"] == {}
+        assert found["instances"]["tested_valid"] == 2
 
 
 class TestLocated:

@@ -192,9 +192,12 @@ function setsFigure() {
 
 function compileTable() {
   const later = ENGINES.some((name) => Object.keys(engineOf(name).failures).length);
+  const faults = ENGINES.some((name) => Object.keys(engineOf(name).adapter_faults).length);
   fill('table-compile', table([['engine', (name) => name, { h: true }],
     ...Object.keys(engineOf(ENGINES[0]).compile).map((word) => [words(word), (name) => count(engineOf(name).compile[word]), { n: true }]),
-    ...(later ? [['failed later', (name) => named(engineOf(name).failures)]] : [])], ENGINES, 'Schemas at compilation', 'cards'));
+    ...(later ? [['failed later', (name) => named(engineOf(name).failures)]] : []),
+    ...(faults ? [['adapter at fault', (name) => named(engineOf(name).adapter_faults)]] : [])], ENGINES, 'Schemas at compilation', 'cards'),
+  faults && el('p', { class: 'note' }, 'What an adapter is at fault for is no bug of its engine, and where its masks are not one thing the engine is not judged.'));
 }
 
 function timesTable() {
