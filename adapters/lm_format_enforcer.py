@@ -95,6 +95,9 @@ class LMFormatEnforcerEngine:
             False,
             vocabulary.size,
         )
+        self._free_text = _FreeText(
+            self._data.tokenizer_tree.json_freetext_tokens, vocabulary.words
+        )
         self._settings = self._settled(options)
         self._first: dict[str, Any] = {"alphabet": self._settings["alphabet"]}
         if options["config"] == "shipped":
@@ -129,7 +132,7 @@ class LMFormatEnforcerEngine:
             )
             parser.context.regex_parser_cache = dict(kept)
             parser.config = CharacterLevelParserConfig(**self._settings)
-            states = _States(self._library, self._data, self._vocabulary)
+            states = _States(self._library, self._data, self._vocabulary, self._free_text)
             start = states.of(parser)
             states.mask(start)
         except Exception as error:
@@ -276,13 +279,53 @@ class _State:
         """None: the masks are kept here."""
 
 
+class _FreeText(dict[tuple[int, int], Any]):
+    """The tokens that the library allows inside of free text, by what is left of its length.
+
+    The library keeps a list of most of the vocabulary for each, and copies it into every mask.
+    Here it is given one number for the list, and the masks are kept.
+
+    Args:
+        cache: The library's.
+        words: Of a mask.
+    """
+
+    def __init__(self, cache: Any, words: int) -> None:
+        super().__init__()
+        self._own = copy(cache)
+        self._own.allowlist_cache = {}
+        self._words = words
+        self.masks: list[Mask] = []
+        cache.allowlist_cache = self
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __missing__(self, key: tuple[int, int]) -> Any:
+        found = copy(self._own.lookup_allowed_tokens(*key))
+        self.masks.append(set_bits(found.allowed_tokens, self._words))
+        found.allowed_tokens = [-len(self.masks)]
+        self[key] = found
+        return found
+
+    def mask(self, allowed: list[int]) -> Mask:
+        """The mask of a list in which the library put such a number."""
+        numbers = [one for one in allowed if one < 0]
+        found = set_bits((one for one in allowed if one >= 0), self._words)
+        for one in numbers:
+            found |= self.masks[-one - 1]
+        return found
+
+
 class _States:
     """All states of one schema that are known, and their masks."""
 
-    def __init__(self, library: Any, data: Any, vocabulary: Vocabulary) -> None:
+    def __init__(
+        self, library: Any, data: Any, vocabulary: Vocabulary, free_text: _FreeText
+    ) -> None:
+        self._free_text = free_text
         self._library = library
         self._data = data
-        self._words = vocabulary.words
         self.tokens = vocabulary.tokens
         self.eos_ids = vocabulary.eos_ids
         self._known: dict[Hashable, _State] = {}
@@ -319,7 +362,7 @@ class _States:
                 with _raised(), _unlogged():
                     enforcer = self._library.TokenEnforcer(self._data, state)
                     allowed = enforcer.get_allowed_tokens([]).allowed_tokens
-                self._masks[key] = set_bits(allowed, self._words)
+                self._masks[key] = self._free_text.mask(allowed)
             state.mask = self._masks[key]
         return state.mask
 
