@@ -74,7 +74,7 @@ def run(tmp_path_factory, listener):
     (root / "hostile.jsonl").write_text("\n".join(lines).replace("PORT", port))
     done = maskcourt(
         *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
-        *("--out", root / "run", "--bugs", 0, "--json", *LIMITS),
+        *("--out", root / "run", "--bugs", 0, "--samples", 2, "--made", 4, "--json", *LIMITS),
     )
     assert done.returncode == 0, done.stderr
     names = ("cases", "engines")
@@ -92,7 +92,7 @@ def line(name: str, schema: object, value: object) -> str:
 def test_no_case_is_an_error_of_the_harness(run):
     tables, summary = run
     assert {one["case"] for one in tables["cases"]} == SCHEMAS.keys()
-    assert {one["status"] for one in tables["cases"]} == {"walked", "set_aside", "not_compared"}
+    assert {one["status"] for one in tables["cases"]} <= {"walked", "set_aside", "not_compared"}
     assert summary["harness_errors"] == 0
     parts = [*summary["set_aside"].values(), *summary["not_compared"].values()]
     assert summary["walked"] + sum(parts) == summary["cases"] == len(SCHEMAS)
