@@ -211,6 +211,8 @@ def same_engines(
 ) -> None:
     """Hold engines to those that a run was made with.
 
+    Options that adapters had not yet have their defaults, since the run's specs do not name them.
+
     Raises:
         UsageError: One is installed in another version, or has other options.
     """
@@ -222,7 +224,8 @@ def same_engines(
                 f" installed is {dict(now.packages)}",
                 "install those versions, or name the engine with its version",
             )
-        if now.options != was.get("options"):
+        given = was.get("options") or {}
+        if {one: now.options.get(one) for one in given} != given:
             raise UsageError(
                 f"the run was made with {name} and the options {was.get('options')},"
                 f" which now are {dict(now.options)}",

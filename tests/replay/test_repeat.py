@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -12,7 +14,7 @@ from harness.completion.rollout import LIMIT
 from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.protocol import set_bits
-from harness.replay.repeat import Replayed, replay
+from harness.replay.repeat import Replayed, replay, same_engines
 from harness.replay.witness_reader import every, named
 from harness.runs.directory import RunDirectory
 from tests.inprocess import UNCAPPED, case, run_case, study
@@ -447,3 +449,24 @@ class TestARun:
         run = stored(tmp_path, [Book("one", {}, 1)], ["nobody:Knows"])
         assert list(replay(run, every(run))) == []
         assert Path(run.path).is_dir()
+
+
+class TestSameEngines:
+    """An engine beside what the manifest says of it."""
+
+    STORED: ClassVar = {"a": {"packages": {"a": "1"}, "options": {"config": "spec"}}}
+
+    def now(self, packages=None, **options):
+        return {"a": SimpleNamespace(packages=packages or {"a": "1"}, options=options)}
+
+    def test_an_option_that_there_was_not_yet_has_its_default(self):
+        same_engines(self.now(config="spec", separators="auto"), self.STORED)
+
+    def test_another_option_or_one_that_is_gone_is_told(self):
+        for options in ({"config": "shipped"}, {"separators": "auto"}):
+            with pytest.raises(UsageError, match="which now are"):
+                same_engines(self.now(**options), self.STORED)
+
+    def test_another_version_is_told(self):
+        with pytest.raises(UsageError, match="installed is"):
+            same_engines(self.now({"a": "2"}, config="spec"), self.STORED)
