@@ -56,7 +56,7 @@ def taking_all(self, token):
     ("check", "method", "replacement", "said"),
     [
         (AGREE, "consume", taking_all, "not in its mask"),
-        (AGREE, "follow", lambda self, tokens: len(tokens), "by its masks"),
+        (AGREE, "follow", lambda self, tokens: len(tokens), "to its masks"),
         ("it compiles, masks", "clone", lambda self: self, "this adapter cannot drive maskcourt"),
     ],
 )
