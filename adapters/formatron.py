@@ -20,10 +20,9 @@ import json
 import typing
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused
+from harness.protocol import ONLY_CONFIG, EngineInfo, LeadingMatcher, Mask, Option, Refused, copied
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -48,24 +47,13 @@ class FormatronEngine:
         from formatron.formatter import FormatterBuilder
         from formatron.schemas.json_schema import create_schema
 
-        self.info = EngineInfo(
-            self.DISTRIBUTION,
-            version(self.DISTRIBUTION),
-            dict(options),
-            {name: version(name) for name in (self.DISTRIBUTION, "kbnf", "pydantic")},
-        )
+        self.info = EngineInfo.installed(self.DISTRIBUTION, options, "kbnf", "pydantic")
         self._builder, self._create = FormatterBuilder, create_schema
         self._token = kbnf.Token
-        self._eos = vocabulary.eos_ids
-        special = vocabulary.special.tolist()
-        self._texts = {
-            token: text
-            for token, text in enumerate(vocabulary.tokens)
-            if text and not special[token]
-        }
+        self._ids = vocabulary
         self._vocabulary = kbnf.Vocabulary(
-            {token: kbnf.Token(text) for token, text in self._texts.items()},
-            {token: text.decode("utf-8", "replace") for token, text in self._texts.items()},
+            {token: kbnf.Token(text) for token, text in vocabulary.ordinary.items()},
+            {id_: text.decode("utf-8", "replace") for id_, text in vocabulary.ordinary.items()},
         )
 
     def compile(self, schema: str) -> FormatronMatcher:
@@ -88,25 +76,24 @@ class FormatronEngine:
             raise
         except Exception as error:
             raise Refused(f"{type(error).__name__}: {error}".strip()) from error
-        return FormatronMatcher(engine, self._texts, self._eos)
+        return FormatronMatcher(engine, self._ids)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The bytes under which the library finds an id that has them; None for special ids."""
-        texts = map(self._texts.get, ids)
+        texts = map(self._ids.ordinary.get, ids)
         return [None if text is None else self._found(text) for text in texts]
 
     def _found(self, text: bytes) -> bytes:
         token = self._vocabulary.get_token_id(self._token(text))
-        return b"" if token is None else self._texts[token]
+        return b"" if token is None else self._ids.ordinary[token]
 
 
-class FormatronMatcher:
+class FormatronMatcher(LeadingMatcher):
     """An `Engine` of kbnf."""
 
-    def __init__(self, engine: Any, texts: Mapping[int, bytes], eos: tuple[int, ...]) -> None:
+    def __init__(self, engine: Any, vocabulary: Vocabulary) -> None:
         self._engine = engine
-        self._texts = texts
-        self._eos = eos
+        self._ids = vocabulary
         self._ended = False
 
     def mask(self, out: Mask) -> None:
@@ -119,8 +106,7 @@ class FormatronMatcher:
         if self._ended:
             return
         if self._engine.is_finished():
-            for token in self._eos:
-                out[token >> 5] |= 1 << (token & 31)
+            out[:] = self._ids.eos_mask
             return
         with _panics():
             self._engine.compute_allowed_token_ids()
@@ -134,9 +120,9 @@ class FormatronMatcher:
         if self._ended:
             return False
         if self._engine.is_finished():
-            self._ended = token in self._eos
+            self._ended = token in self._ids.eos_ids
             return self._ended
-        if token not in self._texts:
+        if token not in self._ids.ordinary:
             return False
         with _panics():
             self._engine.compute_allowed_token_ids()
@@ -147,18 +133,7 @@ class FormatronMatcher:
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _engine=copy(self._engine))
-        return twin
-
-    def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does."""
-        trial = self.clone()
-        return next((at for at, one in enumerate(tokens) if not trial.consume(one)), len(tokens))
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`; raises as `mask` does."""
-        return self.follow((token, *tokens))
+        return copied(self, _engine=copy(self._engine))
 
 
 class _PanicError(RuntimeError):

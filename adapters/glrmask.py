@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -28,11 +27,15 @@ import numpy as np
 from harness.protocol import (
     CONFIG,
     EngineInfo,
+    LeadingMatcher,
     Mask,
     Option,
     Refused,
     allows,
+    copied,
+    restored,
     settle_switches,
+    stored,
     switch,
 )
 
@@ -62,23 +65,11 @@ class GLRMaskEngine:
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import glrmask
 
-        self.info = EngineInfo(
-            self.DISTRIBUTION,
-            version(self.DISTRIBUTION),
-            dict(options),
-            {self.DISTRIBUTION: version(self.DISTRIBUTION)},
-        )
+        self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._library = glrmask
         self._compat = settle_switches(options, _PRESETS)["llguidance_compat"]
         self._strategy = getattr(glrmask.MaskStrategy, str(options["mask_strategy"]).upper())
-        special = vocabulary.special.tolist()
-        self._vocabulary = glrmask.Vocab.from_id_to_bytes(
-            {
-                token: text
-                for token, text in enumerate(vocabulary.tokens)
-                if text and not special[token]
-            }
-        )
+        self._vocabulary = glrmask.Vocab.from_id_to_bytes(vocabulary.ordinary)
         self._ids = vocabulary
         self._ends = glrmask.TokenSet(list(vocabulary.eos_ids))
 
@@ -100,7 +91,7 @@ class GLRMaskEngine:
 
     def store(self, matcher: GLRMaskMatcher) -> bytes | None:
         """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
-        return self._heading() + bytes(matcher.constraint.save())
+        return stored(self.info, bytes(matcher.constraint.save()))
 
     def restore(self, schema: str, data: bytes) -> GLRMaskMatcher:  # noqa: ARG002 - protocol
         """See `harness.protocol.StoringEngine.restore`.
@@ -108,21 +99,15 @@ class GLRMaskEngine:
         Raises:
             ValueError: Another version stored it, or the library cannot read it.
         """
-        heading = self._heading()
-        if not data.startswith(heading):
-            raise ValueError(f"not stored by {heading.decode().strip()}")
-        stored = data[len(heading) :]
-        return GLRMaskMatcher(self._library.Constraint.load(stored, self._vocabulary), self._ids)
+        constraint = self._library.Constraint.load(restored(self.info, data), self._vocabulary)
+        return GLRMaskMatcher(constraint, self._ids)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """None of all ids: the library cannot be asked."""
         return [None] * len(ids)
 
-    def _heading(self) -> bytes:
-        return f"{self.DISTRIBUTION} {self.info.version}\n".encode()
 
-
-class GLRMaskMatcher:
+class GLRMaskMatcher(LeadingMatcher):
     """A `ConstraintState`, which is copied where a token may be refused without being lost."""
 
     def __init__(self, constraint: Any, vocabulary: Vocabulary) -> None:
@@ -155,9 +140,7 @@ class GLRMaskMatcher:
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _state=self._state.copy())
-        return twin
+        return copied(self, _state=self._state.copy())
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`; the mask spares most of the copies."""
@@ -173,10 +156,6 @@ class GLRMaskMatcher:
             if not 0 <= token < size or not trial.commit_token(token):
                 return count
         return len(tokens)
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`."""
-        return self.follow((token, *tokens))
 
 
 @contextlib.contextmanager

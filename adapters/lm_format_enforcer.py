@@ -27,13 +27,13 @@ import logging
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     EngineInfo,
+    LeadingMatcher,
     Mask,
     Option,
     Refused,
@@ -72,19 +72,11 @@ class LMFormatEnforcerEngine:
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import lmformatenforcer
 
-        self.info = EngineInfo(
-            self.DISTRIBUTION,
-            version(self.DISTRIBUTION),
-            dict(options),
-            {name: version(name) for name in (self.DISTRIBUTION, "interegular", "pydantic")},
-        )
+        self.info = EngineInfo.installed(self.DISTRIBUTION, options, "interegular", "pydantic")
         self._library = lmformatenforcer
         self._vocabulary = vocabulary
-        special = vocabulary.special.tolist()
         self._texts = {
-            token: text.decode("utf-8", "replace")
-            for token, text in enumerate(vocabulary.tokens)
-            if text and not special[token]
+            token: text.decode("utf-8", "replace") for token, text in vocabulary.ordinary.items()
         }
         self._data = lmformatenforcer.TokenEnforcerTokenizerData(
             [(token, text, False) for token, text in self._texts.items()],
@@ -151,7 +143,7 @@ class LMFormatEnforcerEngine:
         ]
 
 
-class LMFormatEnforcerMatcher:
+class LMFormatEnforcerMatcher(LeadingMatcher):
     """A state of the library's parser, and the bytes that are no character yet."""
 
     def __init__(self, states: _States, state: _State, texts: Mapping[int, str]) -> None:
@@ -199,10 +191,6 @@ class LMFormatEnforcerMatcher:
             except RuntimeError:
                 return count
         return len(tokens)
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`."""
-        return self.follow((token, *tokens))
 
     def _allows(self, token: int) -> bool:
         """Whether the mask has the bit of a token, by as little of the mask as that needs."""

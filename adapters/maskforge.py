@@ -14,12 +14,20 @@ names no place, which the diagnostics of `schema_to_ir` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, allows
+from harness.protocol import (
+    ONLY_CONFIG,
+    EngineInfo,
+    LeadingMatcher,
+    Mask,
+    Option,
+    Refused,
+    allows,
+    copied,
+)
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -40,21 +48,12 @@ class MaskforgeEngine:
         import maskforge
         from maskforge.low_level import schema_to_ir
 
-        self.info = EngineInfo(
-            self.DISTRIBUTION,
-            version(self.DISTRIBUTION),
-            dict(options),
-            {self.DISTRIBUTION: version(self.DISTRIBUTION)},
-        )
+        self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._error = maskforge.MaskforgeError
         self._diagnose = schema_to_ir
         self._compiler = maskforge.Compiler(executable_cache_bytes=0)
-        special = vocabulary.special.tolist()
         self._vocabulary = maskforge.Vocabulary.from_id_ordered_tokens(
-            [
-                None if hidden or not text else text
-                for text, hidden in zip(vocabulary.tokens, special, strict=True)
-            ],
+            [vocabulary.ordinary.get(token) for token in range(vocabulary.size)],
             eos_token_id=vocabulary.eos,
             logits_vocab_size=vocabulary.size,
         )
@@ -84,7 +83,7 @@ class MaskforgeEngine:
         return found
 
 
-class MaskforgeMatcher:
+class MaskforgeMatcher(LeadingMatcher):
     """A session; started again, and led to where it was, when it is wanted and was given away."""
 
     def __init__(
@@ -126,9 +125,7 @@ class MaskforgeMatcher:
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`; it has a session when it is first asked."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _session=None)
-        return twin
+        return copied(self, _session=None)
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does.
@@ -145,10 +142,6 @@ class MaskforgeMatcher:
             if token in self._vocabulary.eos_ids:
                 return count + 1
         return len(tokens)
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`; raises as `mask` does."""
-        return self.follow((token, *tokens))
 
     def _here(self) -> Any:
         if self._session is None:

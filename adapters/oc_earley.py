@@ -12,10 +12,11 @@ Observed in 0.1.0: a guide cannot be copied, so that a clone replays its tokens 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused
+import numpy as np
+
+from harness.protocol import ONLY_CONFIG, EngineInfo, LeadingMatcher, Mask, Option, Refused, copied
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -31,20 +32,12 @@ class OCEarleyEngine:
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import oc_earley
 
-        self.info = EngineInfo(
-            self.DISTRIBUTION,
-            version(self.DISTRIBUTION),
-            dict(options),
-            {self.DISTRIBUTION: version(self.DISTRIBUTION)},
-        )
+        self.info = EngineInfo.installed(self.DISTRIBUTION, options)
         self._compiled = oc_earley.CompiledSchema
-        self._size, self._eos = vocabulary.size, vocabulary.eos_ids
-        special = vocabulary.special.tolist()
+        self._all = vocabulary
         self._ids: dict[bytes, list[int]] = {}
-        for token, text in enumerate(vocabulary.tokens):
-            if text and not special[token]:
-                self._ids.setdefault(text, []).append(token)
-        self._texts = {token: text for text, some in self._ids.items() for token in some}
+        for token, text in vocabulary.ordinary.items():
+            self._ids.setdefault(text, []).append(token)
         self._vocabulary = oc_earley.Vocabulary(vocabulary.eos, self._ids)
 
     def compile(self, schema: str) -> OCEarleyMatcher:
@@ -58,28 +51,25 @@ class OCEarleyEngine:
             start = compiled.guide(max_rollback=0)
         except (ValueError, TypeError) as error:
             raise Refused(str(error).strip()) from error
-        return OCEarleyMatcher(lambda: compiled.guide(max_rollback=0), start, self._size, self._eos)
+        return OCEarleyMatcher(lambda: compiled.guide(max_rollback=0), start, self._all)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id; None for special ids."""
         known = {text: set(self._vocabulary.get(text) or ()) for text in self._ids}
-        texts = map(self._texts.get, ids)
+        texts = map(self._all.ordinary.get, ids)
         return [
             text if text is None or token in known[text] else b""
             for token, text in zip(ids, texts, strict=True)
         ]
 
 
-class OCEarleyMatcher:
+class OCEarleyMatcher(LeadingMatcher):
     """A `Guide`, or the tokens that lead to one."""
 
-    def __init__(
-        self, start: Callable[[], Any], guide: Any, size: int, eos: tuple[int, ...]
-    ) -> None:
+    def __init__(self, start: Callable[[], Any], guide: Any, vocabulary: Vocabulary) -> None:
         self._start = start
         self._guide = guide
-        self._size = size
-        self._eos = eos
+        self._vocabulary = vocabulary
         self._consumed: tuple[int, ...] = ()
         self._ended = False
 
@@ -98,16 +88,15 @@ class OCEarleyMatcher:
             out[:] = 0
             return
         self.guide.write_mask_into(out.ctypes.data, out.size, out.itemsize)
-        if len(self._eos) > 1 and self.guide.is_accepting():
+        if len(self._vocabulary.eos_ids) > 1 and self.guide.is_accepting():
             # The library knows one end-of-sequence id; the others mean the same.
-            for token in self._eos:
-                out[token >> 5] |= 1 << (token & 31)
+            np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
 
     def consume(self, token: int) -> bool:
         """See `harness.protocol.Matcher.consume`."""
-        if self._ended or not 0 <= token < self._size:  # it overflows on other ids
+        if self._ended or not 0 <= token < self._vocabulary.size:  # it overflows on other ids
             return False
-        if token in self._eos:
+        if token in self._vocabulary.eos_ids:
             self._ended = bool(self.guide.is_accepting())
             return self._ended
         try:
@@ -119,15 +108,4 @@ class OCEarleyMatcher:
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__, _guide=None)
-        return twin
-
-    def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`."""
-        trial = self.clone()
-        return next((at for at, one in enumerate(tokens) if not trial.consume(one)), len(tokens))
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`."""
-        return self.follow((token, *tokens))
+        return copied(self, _guide=None)

@@ -26,13 +26,24 @@ version nor the tokens' bytes are found.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused, set_bits
+import numpy as np
+
+from harness.protocol import (
+    CONFIG,
+    EngineInfo,
+    LeadingMatcher,
+    Mask,
+    Option,
+    Refused,
+    copied,
+    restored,
+    set_bits,
+    stored,
+)
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -59,19 +70,19 @@ class OutlinesEngine:
         import outlines_core
 
         first = not hasattr(outlines_core, "Guide")
-        self.info = EngineInfo(
+        self.info = EngineInfo.installed(
+            self.DISTRIBUTION,
+            options,
             "outlines",
-            version(self.DISTRIBUTION),
-            dict(options),
-            _installed(self.DISTRIBUTION, "outlines", *(["interegular"] if first else ())),
+            *(["interegular"] if first else ()),
+            name="outlines",
         )
         self._whitespace = str(options["whitespace"]) or None
         self.bytes_differ_on_purpose = options["config"] == "shipped" and not first
-        self._words = vocabulary.words
-        self._size = vocabulary.size
-        self._eos = vocabulary.eos_ids
-        keys = _text_keys if self.bytes_differ_on_purpose else _byte_keys
-        self._keys: Mapping[int, bytes | str] = keys(vocabulary)
+        self._vocabulary = vocabulary
+        self._keys: Mapping[int, bytes | str] = (
+            _text_keys(vocabulary) if self.bytes_differ_on_purpose else vocabulary.ordinary
+        )
         by_key: dict[bytes | str, list[int]] = {}
         for token, key in self._keys.items():
             by_key.setdefault(key, []).append(token)
@@ -92,7 +103,7 @@ class OutlinesEngine:
     def store(self, matcher: OutlinesMatcher) -> bytes | None:
         """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
         _, (data,) = matcher.index.__reduce__()
-        return self._heading() + bytes(data)
+        return stored(self.info, bytes(data))
 
     def restore(self, schema: str, data: bytes) -> OutlinesMatcher:  # noqa: ARG002 - protocol
         """See `harness.protocol.StoringEngine.restore`.
@@ -100,19 +111,13 @@ class OutlinesEngine:
         Raises:
             ValueError: Another version stored it, or the library cannot read it.
         """
-        heading = self._heading()
-        if not data.startswith(heading):
-            raise ValueError(f"not stored by {heading.decode().strip()}")
-        return self._start(self._library.read(data[len(heading) :]))
-
-    def _heading(self) -> bytes:
-        return f"{self.DISTRIBUTION} {self.info.version}\n".encode()
+        return self._start(self._library.read(restored(self.info, data)))
 
     def _start(self, index: Any) -> OutlinesMatcher:
         guide = self._library.guide
         if guide is None:
-            return ListedMatcher(index, self._words, self._size, self._eos)
-        return OutlinesMatcher(index, lambda: guide(index), self._size, self._eos)
+            return ListedMatcher(index, self._vocabulary)
+        return OutlinesMatcher(index, lambda: guide(index), self._vocabulary)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id, in UTF-8.
@@ -203,16 +208,13 @@ class _FirstLibrary:
         return "".join(map(self._regex.byte_symbol, text))
 
 
-class OutlinesMatcher:
+class OutlinesMatcher(LeadingMatcher):
     """A state of an `Index`; the `Guide` that writes its mask is made when one is asked for."""
 
-    def __init__(
-        self, index: Any, start: Callable[[], Any], size: int, eos: tuple[int, ...]
-    ) -> None:
+    def __init__(self, index: Any, start: Callable[[], Any], vocabulary: Vocabulary) -> None:
         self.index = index
         self._start = start
-        self._size = size
-        self._eos = eos
+        self._vocabulary = vocabulary
         self._state: int = index.get_initial_state()
         self._consumed: tuple[int, ...] = ()
         self.guide: Any = None
@@ -224,10 +226,9 @@ class OutlinesMatcher:
             out[:] = 0
             return
         self._write(out)
-        if len(self._eos) > 1 and self.index.is_final_state(self._state):
+        if len(self._vocabulary.eos_ids) > 1 and self.index.is_final_state(self._state):
             # The library knows one end-of-sequence id; the others mean the same.
-            for token in self._eos:
-                out[token >> 5] |= 1 << (token & 31)
+            np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
 
     def _write(self, out: Mask) -> None:
         """The mask, with one end-of-sequence id where there are several."""
@@ -241,7 +242,7 @@ class OutlinesMatcher:
         """See `harness.protocol.Matcher.consume`."""
         if self._ended:
             return False
-        if token in self._eos:
+        if token in self._vocabulary.eos_ids:
             self._ended = self.index.is_final_state(self._state)
             return self._ended
         following = self._next(self._state, token)
@@ -255,9 +256,7 @@ class OutlinesMatcher:
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`; a `Guide` cannot be copied, so it is left out."""
-        twin = copy(self)
-        twin.guide = None
-        return twin
+        return copied(self, guide=None)
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`."""
@@ -265,7 +264,7 @@ class OutlinesMatcher:
             return 0
         state = self._state
         for count, token in enumerate(tokens):
-            if token in self._eos:
+            if token in self._vocabulary.eos_ids:
                 return count + bool(self.index.is_final_state(state))
             following = self._next(state, token)
             if following is None:
@@ -273,12 +272,8 @@ class OutlinesMatcher:
             state = following
         return len(tokens)
 
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`."""
-        return self.follow((token, *tokens))
-
     def _next(self, state: int, token: int) -> int | None:
-        if not 0 <= token < self._size:  # the library overflows on negative ids
+        if not 0 <= token < self._vocabulary.size:  # the library overflows on negative ids
             return None
         following: int | None = self.index.get_next_state(state, token)
         return following
@@ -287,9 +282,8 @@ class OutlinesMatcher:
 class ListedMatcher(OutlinesMatcher):
     """A state of an `Index` whose masks are made of its lists of tokens, and kept by state."""
 
-    def __init__(self, index: Any, words: int, size: int, eos: tuple[int, ...]) -> None:
-        super().__init__(index, lambda: None, size, eos)
-        self._words = words
+    def __init__(self, index: Any, vocabulary: Vocabulary) -> None:
+        super().__init__(index, lambda: None, vocabulary)
         self._masks: dict[int, Mask] = {}
 
     def _write(self, out: Mask) -> None:
@@ -297,15 +291,9 @@ class ListedMatcher(OutlinesMatcher):
             if len(self._masks) >= _KEPT:
                 self._masks.clear()
             ids = self.index.get_allowed_tokens(self._state) or []
-            ends = self._eos if self.index.is_final_state(self._state) else ()
-            self._masks[self._state] = set_bits([*ids, *ends], self._words)
+            ends = self._vocabulary.eos_ids if self.index.is_final_state(self._state) else ()
+            self._masks[self._state] = set_bits([*ids, *ends], self._vocabulary.words)
         out[:] = self._masks[self._state]
-
-
-def _byte_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
-    """The bytes of every ordinary token."""
-    special = vocabulary.special.tolist()
-    return {token: text for token, text in enumerate(vocabulary.tokens) if not special[token]}
 
 
 def _text_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
@@ -315,14 +303,3 @@ def _text_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
         for token, text in enumerate(vocabulary.tokens)
         if text and token not in vocabulary.eos_ids
     }
-
-
-def _installed(*distributions: str) -> dict[str, str]:
-    """The versions of those `distributions` that are installed."""
-    out = {}
-    for name in distributions:
-        try:
-            out[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return out

@@ -11,8 +11,10 @@ whether generation may end here. Bits beyond the vocabulary's size are zero.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +76,25 @@ class EngineInfo:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions of the distributions that decide the masks, the engine's own among them."""
 
+    @classmethod
+    def installed(
+        cls,
+        distribution: str,
+        options: Mapping[str, bool | int | str],
+        *others: str,
+        name: str | None = None,
+    ) -> Self:
+        """An engine that is `distribution`, as installed, with those of `others` that are.
+
+        Raises:
+            PackageNotFoundError: The distribution is not installed.
+        """
+        packages = {distribution: version(distribution)}
+        for other in others:
+            with suppress(PackageNotFoundError):
+                packages[other] = version(other)
+        return cls(name or distribution, packages[distribution], dict(options), packages)
+
 
 @runtime_checkable
 class Matcher(Protocol):
@@ -104,8 +125,11 @@ class FollowingMatcher(Matcher, Protocol):
     def follow(self, tokens: Sequence[int]) -> int:
         """How many leading `tokens` may be consumed one after another; the state is unchanged.
 
-        Must equal `follow_by_mask` on every input: the contract suite holds it to that.
+        Must equal `follow_by_mask` on every input: the contract suite holds it to that. A matcher
+        that inherits it consumes on a clone, without looking at masks.
         """
+        trial = self.clone()
+        return next((at for at, one in enumerate(tokens) if not trial.consume(one)), len(tokens))
 
 
 @runtime_checkable
@@ -114,6 +138,7 @@ class LeadingMatcher(FollowingMatcher, Protocol):
 
     def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
         """As `follow` of `token` and `tokens`: the same answer, and the state is unchanged."""
+        return self.follow((token, *tokens))
 
 
 class Engine(Protocol):
@@ -174,6 +199,37 @@ class StoringEngine(Engine, Protocol):
         Raises:
             ValueError: `data` are damaged, or were stored by another version of the library.
         """
+
+
+_M = TypeVar("_M", bound=Matcher)
+
+
+def copied(matcher: _M, **changed: Any) -> _M:
+    """A copy of `matcher` with other attributes; in a third of the time that copy.copy takes."""
+    twin = object.__new__(type(matcher))
+    twin.__dict__.update(matcher.__dict__, **changed)
+    return twin
+
+
+def stored(info: EngineInfo, data: bytes) -> bytes:
+    """`data` of a library as `StoringEngine.store` gives them, headed by the library's version."""
+    return _heading(info) + data
+
+
+def restored(info: EngineInfo, data: bytes) -> bytes:
+    """What was given to `stored`.
+
+    Raises:
+        ValueError: Another library stored it, or another version.
+    """
+    heading = _heading(info)
+    if not data.startswith(heading):
+        raise ValueError(f"not stored by {heading.decode().strip()}")
+    return data[len(heading) :]
+
+
+def _heading(info: EngineInfo) -> bytes:
+    return f"{next(iter(info.packages))} {info.version}\n".encode()
 
 
 def allows(mask: Mask, token: int) -> bool:

@@ -353,9 +353,8 @@ def check_identity(engine: Engine, version: str | None = None) -> None:
 def check_token_bytes(engine: Engine, vocabulary: Vocabulary, unknown: Sequence[int] = ()) -> None:
     """The library holds the vocabulary's bytes; it can be asked about all ids but `unknown`."""
     known = engine.token_bytes(range(vocabulary.size))
-    special = vocabulary.special.tolist()
-    for token, (text, found) in enumerate(zip(vocabulary.tokens, known, strict=True)):
-        expected = None if special[token] or token in unknown else text
+    for token, found in enumerate(known):
+        expected = None if token in unknown else vocabulary.ordinary.get(token)
         _hold(found == expected, "holds {!r} for token {} {!r}", found, token, expected)
 
 

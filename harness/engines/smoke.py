@@ -62,8 +62,8 @@ def _lead(matcher: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     """Along a text, as far as it is allowed; a forbidden token is tried first, the end last."""
     with _told("it masks"):
         mask = mask_of(matcher, vocabulary)
-    if (mask[-1] & ~(vocabulary.ordinary_mask | vocabulary.special_mask)[-1]).any():
-        raise ContractBroken("bits beyond the vocabulary are set")
+        examiner = StateExaminer(vocabulary)
+        examiner.cut_off(mask, told=False)
     with _told("it consumes"):
         for token in token_ids(vocabulary.ordinary_mask & ~mask, vocabulary.size)[:1].tolist():
             if matcher.consume(token):
@@ -90,7 +90,6 @@ def _lead(matcher: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
             if mask_of(ended, vocabulary).any():
                 raise ContractBroken("something is allowed behind the end")
         assert_same(mask_of(matcher, vocabulary), mask, "moved by its clone")
-        examiner = StateExaminer(vocabulary)
         examiner.examine(matcher, mask)
         examiner.try_faster_way(matcher, [], [mask], "trifle")
 

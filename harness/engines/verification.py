@@ -90,8 +90,7 @@ def _identity(subject: _Subject) -> str:
 
 def _bytes(which: str, subject: _Subject) -> str:
     engine, vocabulary = subject.on(which)
-    special = vocabulary.special.tolist()
-    ordinary = [token for token in range(vocabulary.size) if not special[token]]
+    ordinary = list(vocabulary.ordinary)
     known = dict(zip(ordinary, engine.token_bytes(ordinary), strict=True))
     asked = [token for token, text in known.items() if text is not None]
     wrong = [token for token in asked if known[token] != vocabulary.tokens[token]]

@@ -138,6 +138,12 @@ class Vocabulary:
         return [self.blob[a:b] for a, b in pairwise(ends)]
 
     @cached_property
+    def ordinary(self) -> dict[int, bytes]:
+        """The bytes of every ordinary id, by id. Do not change the mapping."""
+        names = self.special.tolist()
+        return {id_: text for id_, text in enumerate(self.tokens) if not names[id_]}
+
+    @cached_property
     def byte_ids(self) -> tuple[int, ...]:
         """The lowest ordinary id of every single byte, 256 of them; -1 for a byte without one."""
         ids = [-1] * 256
