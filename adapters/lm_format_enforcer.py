@@ -68,6 +68,7 @@ class LMFormatEnforcerEngine:
     }
     DISTRIBUTION = "lm-format-enforcer"
     TESTED = "0.11.3"
+    SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import lmformatenforcer

@@ -142,7 +142,12 @@ class InProcessPanel(Panel):
     def __init__(self, engines: Sequence[type], vocabulary: Vocabulary) -> None:
         kinds = [tamed(kind) for kind in engines]
         self.specs = tuple(
-            EngineSpec(name, f"{kind.__module__}:{kind.__qualname__}", default_options(kind))
+            EngineSpec(
+                name,
+                f"{kind.__module__}:{kind.__qualname__}",
+                default_options(kind),
+                slow_masks=getattr(kind, "SLOW_MASKS", False),
+            )
             for name, kind in zip(names_of(engines), kinds, strict=True)
         )
         self.limits = Limits()

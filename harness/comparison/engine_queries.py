@@ -51,6 +51,7 @@ class EngineQueries:
     Attributes:
         alive: Engines that still answer, shape ``(e,)`` bool.
         failures: What ended an engine here, by engine number.
+        slow: Engines whose masks take long, shape ``(e,)`` bool.
     """
 
     def __init__(
@@ -63,6 +64,9 @@ class EngineQueries:
     ) -> None:
         self.alive = np.array([engine not in failures for engine in position.engines])
         self.failures: dict[int, Failure] = dict(failures)
+        self.slow = np.array(
+            [one != challenger.NUMBER and panel.specs[one].slow_masks for one in position.engines]
+        )
         self._panel = panel
         self._engines = position.engines
         self._key = position.key

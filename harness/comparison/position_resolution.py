@@ -62,16 +62,33 @@ class PositionResolution:
         completions = store.findings.completions
         self.engines = EngineQueries(panel, position, tokens, completions, failures)
         self._validators = ValidatorQueries(judge, position.text, store.token_bytes, completions)
+        self._in_turn = np.ones(store.tries.shape, dtype=np.bool_)
 
     @property
     def findings(self) -> Findings:
         """Those of the store."""
         return self.store.findings
 
+    def take_turn(self, rows: npt.NDArray[np.bool_], entries: int | None = None) -> None:
+        """From here on, the engines of some rows alone are asked.
+
+        Args:
+            rows: Shape ``(e,)``.
+            entries: About how many tokens each is asked, spread over those that are undecided;
+                None: all.
+        """
+        self._in_turn = np.repeat(rows[:, None], self.store.tries.shape[1], axis=1)
+        for row in np.flatnonzero(rows).tolist() if entries is not None else ():
+            columns = np.flatnonzero(self.undecided()[row])
+            if len(columns) > entries:
+                self._in_turn[row] = False
+                spread = np.linspace(0, len(columns) - 1, entries).round().astype(np.int64)
+                self._in_turn[row, columns[spread]] = True
+
     def undecided(self) -> npt.NDArray[np.bool_]:
-        """Entries that nothing is settled about, of engines that still answer; ``(e, n)``."""
+        """Entries that nothing is settled about, of engines asked in this turn; ``(e, n)``."""
         alive = self.engines.alive[:, None]
-        return cast("npt.NDArray[np.bool_]", self.store.unsettled() & alive)
+        return cast("npt.NDArray[np.bool_]", self.store.unsettled() & alive & self._in_turn)
 
     def bare(self) -> npt.NDArray[np.bool_]:
         """Undecided entries for which no completion of any kind is known yet."""

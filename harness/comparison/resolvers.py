@@ -39,6 +39,7 @@ class Effort:
         rollouts: Roll-outs per situation without success after which the rest is given up.
         doubts: Roll-outs per engine and position for tokens with only invalid completions.
         limit: Tokens in a roll-out.
+        tokens: Tokens per engine and position that are tried at all; None: all that are disputed.
     """
 
     attempts: int = 6
@@ -46,6 +47,11 @@ class Effort:
     rollouts: int = 8
     doubts: int = 32
     limit: int = LIMIT
+    tokens: int | None = None
+
+
+SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60, tokens=8)
+"""What is asked of an engine that needs milliseconds and more for a mask."""
 
 
 class Resolver(Protocol):
@@ -88,13 +94,23 @@ class SharedResolver:
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
         situation, lists = _known(resolution, context)
-        _attempt(resolution, situation, lists, self.effort.attempts)
-        self._try_aimed(resolution, context, situation)
-        ended = self._roll(resolution, situation)
+        ended: dict[tuple[int, int], Status] = {}
+        slow = resolution.engines.slow
+        # What the others clear need not be asked of slow ones: they come last.
+        for rows, effort in ((~slow, self.effort), (slow, SLOW)):
+            if rows.any():
+                resolution.take_turn(rows, effort.tokens)
+                _attempt(resolution, situation, lists, effort.attempts)
+                self._try_aimed(resolution, context, situation, effort)
+                ended |= self._roll(resolution, situation, effort)
         resolution.conclude(ended)
 
     def _try_aimed(
-        self, resolution: PositionResolution, context: Context, situation: npt.NDArray[np.int32]
+        self,
+        resolution: PositionResolution,
+        context: Context,
+        situation: npt.NDArray[np.int32],
+        effort: Effort,
     ) -> None:
         """Where all was invalid so far: continuations that avoid the error of the first one."""
         alike: dict[tuple[int, int], list[int]] = {}
@@ -104,7 +120,7 @@ class SharedResolver:
             alike.setdefault(key, []).append(column)
         list_of = np.full(len(situation), -1, dtype=np.int32)
         lists: list[list[int]] = []
-        for (_, number), columns in list(alike.items())[: self.effort.aimed]:
+        for (_, number), columns in list(alike.items())[: effort.aimed]:
             column = columns[0]
             attempts = resolution.findings.completions[number].text
             texts = context.aimed(
@@ -113,10 +129,13 @@ class SharedResolver:
             if texts:
                 list_of[columns] = len(lists)
                 lists.append([resolution.store.number(text, "aimed") for text in texts])
-        _attempt(resolution, list_of, lists, self.effort.attempts)
+        _attempt(resolution, list_of, lists, effort.attempts)
 
     def _roll(
-        self, resolution: PositionResolution, situation: npt.NDArray[np.int32]
+        self,
+        resolution: PositionResolution,
+        situation: npt.NDArray[np.int32],
+        effort: Effort,
     ) -> dict[tuple[int, int], Status]:
         """Roll out what is left, and try each new completion on the tokens around it.
 
@@ -124,9 +143,9 @@ class SharedResolver:
         `Effort.rollouts` times; tokens with only invalid ones, that many per situation.
         """
         ended: dict[tuple[int, int], Status] = {}
-        tally = _RollBudgets(resolution, situation, self.effort)
+        tally = _RollBudgets(resolution, situation, effort)
         while columns := tally.next():
-            found, others = resolution.roll_out(columns, self.effort.limit)
+            found, others = resolution.roll_out(columns, effort.limit)
             ended |= others
             resolution.screen(found)
             tally.note(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from harness.comparison.fed_texts import FedText, spelled_out
 from harness.comparison.verdict_record import VerdictNotes
@@ -16,6 +17,9 @@ from harness.workers.outcomes import Failure
 
 Texts = Mapping[int, FedText]
 """Texts by the numbers under which they are stored."""
+
+SLOW_TOKENS = 2_000
+"""So many tokens at a time are fed to an engine whose masks are slow, the shortest texts first."""
 
 
 class TextFeeding:
@@ -68,7 +72,11 @@ class TextFeeding:
         return found
 
     def feed(self, texts: Mapping[int, Texts]) -> dict[int, dict[int, Probed]]:
-        """Feed engines with texts, by engine; what those did with each that did not fail."""
+        """Feed engines with texts, by engine; what those did with each that did not fail.
+
+        Those with slow masks get as many texts as `SLOW_TOKENS` make.
+        """
+        texts = {engine: self._affordable(engine, some) for engine, some in texts.items()}
         found = self._probed(
             {one: [fed.tokens for fed in some.values()] for one, some in texts.items() if some}
         )
@@ -88,6 +96,16 @@ class TextFeeding:
             engine: dict(zip(texts[engine], probes, strict=True))
             for engine, probes in found.items()
         }
+
+    def _affordable(self, engine: int, texts: Texts) -> Texts:
+        if not self._panel.specs[engine].slow_masks:
+            return texts
+        by_length = sorted(texts, key=lambda number: len(texts[number].tokens))
+        sums = accumulate(len(texts[number].tokens) for number in by_length)
+        chosen = {
+            number for number, sum_ in zip(by_length, sums, strict=True) if sum_ <= SLOW_TOKENS
+        }
+        return {number: one for number, one in texts.items() if number in chosen}
 
     def _probed(self, texts: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[Probed]]:
         """What engines did with texts."""

@@ -56,6 +56,8 @@ class EngineSpec:
         interpreter: The Python that has this version.
         paths: Directories that go on the host's module path.
         packages: What a preset needs, as ``name==version``; None for the adapter's own.
+        slow_masks: Whether a mask takes so long that less is asked of the engine:
+            `harness.protocol.Engine`.
     """
 
     name: str
@@ -65,6 +67,7 @@ class EngineSpec:
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()
     packages: tuple[str, ...] | None = None
+    slow_masks: bool = False
 
 
 def known_engines() -> dict[str, str]:
@@ -124,7 +127,14 @@ def parse_spec(text: str) -> EngineSpec:
     adapter = adapter_class(reference, paths)
     given = _given_options(text, read.rest, adapter.OPTIONS)
     options = _completed(name, adapter.OPTIONS, given)
-    return EngineSpec(_canonical(name, version, given), reference, options, version, paths=paths)
+    return EngineSpec(
+        _canonical(name, version, given),
+        reference,
+        options,
+        version,
+        paths=paths,
+        slow_masks=getattr(adapter, "SLOW_MASKS", False),
+    )
 
 
 def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:

@@ -1,0 +1,61 @@
+"""An engine with slow masks is asked about less; what is proven of others stays the same."""
+
+from __future__ import annotations
+
+import string
+
+from harness.comparison import text_feeding
+from harness.comparison.resolvers import SLOW
+from tests.inprocess import case, records, run_case
+from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
+
+LETTERS = string.ascii_lowercase
+CASE = case(
+    {
+        "const": "0",
+        "x-extra": [f'"{letter}"' for letter in LETTERS],
+        "x-forbidden": [['"', "0"]],
+    },
+    "0",
+)
+
+
+class Slow(AcceptsExtra):
+    """Accepts extra texts, slowly."""
+
+    SLOW_MASKS = True
+
+
+def verdicts(*engines: type) -> dict[str, list[str]]:
+    """What is decided about each engine's tokens, by engine."""
+    found: dict[str, list[str]] = {}
+    for one in records(run_case(engines, CASE), "verdicts"):
+        found.setdefault(one["engine"], []).append(one["kind"])
+    return found
+
+
+def test_fewer_tokens_are_tried_and_the_others_stay_open():
+    fast = verdicts(AcceptsExtra, Enumerator)["AcceptsExtra"]
+    assert fast.count("false_acceptance") == len(LETTERS)
+    slow = verdicts(Slow, Enumerator)["Slow"]
+    assert slow.count("false_acceptance") == SLOW.tokens
+    assert slow.count("unresolved") == len(LETTERS) - SLOW.tokens
+
+
+def test_other_engines_are_asked_in_full_beside_it():
+    assert (
+        verdicts(Slow, ForbidsOne, AcceptsExtra)["AcceptsExtra"]
+        == verdicts(Enumerator, ForbidsOne, AcceptsExtra)["AcceptsExtra"]
+    )
+
+
+def test_the_shortest_texts_are_fed(monkeypatch):
+    monkeypatch.setattr(text_feeding, "SLOW_TOKENS", 12)
+    short, long = "a", "a" * 40
+    both = case({"const": "0", "x-extra": [f'"{short}"', f'"{long}"']}, invalid=[short, long])
+    fed = [
+        one["engine"]
+        for one in records(run_case([Slow, AcceptsExtra], both), "instance_verdicts")
+        if one["kind"] == "false_acceptance"
+    ]
+    assert (fed.count("Slow"), fed.count("AcceptsExtra")) == (1, 2)
