@@ -105,6 +105,7 @@ class LlamaCppEngine:
     OPTIONS: ClassVar[Mapping[str, Option]] = {"config": CONFIG}
     DISTRIBUTION = "xllamacpp"
     TESTED = "2026.10.11549"
+    SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         installed = version(self.DISTRIBUTION)

@@ -117,13 +117,17 @@ class Probes:
                     break
 
     def dead_ends(self, resolution: PositionResolution) -> None:
-        """Look at a few tokens that one engine completes validly and another never did."""
+        """Look at a few tokens that one engine completes validly and another never did.
+
+        Not of engines with slow masks: a search takes hundreds of them.
+        """
         findings = resolution.findings
         never = findings.accepts & (findings.status == Status.NOT_ASKED)
         never &= (
             resolution.store.cleared[None, :]
             & ~findings.ends[None, :]
             & resolution.engines.alive[:, None]
+            & ~resolution.engines.slow[:, None]
         )
         never &= ~flawed(findings)
         columns = {}

@@ -39,7 +39,6 @@ class Effort:
         rollouts: Roll-outs per situation without success after which the rest is given up.
         doubts: Roll-outs per engine and position for tokens with only invalid completions.
         limit: Tokens in a roll-out.
-        tokens: Tokens per engine and position that are tried at all; None: all that are disputed.
     """
 
     attempts: int = 6
@@ -47,11 +46,13 @@ class Effort:
     rollouts: int = 8
     doubts: int = 32
     limit: int = LIMIT
-    tokens: int | None = None
 
 
-SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60, tokens=8)
-"""What is asked of an engine that needs milliseconds and more for a mask."""
+SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60)
+"""How hard to try with an engine that needs milliseconds and more for a mask."""
+
+SLOW_TOKENS = 8
+"""So many of a position's disputed tokens are tried with such an engine."""
 
 
 class Resolver(Protocol):
@@ -97,9 +98,9 @@ class SharedResolver:
         ended: dict[tuple[int, int], Status] = {}
         slow = resolution.engines.slow
         # What the others clear need not be asked of slow ones: they come last.
-        for rows, effort in ((~slow, self.effort), (slow, SLOW)):
+        for rows, effort, tokens in ((~slow, self.effort, None), (slow, SLOW, SLOW_TOKENS)):
             if rows.any():
-                resolution.take_turn(rows, effort.tokens)
+                resolution.take_turn(rows, tokens)
                 _attempt(resolution, situation, lists, effort.attempts)
                 self._try_aimed(resolution, context, situation, effort)
                 ended |= self._roll(resolution, situation, effort)

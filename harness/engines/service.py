@@ -299,12 +299,8 @@ class EngineService:
 
     def lengthen(self, asked: requests.Lengthen) -> requests.Lengthened:
         """Follow every token with itself."""
-        assert self.here is not None
-        here, words = self.here, self.vocabulary.words
-        times = [
-            follow_by_mask(here, (token,) * asked.limit, words) for token in asked.tokens.tolist()
-        ]
-        return requests.Lengthened(np.array(times, dtype=np.int32))
+        again = wire.Ragged.of_ints([(token,) * asked.limit for token in asked.tokens.tolist()])
+        return requests.Lengthened(self.follow(requests.Follow(again)).allowed)
 
     def follow(self, asked: requests.Follow) -> requests.Followed:
         """Follow every list from here, in the engine's fastest way unless it is distrusted."""

@@ -133,7 +133,7 @@ def parse_spec(text: str) -> EngineSpec:
         options,
         version,
         paths=paths,
-        slow_masks=getattr(adapter, "SLOW_MASKS", False),
+        slow_masks=_slow_masks(adapter),
     )
 
 
@@ -145,7 +145,15 @@ def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
         presets.REFERENCE,
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
+        slow_masks=any(
+            _slow_masks(adapter_class(BUILT_IN[one.engine]))
+            for one in preset.backends_for(own).values()
+        ),
     )
+
+
+def _slow_masks(adapter: Any) -> bool:
+    return bool(getattr(adapter, "SLOW_MASKS", False))
 
 
 def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
