@@ -55,6 +55,8 @@ def _versions(row: dict[str, Any]) -> list[str]:
     lines += [f"{version} at hand" for version in at_hand]
     if tested and tested not in (installed, *at_hand):
         lines.append(f"{tested} can be had")
+    if row["remark"]:
+        lines.append(row["remark"])
     return lines
 
 

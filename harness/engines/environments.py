@@ -159,11 +159,14 @@ def is_installed(spec: EngineSpec) -> bool:
 def _missing(spec: EngineSpec) -> _Wanted | None:
     """What has to be installed for `spec`; None if nothing."""
     version = spec.version
-    if version is None and spec.packages is None:
-        adapter = adapter_class(spec.reference, spec.paths)
+    adapter = adapter_class(spec.reference, spec.paths)
+    withheld = getattr(adapter, "NOT_ON_INDEX", None)
+    if spec.packages is None and (version is None or withheld):
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if not distribution or _find(distribution, sys.path):
             return None
+        if withheld:
+            raise UsageError(f"engine {spec.name!r} is not installed", withheld)
         version = getattr(adapter, "TESTED", None)
         if version is None:
             raise UsageError(

@@ -26,6 +26,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
                 "installed": None,
                 "tested": None,
                 "at_hand": [],
+                "remark": "",
                 "problem": str(problem),
                 "options": {},
             }
@@ -36,6 +37,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
             "installed": _installed(adapter.DISTRIBUTION),
             "tested": getattr(adapter, "TESTED", None),
             "at_hand": at_hand(adapter.DISTRIBUTION),
+            "remark": getattr(adapter, "NOT_ON_INDEX", ""),
             "options": {
                 key: {"default": one.default, "choices": one.choices, "help": one.help}
                 for key, one in adapter.OPTIONS.items()

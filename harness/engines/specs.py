@@ -17,6 +17,7 @@ from harness.protocol import Option, complete_options
 from harness.verdict_kinds import CHALLENGER
 
 BUILT_IN: Mapping[str, str] = {
+    "dotjson": "adapters.dotjson:DotJSONEngine",
     "formatron": "adapters.formatron:FormatronEngine",
     "glrmask": "adapters.glrmask:GLRMaskEngine",
     "llama.cpp": "adapters.llama_cpp:LlamaCppEngine",

@@ -1,0 +1,134 @@
+"""dotjson, which is proprietary: written from its public documentation, and never run.
+
+No release could be had when this was written. What is called here is what the documentation of
+.txt names: `Vocabulary.from_tuples`, `Index`, `Guide`, and the token sets that a guide gives for
+each text of a batch. Open until somebody runs it: whether tokens are given as bytes (as here) or as
+text, how a guide is told the size of its batch (here: one, by default), and with which exception a
+schema is refused (here: any).
+
+The package of this name on PyPI is another one, and is refused when the engine is opened. A guide
+can neither be copied nor taken back, so a clone replays what was consumed. Token sets answer for
+one token at a time, so a mask takes as many calls as there are tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from harness.errors import UsageError
+from harness.protocol import (
+    ONLY_CONFIG,
+    EngineInfo,
+    FollowingMatcher,
+    Mask,
+    Option,
+    Refused,
+    copied,
+    set_bits,
+)
+
+if TYPE_CHECKING:
+    from harness.inputs.vocabulary import Vocabulary
+
+_DOCUMENTED = ("Vocabulary", "Index", "Guide")
+
+
+class DotJSONEngine:
+    """dotjson with one vocabulary."""
+
+    OPTIONS: ClassVar[Mapping[str, Option]] = {
+        "config": ONLY_CONFIG,
+        "disallow_whitespace": Option(False, "JSON without white space between its tokens"),
+    }
+    DISTRIBUTION = "dotjson"
+    NOT_ON_INDEX = (
+        "it is proprietary and was never run here; PyPI has another package of this name: "
+        "install the wheel that .txt gives its customers beside maskcourt"
+    )
+    SLOW_MASKS = True
+
+    def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
+        """See `harness.protocol.Engine`.
+
+        Raises:
+            UsageError: The package of this name that is installed is another one.
+        """
+        import dotjson
+
+        missing = [name for name in _DOCUMENTED if not hasattr(dotjson, name)]
+        if missing:
+            raise UsageError(
+                f"the dotjson that is installed is not that of .txt: it has no {missing[0]}",
+                self.NOT_ON_INDEX,
+            )
+        self.info = EngineInfo.installed(self.DISTRIBUTION, options)
+        self._library = dotjson
+        self._ids = vocabulary
+        self._compact = bool(options["disallow_whitespace"])
+        ordinary = vocabulary.ordinary
+        self._vocabulary = dotjson.Vocabulary.from_tuples(
+            list(ordinary.values()), list(ordinary), list(vocabulary.eos_ids)
+        )
+
+    def compile(self, schema: str) -> DotJSONMatcher:
+        """A matcher at the start of a text.
+
+        Raises:
+            Refused: With the library's exception.
+        """
+        try:
+            index = self._library.Index(schema, self._vocabulary, disallow_whitespace=self._compact)
+        except Exception as error:
+            raise Refused(f"{type(error).__name__}: {error}") from error
+        return DotJSONMatcher(self._library, index, self._ids)
+
+    def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
+        """The library is not documented to tell."""
+        return [None] * len(ids)
+
+
+class DotJSONMatcher(FollowingMatcher):
+    """A guide; made again, and led to where it was, when it is wanted and was given away."""
+
+    def __init__(self, library: Any, index: Any, vocabulary: Vocabulary) -> None:
+        self._library = library
+        self._index = index
+        self._vocabulary = vocabulary
+        self._guide: Any = None
+        self._allowed: Any = None
+        self._consumed: tuple[int, ...] = ()
+        self._ended = False
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        if self._ended:
+            out[:] = 0
+            return
+        allowed = self._here()
+        ids = (*self._vocabulary.ordinary, *self._vocabulary.eos_ids)
+        out[:] = set_bits([token for token in ids if allowed.contains(token)], len(out))
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`."""
+        known = token in self._vocabulary.ordinary or token in self._vocabulary.eos_ids
+        if self._ended or not known or not self._here().contains(token):
+            return False
+        self._consumed += (token,)
+        self._ended = token in self._vocabulary.eos_ids
+        if not self._ended:
+            (self._allowed,) = self._guide.get_next_tokensets([token])
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`; it has a guide when it is first asked."""
+        return copied(self, _guide=None, _allowed=None)
+
+    def _here(self) -> Any:
+        """The set of tokens that are allowed where the text stands."""
+        if self._guide is None:
+            self._guide = self._library.Guide(self._index)
+            (self._allowed,) = self._guide.get_start_tokensets()
+            for token in self._consumed:
+                (self._allowed,) = self._guide.get_next_tokensets([token])
+        return self._allowed
