@@ -17,6 +17,7 @@ from tests.comparison.test_challenger import CHALLENGED, VOCABULARY, SecondTypis
 from tests.comparison.test_exact import PLANTED, WHY, assert_witnesses_replay
 from tests.comparison.test_flaws import BLANK, ENDLESS, Follows, LiesAndAccepts, Stumbles
 from tests.comparison.test_instances import BYTES, proven
+from tests.comparison.test_made import MAKING, Allows, fed
 from tests.inprocess import UNCAPPED, InProcessJudge, case, make_run, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
@@ -163,6 +164,15 @@ def check_instances_are_what_the_validators_say() -> None:
         "case", "family", '{"enum": [1, 12]}', (Instance.of(1),), (Instance.of(12),), "case.json"
     )
     assert proven([Enumerator], mislabelled) == []
+
+
+def check_made_instances_are_what_the_validators_say() -> None:
+    schema = {"type": "integer", "minimum": 3, "maximum": 5}
+    texts = [one["text"].decode() for one in fed(schema)]
+    right = [text for text in texts if text in ("3", "4", "5")]
+    assert 0 < len(right) < len(texts)
+    rows = run_case([Allows], case({**schema, "x-allows": right}), BYTES, MAKING)
+    assert records(rows, "instance_verdicts") == records(rows, "verdicts") == []
 
 
 def check_unusual_tokens_prove_nothing() -> None:

@@ -30,6 +30,7 @@ from harness.comparison.fed_texts import FedText
 from harness.comparison.findings import Findings, Status
 from harness.completion.rollout import Rollout
 from harness.engines import service
+from harness.instances import made
 from harness.localization import at_token
 from harness.validators import judge, validate
 from tests import checks
@@ -103,6 +104,26 @@ def ruled_as_the_next(
     others = [*rulings[1:], *rulings[:1]]
     turned = zip(fed.items(), others, strict=True)
     return {text: replace(one, ruling=ruling) for (text, one), ruling in turned}, writers
+
+
+def believed(verdict: int):
+    """Made texts are ruled on by those who made them."""
+
+    def make(judged):
+        def ruled(judge_, values, style):
+            found = judged(judge_, values, style)
+            return [(value, replace(one, ruling=judge.Ruling(verdict, ""))) for value, one in found]
+
+        return ruled
+
+    return make
+
+
+def all_invalid(fed):
+    """Made texts are fed as invalid ones."""
+    return lambda self, *given: [
+        replace(one, ruling=judge.Ruling(judge.INVALID, "")) for one in fed(self, *given)
+    ]
 
 
 def rolled_as(outcome: str) -> Patch:
@@ -414,6 +435,16 @@ MUTANTS = (
         "the labels of instances are believed",
         fed_otherwise(ruling=lambda one: judge.Ruling(judge.VERDICTS.index(one.label), "")),
         checks.check_instances_are_what_the_validators_say,
+    ),
+    Mutant(
+        "made instances are what they were made to be",
+        instead(made, "_judged", believed(judge.VALID)),
+        checks.check_made_instances_are_what_the_validators_say,
+    ),
+    Mutant(
+        "made instances are fed as the errors that they were to have",
+        instead(made.Made, "fed", all_invalid),
+        checks.check_made_instances_are_what_the_validators_say,
     ),
     Mutant(
         "samples are ruled on as the text before",
