@@ -7,7 +7,6 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from harness import __version__
 from harness.bugs.scripts import marked_parts
 from harness.check.answers import Answer, Answers, ProvenError
 from harness.check.text import (
@@ -24,31 +23,14 @@ from harness.check.text import (
 )
 from harness.counting.severity import IN_FULL
 from harness.printable import printable
-from harness.report.page.assemble import asset, style_policy, written
+from harness.report.page.assemble import written
+from harness.report.page.static import static_page
 
-_HEAD: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>maskcourt check</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<header class="top"><div class="wide"><p class="brand">maskcourt</p>
-<h1>Which engine can be trusted with {title}?</h1>
-<p class="lead">Each engine was tried by itself. What is called valid or invalid, jsonschema and
-jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No error
-found is no proof that there is none.</p></div></header>
-<main class="wide">
-"""
-_FOOT: Final = "</main>\n<footer><p class='wide'>maskcourt {version}</p></footer>\n</body></html>\n"
-
-
+_LEAD: Final = (
+    "Each engine was tried by itself. What is called valid or invalid, jsonschema and "
+    "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
+    "error found is no proof that there is none."
+)
 _OPEN: Final = 2
 """Errors of an answer that are open from the beginning."""
 _TONES: Final = {LETS_THROUGH: "acc", FORBIDS: "rej", SPELLINGS: "plain", CONTRADICTS: "other"}
@@ -60,14 +42,14 @@ def write_page(answers: Answers, out: Path) -> int:
     Raises:
         UsageError: It cannot be written.
     """
-    return written("".join(_page(answers)), out)
-
-
-def _page(answers: Answers) -> Iterator[str]:
-    style = asset("page.css")
     one = len(answers.schemas) == 1
-    title = _safe(answers.schemas[0]) if one else f"each of {len(answers.schemas)} schemas"
-    yield _HEAD.format(policy=style_policy(style), style=style, title=title)
+    title = printable(answers.schemas[0]) if one else f"each of {len(answers.schemas)} schemas"
+    heading = f"Which engine can be trusted with {title}?"
+    page = static_page("maskcourt check", heading, _LEAD, "".join(_sections(answers)))
+    return written(page, out)
+
+
+def _sections(answers: Answers) -> Iterator[str]:
     numbered = list(enumerate(answers))
     for schema in answers.schemas:
         mine = [(at, answer) for at, answer in numbered if answer.schema == schema]
@@ -81,7 +63,6 @@ def _page(answers: Answers) -> Iterator[str]:
         yield f'<section id="a{at}"><h2>{_safe(answer.name)}</h2>'
         yield from _answer(answer)
         yield "</section>\n"
-    yield _FOOT.format(version=__version__)
 
 
 def _answer(answer: Answer) -> Iterator[str]:

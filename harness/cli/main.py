@@ -24,6 +24,7 @@ from harness.cli.bugs import bugs, minimize
 from harness.cli.cases import cases
 from harness.cli.check import check
 from harness.cli.common import FailOn
+from harness.cli.compare import compare
 from harness.cli.engines import engines
 from harness.cli.query import query
 from harness.cli.report import report
@@ -100,6 +101,7 @@ for _command in (
     replay,
     bugs,
     minimize,
+    compare,
     resolvers,
     engines,
     cases,

@@ -77,8 +77,10 @@ class PositionResolution:
             entries: About how many tokens each is asked, spread over those that are undecided;
                 None: all.
         """
-        self._in_turn = np.repeat(rows[:, None], self.store.tries.shape[1], axis=1)
-        for row in np.flatnonzero(rows).tolist() if entries is not None else ():
+        self._in_turn = np.repeat(rows[:, None], len(self.findings.tokens), axis=1)
+        if entries is None:
+            return
+        for row in np.flatnonzero(rows).tolist():
             columns = np.flatnonzero(self.undecided()[row])
             if len(columns) > entries:
                 self._in_turn[row] = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.engines.environments import is_installed, provide_all
+from harness.engines.environments import is_installed, provide, provide_all
 from harness.engines.panel import Limits
 from harness.engines.presets import servers
 from harness.engines.specs import (
@@ -85,6 +85,27 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
     if [spec.name for spec in specs] != names:
         raise RunDirectoryError(f"the manifest of {run.path} names its engines in no usual way")
     return provide_all(specs)
+
+
+def engine_of(run: RunDirectory, engine: str, version: str) -> EngineSpec:
+    """One engine of a run, ready to be started in the version that it had there.
+
+    Args:
+        run: The run.
+        engine: The engine's spec in it; where this names no version, what is installed may have
+            changed since.
+        version: The version that it had.
+
+    Raises:
+        UntrustedError: As for `engines_of`.
+        UsageError: There is no such version.
+    """
+    read = read_spec(engine)
+    if read.version is None and read.name in BUILT_IN:
+        engine = f"{read.name}@{version}{read.rest}"
+    if not run.trusted:
+        _refuse_foreign(run, engine)
+    return provide(parse_spec(engine))
 
 
 def asks_for_trust(run: RunDirectory) -> bool:

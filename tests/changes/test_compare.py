@@ -1,0 +1,104 @@
+"""``maskcourt compare``: what is fixed, new, there still, and what cannot be told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.changes.bug_changes import CANNOT_TELL, FIXED, NEW, REMAINING, bug_changes
+from tests.buglists import bug
+from tests.command import STUDY, maskcourt
+
+OLD, NEWER = "tests.planted:Forgetful", "llguidance"
+CASES = [
+    {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]},
+    {"id": "pair", "schema": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+     "valid": [["a", "b"]]},
+    {"id": "refused", "schema": {"type": "array", "uniqueItems": True, "items": {"enum": [1, 2]}},
+     "valid": [[1]]},
+]  # fmt: skip
+
+
+class TestStatus:
+    OLDER, BOTH, NEWEST = (bug(number=number) for number in range(3))
+
+    def changes(self, in_old, in_new):
+        """What becomes of a bug of the old version, one of both and one of the new version."""
+        found = bug_changes(
+            [self.OLDER, self.BOTH], [self.BOTH, self.NEWEST], lambda _: in_old, lambda _: in_new
+        )
+        return {one.bug.id: (one.status, one.why) for one in found}
+
+    def test_what_the_other_version_gets_right_is_fixed_or_new(self):
+        assert self.changes((FIXED, ""), (FIXED, "")) == {
+            self.OLDER.id: (FIXED, ""),
+            self.BOTH.id: (NEW, ""),
+            self.NEWEST.id: (NEW, ""),
+        }
+
+    def test_what_the_other_version_gets_wrong_is_there_still(self):
+        assert set(self.changes((REMAINING, ""), (REMAINING, "")).values()) == {(REMAINING, "")}
+
+    def test_what_it_does_not_compile_cannot_be_told(self):
+        refuses = (CANNOT_TELL, "2.0 does not compile the schema")
+        assert set(self.changes(refuses, refuses).values()) == {refuses}
+
+    def test_new_bugs_come_first(self):
+        found = bug_changes(
+            [self.OLDER], [self.NEWEST], lambda _: (FIXED, ""), lambda _: (FIXED, "")
+        )
+        assert [one.status for one in found] == [NEW, FIXED]
+
+
+@pytest.fixture(scope="module")
+def run(vocabulary_file, tmp_path_factory):
+    """A finished run of an engine beside one that forgets two keywords."""
+    directory = tmp_path_factory.mktemp("changes")
+    cases = directory / "cases.jsonl"
+    cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
+    done = maskcourt(
+        "bench", "--cases", cases, "-e", f"{NEWER},{OLD}", "--out", directory / "run",
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--bugs", 0, "--json", *STUDY,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return directory / "run"
+
+
+@pytest.mark.processes
+@pytest.mark.engines
+class TestCommand:
+    def compared(self, run, old, new, *options):
+        return maskcourt(
+            "compare", run, "--old", old, "--new", new, "--trust", "--lanes", 1, *options
+        )
+
+    def test_planted_faults_are_fixed_in_the_version_without_them(self, run):
+        done = self.compared(run, OLD, NEWER, "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert {key: len(found[key]) for key in ("new", "fixed", "remaining", "cannot_tell")} == {
+            "new": 0,
+            "fixed": 2,
+            "remaining": 0,
+            "cannot_tell": 0,
+        }
+        (schemas,) = found["schemas"].values()
+        assert (schemas["schemas"], schemas["compiled_now"]) == (3, {})
+        rates = {one["kind"]: (one["only_old"], one["only_new"]) for one in schemas["rates"]}
+        assert rates == {"false_acceptance": (2, 0), "false_rejection": (0, 0)}
+
+    def test_and_new_the_other_way_round_with_a_page(self, run, tmp_path):
+        page = tmp_path / "page.html"
+        done = self.compared(run, NEWER, OLD, "--markdown", "--report", page)
+        assert done.returncode == 0, done.stderr
+        assert "2 new bugs, 0 fixed, 0 still there" in done.stdout
+        assert '  - schema `{"type":"integer","minimum":1}`' in done.stdout
+        assert "<h3>New: 2</h3>" in page.read_text("utf-8")
+
+    def test_which_versions_are_meant_must_be_clear(self, run):
+        done = maskcourt("compare", run, "--trust")
+        assert done.returncode == 2
+        assert "no engine is in two versions" in done.stderr
+        done = maskcourt("compare", run, "--old", NEWER)
+        assert (done.returncode, "name both" in done.stderr) == (2, True)
