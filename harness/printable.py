@@ -53,6 +53,14 @@ def spreadsheet_cell(value: object) -> object:
     return f"'{text}" if _FORMULA.match(value) else text
 
 
+def code(text: str) -> str:
+    """A text of one line as code in Markdown, whatever is in it."""
+    text = printable(text, "")
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    space = " " if text[:1] in ("`", " ", "") or text[-1:] in ("`", " ") else ""
+    return f"{fence}{space}{text}{space}{fence}"
+
+
 def markdown(text: str) -> str:
     """A text of one line for Markdown: code stays code; no link, image, HTML or mention."""
     parts = _CODE.split(printable(text.replace("\n", " "), ""))

@@ -86,7 +86,7 @@ def _versions_of_one(run: RunDirectory) -> list[tuple[Side, Side]]:
     """Of every engine that a run has in several versions the oldest and the newest."""
     by_kind: dict[str, list[Side]] = {}
     for name in run.manifest["identity"]["engines"]:
-        by_kind.setdefault(_kind(name), []).append(Side(run, name))
+        by_kind.setdefault(read_spec(name).unversioned, []).append(Side(run, name))
     ordered = [sorted(found, key=_in_order) for found in by_kind.values()]
     return [(found[0], found[-1]) for found in ordered if found[0].version != found[-1].version]
 
@@ -94,15 +94,10 @@ def _versions_of_one(run: RunDirectory) -> list[tuple[Side, Side]]:
 def _alike(old: RunDirectory, new: RunDirectory) -> list[tuple[Side, Side]]:
     """Engines of two runs that are named alike but for the version."""
     mine, other = (
-        {_kind(name): name for name in run.manifest["identity"]["engines"]} for run in (old, new)
+        {read_spec(name).unversioned: name for name in run.manifest["identity"]["engines"]}
+        for run in (old, new)
     )
     return [(Side(old, mine[kind]), Side(new, other[kind])) for kind in mine if kind in other]
-
-
-def _kind(spec: str) -> str:
-    """An engine's spec without its version."""
-    read = read_spec(spec)
-    return read.name + read.rest.replace(f"@{read.version}", "")
 
 
 def _in_order(side: Side) -> tuple[bool, Version]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,7 +11,7 @@ from harness.changes.bug_changes import CANNOT_TELL, FIXED, NEW, REMAINING, BugC
 from harness.changes.comparison import TOLD_TIMES, Comparison
 from harness.changes.schema_changes import RateChange
 from harness.engines.specs import read_spec
-from harness.printable import markdown, printable
+from harness.printable import code, markdown
 from harness.report.page.assemble import written
 from harness.report.page.static import static_page
 from harness.verdict_kinds import REJECTIONS
@@ -98,7 +97,7 @@ def _schemas(one: Comparison) -> Iterator[str]:
             yield f"{title}:"
             yield ""
         for name, why in list(listed.items())[:_MOST]:
-            yield f"- {_code(name)}: {markdown(why)}"
+            yield f"- {code(name)}: {markdown(why)}"
         if len(listed) > _MOST:
             yield f"- and {len(listed) - _MOST:,} more"
 
@@ -136,15 +135,7 @@ def _number(value: float | None) -> str:
 def _bug(change: BugChange) -> Iterator[str]:
     bug = change.bug
     why = f"; {change.why}" if change.why else ""
-    yield f"- {_code(bug.id)} {markdown(bug.title)} ({bug.cases:,} of {bug.judged:,} schemas{why})"
-    yield f"  - schema {_code(bug.error.schema)}"
+    yield f"- {code(bug.id)} {markdown(bug.title)} ({bug.cases:,} of {bug.judged:,} schemas{why})"
+    yield f"  - schema {code(bug.error.schema)}"
     text = marked(bug) if bug.error.kind in REJECTIONS else bug.error.readable_text
-    yield f"  - text {_code(text)}"
-
-
-def _code(text: str) -> str:
-    """A text of one line as code in Markdown, whatever is in it."""
-    text = printable(text.replace("\n", "\\n"), "")
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    space = " " if text[:1] in ("`", " ", "") or text[-1:] in ("`", " ") else ""
-    return f"{fence}{space}{text}{space}{fence}"
+    yield f"  - text {code(text)}"

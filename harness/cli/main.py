@@ -27,6 +27,7 @@ from harness.cli.common import FailOn
 from harness.cli.compare import compare
 from harness.cli.engines import engines
 from harness.cli.query import query
+from harness.cli.ratchet import Ratchet, ratchet_options
 from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options
 from harness.cli.runs import replay, resolvers, tally
@@ -79,6 +80,7 @@ def cli(debug: bool) -> None:
 
 @cli.command()
 @run_options
+@ratchet_options
 def bench(**options: Any) -> None:
     """Run the comparison and print who is wrong: the bugs of each engine, how often and why."""
     from harness.execution.bench import bench as run_bench
@@ -88,8 +90,8 @@ def bench(**options: Any) -> None:
             f"bench writes to directories of this machine, not to {options['out']}",
             "maskcourt sweep writes to URLs",
         )
-    fail_on = FailOn.of(options)
-    end_run(run_bench(request_of(options)), options, fail_on)
+    fail_on, ratchet = FailOn.of(options), Ratchet.of(options)
+    end_run(run_bench(request_of(options)), options, fail_on, ratchet)
 
 
 for _command in (

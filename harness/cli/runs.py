@@ -54,7 +54,8 @@ def tally(
     if by is None:
         summary = Summary(open_run(run, trust=trust), catalogue, fail_on)
         summary.look_up()
-        summary.show(as_json=as_json)
+        if summary.show(as_json=as_json):
+            sys.exit(1)
         return
     if fail_on.kinds:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")

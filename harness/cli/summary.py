@@ -13,6 +13,7 @@ import click
 from harness import interrupts
 from harness.cli.common import FailOn
 from harness.cli.printing import print_json, table_console
+from harness.cli.ratchet import NO_RATCHET, Ratchet
 from harness.errors import MaskcourtError
 from harness.printable import one_line
 from harness.verdict_kinds import BUG
@@ -24,31 +25,39 @@ if TYPE_CHECKING:
     from harness.runs.directory import RunDirectory
 
 
-def end_run(run: RunDirectory, options: Mapping[str, Any], fail_on: FailOn) -> None:
+def end_run(
+    run: RunDirectory, options: Mapping[str, Any], fail_on: FailOn, ratchet: Ratchet = NO_RATCHET
+) -> None:
     """Search a run for the bugs behind its verdicts, as the options say, and sum it up in short.
 
     The run is stored: whatever becomes of the search, the summary is printed.
 
     Raises:
         KeyboardInterrupt: The search was interrupted.
+        UsageError: The run was to be held to a baseline, and not all of its bugs are known.
     """
     from harness.classification.departures import load_catalogue
 
     summary = Summary(run, load_catalogue(), fail_on)
     interrupted = False
-    if options["bugs"] and run.finished:
+    seconds = None if ratchet.asked else options["bugs"]
+    if seconds != 0 and run.finished:
         try:
             with interrupts.heeded():
-                summary.search(options["bugs"], options["lanes"])
+                summary.search(seconds, options["lanes"])
         except KeyboardInterrupt:
             interrupted = True
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
             click.echo(f"maskcourt: the search for bugs failed: {one_line(str(error))}", err=True)
     with contextlib.suppress(MaskcourtError):
         summary.look_up()
-    summary.show(as_json=options["as_json"], in_short=True)
+    failed = summary.show(as_json=options["as_json"], in_short=True)
     if interrupted:
         raise KeyboardInterrupt
+    if ratchet.asked:
+        failed |= ratchet.holds(run, summary.bugs, summary.rule)
+    if failed:
+        sys.exit(1)
 
 
 def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> Found:
@@ -67,6 +76,10 @@ class Summary:
         run: The run, finished or not.
         catalogue: The declared departures.
         fail_on: What to leave with 1 for.
+
+    Attributes:
+        bugs: The bugs, as far as they are known.
+        rule: Gives verdicts their classes.
     """
 
     def __init__(self, run: RunDirectory, catalogue: Catalogue, fail_on: FailOn) -> None:
@@ -77,12 +90,12 @@ class Summary:
         self._run = run
         self._catalogue = catalogue
         self._fail_on = fail_on
-        self._rule = functools.cache(functools.partial(classify, catalogue))
-        self._counts = summary(run, self._rule)
-        self._bugs: BugList | None = None
+        self.rule = functools.cache(functools.partial(classify, catalogue))
+        self._counts = summary(run, self.rule)
+        self.bugs: BugList | None = None
 
-    def search(self, seconds: float, lanes: int | None) -> None:
-        """Look for the bugs; nothing is begun after some `seconds`.
+    def search(self, seconds: float | None, lanes: int | None) -> None:
+        """Look for the bugs; nothing is begun after some `seconds`, if there are any.
 
         Raises:
             MaskcourtError: The run's engines or its vocabulary cannot be used.
@@ -91,7 +104,7 @@ class Summary:
 
         room = default_lanes(1)
         how = {"classes": (BUG,), "seed": 0, "lanes": min(lanes or room, room)}
-        find_bugs(self._run, self._catalogue, **how, seconds=seconds, rule=self._rule)
+        find_bugs(self._run, self._catalogue, **how, seconds=seconds, rule=self.rule)
 
     def look_up(self) -> None:
         """Take what a search found so far.
@@ -101,17 +114,18 @@ class Summary:
         """
         from harness.bugs.listing import known_bugs
 
-        self._bugs = known_bugs(self._run, self._catalogue, self._rule)
+        self.bugs = known_bugs(self._run, self._catalogue, self.rule)
 
-    def show(self, *, as_json: bool, in_short: bool = False) -> None:
+    def show(self, *, as_json: bool, in_short: bool = False) -> bool:
         """Print it: the bugs first, then the tables, or all that `in_short`.
 
-        Leaves with 1, and says why, where an engine has a bug that is to be failed on.
+        Returns:
+            Whether an engine has a bug that is to be failed on; which, is said.
         """
         from harness.report.digest import print_digest
         from harness.report.render import print_summary
 
-        path, counts, bugs = str(self._run.path), self._counts, self._bugs
+        path, counts, bugs = str(self._run.path), self._counts, self.bugs
         if as_json:
             found = {
                 "bugs": None if bugs is None else [one.row() for one in bugs.bugs],
@@ -119,9 +133,9 @@ class Summary:
             }
             print_json({**found, **counts, "run": path})
         elif in_short:
-            print_digest(self._run, counts, table_console(), self._rule, bugs)
+            print_digest(self._run, counts, table_console(), self.rule, bugs)
         else:
             print_summary(counts, path, table_console(), bugs)
         if reasons := self._fail_on.reasons(counts["engines"]):
             click.echo("maskcourt: failed on " + "; ".join(reasons), err=True)
-            sys.exit(1)
+        return bool(reasons)

@@ -93,6 +93,11 @@ class ReadSpec:
     version: str | None
     rest: str
 
+    @property
+    def unversioned(self) -> str:
+        """The spec without its version."""
+        return self.name + self.rest.replace(f"@{self.version}", "")
+
 
 def read_spec(text: str) -> ReadSpec:
     """Take a spec's text apart; nothing is looked up.

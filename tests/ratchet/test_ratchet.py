@@ -1,0 +1,150 @@
+"""A run held to a file of what is known to be wrong."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import InputError, UsageError
+from harness.ratchet.baseline import Baseline, hold, read_baseline
+from harness.ratchet.outcomes import CORRECT, CRASH, FURTHER, REFUSED, WRONG
+from harness.ratchet.reports import as_junit, as_markdown, in_lines
+from tests.buglists import bug
+from tests.command import STUDY, maskcourt
+
+KNOWN, OTHER = bug("a@1.0", 1), bug("a@2.0", 2, title="`enum` lets other types through")
+
+
+def held(baseline=None, bugs=(), outcomes=None):
+    return hold(baseline or Baseline(), bugs, outcomes or {("a", "case"): CORRECT}, {})
+
+
+class TestHolding:
+    def test_a_known_bug_passes_in_the_next_version(self):
+        baseline = Baseline.of([KNOWN], {})
+        assert not held(baseline, [bug("a@2.0", 1)]).fails
+
+    def test_another_bug_fails(self):
+        found = held(Baseline.of([KNOWN], {}), [OTHER])
+        assert (found.fails, found.new_bugs) == (True, (OTHER,))
+
+    def test_a_bug_that_is_not_met_is_told_and_no_failure(self):
+        found = held(Baseline.of([KNOWN], {}))
+        assert (found.fails, list(found.gone_bugs)) == (False, [("a", KNOWN.id)])
+
+    def test_bugs_of_engines_that_took_no_part_are_not_missed(self):
+        assert held(Baseline.of([bug("b", 3)], {})).gone_bugs == {}
+
+    @pytest.mark.parametrize("was", FURTHER)
+    @pytest.mark.parametrize("now", FURTHER)
+    def test_what_is_further_from_correct_fails(self, was, now):
+        found = held(Baseline.of([], {("a", "case"): was}), outcomes={("a", "case"): now})
+        assert found.fails == (FURTHER.index(now) > FURTHER.index(was))
+        assert bool(found.better) == (FURTHER.index(now) < FURTHER.index(was))
+
+    def test_what_the_file_does_not_name_was_correct(self):
+        assert held(outcomes={("a", "case"): REFUSED}).fails
+
+
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+
+
+class TestFile:
+    @given(
+        st.dictionaries(st.tuples(NAMES, NAMES), st.sampled_from(FURTHER[1:]), max_size=4),
+        st.lists(st.integers(0, 99), max_size=3, unique=True),
+    )
+    def test_what_is_written_is_read(self, tmp_path_factory, outcomes, numbers):
+        baseline = Baseline.of([bug("a[x=1]@1.0", one) for one in numbers], outcomes)
+        file = tmp_path_factory.mktemp("baseline") / "known.txt"
+        file.write_text(baseline.text(), "utf-8")
+        assert read_baseline(file) == baseline
+
+    def test_it_is_sorted_and_has_a_line_for_each(self):
+        text = Baseline.of([OTHER, KNOWN], {("a", "z"): WRONG, ("a", "c d"): CRASH}).text()
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        assert lines == [
+            f"bug      a  {KNOWN.id}  {KNOWN.title}",
+            f"bug      a  {OTHER.id}  {OTHER.title}",
+            "outcome  a  c%20d  crash",
+            "outcome  a  z  wrong",
+        ]
+
+    def test_a_line_that_cannot_be_read_is_named(self, tmp_path):
+        file = tmp_path / "known.txt"
+        file.write_text("# fine\noutcome a case splendid\n")
+        with pytest.raises(InputError, match="line 2"):
+            read_baseline(file)
+
+    def test_a_file_that_is_not_there(self, tmp_path):
+        with pytest.raises(UsageError, match="no baseline"):
+            read_baseline(tmp_path / "none")
+
+
+OUTCOMES = {("a", "fine"): CORRECT, ("a", "x<y"): WRONG, ("a", "no"): REFUSED}
+
+
+class TestReports:
+    FOUND = hold(Baseline.of([KNOWN], {("a", "no"): REFUSED}), [OTHER], OUTCOMES, {"slow": 3})
+
+    def test_lines_begin_with_what_fails(self):
+        assert [line.partition(":")[0] for line in in_lines(self.FOUND)] == [
+            "new bug",
+            "worse",
+            "not met",
+        ]
+
+    def test_markdown_says_the_outcome_first(self):
+        first, *rest = as_markdown(self.FOUND).splitlines()
+        assert first.startswith("## maskcourt fails: 1 new bugs, 1 schemas worse")
+        assert "3 verdicts belong to no bug: slow" in rest
+
+    def test_junit_has_a_test_for_each_schema_and_new_bug(self):
+        (suite,) = ET.fromstring(as_junit(self.FOUND, OUTCOMES))
+        counted = {name: suite.get(name) for name in ("name", "tests", "failures", "skipped")}
+        assert counted == {"name": "a", "tests": "4", "failures": "2", "skipped": "1"}
+
+
+ENGINE = "tests.planted:Forgetful"
+CASES = [
+    {"id": "age", "schema": {"type": "integer", "minimum": 21}, "valid": [35]},
+    {"id": "pair", "schema": {"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2},
+     "valid": [["a", "b"]]},
+]  # fmt: skip
+
+
+@pytest.mark.processes
+@pytest.mark.engines
+def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
+    cases, known = tmp_path / "cases.jsonl", tmp_path / "known.txt"
+    cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
+
+    def bench(*options: object):
+        return maskcourt(
+            "bench", "--cases", cases, "-e", f"llguidance,{ENGINE}", "--out", tmp_path / "run",
+            "--vocabulary", vocabulary_file, "--lanes", 1, *STUDY, *options,
+        )  # fmt: skip
+
+    done = bench("--write-baseline", known)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in known.read_text().splitlines() if not line.startswith("#")]
+    assert [line.split()[0] for line in lines] == ["bug", "bug", "outcome", "outcome"]
+    done = bench("--baseline", known)
+    assert done.returncode == 0, done.stderr
+    assert "the run passes" in done.stderr
+
+    known.write_text("\n".join(lines[1:]))
+    files = {name: tmp_path / name for name in ("junit", "summary")}
+    done = bench(
+        "--baseline", known, *(part for one in files.items() for part in (f"--{one[0]}", one[1]))
+    )
+    assert done.returncode == 1
+    assert "new bug: " in done.stderr
+    assert "<failure" in files["junit"].read_text()
+    assert Path(files["summary"]).read_text().startswith("## maskcourt fails")
+    assert bench("--baseline", tmp_path / "none").returncode == 2
