@@ -99,7 +99,7 @@ class Bug:
         named = (
             name if class_ == BUG else f"{name} ({class_})" for name, class_ in self.others.items()
         )
-        return ", ".join(named) or "no other engine of the run"
+        return ", ".join(named) or "no other engine that was asked"
 
     @property
     def order(self) -> tuple[object, ...]:

@@ -8,20 +8,19 @@ smallest case the old version got right. All else is there still, or cannot be t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from harness.bugs.elsewhere import ERRS, RIGHT, OtherEngine
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.listing import Bug
-from harness.bugs.trial import Trial
 from harness.changes.sides import Side
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.replay.repeat import same_engines
 from harness.validators.judge import Judge
-from harness.verdict_kinds import BUG, WRONG_BITS
+from harness.verdict_kinds import BUG
 
 FIXED, NEW, REMAINING, CANNOT_TELL = "fixed", "new", "remaining", "cannot_tell"
 STATUSES: Final = (NEW, FIXED, REMAINING, CANNOT_TELL)
@@ -81,18 +80,17 @@ class OtherVersion:
     """
 
     def __init__(self, side: Side, spec: EngineSpec, judge: Judge, catalogue: Catalogue) -> None:
-        self._spec = spec
         self._version = side.version
-        self._trial = Trial(spec, judge, catalogue)
+        self._engine = OtherEngine(spec, judge, catalogue)
         try:
-            same_engines({side.engine: self._trial.info}, {side.engine: side.described})
+            same_engines({side.engine: self._engine.info}, {side.engine: side.described})
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """End the engine's host."""
-        self._trial.close()
+        self._engine.close()
 
     def does(self, case: ErrorCase) -> tuple[str, str]:
         """`REMAINING` where it errs in the case, `FIXED` where it is right, or `CANNOT_TELL`.
@@ -100,28 +98,13 @@ class OtherVersion:
         Returns:
             One of these, and why, where that needs saying.
         """
-        mine = replace(case, engine=self._spec.name)
-        with self._with_token(mine):
-            shown = self._trial.shown(mine)
-            if shown is not None:
-                counted = "" if shown.class_ == BUG else f"counts as {shown.class_} in"
-                return REMAINING, f"{counted} {self._version}" if counted else ""
-            if not self._trial.compiles(mine.schema):
-                return CANNOT_TELL, f"{self._version} does not compile the schema"
-            if case.kind not in WRONG_BITS or self._trial.is_right(mine):
-                return FIXED, ""
-            return CANNOT_TELL, f"{self._version} does something else with the text"
-
-    @contextmanager
-    def _with_token(self, case: ErrorCase) -> Iterator[None]:
-        if not case.token:
-            yield
-            return
-        self._trial.change(self._spec, [case.token])
-        try:
-            yield
-        finally:
-            self._trial.change(self._spec)
+        found = self._engine.tried(case)
+        if found.word == ERRS:
+            counted = "" if found.class_ == BUG else f"counts as {found.class_} in {self._version}"
+            return REMAINING, counted
+        if found.word == RIGHT:
+            return FIXED, ""
+        return CANNOT_TELL, f"{self._version} {found.why}"
 
 
 def by_status(changes: Sequence[BugChange]) -> Mapping[str, list[BugChange]]:

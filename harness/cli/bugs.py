@@ -34,7 +34,13 @@ _write = click.option(
 @click.option("--engine", metavar="NAME", help="Only bugs of this engine.")
 @click.option("--kind", type=click.Choice(ERRORS), help="Only bugs of this kind.")
 @click.option("--keyword", help="Only bugs whose smallest schema has this keyword.")
-@click.option("--shared", is_flag=True, help="Only errors that all engines of the run make.")
+@click.option("--shared", is_flag=True, help="Only errors that all engines make.")
+@click.option(
+    "--also",
+    metavar="SPEC,…",
+    default="",
+    help="Put the smallest cases to these engines, too, which had no part in the run.",
+)
 @click.option(
     "--class",
     "class_",
@@ -55,6 +61,7 @@ def bugs(
     kind: str | None,
     keyword: str | None,
     shared: bool,
+    also: str,
     class_: str,
     lanes: int | None,
     write: Path | None,
@@ -69,19 +76,26 @@ def bugs(
     say of the same cases with other vocabularies, it says of each bug in which it was met.
     """
     from harness.bugs.across import bugs_across
+    from harness.bugs.elsewhere import with_others
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bug, print_unexplained
     from harness.classification.departures import load_catalogue
+    from harness.engines.environments import provide_all
+    from harness.engines.specs import parse_specs
     from harness.execution.lanes import default_lanes
     from harness.runs.directory import open_run
 
+    further = provide_all(parse_specs([also])) if also else []
     stored = [open_run(run, trust=trust) for run in runs]
     for one in stored:
         _check(one, engine)
     how = {"classes": (class_,), "seed": seed, "lanes": lanes or default_lanes(1)}
     catalogue = load_catalogue(departures)
     lists = {
-        name: (one, bug_list(one, find_bugs(one, catalogue, **how)))
+        name: (
+            one,
+            with_others(one, bug_list(one, find_bugs(one, catalogue, **how)), further, catalogue),
+        )
         for name, one in zip(_names(stored), stored, strict=True)
     }
     chosen = [

@@ -73,7 +73,7 @@ def test_a_run_of_one_version_says_nothing_of_others():
     ("others", "shared", "words"),
     [
         (None, False, ""),
-        ({}, False, "no other engine of the run"),
+        ({}, False, "no other engine that was asked"),
         ({"mini@0.10.0": "bug"}, False, "mini@0.10.0"),
         (
             {"mini@0.10.0": "bug", "mini@0.8.0": "departure"},
