@@ -9,6 +9,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # on a schema after 10 s: outlines needs minutes for some of the embedded ones.
 BENCH  ?= --compile-timeout 10
 
+# Every engine that can be installed, and what three servers make of them.
+EVERY := xgrammar,llguidance,outlines,maskforge,glrmask,llama.cpp,lm-format-enforcer,formatron,$\
+         oc-earley,vllm,sglang,llama-server
+ALL   ?=
+
 # Options for the benchmark, e.g. make benchmark BENCHMARK=--quick.
 BENCHMARK ?=
 
@@ -24,7 +29,7 @@ FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Gl
             JsonSchemaStore Kubernetes Snowplow WashingtonPost
 
 .DEFAULT_GOAL := help
-.PHONY: help install bench bench-full sweep report results benchmark test test-fast check data vocabulary clean
+.PHONY: help install bench bench-full bench-all sweep report results benchmark test test-fast check data vocabulary clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | expand -t 14
@@ -41,6 +46,10 @@ $(VENV)/.test: $(VENV)/.bench
 
 $(VENV)/.check: $(VENV)/.test
 	$(PIP) install --constraint constraints.txt --editable '.[test,check]'
+	@touch $@
+
+$(VENV)/.engines: $(VENV)/.bench
+	$(PIP) install --constraint constraints.txt --editable '.[engines]'
 	@touch $@
 
 $(VENV)/.sweep: $(VENV)/.bench
@@ -62,6 +71,10 @@ bench: $(VENV)/.bench  ## compare the engines on 68 embedded cases, within three
 
 bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BENCH="options")
 	$(BIN)/maskcourt bench --cases embedded $(BENCH)
+
+bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")
+	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 10 --compile-timeout 2 \
+		--challenger none --samples 0 --made 0 --out runs/all $(ALL)
 
 sweep: $(VENV)/.sweep  ## the same comparison on Ray, on a local cluster by default (SWEEP="options")
 	$(BIN)/maskcourt sweep $(SWEEP)

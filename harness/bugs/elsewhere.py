@@ -22,19 +22,19 @@ ERRS, RIGHT, CANNOT_TELL = "errs", "right", "cannot_tell"
 
 
 @dataclass(frozen=True)
-class Tried:
+class Behaviour:
     """What an engine does with a case that shows an error of another.
 
     Attributes:
         word: `ERRS` where it makes the same error; `RIGHT` where it compiles the schema and does
             with the text what both validators say; else `CANNOT_TELL`.
         class_: What its error counts as; empty where it makes none.
-        why: Why nothing can be told; else empty.
+        reason: Why nothing can be told; else empty.
     """
 
     word: str
     class_: str = ""
-    why: str = ""
+    reason: str = ""
 
 
 class OtherEngine:
@@ -59,18 +59,18 @@ class OtherEngine:
         """End the engine's host."""
         self._trial.close()
 
-    def tried(self, case: ErrorCase) -> Tried:
+    def does(self, case: ErrorCase) -> Behaviour:
         """What the engine does with a case."""
         mine = replace(case, engine=self._spec.name)
         with self._with_token(mine):
             shown = self._trial.shown(mine)
             if shown is not None:
-                return Tried(ERRS, shown.class_)
+                return Behaviour(ERRS, shown.class_)
             if not self._trial.compiles(mine.schema):
-                return Tried(CANNOT_TELL, why="does not compile the schema")
+                return Behaviour(CANNOT_TELL, reason="does not compile the schema")
             if case.kind not in WRONG_BITS or self._trial.is_right(mine):
-                return Tried(RIGHT)
-            return Tried(CANNOT_TELL, why="does something else with the text")
+                return Behaviour(RIGHT)
+            return Behaviour(CANNOT_TELL, reason="does something else with the text")
 
     @contextmanager
     def _with_token(self, case: ErrorCase) -> Iterator[None]:
@@ -109,7 +109,7 @@ def with_others(
 
 
 def _with_others(bug: Bug, trials: Mapping[str, OtherEngine], engines: int) -> Bug:
-    further = {name: one.tried(bug.error) for name, one in trials.items()}
+    further = {name: one.does(bug.error) for name, one in trials.items()}
     errs = {name: one.class_ for name, one in further.items() if one.word == ERRS}
     others = {**(bug.others or {}), **errs}
     return replace(bug, others=others, shared=len(others) == engines - 1)

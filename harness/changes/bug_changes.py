@@ -34,16 +34,16 @@ class BugChange:
     Attributes:
         bug: The bug; of one that both versions have, as the new run has it.
         status: One of `STATUSES`.
-        why: What the other version does, where that needs saying; else empty.
+        reason: What the other version does, where that needs saying; else empty.
     """
 
     bug: Bug
     status: str
-    why: str = ""
+    reason: str = ""
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
-        return {**self.bug.row(), "status": self.status, "why": self.why}
+        return {**self.bug.row(), "status": self.status, "reason": self.reason}
 
 
 def bug_changes(
@@ -63,8 +63,8 @@ def bug_changes(
     again = {one.id for one in new}
     found = []
     for one in new:
-        status, why = in_old(one.error)
-        found.append(BugChange(one, NEW if status == FIXED else status, why))
+        status, reason = in_old(one.error)
+        found.append(BugChange(one, NEW if status == FIXED else status, reason))
     found += [BugChange(one, *in_new(one.error)) for one in old if one.id not in again]
     return sorted(found, key=lambda one: (STATUSES.index(one.status), one.bug.order))
 
@@ -98,13 +98,13 @@ class OtherVersion:
         Returns:
             One of these, and why, where that needs saying.
         """
-        found = self._engine.tried(case)
+        found = self._engine.does(case)
         if found.word == ERRS:
             counted = "" if found.class_ == BUG else f"counts as {found.class_} in {self._version}"
             return REMAINING, counted
         if found.word == RIGHT:
             return FIXED, ""
-        return CANNOT_TELL, f"{self._version} {found.why}"
+        return CANNOT_TELL, f"{self._version} {found.reason}"
 
 
 def by_status(changes: Sequence[BugChange]) -> Mapping[str, list[BugChange]]:

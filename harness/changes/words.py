@@ -96,8 +96,8 @@ def _schemas(one: Comparison) -> Iterator[str]:
             yield ""
             yield f"{title}:"
             yield ""
-        for name, why in list(listed.items())[:_MOST]:
-            yield f"- {code(name)}: {markdown(why)}"
+        for name, reason in list(listed.items())[:_MOST]:
+            yield f"- {code(name)}: {markdown(reason)}"
         if len(listed) > _MOST:
             yield f"- and {len(listed) - _MOST:,} more"
 
@@ -134,8 +134,9 @@ def _number(value: float | None) -> str:
 
 def _bug(change: BugChange) -> Iterator[str]:
     bug = change.bug
-    why = f"; {change.why}" if change.why else ""
-    yield f"- {code(bug.id)} {markdown(bug.title)} ({bug.cases:,} of {bug.judged:,} schemas{why})"
+    met = f"{bug.cases:,} of {bug.judged:,} schemas"
+    about = "; ".join(filter(None, (met, change.reason)))
+    yield f"- {code(bug.id)} {markdown(bug.title)} ({about})"
     yield f"  - schema {code(bug.error.schema)}"
     text = marked(bug) if bug.error.kind in REJECTIONS else bug.error.readable_text
     yield f"  - text {code(text)}"

@@ -95,19 +95,19 @@ class Ratchet:
             )
         stored = StoredRun(run, rule)
         now = outcomes(stored)
-        held = hold(self.known or Baseline(), bugs.bugs, now, bugs.unexplained)
+        diff = hold(self.known or Baseline(), bugs.bugs, now, bugs.unexplained)
         if self.junit is not None:
-            _write(self.junit, as_junit(held, now))
+            _write(self.junit, as_junit(diff, now))
         if self.summary is not None:
-            _write(self.summary, as_markdown(held))
+            _write(self.summary, as_markdown(diff))
         if self.write is not None:
             _write(self.write, Baseline.of(bugs.bugs, now).text())
         if self.known is None:
             return False
-        for line in listed(in_lines(held)):
+        for line in listed(in_lines(diff)):
             click.echo(line, err=True)
-        click.echo(f"maskcourt: held to the baseline, the run {verdict(held)}", err=True)
-        return held.fails
+        click.echo(f"maskcourt: held to the baseline, the run {verdict(diff)}", err=True)
+        return diff.fails
 
 
 NO_RATCHET = Ratchet()

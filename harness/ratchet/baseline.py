@@ -119,7 +119,7 @@ class OutcomeChange:
 
 
 @dataclass(frozen=True)
-class Held:
+class BaselineDiff:
     """A run held against a baseline.
 
     Attributes:
@@ -152,7 +152,7 @@ class Held:
 
 def hold(
     baseline: Baseline, bugs: Sequence[Bug], outcomes: Outcomes, open_: Mapping[str, int]
-) -> Held:
+) -> BaselineDiff:
     """Hold what a run found against a baseline.
 
     Args:
@@ -163,7 +163,7 @@ def hold(
     """
     keys = {(read_spec(one.engine).unversioned, one.id): one for one in bugs}
     engines = {engine for engine, _ in outcomes}
-    return Held(
+    return BaselineDiff(
         tuple(one for key, one in keys.items() if key not in baseline.bugs),
         {
             key: title

@@ -10,7 +10,7 @@ from harness.bugs.listing import Bug
 from harness.bugs.scripts import marked
 from harness.engines.specs import read_spec
 from harness.printable import code, markdown, printable
-from harness.ratchet.baseline import Held, OutcomeChange
+from harness.ratchet.baseline import BaselineDiff, OutcomeChange
 from harness.ratchet.outcomes import CRASH, REFUSED, Outcomes
 from harness.verdict_kinds import REJECTIONS
 
@@ -18,44 +18,44 @@ _MOST: Final = 30
 """Cases that are listed; the file and the run have all."""
 
 
-def in_lines(held: Held) -> list[str]:
+def in_lines(diff: BaselineDiff) -> list[str]:
     """What a user of a terminal is told, the reasons to fail first."""
-    lines = [f"new bug: {_bug_line(one)}" for one in held.new_bugs]
-    lines += [f"worse: {_change_line(one)}" for one in held.worse]
-    lines += [f"better: {_change_line(one)}" for one in held.better]
+    lines = [f"new bug: {_bug_line(one)}" for one in diff.new_bugs]
+    lines += [f"worse: {_change_line(one)}" for one in diff.worse]
+    lines += [f"better: {_change_line(one)}" for one in diff.better]
     lines += [
         f"not met: {engine} {id_} {printable(title, '')}"
-        for (engine, id_), title in held.gone_bugs.items()
+        for (engine, id_), title in diff.gone_bugs.items()
     ]
     return lines
 
 
-def verdict(held: Held) -> str:
+def verdict(diff: BaselineDiff) -> str:
     """The outcome in one line."""
     return (
-        f"{'fails' if held.fails else 'passes'}: {len(held.new_bugs)} new bugs,"
-        f" {len(held.worse)} schemas worse, {len(held.better)} better,"
-        f" {len(held.gone_bugs)} known bugs not met"
+        f"{'fails' if diff.fails else 'passes'}: {len(diff.new_bugs)} new bugs,"
+        f" {len(diff.worse)} schemas worse, {len(diff.better)} better,"
+        f" {len(diff.gone_bugs)} known bugs not met"
     )
 
 
-def as_markdown(held: Held) -> str:
+def as_markdown(diff: BaselineDiff) -> str:
     """For the page of a job: the outcome, then what it rests on."""
-    return "\n".join(_markdown(held)) + "\n"
+    return "\n".join(_markdown(diff)) + "\n"
 
 
-def _markdown(held: Held) -> Iterator[str]:
-    yield f"## maskcourt {verdict(held)}"
-    if held.new_bugs:
+def _markdown(diff: BaselineDiff) -> Iterator[str]:
+    yield f"## maskcourt {verdict(diff)}"
+    if diff.new_bugs:
         yield ""
         yield "### New bugs"
         yield ""
-    for one in held.new_bugs:
+    for one in diff.new_bugs:
         engine = read_spec(one.engine).name
         yield f"- {code(one.id)} {markdown(f'{engine} {one.version}: {one.title}')}"
         yield f"  - schema {code(one.error.schema)}"
         yield f"  - text {code(_text(one))}"
-    for title, changes in (("Worse", held.worse), ("Better", held.better)):
+    for title, changes in (("Worse", diff.worse), ("Better", diff.better)):
         if changes:
             yield ""
             yield f"### {title}"
@@ -68,27 +68,27 @@ def _markdown(held: Held) -> Iterator[str]:
         if len(changes) > _MOST:
             yield ""
             yield f"and {len(changes) - _MOST:,} more"
-    if held.gone_bugs:
+    if diff.gone_bugs:
         yield ""
         yield "### Known bugs that were not met"
         yield ""
-    for (engine, id_), title in held.gone_bugs.items():
+    for (engine, id_), title in diff.gone_bugs.items():
         yield f"- {code(id_)} {markdown(f'{engine}: {title}')}"
-    for reason, many in held.open.items():
+    for reason, many in diff.open.items():
         yield ""
         yield f"{many:,} verdicts belong to no bug: {markdown(reason)}"
 
 
-def as_junit(held: Held, outcomes: Outcomes) -> str:
+def as_junit(diff: BaselineDiff, outcomes: Outcomes) -> str:
     """As JUnit's XML: a suite per engine, a test per schema and per new bug.
 
     Schemas that are refused as known are skipped tests; what goes beyond the baseline fails.
     """
     root = ET.Element("testsuites", name="maskcourt")
-    worse = {(one.engine, one.case): one for one in held.worse}
+    worse = {(one.engine, one.case): one for one in diff.worse}
     for engine in sorted({engine for engine, _ in outcomes}):
         suite = ET.SubElement(root, "testsuite", name=engine)
-        mine = [one for one in held.new_bugs if read_spec(one.engine).unversioned == engine]
+        mine = [one for one in diff.new_bugs if read_spec(one.engine).unversioned == engine]
         for one in mine:
             test = ET.SubElement(suite, "testcase", classname=engine, name=f"bug {one.id}")
             _failure(test, "bug", one.title, f"schema {one.error.schema}\ntext {_text(one)}")

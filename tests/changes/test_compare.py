@@ -28,7 +28,7 @@ class TestStatus:
         found = bug_changes(
             [self.OLDER, self.BOTH], [self.BOTH, self.NEWEST], lambda _: in_old, lambda _: in_new
         )
-        return {one.bug.id: (one.status, one.why) for one in found}
+        return {one.bug.id: (one.status, one.reason) for one in found}
 
     def test_what_the_other_version_gets_right_is_fixed_or_new(self):
         assert self.changes((FIXED, ""), (FIXED, "")) == {

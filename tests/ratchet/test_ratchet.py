@@ -1,4 +1,4 @@
-"""A run held to a file of what is known to be wrong."""
+"""A run diff to a file of what is known to be wrong."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from tests.command import STUDY, maskcourt
 KNOWN, OTHER = bug("a@1.0", 1), bug("a@2.0", 2, title="`enum` lets other types through")
 
 
-def held(baseline=None, bugs=(), outcomes=None):
+def diff(baseline=None, bugs=(), outcomes=None):
     return hold(baseline or Baseline(), bugs, outcomes or {("a", "case"): CORRECT}, {})
 
 
 class TestHolding:
     def test_a_known_bug_passes_in_the_next_version(self):
         baseline = Baseline.of([KNOWN], {})
-        assert not held(baseline, [bug("a@2.0", 1)]).fails
+        assert not diff(baseline, [bug("a@2.0", 1)]).fails
 
     def test_another_bug_fails(self):
-        found = held(Baseline.of([KNOWN], {}), [OTHER])
+        found = diff(Baseline.of([KNOWN], {}), [OTHER])
         assert (found.fails, found.new_bugs) == (True, (OTHER,))
 
     def test_a_bug_that_is_not_met_is_told_and_no_failure(self):
-        found = held(Baseline.of([KNOWN], {}))
+        found = diff(Baseline.of([KNOWN], {}))
         assert (found.fails, list(found.gone_bugs)) == (False, [("a", KNOWN.id)])
 
     def test_bugs_of_engines_that_took_no_part_are_not_missed(self):
-        assert held(Baseline.of([bug("b", 3)], {})).gone_bugs == {}
+        assert diff(Baseline.of([bug("b", 3)], {})).gone_bugs == {}
 
     @pytest.mark.parametrize("was", FURTHER)
     @pytest.mark.parametrize("now", FURTHER)
     def test_what_is_further_from_correct_fails(self, was, now):
-        found = held(Baseline.of([], {("a", "case"): was}), outcomes={("a", "case"): now})
+        found = diff(Baseline.of([], {("a", "case"): was}), outcomes={("a", "case"): now})
         assert found.fails == (FURTHER.index(now) > FURTHER.index(was))
         assert bool(found.better) == (FURTHER.index(now) < FURTHER.index(was))
 
     def test_what_the_file_does_not_name_was_correct(self):
-        assert held(outcomes={("a", "case"): REFUSED}).fails
+        assert diff(outcomes={("a", "case"): REFUSED}).fails
 
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
