@@ -25,6 +25,7 @@ from harness.cli.cases import cases
 from harness.cli.check import check
 from harness.cli.common import FailOn
 from harness.cli.engines import engines
+from harness.cli.protocol import protocol
 from harness.cli.query import query
 from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options
@@ -102,6 +103,7 @@ for _command in (
     minimize,
     resolvers,
     engines,
+    protocol,
     cases,
     vocabularies,
 ):
