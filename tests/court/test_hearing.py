@@ -110,7 +110,9 @@ def test_violations_are_stored_and_tried_again(tmp_path, vocabulary):
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)["engines"]
     outcomes = {
-        name.rpartition(":")[2]: [rule for rule, one in engine["rules"].items() if one["outcome"] == "broken"]
+        name.rpartition(":")[2]: [
+            rule for rule, one in engine["rules"].items() if one["outcome"] == "broken"
+        ]
         for name, engine in found.items()
     }
     assert outcomes == {
