@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +73,9 @@ class Served:
         return self.here.ended
 
     def forced_bytes(self) -> bytes:
-        return b"" if self.here.ended else os.path.commonprefix(self.texts)
+        texts = [] if self.here.ended else self.texts
+        alike = takewhile(lambda ones: len(set(ones)) == 1, zip(*texts, strict=False))
+        return bytes(ones[0] for ones in alike)
 
     def forced_tokens(self) -> list[int]:
         return self.vocabulary.encode_greedy(self.forced_bytes())
@@ -290,10 +293,13 @@ class GoesTooFar(ServedEnumerator):
     serves = RollsBackTooFar
 
 
+class Dies(Served):
+    def rollback(self, count: int) -> None:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
 class DiesOfRollback(ServedEnumerator):
-    class serves(Served):
-        def rollback(self, count: int) -> None:
-            os.kill(os.getpid(), signal.SIGSEGV)
+    serves = Dies
 
 
 def library_of_texts(

@@ -79,7 +79,7 @@ def protocol(**options: Any) -> None:
 def _hear(options: Mapping[str, Any]) -> None:
     from harness.court.docket import Docket
     from harness.court.hearing import Bench, hear, violations
-    from harness.court.ways import Thoroughness
+    from harness.court.routes import Thoroughness
     from harness.engines.environments import provide_all
     from harness.engines.specs import DEFAULT, parse_specs
     from harness.inputs.case_selection import open_cases, select
@@ -122,18 +122,18 @@ def _print(docket: Docket) -> None:
     console = table_console()
     console.print(table)
     for engine, rule, told in docket.witnesses():
-        one = told.held.violated[0]
+        one = told.result.violated[0]
         documented = f"  documented: {told.documented}\n" if told.documented else ""
         click.echo(
             printable(
-                f"\n{engine} {rule}: {RULES[rule].says}\n  {one_line(one.said)}\n"
+                f"\n{engine} {rule}: {RULES[rule].says}\n  {one_line(one.complaint)}\n"
                 f"  case {told.case.id}, behind {len(one.consumed)} tokens\n{documented}"
             ).rstrip()
         )
     for engine, reasons in docket.not_begun.items():
         click.echo(printable(f"\n{engine} could not be tried on {len(reasons)} cases, such as"))
-        case, why = next(iter(reasons.items()))
-        click.echo(f"  {printable(case)}: {one_line(why, 200)}")
+        case, reason = next(iter(reasons.items()))
+        click.echo(f"  {printable(case)}: {one_line(reason, 200)}")
 
 
 def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
@@ -150,20 +150,20 @@ def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
         with docked(spec, Bench(vocabulary)) as dock:
             for one in some:
                 try:
-                    said = retry(dock, _trial(one))
-                    outcome = "shows" if said else "does not show"
+                    complaint = retry(dock, _trial(one))
+                    outcome = "shows" if complaint else "does not show"
                 except LookupError as error:
-                    said, outcome = str(error), "cannot be tried"
+                    complaint, outcome = str(error), "cannot be tried"
                 outcomes.append(
                     {"engine": one["engine"], "version": dock.version, "rule": one["rule"]}
-                    | {"case": one["case"], "outcome": outcome, "said": said or ""}
+                    | {"case": one["case"], "outcome": outcome, "complaint": complaint or ""}
                 )
     counts = Counter(one["outcome"] for one in outcomes)
     if as_json:
         print_json({"violations": outcomes, "counts": dict(counts)})
     else:
         for one in outcomes:
-            words = f": {one_line(one['said'])}" if one["said"] else ""
+            words = f": {one_line(one['complaint'])}" if one["complaint"] else ""
             who = f"{one['engine']} {one['version']}"
             click.echo(printable(f"{one['outcome']:<15}  {who} {one['rule']} {one['case']}{words}"))
         click.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))

@@ -111,9 +111,9 @@ def _complaint(subject: Subject, rows: Masks, places: dict[int, Tokens]) -> str 
 
 
 def _moved(
-    subject: Subject, matchers: Sequence[LibraryCalls], ways: Sequence[Tokens]
+    subject: Subject, matchers: Sequence[LibraryCalls], routes: Sequence[Tokens]
 ) -> str | None:
-    for calls, way in zip(matchers, ways, strict=True):
+    for calls, way in zip(matchers, routes, strict=True):
         if told := subject.differ(subject.mask(calls), subject.mask_at(way)):
             return f"moved by writing its mask: {told}"
     return None

@@ -28,16 +28,16 @@ class _Entry:
     smallest: Told | None = None
 
     def add(self, told: Told) -> None:
-        held = told.held
-        self.checks += held.checks
-        self.broken += held.broken
-        self.failed += held.failed
-        self.words = self.words or held.words or told.ended
-        self.missing &= held.missing
+        result = told.result
+        self.checks += result.checks
+        self.broken += result.broken
+        self.failed += result.failed
+        self.words = self.words or result.words or told.ended
+        self.missing &= result.missing
         self.crashed |= told.crashed
         self.ended += bool(told.ended)
         self.documented = self.documented or told.documented
-        if held.violated and (self.smallest is None or _size(told) < _size(self.smallest)):
+        if result.violated and (self.smallest is None or _size(told) < _size(self.smallest)):
             self.smallest = told
 
     @property
@@ -52,7 +52,7 @@ class _Entry:
 
 
 def _size(told: Told) -> tuple[int, int, int]:
-    one = told.held.violated[0]
+    one = told.result.violated[0]
     return not one.again, len(one.consumed), len(one.tokens)
 
 
@@ -136,12 +136,12 @@ def _described(entry: _Entry) -> dict[str, Any]:
         "documented": entry.documented,
     }
     if entry.smallest is not None:
-        one = entry.smallest.held.violated[0]
+        one = entry.smallest.result.violated[0]
         described["smallest"] = {
             "case": entry.smallest.case.id,
             "consumed": list(one.consumed),
             "tokens": list(one.tokens),
-            "said": one.said,
+            "complaint": one.complaint,
             "again": one.again,
         }
     return described

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.court.rules import RULES, Held, read_held
-from harness.court.ways import Thoroughness
+from harness.court.routes import Thoroughness
+from harness.court.rules import RULES, RuleResult, read_result
 from harness.engines.specs import EngineSpec
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import Case
@@ -71,7 +71,7 @@ class Told:
         version: Its version.
         case: The case.
         rule: The rule's name; empty where the case could not be begun.
-        held: What was found.
+        result: What was found.
         ended: How the process ended over it; empty where it did not.
         crashed: Whether that was a crash.
         documented: Where the library's documentation says that it breaks the rule; else empty.
@@ -82,7 +82,7 @@ class Told:
     version: str
     case: Case
     rule: str
-    held: Held = field(default_factory=Held)
+    result: RuleResult = field(default_factory=RuleResult)
     ended: str = ""
     crashed: bool = False
     documented: str = ""
@@ -191,8 +191,8 @@ def _told(dock: Dock, case: Case, rule: str, begun: dict[str, Any]) -> Told:
     documented = begun["documented"].get(rule, "")
     about = (dock.spec.name, dock.version, case, rule)
     if isinstance(answer, wire.Message):
-        held, by_adapter = read_held(answer.head), begun["by_adapter"]
-        return Told(*about, held, documented=documented, by_adapter=by_adapter)
+        result, by_adapter = read_result(answer.head), begun["by_adapter"]
+        return Told(*about, result, documented=documented, by_adapter=by_adapter)
     crashed = isinstance(answer, Crashed)
     return Told(*about, ended=f"its process {answer.message}", crashed=crashed)
 
@@ -204,7 +204,7 @@ def _reference(text: bytes, canonical: Canonical | None) -> tuple[str, dict[str,
 
 def violations(told: Told, bench: Bench, vocabulary_spec: str) -> Iterator[dict[str, Any]]:
     """What is stored of each violation: `trial_of` reads what is tried again."""
-    for one in told.held.violated:
+    for one in told.result.violated:
         trial = Trial(told.rule, told.case.id, told.case.schema, one.consumed, one.tokens)
         text = b"".join(bench.vocabulary.tokens[token] for token in one.consumed)
         yield {
@@ -214,7 +214,7 @@ def violations(told: Told, bench: Bench, vocabulary_spec: str) -> Iterator[dict[
             "vocabulary": vocabulary_spec,
             "vocabulary_sha256": bench.vocabulary.sha256,
             "written": text.decode("utf-8", "replace"),
-            "said": one.said,
+            "complaint": one.complaint,
             "again": one.again,
             "documented": told.documented,
             "by_adapter": told.by_adapter,
@@ -238,5 +238,5 @@ def retry(dock: Dock, trial: Trial) -> str | None:
         raise LookupError(f"its process {answer.message}")
     if not answer.head["reached"]:
         raise LookupError("it does not consume the tokens before")
-    said: str | None = answer.head["said"]
-    return said
+    complaint: str | None = answer.head["complaint"]
+    return complaint

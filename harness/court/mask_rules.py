@@ -129,11 +129,11 @@ def _tokens_behind_end(subject: Subject, place: Place) -> Offered:
     allowed = token_ids(
         subject.mask_at(place.consumed) & subject.vocabulary.ordinary_mask, subject.vocabulary.size
     ).tolist()
-    tried = sorted({*allowed[:4], *place.draws.sample(ordinary, min(len(ordinary), 8))})
+    ids = sorted({*allowed[:4], *place.draws.sample(ordinary, min(len(ordinary), 8))})
     with contextlib.suppress(Exception):  # as above
         there = subject.mask_at((*place.consumed, end)) & subject.vocabulary.ordinary_mask
-        tried += token_ids(there, subject.vocabulary.size)[:4].tolist()
-    return Offered([(end, token) for token in tried])
+        ids += token_ids(there, subject.vocabulary.size)[:4].tolist()
+    return Offered([(end, token) for token in ids])
 
 
 def _ends_behind_end(subject: Subject, place: Place) -> Offered:
@@ -164,8 +164,8 @@ def _specials(subject: Subject, place: Place) -> Offered:
 def _beyond(subject: Subject, place: Place) -> Offered:
     mask, size = subject.mask_at(place.consumed), subject.vocabulary.size
     set_ = token_ids(mask, 32 * len(mask))
-    tried = sorted({*set_[set_ >= size].tolist(), size, 32 * len(mask)})
-    return Offered([(token,) for token in tried])
+    ids = sorted({*set_[set_ >= size].tolist(), size, 32 * len(mask)})
+    return Offered([(token,) for token in ids])
 
 
 def _has_several_ends(library: Library) -> str:

@@ -28,18 +28,18 @@ class Violated:
     Attributes:
         consumed: The tokens before.
         tokens: Those of the trial.
-        said: The complaint.
+        complaint: The complaint.
         again: Whether the same trial, repeated at once, gave the same complaint.
     """
 
     consumed: Tokens
     tokens: Tokens
-    said: str
+    complaint: str
     again: bool
 
 
 @dataclass(frozen=True)
-class Held:
+class RuleResult:
     """How a library keeps one rule on one case.
 
     Attributes:
@@ -69,10 +69,10 @@ def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens) -> st
     return None
 
 
-def hold(rule: Rule, subject: Subject, places: Iterable[Place]) -> Held:
+def hold(rule: Rule, subject: Subject, places: Iterable[Place]) -> RuleResult:
     """Try a rule at places; what it raises is the library's, and no complaint."""
     if words := rule.missing(subject.library):
-        return Held(words=words)
+        return RuleResult(words=words)
     checks = failed = 0
     found: list[Violated] = []
     for place in places:
@@ -88,43 +88,43 @@ def hold(rule: Rule, subject: Subject, places: Iterable[Place]) -> Held:
         checks += offered.count
         for tokens in offered.trials:
             try:
-                if violated := _tried(rule, subject, place.consumed, tokens):
+                if violated := _try_out(rule, subject, place.consumed, tokens):
                     found.append(violated)
             except MemoryError:
                 raise
             except BaseException as error:  # noqa: BLE001 - as above
                 failed, words = failed + 1, words or _raised(error)
     found.sort(key=lambda one: (not one.again, len(one.consumed), len(one.tokens), one.tokens))
-    return Held(checks, len(found), failed, words, found[:_TOLD])
+    return RuleResult(checks, len(found), failed, words, found[:_TOLD])
 
 
-def _tried(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens) -> Violated | None:
+def _try_out(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens) -> Violated | None:
     """One trial, made again where it complains, with as few tokens as complain."""
-    said = judged(rule, subject, consumed, tokens)
-    if said is None:
+    complaint = judged(rule, subject, consumed, tokens)
+    if complaint is None:
         return None
     if judged(rule, subject, consumed, tokens) is None:
-        return Violated(consumed, tokens, said, again=False)
+        return Violated(consumed, tokens, complaint, again=False)
     if rule.shrinks:
         for count in range(1, len(tokens)):
             if shorter := judged(rule, subject, consumed, tokens[:count]):
                 return Violated(consumed, tokens[:count], shorter, again=True)
-    return Violated(consumed, tokens, said, again=True)
+    return Violated(consumed, tokens, complaint, again=True)
 
 
 def _raised(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
-def as_json(held: Held) -> dict[str, Any]:
-    """A message that `read_held` reads."""
-    return {**vars(held), "violated": [vars(one) for one in held.violated]}
+def as_json(result: RuleResult) -> dict[str, Any]:
+    """A message that `read_result` reads."""
+    return {**vars(result), "violated": [vars(one) for one in result.violated]}
 
 
-def read_held(message: Mapping[str, Any]) -> Held:
+def read_result(message: Mapping[str, Any]) -> RuleResult:
     """What was given to `as_json`."""
     violated = [
-        Violated(tuple(one["consumed"]), tuple(one["tokens"]), one["said"], one["again"])
+        Violated(tuple(one["consumed"]), tuple(one["tokens"]), one["complaint"], one["again"])
         for one in message["violated"]
     ]
-    return Held(**{**message, "violated": violated})
+    return RuleResult(**{**message, "violated": violated})

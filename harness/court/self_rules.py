@@ -129,10 +129,10 @@ def _lists(subject: Subject, place: Place) -> Offered:
 def _validates(subject: Subject, consumed: Tokens, tokens: Tokens) -> str | None:
     calls = subject.at(consumed)
     assert calls.validate is not None
-    said, taken = calls.validate(tokens), led(subject.at(consumed), tokens)
-    if said == taken:
+    validated, taken = calls.validate(tokens), led(subject.at(consumed), tokens)
+    if validated == taken:
         return None
-    return f"of {_listed(subject, tokens)} it validates {said}, and consumes {taken}"
+    return f"of {_listed(subject, tokens)} it validates {validated}, and consumes {taken}"
 
 
 def _listed(subject: Subject, tokens: Sequence[int]) -> str:

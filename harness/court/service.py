@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from harness.court.routes import Reference, Thoroughness, places_of, routes_of
 from harness.court.rules import RULES, as_json, hold, judged
 from harness.court.trial import Subject
-from harness.court.ways import Reference, Thoroughness, places_of, ways_of
 from harness.engines.smoke import made
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Engine, Refused, ServingEngine, library_of
@@ -25,7 +25,7 @@ class CourtService:
         self._engine: Engine
         self._vocabulary: Vocabulary
         self._subject: Subject
-        self._ways: list[tuple[int, ...]] = []
+        self._routes: list[tuple[int, ...]] = []
         self._how = Thoroughness()
 
     def handle(self, message: wire.Message) -> wire.Message:
@@ -40,7 +40,7 @@ class CourtService:
         return {"version": self._engine.info.version}
 
     def _case(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        """Compile a schema twice, as the adapter's and as the library's, and find the ways."""
+        """Compile a schema twice, as the adapter's and as the library's, and find the routes."""
         try:
             start = self._engine.compile(head["schema"])
             self._subject = Subject(self._library(head["schema"]), self._vocabulary)
@@ -52,7 +52,7 @@ class CourtService:
             for text, tokens in head["references"]
         ]
         key = head["key"]
-        self._ways = ways_of(start, self._vocabulary, references, self._how, key)
+        self._routes = routes_of(start, self._vocabulary, references, self._how, key)
         library = self._subject.library
         return {
             "refused": None,
@@ -68,11 +68,11 @@ class CourtService:
 
     def _rule(self, head: Mapping[str, Any]) -> dict[str, Any]:
         rule = RULES[head["rule"]]
-        places = places_of(self._ways, self._vocabulary, self._how, f"{head['key']}/{rule.name}")
+        places = places_of(self._routes, self._vocabulary, self._how, f"{head['key']}/{rule.name}")
         return as_json(hold(rule, self._subject, places))
 
     def _trial(self, head: Mapping[str, Any]) -> dict[str, Any]:
         consumed, tokens = tuple(head["consumed"]), tuple(head["tokens"])
         reached = self._subject.reaches(consumed)
-        said = judged(RULES[head["rule"]], self._subject, consumed, tokens)
-        return {"said": said, "reached": reached}
+        complaint = judged(RULES[head["rule"]], self._subject, consumed, tokens)
+        return {"complaint": complaint, "reached": reached}

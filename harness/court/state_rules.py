@@ -14,13 +14,13 @@ _DEPTHS = (1, 2, 5)
 
 def drafts(subject: Subject, place: Place) -> Offered:
     """Tokens that go on from a place: along the way, and astray."""
-    ways = [place.rest[:depth] for depth in _DEPTHS]
+    routes = [place.rest[:depth] for depth in _DEPTHS]
     allowed = token_ids(subject.mask_at(place.consumed), subject.vocabulary.size).tolist()
     if allowed:
-        ways.append((place.draws.choice(allowed),))
+        routes.append((place.draws.choice(allowed),))
     if subject.ends_at(place.consumed):
-        ways.append((subject.library.ends[0],))
-    return Offered(list(dict.fromkeys(filter(None, ways))))
+        routes.append((subject.library.ends[0],))
+    return Offered(list(dict.fromkeys(filter(None, routes))))
 
 
 def _stray(subject: Subject, place: Place) -> Offered:

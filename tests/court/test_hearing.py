@@ -8,7 +8,7 @@ import pytest
 
 from harness.court.docket import Docket
 from harness.court.hearing import Told
-from harness.court.rules import RULES, Held, Violated
+from harness.court.rules import RULES, RuleResult, Violated
 from harness.court.service import CourtService
 from harness.workers import wire
 from tests.command import maskcourt
@@ -44,19 +44,19 @@ def test_an_engine_is_held_to_a_rule_along_references_and_samples(opened):
     service = opened(ServedEnumerator)
     assert begin(service) == {"refused": None, "documented": {}, "by_adapter": False}
     for rule in RULES:
-        held = asked(service, "rule", rule=rule, key="key")
-        assert not held["broken"], held
-        assert held["checks"] or rule == "ends_agree"
+        result = asked(service, "rule", rule=rule, key="key")
+        assert not result["broken"], result
+        assert result["checks"] or rule == "ends_agree"
 
 
 def test_an_adapter_without_its_library_s_calls_is_asked_itself(opened):
     service = opened(Enumerator)
     assert begin(service)["by_adapter"] is True
-    held = {rule: asked(service, "rule", rule=rule, key="key") for rule in RULES}
-    assert not any(one["broken"] for one in held.values())
-    assert held["clone"]["checks"]
-    assert held["rollback"]["words"] == "no rollback"
-    assert held["threads"]["words"] == "no calls of the library's own"
+    result = {rule: asked(service, "rule", rule=rule, key="key") for rule in RULES}
+    assert not any(one["broken"] for one in result.values())
+    assert result["clone"]["checks"]
+    assert result["rollback"]["words"] == "no rollback"
+    assert result["threads"]["words"] == "no calls of the library's own"
 
 
 def test_a_schema_may_be_refused(opened):
@@ -67,26 +67,34 @@ def test_a_trial_is_made_from_nothing_else(opened):
     service = opened(GoesTooFar)
     begin(service)
     tried = asked(service, "trial", rule="rollback", consumed=[49], tokens=[256])
-    assert tried["said"].startswith("rolled back by 1: ")
+    assert tried["complaint"].startswith("rolled back by 1: ")
     tried = asked(service, "trial", rule="rollback", consumed=[50], tokens=[256])
-    assert tried == {"said": None, "reached": False}
+    assert tried == {"complaint": None, "reached": False}
 
 
-def told(rule="rollback", held=None, **about):
-    return Told("engine", "1", case({"const": 1}, 1), rule, held or Held(3), **about)
+def told(rule="rollback", result=None, **about):
+    return Told("engine", "1", case({"const": 1}, 1), rule, result or RuleResult(3), **about)
 
 
 @pytest.mark.parametrize(
     ("several", "word", "violated"),
     [
         ([told(), told()], "kept (6)", False),
-        ([told(), told(held=Held(4, 1, violated=[ONE]))], "broken (1 of 7)", True),
-        ([told(held=Held(4, 1, violated=[ONE]), documented="so")], "documented (1 of 4)", False),
-        ([told(held=Held(words="no rollback"))], "missing: no rollback", False),
-        ([told(held=Held(2, failed=1, words="OSError: x"))], "not judged: OSError: x", False),
+        ([told(), told(result=RuleResult(4, 1, violated=[ONE]))], "broken (1 of 7)", True),
+        (
+            [told(result=RuleResult(4, 1, violated=[ONE]), documented="so")],
+            "documented (1 of 4)",
+            False,
+        ),
+        ([told(result=RuleResult(words="no rollback"))], "missing: no rollback", False),
+        (
+            [told(result=RuleResult(2, failed=1, words="OSError: x"))],
+            "not judged: OSError: x",
+            False,
+        ),
         ([told(ended="its process was slow")], "not judged: its process was slow", False),
         ([told(ended="its process died", crashed=True)], "its process died", True),
-        ([told(held=Held())], "not reached", False),
+        ([told(result=RuleResult())], "not reached", False),
     ],
 )
 def test_a_docket_says_what_became_of_a_rule(several, word, violated):

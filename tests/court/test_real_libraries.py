@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.court.routes import Reference, Thoroughness, places_of, routes_of
 from harness.court.rules import RULES, hold
 from harness.court.trial import Subject
-from harness.court.ways import Reference, Thoroughness, places_of, ways_of
 from harness.engines.specs import parse_spec
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.workers.host_process import load
@@ -38,11 +38,11 @@ def test_a_library_breaks_what_is_known_at_most_and_offers_what_it_has(name, kno
     engine = load(spec.reference)(vocabulary, dict(spec.options))
     subject = Subject(engine.library(SCHEMA), vocabulary)
     text = Reference(b'[12, "ab"]', {})
-    ways = ways_of(engine.compile(SCHEMA), vocabulary, [text], HOW, "key")
-    held = {
-        rule: hold(RULES[rule], subject, places_of(ways, vocabulary, HOW, rule)) for rule in RULES
+    routes = routes_of(engine.compile(SCHEMA), vocabulary, [text], HOW, "key")
+    result = {
+        rule: hold(RULES[rule], subject, places_of(routes, vocabulary, HOW, rule)) for rule in RULES
     }
-    assert len(ways[0]) > 3
-    assert {rule for rule, one in held.items() if one.broken} <= known
-    assert {rule for rule, one in held.items() if one.missing} == missing
-    assert not [one.words for one in held.values() if one.failed]
+    assert len(routes[0]) > 3
+    assert {rule for rule, one in result.items() if one.broken} <= known
+    assert {rule for rule, one in result.items() if one.missing} == missing
+    assert not [one.words for one in result.values() if one.failed]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.court.ways import Reference, Thoroughness, places_of, ways_of
+from harness.court.routes import Reference, Thoroughness, places_of, routes_of
 from harness.protocol import complete_options
 from tests.miniatures import Enumerator
 
@@ -19,19 +19,19 @@ def written(vocabulary, way):
 
 def test_a_reference_is_led_along_in_its_own_tokens_to_the_end(vocabulary):
     one = Reference(b"[true]", {0: 91, 1: 116})  # `t`, where the longest token would be `true`
-    (way,) = ways_of(start(vocabulary), vocabulary, [one], Thoroughness(samples=0), "key")
+    (way,) = routes_of(start(vocabulary), vocabulary, [one], Thoroughness(samples=0), "key")
     assert written(vocabulary, way) == [b"[", b"t", b"r", b"u", b"e", b"]", b"<eos>"]
 
 
 def test_a_text_that_is_not_allowed_is_led_along_as_far_as_it_is(vocabulary):
     texts = [Reference(b"123", {}), Reference(b"?", {})]
-    ways = ways_of(start(vocabulary), vocabulary, texts, Thoroughness(samples=0), "key")
-    assert [written(vocabulary, way) for way in ways] == [[b"12"], []]
+    routes = routes_of(start(vocabulary), vocabulary, texts, Thoroughness(samples=0), "key")
+    assert [written(vocabulary, way) for way in routes] == [[b"12"], []]
 
 
 def test_samples_are_the_engines_own_and_depend_on_the_seed_alone(vocabulary):
     def samples(seed):
-        return ways_of(start(vocabulary), vocabulary, [], Thoroughness(seed, samples=8), "key")
+        return routes_of(start(vocabulary), vocabulary, [], Thoroughness(seed, samples=8), "key")
 
     assert samples(1) == samples(1)
     assert all(way[-1] == vocabulary.eos for way in samples(1))
@@ -39,13 +39,13 @@ def test_samples_are_the_engines_own_and_depend_on_the_seed_alone(vocabulary):
 
 
 def test_places_are_each_way_s_ends_and_some_between_each_once(vocabulary):
-    ways = [(91, 116, 114, 117, 101, 93, 256), (91, 93)]
-    places = list(places_of(ways, vocabulary, Thoroughness(positions=4), "key"))
+    routes = [(91, 116, 114, 117, 101, 93, 256), (91, 93)]
+    places = list(places_of(routes, vocabulary, Thoroughness(positions=4), "key"))
     consumed = [place.consumed for place in places]
     assert len(set(consumed)) == len(consumed)
-    assert {(), ways[0][:6], ways[1]} < set(consumed)
+    assert {(), routes[0][:6], routes[1]} < set(consumed)
     assert len(consumed) == 4 + 2
-    assert next(one for one in places if one.consumed == ways[0][:6]).rest == (256,)
+    assert next(one for one in places if one.consumed == routes[0][:6]).rest == (256,)
 
 
 def test_without_any_way_there_is_the_start(vocabulary):

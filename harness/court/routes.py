@@ -1,6 +1,6 @@
 """Where the rules are tried: places along references and along texts that an engine writes itself.
 
-The ways are led through the masks of the adapter, which is held to a contract of its own; what is
+The routes are led through the masks of the adapter, which is held to a contract of its own; what is
 asked there is the library's matter again.
 """
 
@@ -56,14 +56,14 @@ class Thoroughness:
     tokens: int = 1000
 
 
-def ways_of(
+def routes_of(
     start: Matcher,
     vocabulary: Vocabulary,
     references: Sequence[Reference],
     how: Thoroughness,
     key: str,
 ) -> list[Tokens]:
-    """The ways of a case: along each reference as far as it is allowed, then the samples.
+    """The routes of a case: along each reference as far as it is allowed, then the samples.
 
     A way that comes to the end has an end of sequence as its last token.
 
@@ -74,12 +74,12 @@ def ways_of(
         how: How many samples.
         key: On which the samples depend.
     """
-    ways = [_along(start.clone(), vocabulary, one) for one in references]
+    routes = [_along(start.clone(), vocabulary, one) for one in references]
     if how.samples:
         writer = TextWriter(vocabulary, Preferences.of(vocabulary))
         key, numbers = f"{how.seed}/{key}", range(how.samples)
-        ways += [one.tokens for one in writer.write(start, [], key, numbers)]
-    return list(dict.fromkeys(ways))
+        routes += [one.tokens for one in writer.write(start, [], key, numbers)]
+    return list(dict.fromkeys(routes))
 
 
 def _along(matcher: Matcher, vocabulary: Vocabulary, reference: Reference) -> Tokens:
@@ -103,29 +103,29 @@ def _along(matcher: Matcher, vocabulary: Vocabulary, reference: Reference) -> To
 
 
 def places_of(
-    ways: Sequence[Tokens], vocabulary: Vocabulary, how: Thoroughness, key: str
+    routes: Sequence[Tokens], vocabulary: Vocabulary, how: Thoroughness, key: str
 ) -> Iterator[Place]:
-    """Places along ways, each once: the start and the end of each, and some between.
+    """Places along routes, each once: the start and the end of each, and some between.
 
     Args:
-        ways: As `ways_of` gives them.
+        routes: As `routes_of` gives them.
         vocabulary: The shared one.
         how: How many places, and how much is tried at each.
         key: On which the choice of tokens depends; the places depend on `how` alone.
     """
     small = vocabulary.size <= SMALL
-    for number, (consumed, rest) in enumerate(_chosen(ways, vocabulary, how).items()):
+    for number, (consumed, rest) in enumerate(_chosen(routes, vocabulary, how).items()):
         draws = random.Random(f"{how.seed}/{key}/{number}")  # noqa: S311 - to be repeated
         sweep = None if small or number < how.whole else how.tokens
         yield Place(consumed, rest, draws, sweep)
 
 
 def _chosen(
-    ways: Sequence[Tokens], vocabulary: Vocabulary, how: Thoroughness
+    routes: Sequence[Tokens], vocabulary: Vocabulary, how: Thoroughness
 ) -> dict[Tokens, Tokens]:
     """What goes on from each place; the start comes first, and then one amid the first way."""
     found: dict[Tokens, Tokens] = {}
-    for number, way in enumerate(ways or [()]):
+    for number, way in enumerate(routes or [()]):
         last = len(way) - (way[-1:] != () and way[-1] in vocabulary.eos_ids)
         draws = random.Random(f"{how.seed}/{number}/{last}")  # noqa: S311 - as above
         between = draws.sample(range(1, last), min(max(last - 1, 0), max(how.positions - 2, 0)))
