@@ -215,10 +215,10 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _trial(one: Mapping[str, Any]) -> Any:
-    from harness.court.hearing import Trial
+    from harness.court.hearing import StoredTrial
     from harness.court.rules import RULES
 
     consumed, tokens = ([int(token) for token in one[name]] for name in ("consumed", "tokens"))
     if one["rule"] not in RULES:
         raise LookupError(one["rule"])
-    return Trial(one["rule"], one["case"], one["schema"], consumed, tokens)
+    return StoredTrial(one["rule"], one["case"], one["schema"], consumed, tokens)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from harness.court.state_rules import drafts
-from harness.court.trial import Offered, Place, Rule, Subject, Tokens, nothing_more
+from harness.court.trial import Offered, Rule, Subject, Tokens, TrialPlace, nothing_more
 from harness.protocol import Library, LibraryCalls, Masks
 
 _ROWS = 6
@@ -18,7 +18,7 @@ _REPEATED = 4
 """How often masks are written on several threads in one trial."""
 
 
-def _strays(subject: Subject, place: Place) -> Offered:
+def _strays(subject: Subject, place: TrialPlace) -> Offered:
     """Drafts, and each with one token amid that may be refused there."""
     trials: list[Tokens] = []
     for draft in drafts(subject, place).trials:
@@ -46,7 +46,7 @@ def _drafts(subject: Subject, consumed: Tokens, tokens: Tokens) -> str | None:
     return None
 
 
-def _any_row(_subject: Subject, _place: Place) -> Offered:
+def _any_row(_subject: Subject, _place: TrialPlace) -> Offered:
     return Offered([(0,), (1,), (_ROWS - 1,)])
 
 

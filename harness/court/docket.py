@@ -14,7 +14,7 @@ NOT_REACHED, NOT_JUDGED = "not reached", "not judged"
 
 
 @dataclass
-class _Entry:
+class _RuleCount:
     """One rule of one engine, on all cases so far."""
 
     checks: int = 0
@@ -67,7 +67,7 @@ class Docket:
 
     engines: dict[str, str] = field(default_factory=dict)
     not_begun: dict[str, dict[str, str]] = field(default_factory=dict)
-    _entries: dict[tuple[str, str], _Entry] = field(default_factory=dict)
+    _entries: dict[tuple[str, str], _RuleCount] = field(default_factory=dict)
     _by_adapter: set[str] = field(default_factory=set)
 
     def add(self, told: Told) -> None:
@@ -78,7 +78,7 @@ class Docket:
             return
         if told.by_adapter:
             self._by_adapter.add(told.engine)
-        self._entries.setdefault((told.engine, told.rule), _Entry()).add(told)
+        self._entries.setdefault((told.engine, told.rule), _RuleCount()).add(told)
 
     @property
     def violated(self) -> bool:
@@ -126,7 +126,7 @@ class Docket:
         }
 
 
-def _described(entry: _Entry) -> dict[str, Any]:
+def _described(entry: _RuleCount) -> dict[str, Any]:
     described: dict[str, Any] = {
         "outcome": entry.outcome,
         "checks": entry.checks,

@@ -44,7 +44,7 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Trial:
+class StoredTrial:
     """A rule on one case that an engine was, or is to be, tried with: what can be repeated.
 
     Attributes:
@@ -205,7 +205,7 @@ def _reference(text: bytes, canonical: Canonical | None) -> tuple[str, dict[str,
 def violations(told: Told, bench: Bench, vocabulary_spec: str) -> Iterator[dict[str, Any]]:
     """What is stored of each violation: `trial_of` reads what is tried again."""
     for one in told.result.violated:
-        trial = Trial(told.rule, told.case.id, told.case.schema, one.consumed, one.tokens)
+        trial = StoredTrial(told.rule, told.case.id, told.case.schema, one.consumed, one.tokens)
         text = b"".join(bench.vocabulary.tokens[token] for token in one.consumed)
         yield {
             "engine": told.engine,
@@ -221,7 +221,7 @@ def violations(told: Told, bench: Bench, vocabulary_spec: str) -> Iterator[dict[
         }
 
 
-def retry(dock: Dock, trial: Trial) -> str | None:
+def retry(dock: Dock, trial: StoredTrial) -> str | None:
     """Try again from nothing: the complaint, or None where it does not show any more.
 
     Raises:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from harness.court.trial import Offered, Place, Rule, Subject, Tokens, nothing_more
+from harness.court.trial import Offered, Rule, Subject, Tokens, TrialPlace, nothing_more
 from harness.protocol import Library, LibraryCalls, Mask, allows, token_ids
 
 _SUSPECTS = 20
@@ -37,7 +37,7 @@ def _agrees(subject: Subject, consumed: Tokens, tokens: Tokens) -> str | None:
     return f"{subject.named(token)} is not in the mask, and is consumed"
 
 
-def _ordinary(subject: Subject, place: Place) -> Offered:
+def _ordinary(subject: Subject, place: TrialPlace) -> Offered:
     """Go through ordinary tokens the quick way; those that look wrong are to be tried."""
     mask = subject.mask_at(place.consumed)
     swept = _swept(subject, mask, place)
@@ -48,7 +48,7 @@ def _ordinary(subject: Subject, place: Place) -> Offered:
     return Offered([(token,) for token in sorted(suspects)[:_SUSPECTS]], len(swept))
 
 
-def _swept(subject: Subject, mask: Mask, place: Place) -> list[int]:
+def _swept(subject: Subject, mask: Mask, place: TrialPlace) -> list[int]:
     """All ordinary tokens; or a sample of those that are allowed and of those that are not."""
     ordinary = subject.vocabulary.ordinary_mask
     size = subject.vocabulary.size
@@ -71,7 +71,7 @@ def _refused(subject: Subject, consumed: Tokens, allowed: Iterable[int]) -> Iter
             here = subject.at(consumed)
 
 
-def _taken(subject: Subject, place: Place, forbidden: list[int]) -> Iterator[int]:
+def _taken(subject: Subject, place: TrialPlace, forbidden: list[int]) -> Iterator[int]:
     """Those that are consumed; all are attempted where the library can, some are consumed."""
     here = subject.at(place.consumed)
     if here.attempt is not None:
@@ -87,7 +87,7 @@ def _taken(subject: Subject, place: Place, forbidden: list[int]) -> Iterator[int
             yield token
 
 
-def _ends(subject: Subject, _place: Place) -> Offered:
+def _ends(subject: Subject, _place: TrialPlace) -> Offered:
     return Offered([(end,) for end in subject.library.ends])
 
 
@@ -121,7 +121,7 @@ def _eats(calls: LibraryCalls, token: int) -> bool:
         return False
 
 
-def _tokens_behind_end(subject: Subject, place: Place) -> Offered:
+def _tokens_behind_end(subject: Subject, place: TrialPlace) -> Offered:
     end = subject.library.ends[0]
     if not subject.reaches((*place.consumed, end)):
         return Offered([])
@@ -136,7 +136,7 @@ def _tokens_behind_end(subject: Subject, place: Place) -> Offered:
     return Offered([(end, token) for token in ids])
 
 
-def _ends_behind_end(subject: Subject, place: Place) -> Offered:
+def _ends_behind_end(subject: Subject, place: TrialPlace) -> Offered:
     ends = subject.library.ends
     reached = [end for end in ends[:1] if subject.reaches((*place.consumed, end))]
     return Offered([(end, again) for end in reached for again in ends])
@@ -152,7 +152,7 @@ def _never(subject: Subject, consumed: Tokens, tokens: Tokens) -> str | None:
     return None
 
 
-def _specials(subject: Subject, place: Place) -> Offered:
+def _specials(subject: Subject, place: TrialPlace) -> Offered:
     vocabulary = subject.vocabulary
     never = vocabulary.special_mask & ~vocabulary.eos_mask
     found = token_ids(subject.mask_at(place.consumed) & never, vocabulary.size).tolist()
@@ -161,7 +161,7 @@ def _specials(subject: Subject, place: Place) -> Offered:
     return Offered([(token,) for token in sorted(some)], len(ids))
 
 
-def _beyond(subject: Subject, place: Place) -> Offered:
+def _beyond(subject: Subject, place: TrialPlace) -> Offered:
     mask, size = subject.mask_at(place.consumed), subject.vocabulary.size
     set_ = token_ids(mask, 32 * len(mask))
     ids = sorted({*set_[set_ >= size].tolist(), size, 32 * len(mask)})

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.completion.rollout import Preferences
 from harness.completion.text_writer import TextWriter
-from harness.court.trial import Place, Tokens
+from harness.court.trial import Tokens, TrialPlace
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Matcher, allows
 
@@ -104,7 +104,7 @@ def _along(matcher: Matcher, vocabulary: Vocabulary, reference: Reference) -> To
 
 def places_of(
     routes: Sequence[Tokens], vocabulary: Vocabulary, how: Thoroughness, key: str
-) -> Iterator[Place]:
+) -> Iterator[TrialPlace]:
     """Places along routes, each once: the start and the end of each, and some between.
 
     Args:
@@ -117,7 +117,7 @@ def places_of(
     for number, (consumed, rest) in enumerate(_chosen(routes, vocabulary, how).items()):
         draws = random.Random(f"{how.seed}/{key}/{number}")  # noqa: S311 - to be repeated
         sweep = None if small or number < how.whole else how.tokens
-        yield Place(consumed, rest, draws, sweep)
+        yield TrialPlace(consumed, rest, draws, sweep)
 
 
 def _chosen(

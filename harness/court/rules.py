@@ -11,7 +11,7 @@ from harness.court.batch_rules import BATCH_RULES
 from harness.court.mask_rules import MASK_RULES
 from harness.court.self_rules import SELF_RULES
 from harness.court.state_rules import STATE_RULES
-from harness.court.trial import Place, Rule, Subject, Tokens, Unreachable
+from harness.court.trial import Rule, Subject, Tokens, TrialPlace, Unreachable
 
 RULES: Mapping[str, Rule] = {
     rule.name: rule for rule in (*MASK_RULES, *STATE_RULES, *SELF_RULES, *BATCH_RULES)
@@ -69,7 +69,7 @@ def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens) -> st
     return None
 
 
-def hold(rule: Rule, subject: Subject, places: Iterable[Place]) -> RuleResult:
+def hold(rule: Rule, subject: Subject, places: Iterable[TrialPlace]) -> RuleResult:
     """Try a rule at places; what it raises is the library's, and no complaint."""
     if words := rule.missing(subject.library):
         return RuleResult(words=words)

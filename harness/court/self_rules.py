@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.court.state_rules import drafts
-from harness.court.trial import Offered, Place, Rule, Subject, Tokens, led, nothing_more
+from harness.court.trial import Offered, Rule, Subject, Tokens, TrialPlace, led, nothing_more
 from harness.protocol import allows, token_ids
 
 _ANSWERS = ("completed", "terminated", "forced_bytes", "forced_tokens", "clone")
@@ -36,7 +36,7 @@ def _completed(subject: Subject, consumed: Tokens, _tokens: Tokens) -> str | Non
     return None
 
 
-def _here_or_behind_end(subject: Subject, place: Place) -> Offered:
+def _here_or_behind_end(subject: Subject, place: TrialPlace) -> Offered:
     end = subject.library.ends[0]
     return Offered([(), (end,)] if subject.reaches((*place.consumed, end)) else [()])
 
@@ -115,7 +115,7 @@ def _forced_tokens(subject: Subject, consumed: Tokens, _tokens: Tokens) -> str |
     return (_not_forced(subject, consumed, text) or None) if text else None
 
 
-def _lists(subject: Subject, place: Place) -> Offered:
+def _lists(subject: Subject, place: TrialPlace) -> Offered:
     """Drafts; the same with the end behind them, and with any token amid."""
     end, size = subject.library.ends[0], subject.vocabulary.size
     trials: list[Tokens] = []

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 
-from harness.court.trial import Offered, Place, Rule, Subject, Tokens, led
+from harness.court.trial import Offered, Rule, Subject, Tokens, TrialPlace, led
 from harness.protocol import LibraryCalls, token_ids
 
 _DEPTHS = (1, 2, 5)
 """How many tokens are taken and given back."""
 
 
-def drafts(subject: Subject, place: Place) -> Offered:
+def drafts(subject: Subject, place: TrialPlace) -> Offered:
     """Tokens that go on from a place: along the way, and astray."""
     routes = [place.rest[:depth] for depth in _DEPTHS]
     allowed = token_ids(subject.mask_at(place.consumed), subject.vocabulary.size).tolist()
@@ -23,7 +23,7 @@ def drafts(subject: Subject, place: Place) -> Offered:
     return Offered(list(dict.fromkeys(filter(None, routes))))
 
 
-def _stray(subject: Subject, place: Place) -> Offered:
+def _stray(subject: Subject, place: TrialPlace) -> Offered:
     """Single tokens, allowed or not, the end among them."""
     mask = subject.mask_at(place.consumed) & subject.vocabulary.ordinary_mask
     size = subject.vocabulary.size
@@ -134,7 +134,7 @@ _QUESTIONS: dict[str, Callable[[LibraryCalls, Tokens], object]] = {
 _QUESTIONS["validate"] = lambda calls, tokens: calls.validate and calls.validate(tokens)
 
 
-def _asks_anything(subject: Subject, place: Place) -> Offered:
+def _asks_anything(subject: Subject, place: TrialPlace) -> Offered:
     calls = subject.library.fresh()
     asked = sum(getattr(calls, name) is not None for name in _QUESTIONS)
     return drafts(subject, place) if asked else Offered([])

@@ -89,7 +89,7 @@ def led(calls: LibraryCalls, tokens: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True)
-class Place:
+class TrialPlace:
     """Where rules are tried.
 
     Attributes:
@@ -142,7 +142,7 @@ class Rule:
     name: str
     says: str
     needs: tuple[str, ...]
-    offer: Callable[[Subject, Place], Offered]
+    offer: Callable[[Subject, TrialPlace], Offered]
     judge: Callable[[Subject, Tokens, Tokens], str | None]
     applies: Callable[[Library], str] = lambda _: ""
     shrinks: bool = False
@@ -154,6 +154,6 @@ class Rule:
         return f"no {' and no '.join(lacking)}" if lacking else self.applies(library)
 
 
-def nothing_more(_subject: Subject, _place: Place) -> Offered:
+def nothing_more(_subject: Subject, _place: TrialPlace) -> Offered:
     """One trial at the place itself."""
     return Offered([()])
