@@ -31,7 +31,10 @@ from harness.protocol import (
     SEPARATED,
     SEPARATORS,
     EngineInfo,
+    Library,
+    LibraryCalls,
     Mask,
+    Masks,
     Option,
     Refused,
     allows,
@@ -51,6 +54,14 @@ _PRESETS = {
 _PROBE = 3
 _KEPT = 4096
 """Most continuations are refused within so many tokens; they need not be converted as a whole."""
+_THREADS = 2
+"""Of the library's own batches of masks."""
+_DOCUMENTED = {
+    "end_again": 'LLMatcher.is_stopped: "will not accept any more tokens, except for the EOS token"'
+}
+_DOCUMENTED_FORCED = {
+    "mask_consume": "docs/fast_forward.md: where tokens are forced, the mask holds these alone"
+}
 _UNICODE_ESCAPES = "json_allow_general_unicode_escapes"
 
 
@@ -81,7 +92,9 @@ class LLGuidanceEngine:
         import llguidance
 
         self.info = EngineInfo.installed(self.DISTRIBUTION, options)
+        self._module = llguidance
         self._matcher = llguidance.LLMatcher
+        self._vocabulary = vocabulary
         self._tokenizer = _tokenizer(llguidance, vocabulary)
         self._ids = _Ids(
             vocabulary.words, vocabulary.special.tobytes(), vocabulary.eos, vocabulary.eos_ids
@@ -111,16 +124,27 @@ class LLGuidanceEngine:
         Raises:
             Refused: With the library's message.
         """
-        grammar = self._grammar(schema, self._json_options)
-        native = self._matcher(self._tokenizer, grammar, log_level=0)
-        if not native.is_error():
-            native.compute_bitmask()
-        if native.is_error():
-            raise Refused(native.get_error().strip())
+        native = self._started(self._grammar(schema, self._json_options), self._tokenizer)
         if hasattr(native, "get_grammar_warnings"):
             for warning in native.get_grammar_warnings():
                 sys.stderr.write(f"llguidance: warning: {warning}\n")
         return (ForcingMatcher if self._forced else LLGuidanceMatcher)(native, self._ids)
+
+    def library(self, schema: str) -> Library:
+        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
+        ends = self._vocabulary.eos_ids if self._knows_several_ends() else (self._ids.eos,)
+        tokenizer = self._tokenizer
+        if len(ends) > 1:
+            tokenizer = _tokenizer(self._module, self._vocabulary, list(ends))
+        grammar = self._grammar(schema, self._json_options)
+        self._started(grammar, tokenizer)
+        make = getattr(self._module, "LLExecutor", None)
+        executor = None if make is None else make(num_threads=_THREADS)
+        return Library(
+            lambda: _calls_of(self._matcher(tokenizer, grammar, log_level=0), executor),
+            ends,
+            documented=_DOCUMENTED | (_DOCUMENTED_FORCED if self._forced else {}),
+        )
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library's decoding of each id by itself.
@@ -142,6 +166,18 @@ class LLGuidanceEngine:
             )
         except ValueError as error:
             raise Refused(str(error).strip()) from error
+
+    def _started(self, grammar: str, tokenizer: Any) -> Any:
+        """The library's matcher, its first mask computed."""
+        native = self._matcher(tokenizer, grammar, log_level=0)
+        if not native.is_error():
+            native.compute_bitmask()
+        if native.is_error():
+            raise Refused(native.get_error().strip())
+        return native
+
+    def _knows_several_ends(self) -> bool:
+        return hasattr(self._module.LLTokenizer, "eos_tokens")
 
     def _knows(self, json_option: str) -> bool:
         grammar = self._grammar("{}", {json_option: True})
@@ -318,8 +354,12 @@ def _with_options(schema: str, json_options: Mapping[str, bool | str]) -> str:
     return f'{{"x-guidance":{json.dumps(json_options)}{comma}{rest}'
 
 
-def _tokenizer(library: Any, vocabulary: Vocabulary) -> Any:
-    """The library's tokenizer: real BPE where `vocabulary` describes one, otherwise greedy."""
+def _tokenizer(library: Any, vocabulary: Vocabulary, ends: int | list[int] | None = None) -> Any:
+    """The library's tokenizer: real BPE where `vocabulary` describes one, otherwise greedy.
+
+    It knows the usual end of sequence, or `ends`.
+    """
+    ends = vocabulary.eos if ends is None else ends
     names = [
         (text or f"<|{token}|>".encode()) if special else text
         for token, (text, special) in enumerate(
@@ -333,13 +373,13 @@ def _tokenizer(library: Any, vocabulary: Vocabulary) -> Any:
     if vocabulary.pattern is None or len(encoder) < len(names) - len(hidden):
         source = _GreedyTokenizer(vocabulary, names, special)
         return library.LLTokenizer(
-            library.TokenizerWrapper(source), n_vocab=vocabulary.size, eos_token=vocabulary.eos
+            library.TokenizerWrapper(source), n_vocab=vocabulary.size, eos_token=ends
         )
     return library.LLTokenizer.from_tiktoken(
         encoder=encoder,
         special_tokens={names[token].decode("utf-8", "replace"): token for token in special},
         pattern=vocabulary.pattern,
-        eos_token=vocabulary.eos,
+        eos_token=ends,
         n_vocab=vocabulary.size,
     )
 
@@ -359,3 +399,41 @@ class _GreedyTokenizer:
 
     def __call__(self, text: bytes) -> list[int]:
         return self._vocabulary.encode_greedy(text)
+
+
+def _calls_of(native: Any, executor: Any) -> LibraryCalls:
+    """What the library's matcher offers a server, in this version."""
+
+    def fill_row(rows: Masks, row: int) -> None:
+        native.unsafe_compute_mask_ptr(rows[row].ctypes.data, rows[row].nbytes)
+        if native.is_error():
+            raise RuntimeError(native.get_error().strip())
+
+    def fill_rows(several: Sequence[LibraryCalls], which: Sequence[int], rows: Masks) -> None:
+        natives = [(one.native, row) for one, row in zip(several, which, strict=True)]
+        executor.unsafe_compute_mask_ptr(natives, rows.ctypes.data, rows[0].nbytes, len(rows))
+
+    def draft_masks(draft: Sequence[int], rows: Masks) -> None:
+        drafts = [(native, 0, list(draft))]
+        executor.unsafe_compute_mask_ptr_with_draft_token(
+            drafts, rows.ctypes.data, rows[0].nbytes, len(rows)
+        )
+
+    drafts = hasattr(executor, "unsafe_compute_mask_ptr_with_draft_token")
+    return LibraryCalls(
+        mask=lambda out: fill_row(out.reshape(1, -1), 0),
+        consume=native.consume_token,
+        native=native,
+        attempt=lambda token: bool(native.try_consume_tokens([token]) == 1),
+        clone=lambda: _calls_of(native.deep_copy(), executor),
+        rollback=native.rollback,
+        reset=native.reset,
+        completed=native.is_accepting,
+        terminated=native.is_stopped,
+        forced_bytes=native.compute_ff_bytes,
+        forced_tokens=native.compute_ff_tokens,
+        validate=lambda tokens: int(native.validate_tokens(list(tokens))),
+        draft_masks=draft_masks if drafts else None,
+        fill_row=fill_row,
+        fill_rows=None if executor is None else fill_rows,
+    )

@@ -36,10 +36,14 @@ from harness.protocol import (
     CONFIG,
     EngineInfo,
     LeadingMatcher,
+    Library,
+    LibraryCalls,
     Mask,
+    Masks,
     Option,
     Refused,
     copied,
+    library_of,
     restored,
     set_bits,
     stored,
@@ -94,11 +98,18 @@ class OutlinesEngine:
         Raises:
             Refused: With the library's message.
         """
-        try:
-            index = self._library.index(schema, self._whitespace)
-        except (ValueError, TypeError) as error:
-            raise Refused(str(error).strip()) from error
-        return self._start(index)
+        return self._start(self._index(schema))
+
+    def library(self, schema: str) -> Library:
+        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
+        index, guide = self._index(schema), self._library.served_guide
+        if guide is None:  # such versions write no masks: there is nothing of their own to ask
+            return library_of(lambda: self._start(index), self._vocabulary.eos_ids)
+        return Library(
+            lambda: _calls_of(guide(index)),
+            (self._vocabulary.eos,),
+            special_is_text=self.bytes_differ_on_purpose,
+        )
 
     def store(self, matcher: OutlinesMatcher) -> bytes | None:
         """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
@@ -112,6 +123,12 @@ class OutlinesEngine:
             ValueError: Another version stored it, or the library cannot read it.
         """
         return self._start(self._library.read(restored(self.info, data)))
+
+    def _index(self, schema: str) -> Any:
+        try:
+            return self._library.index(schema, self._whitespace)
+        except (ValueError, TypeError) as error:
+            raise Refused(str(error).strip()) from error
 
     def _start(self, index: Any) -> OutlinesMatcher:
         guide = self._library.guide
@@ -144,6 +161,7 @@ class _Library:
 
     Attributes:
         guide: A `Guide` at the start of an index; None where guides cannot write masks.
+        served_guide: The same, as the library makes it by itself.
     """
 
     def __init__(self, eos: int, by_key: Mapping[bytes | str, list[int]]) -> None:
@@ -154,7 +172,9 @@ class _Library:
         self._index = Index
         self._vocabulary = Vocabulary(eos, by_key)
         self.guide: Callable[[Any], Any] | None = None
+        self.served_guide: Callable[[Any], Any] | None = None
         if hasattr(Guide, "write_mask_into"):
+            self.served_guide = Guide
             bounded = "max_rollback" in signature(Guide).parameters
             self.guide = partial(Guide, max_rollback=0) if bounded else Guide
 
@@ -173,7 +193,7 @@ class _Library:
 class _FirstLibrary:
     """outlines-core 0.1.26, with one vocabulary; as `_Library`."""
 
-    guide = None
+    guide = served_guide = None
 
     def __init__(self, eos: int, by_key: Mapping[Any, list[int]]) -> None:
         import interegular
@@ -303,3 +323,33 @@ def _text_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
         for token, text in enumerate(vocabulary.tokens)
         if text and token not in vocabulary.eos_ids
     }
+
+
+def _calls_of(guide: Any) -> LibraryCalls:
+    """What a `Guide` offers a server; it raises where it refuses."""
+
+    def consume(token: int) -> bool:
+        try:
+            guide.advance(token, False)
+        except ValueError:
+            return False
+        return True
+
+    def fill_row(rows: Masks, row: int) -> None:
+        guide.write_mask_into(rows[row].ctypes.data, rows[row].size, rows.itemsize)
+
+    def validate(tokens: Sequence[int]) -> int:
+        return next(n for n in range(len(tokens), -1, -1) if guide.accepts_tokens(tokens[:n]))
+
+    bound = hasattr(guide, "rollback_state")
+    return LibraryCalls(
+        mask=lambda out: fill_row(out.reshape(1, -1), 0),
+        consume=consume,
+        native=guide,
+        attempt=consume,
+        rollback=guide.rollback_state if bound else None,
+        reset=guide.reset if hasattr(guide, "reset") else None,
+        completed=guide.is_finished,
+        validate=validate if hasattr(guide, "accepts_tokens") else None,
+        fill_row=fill_row,
+    )

@@ -32,7 +32,10 @@ from harness.protocol import (
     SEPARATED,
     SEPARATORS,
     EngineInfo,
+    Library,
+    LibraryCalls,
     Mask,
+    Masks,
     Option,
     Refused,
     allows,
@@ -57,6 +60,9 @@ _IMPOSSIBLE, _ORDINARY, _END = 0, 1, 2
 _STORABLE = 6 << 20
 """Bytes in memory of the largest grammar that is stored: up to some 17 times that as JSON, and
 writing that takes 14 times as much memory again."""
+
+_THREADS = 2
+"""Of the library's own batches of masks."""
 
 _CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
 """The time of day in the library's messages: no part of what it says of a schema."""
@@ -111,6 +117,7 @@ class XGrammarEngine:
             }
         )
         self._ids = _Ids.of(vocabulary, self._tokenizer.special_token_ids)
+        self._named, self._ends = named, vocabulary.eos_ids
 
     def compile(self, schema: str) -> XGrammarMatcher:
         """A matcher at the start of a text.
@@ -119,14 +126,17 @@ class XGrammarEngine:
             Refused: With the library's message.
             MemoryError: The library ran out of memory, which it reports like a refusal.
         """
-        try:
-            grammar = self._compiler.compile_json_schema(schema, **self._settings)
-        except RuntimeError as error:
-            if "bad_alloc" in str(error):
-                raise MemoryError(str(error)) from error
-            message = _CLOCK.sub("", str(error).strip())
-            raise Refused(message or type(error).__name__) from error
-        return self._start(grammar)
+        return self._start(self._grammar(schema))
+
+    def library(self, schema: str) -> Library:
+        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
+        grammar = self._grammar(schema)
+        new = self._library.GrammarMatcher
+        # one matcher of it for all: it holds nothing but its threads
+        batch = getattr(self._library, "BatchGrammarMatcher", lambda max_threads: None)(_THREADS)  # noqa: ARG005
+        return Library(
+            lambda: _calls_of(new(grammar), batch), self._ends, special_is_text=self._named
+        )
 
     def store(self, matcher: XGrammarMatcher) -> bytes | None:
         """See `harness.protocol.StoringEngine.store`; the library's own JSON."""
@@ -162,6 +172,15 @@ class XGrammarEngine:
         decoded = self._tokenizer.decoded_vocab
         hidden = {*self._tokenizer.special_token_ids, *self._tokenizer.stop_token_ids}
         return [None if token in hidden else bytes(decoded[token]) for token in ids]
+
+    def _grammar(self, schema: str) -> Any:
+        try:
+            return self._compiler.compile_json_schema(schema, **self._settings)
+        except RuntimeError as error:
+            if "bad_alloc" in str(error):
+                raise MemoryError(str(error)) from error
+            message = _CLOCK.sub("", str(error).strip())
+            raise Refused(message or type(error).__name__) from error
 
     def _start(self, grammar: Any) -> XGrammarMatcher:
         matcher = self._library.GrammarMatcher
@@ -413,3 +432,40 @@ class EarlyMatcher(ReplayingMatcher):
         # 0.1.10 answers nothing, and has always written.
         bitmask = torch.from_numpy(out.view(np.int32).reshape(1, -1))
         return self.native.fill_next_token_bitmask(bitmask) is not False
+
+
+def _calls_of(native: Any, batch: Any) -> LibraryCalls:
+    """What the library's matcher offers a server, in this version."""
+
+    def fill_row(rows: Masks, row: int) -> None:
+        if native.fill_next_token_bitmask(rows.view(np.int32), row) is False:
+            rows[row] = 0xFFFFFFFF  # "if False, the bitmask is already all-true"
+
+    def draft_masks(draft: Sequence[int], rows: Masks) -> None:
+        import torch
+
+        count = len(draft) + 1  # the first node stands for the token before, accepted already
+        following = torch.tensor([*range(1, count), -1])
+        masks = torch.from_numpy(rows.view(np.int32))
+        nodes = torch.tensor([0, *draft])
+        native.traverse_draft_tree(following, torch.full((count,), -1), nodes, masks)
+
+    def fill_rows(several: Sequence[LibraryCalls], which: Sequence[int], rows: Masks) -> None:
+        natives = [one.native for one in several]
+        batch.batch_fill_next_token_bitmask(natives, rows.view(np.int32), list(which))
+
+    return LibraryCalls(
+        mask=lambda out: fill_row(out.reshape(1, -1), 0),
+        consume=native.accept_token,
+        native=native,
+        attempt=native.accept_token,
+        clone=(lambda: _calls_of(native.fork(), batch)) if hasattr(native, "fork") else None,
+        rollback=native.rollback,
+        reset=native.reset,
+        completed=getattr(native, "is_completed", None),
+        terminated=native.is_terminated,
+        forced_bytes=lambda: native.find_jump_forward_string().encode(),
+        draft_masks=draft_masks if hasattr(native, "traverse_draft_tree") else None,
+        fill_row=fill_row,
+        fill_rows=None if batch is None else fill_rows,
+    )

@@ -10,7 +10,7 @@ whether generation may end here. Bits beyond the vocabulary's size are zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -205,6 +205,87 @@ class StoringEngine(Engine, Protocol):
         """
 
 
+Masks = npt.NDArray[np.uint32]
+"""Masks one below the other, shape ``(rows, words)``, rows beside each other in memory."""
+
+
+@dataclass(frozen=True)
+class LibraryCalls:
+    """A library's own matcher, as a server drives it: each call is the library's own.
+
+    `maskcourt protocol` holds these calls against each other. What a library, or this version of
+    it, has no call for is None and is shown as missing. An adapter puts nothing right here; all
+    that it does is to turn an exception that stands for a refusal into one.
+
+    Attributes:
+        mask: Write the mask of the next token, as `Matcher.mask`. Bits beyond the vocabulary may be
+            anything.
+        consume: Advance by one token; False where it is refused, and the state may be spoilt then.
+        native: The library's matcher, for calls that are given several.
+        attempt: As `consume`, but a refused token leaves the state as it is.
+        clone: An independent matcher in the same state.
+        rollback: Undo so many tokens.
+        reset: Undo all.
+        completed: Whether what was consumed is a complete text, so that generation may end here.
+        terminated: Whether no token but an end of sequence may follow.
+        forced_bytes: Bytes that must come next; empty where there are none.
+        forced_tokens: Tokens that may come next without a look at the mask.
+        validate: How many of the leading tokens may be consumed; the state stays.
+        draft_masks: Write the mask here, and the one behind each token of a draft, as far as it may
+            be consumed, to the rows of an array; the state stays.
+        fill_row: Write the mask to one row of an array.
+        fill_rows: Write the masks of several matchers to rows of an array, on several threads.
+    """
+
+    mask: Callable[[Mask], object]
+    consume: Callable[[int], bool]
+    native: Any = None
+    attempt: Callable[[int], bool] | None = None
+    clone: Callable[[], LibraryCalls] | None = None
+    rollback: Callable[[int], object] | None = None
+    reset: Callable[[], object] | None = None
+    completed: Callable[[], bool] | None = None
+    terminated: Callable[[], bool] | None = None
+    forced_bytes: Callable[[], bytes] | None = None
+    forced_tokens: Callable[[], Sequence[int]] | None = None
+    validate: Callable[[Sequence[int]], int] | None = None
+    draft_masks: Callable[[Sequence[int], Masks], object] | None = None
+    fill_row: Callable[[Masks, int], object] | None = None
+    fill_rows: Callable[[Sequence[LibraryCalls], Sequence[int], Masks], object] | None = None
+
+
+@dataclass(frozen=True)
+class Library:
+    """One schema, compiled by a library, with what was told to it.
+
+    Attributes:
+        fresh: A matcher at the start of a text, new each time.
+        ends: The end-of-sequence ids that the library was told of.
+        special_is_text: Whether it was told, on purpose, that special tokens are text.
+        documented: What its documentation says that it does otherwise, by the name of the rule
+            (`harness.court.rules.RULES`), with the words and where they stand.
+        by_adapter: Whether the calls are those of an adapter that gives none of the library's own.
+    """
+
+    fresh: Callable[[], LibraryCalls]
+    ends: tuple[int, ...]
+    special_is_text: bool = False
+    documented: Mapping[str, str] = field(default_factory=dict)
+    by_adapter: bool = False
+
+
+@runtime_checkable
+class ServingEngine(Engine, Protocol):
+    """An engine whose adapter gives its library's own calls."""
+
+    def library(self, schema: str) -> Library:
+        """`schema` as `compile` compiles it, to be asked without the adapter.
+
+        Raises:
+            Refused: The engine declines the schema.
+        """
+
+
 _M = TypeVar("_M", bound=Matcher)
 
 
@@ -213,6 +294,26 @@ def copied(matcher: _M, **changed: Any) -> _M:
     twin = object.__new__(type(matcher))
     twin.__dict__.update(matcher.__dict__, **changed)
     return twin
+
+
+def library_of(start: Callable[[], Matcher], ends: tuple[int, ...]) -> Library:
+    """What an adapter says itself, where it gives none of its library's own calls.
+
+    Args:
+        start: A matcher at the start of a text, new each time.
+        ends: The end-of-sequence ids.
+    """
+
+    def calls(matcher: Matcher) -> LibraryCalls:
+        return LibraryCalls(
+            matcher.mask,
+            matcher.consume,
+            matcher,
+            attempt=matcher.consume,
+            clone=lambda: calls(matcher.clone()),
+        )
+
+    return Library(lambda: calls(start()), ends, by_adapter=True)
 
 
 def stored(info: EngineInfo, data: bytes) -> bytes:

@@ -26,6 +26,7 @@ from harness.cli.check import check
 from harness.cli.common import FailOn
 from harness.cli.compare import compare
 from harness.cli.engines import engines
+from harness.cli.protocol import protocol
 from harness.cli.query import query
 from harness.cli.ratchet import Ratchet, ratchet_options
 from harness.cli.report import report
@@ -106,6 +107,7 @@ for _command in (
     compare,
     resolvers,
     engines,
+    protocol,
     cases,
     vocabularies,
 ):

@@ -1,0 +1,48 @@
+"""What the court says of the default engines' libraries, whose calls their adapters give."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.court.routes import Reference, Thoroughness, places_of, routes_of
+from harness.court.rules import RULES, hold
+from harness.court.trial import Subject
+from harness.engines.specs import parse_spec
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
+from harness.workers.host_process import load
+
+SCHEMA = '{"type": "array", "items": {"enum": [12, "ab"]}, "maxItems": 2}'
+HOW = Thoroughness(samples=0, positions=3)
+
+pytestmark = pytest.mark.engines
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "missing"),
+    [
+        ("xgrammar", {"beyond"}, {"forced_tokens", "validate"}),
+        ("llguidance", {"end_again", "attempt", "rollback", "validate"}, set()),
+        (
+            "outlines",
+            {"end_consume"},
+            {
+                *("clone", "terminated", "forced_bytes", "forced_tokens"),
+                *("ends_agree", "drafts", "rows_at_once"),
+            },
+        ),
+    ],
+)
+def test_a_library_breaks_what_is_known_at_most_and_offers_what_it_has(name, known, missing):
+    vocabulary = hostile_vocabulary(2)
+    spec = parse_spec(name)
+    engine = load(spec.reference)(vocabulary, dict(spec.options))
+    subject = Subject(engine.library(SCHEMA), vocabulary)
+    text = Reference(b'[12, "ab"]', {})
+    routes = routes_of(engine.compile(SCHEMA), vocabulary, [text], HOW, "key")
+    result = {
+        rule: hold(RULES[rule], subject, places_of(routes, vocabulary, HOW, rule)) for rule in RULES
+    }
+    assert len(routes[0]) > 3
+    assert {rule for rule, one in result.items() if one.broken} <= known
+    assert {rule for rule, one in result.items() if one.missing} == missing
+    assert not [one.words for one in result.values() if one.failed]
