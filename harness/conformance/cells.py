@@ -11,8 +11,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.conformance.keywords import DRAFTS, LATEST, Fragment, definitions_key, fragments
-from harness.conformance.places import PLACES, SchemaPlace
+from harness.conformance.keywords import (
+    DRAFTS,
+    LATEST,
+    Fragment,
+    definitions_key,
+    fragments,
+    keyword_of,
+)
+from harness.conformance.places import FORMAT_PLACES, PLACES, SchemaPlace
 from harness.inputs.cases import STYLES, Case, Instance
 
 PREFIX: Final = "conformance"
@@ -40,7 +47,8 @@ class Cell:
 def cells() -> Iterator[tuple[Cell, Case]]:
     """Every keyword at every place where it can stand, with the case that asks about it."""
     for fragment in fragments():
-        for place in PLACES:
+        some = FORMAT_PLACES if keyword_of(fragment.name) == "format" else PLACES
+        for place in some:
             if place.takes(fragment):
                 cell = Cell(fragment.name, place.name)
                 yield cell, _case(cell, fragment, place)

@@ -185,3 +185,10 @@ PLACES: Final = (
     ),
 )
 """All places, in the order of tables."""
+
+_OF_FORMATS: Final = (
+    *("root", "untyped", "property", "item", "all-of", "any-of", "beside-any-of", "not"),
+    *("behind-ref", "beside-ref"),
+)
+FORMAT_PLACES: Final = tuple(one for one in PLACES if one.name in _OF_FORMATS)
+"""Those at which each of the formats is tried, which differ little by place among themselves."""
