@@ -24,6 +24,7 @@ from harness.cli.bugs import bugs, minimize
 from harness.cli.cases import cases
 from harness.cli.check import check
 from harness.cli.common import FailOn
+from harness.cli.conformance import conformance
 from harness.cli.engines import engines
 from harness.cli.query import query
 from harness.cli.report import report
@@ -93,6 +94,7 @@ def bench(**options: Any) -> None:
 
 for _command in (
     check,
+    conformance,
     sweep,
     tally,
     report,
