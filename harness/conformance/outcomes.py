@@ -1,7 +1,9 @@
 """What a run says of every cell: whether an engine refuses, enforces or errs, and what shows it.
 
 Only texts count of which both validators say what the case says. An engine lets an invalid value
-through where it allows one of its texts; it forbids a valid value where it forbids all of them.
+through where it allows one of its texts; it forbids a valid value where it forbids all of them. On
+single bytes it proves nothing that a text beyond ASCII is forbidden: an engine may know characters
+only whole, as tokens of other vocabularies have them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any, Final
 from harness.classification.departures import Catalogue, classify
 from harness.conformance.cells import Cell
 from harness.execution.progress import FAILED
+from harness.inputs.vocabulary_names import BYTES
 from harness.report.compile_reasons import plain_reason
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ACCEPTANCES, BEYOND_BITS, BUG, CLASSES, INSTANCE, REJECTIONS
@@ -225,13 +228,20 @@ def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str,
 
 def _found(run: RunDirectory, catalogue: Catalogue) -> dict[tuple[str, str], _Found]:
     """What engines were found to do with texts, by case and engine."""
+    unclear: set[tuple[str, int]] = set()
+    if run.manifest["identity"]["vocabulary"]["name"] == BYTES:
+        texts = run.table("instances", ["case", "instance", "text"]).to_pylist()
+        unclear = {(one["case"], one["instance"]) for one in texts if not one["text"].isascii()}
     found: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = defaultdict(
         lambda: defaultdict(list)
     )
     rows = run.table("instance_verdicts", ["case", "instance", "engine", "kind"]).to_pylist()
     classes = classify(catalogue, run, INSTANCE)["class"].to_pylist()
     for row, class_ in zip(rows, classes, strict=True):
-        found[row["case"], row["engine"]][row["instance"]].append((row["kind"], class_))
+        number = row["instance"]
+        is_open = row["kind"] in REJECTIONS and (row["case"], number) in unclear
+        what = ("unresolved", "") if is_open else (row["kind"], class_)
+        found[row["case"], row["engine"]][number].append(what)
     return {key: dict(some) for key, some in found.items()}
 
 

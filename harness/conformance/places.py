@@ -43,11 +43,6 @@ class SchemaPlace:
         return known and self.build(fragment) is not None
 
 
-def place_named(name: str) -> SchemaPlace | None:
-    """The place with this name."""
-    return next((one for one in PLACES if one.name == name), None)
-
-
 def _object(**keywords: Any) -> dict[str, Any]:
     return {"type": "object", **keywords}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from harness.conformance.outcomes import (
     ConformanceTable,
     WrongText,
 )
+from harness.conformance.places import PLACES
 from harness.printable import markdown, spreadsheet_cell
 
 SHOWN: Final[Mapping[str, str]] = {
@@ -41,7 +42,7 @@ def summary_cell(some: Sequence[CellOutcome]) -> str:
 
 
 def as_markdown(table: ConformanceTable) -> str:
-    """The summary: a row a keyword, a column an engine; then the totals."""
+    """The summary: a row a keyword, a column an engine; then the places, and the totals."""
     found = table.by_keyword()
     head = ["keyword", *(f"{name} {version}" for name, version in table.engines.items())]
     rows = [
@@ -51,9 +52,31 @@ def as_markdown(table: ConformanceTable) -> str:
     counts = {name: Counter[str]() for name in table.engines}
     for one in table.outcomes:
         counts[one.engine][one.word] += 1
+    lines = [*_table(head, rows), "", *_by_place(table)]
     totals = [[SHOWN[word], *(f"{some[word]:,}" for some in counts.values())] for word in WORDS]
-    lines = [*_table(head, rows), "", *_table(["cells", *head[1:]], totals)]
+    lines += _table(["cells", *head[1:]], totals)
     return "\n".join([*lines, *_left_out(table)]) + "\n"
+
+
+def _by_place(table: ConformanceTable) -> Iterator[str]:
+    """A row a place: how many keywords are enforced there, wrong, of how many; none of a suite."""
+    counts: dict[tuple[str, str], list[CellOutcome]] = defaultdict(list)
+    for one in table.outcomes:
+        counts[one.cell.place, one.engine].append(one)
+    known = {place for place, _ in counts}
+    rows = [
+        [f"`{place.name}`", *(_enforced(counts[place.name, name]) for name in table.engines)]
+        for place in PLACES
+        if place.name in known
+    ]
+    if rows:
+        yield from _table(["place: enforced, wrong", *table.engines], rows)
+        yield ""
+
+
+def _enforced(some: Sequence[CellOutcome]) -> str:
+    enforced = sum(one.word == ENFORCED for one in some)
+    return f"{enforced}, {sum(one.is_wrong for one in some)} of {len(some)}"
 
 
 def _left_out(table: ConformanceTable) -> Iterator[str]:
@@ -97,12 +120,12 @@ def as_csv(table: ConformanceTable, columns: Sequence[str] = _BY_CELL) -> str:
 
 
 def as_json(table: ConformanceTable) -> dict[str, Any]:
-    """All of it; the schemas by the ids of their cells."""
+    """All of it; the schemas by keyword and place."""
     return {
         "engines": dict(table.engines),
         "cases": table.data,
         "vocabulary": table.vocabulary,
-        "schemas": {one.cell.id: one.schema for one in table.outcomes},
+        "schemas": {f"{one.cell.keyword}/{one.cell.place}": one.schema for one in table.outcomes},
         "cells": [one.row() for one in table.outcomes],
         "unjudged": dict(table.unjudged),
         "relabelled_texts": table.relabelled,

@@ -62,6 +62,8 @@ def run_cases(request: ConformanceRequest) -> RunDirectory:
     directory = request.out or _default_directory(request, text)
     file = directory / CASES
     if not file.exists() or file.read_text("utf-8") != text:
+        if (directory / RUN).exists():
+            raise UsageError(f"{directory} has a run of other cases in it", "choose another --out")
         directory.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")
     asked = BenchRequest(
