@@ -25,6 +25,7 @@ from harness.cli.cases import cases
 from harness.cli.check import check
 from harness.cli.common import FailOn
 from harness.cli.compare import compare
+from harness.cli.conformance import conformance
 from harness.cli.engines import engines
 from harness.cli.protocol import protocol
 from harness.cli.query import query
@@ -97,6 +98,7 @@ def bench(**options: Any) -> None:
 
 for _command in (
     check,
+    conformance,
     sweep,
     tally,
     report,

@@ -1,0 +1,96 @@
+"""The cases of the table: every keyword at every place, each with values of both kinds.
+
+A value is written in two layouts where these differ, since it is not the layout that is asked
+about: only where an engine forbids a valid value in both is it too strict.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.conformance.keywords import (
+    DRAFTS,
+    LATEST,
+    Fragment,
+    definitions_key,
+    fragments,
+    keyword_of,
+)
+from harness.conformance.places import FORMAT_PLACES, PLACES, SchemaPlace
+from harness.inputs.cases import STYLES, Case, Instance
+
+PREFIX: Final = "conformance"
+_STYLES: Final = ("default", "compact")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A keyword at a place.
+
+    Attributes:
+        keyword: The name of the fragment; of an official suite, the name of the file.
+        place: The name of the place; of a suite, the draft and the group.
+    """
+
+    keyword: str
+    place: str
+
+    @property
+    def id(self) -> str:
+        """Of its case."""
+        return f"{PREFIX}/{self.keyword}/{self.place}"
+
+
+def cells() -> Iterator[tuple[Cell, Case]]:
+    """Every keyword at every place where it can stand, with the case that asks about it."""
+    for fragment in fragments():
+        some = FORMAT_PLACES if keyword_of(fragment.name) == "format" else PLACES
+        for place in some:
+            if place.takes(fragment):
+                cell = Cell(fragment.name, place.name)
+                yield cell, _case(cell, fragment, place)
+
+
+def _case(cell: Cell, fragment: Fragment, place: SchemaPlace) -> Case:
+    kinds = (fragment.valid, fragment.invalid)
+    valid, invalid = reversed(kinds) if place.inverts else kinds
+    return Case(
+        cell.id,
+        fragment.name,
+        json.dumps(_schema(fragment, place), ensure_ascii=False),
+        instances(map(place.wrap, valid)),
+        instances(map(place.wrap, invalid)),
+        cell.id,
+        f"{fragment.name}: {place.about}",
+    )
+
+
+def _schema(fragment: Fragment, place: SchemaPlace) -> dict[str, Any]:
+    schema = place.build(fragment)
+    assert schema is not None, "asked before"
+    if fragment.definitions:
+        key = definitions_key(fragment.draft)
+        schema = {**schema, key: {**schema.get(key, {}), **fragment.definitions}}
+    return schema if fragment.draft == LATEST else {"$schema": DRAFTS[fragment.draft], **schema}
+
+
+def instances(values: Iterable[Any]) -> tuple[Instance, ...]:
+    """Values in each of the layouts, each text once."""
+    texts = (
+        json.dumps(value, ensure_ascii=False, **STYLES[style]).encode()
+        for value in values
+        for style in _STYLES
+    )
+    return tuple(Instance(text, verbatim=True) for text in dict.fromkeys(texts))
+
+
+def case_line(case: Case) -> str:
+    """A case with verbatim instances as a line of JSON that `harness.inputs.case_jsonl` reads."""
+    kinds = {"valid": case.valid, "invalid": case.invalid}
+    texts = {kind: [{"text": one.text.decode()} for one in some] for kind, some in kinds.items()}
+    about = {"id": case.id, "family": case.family, "about": case.about}
+    head = json.dumps({**about, **texts}, ensure_ascii=False)
+    return f'{head[:-1]}, "schema": {case.schema}}}\n'

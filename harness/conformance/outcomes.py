@@ -1,0 +1,305 @@
+"""What a run says of every cell: whether an engine refuses, enforces or errs, and what shows it.
+
+Only texts count of which both validators say what the case says. An engine lets an invalid value
+through where it allows one of its texts; it forbids a valid value where it forbids all of them. On
+single bytes it proves nothing that a text beyond ASCII is forbidden: an engine may know characters
+only whole, as tokens of other vocabularies have them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.classification.departures import Catalogue, classify
+from harness.conformance.cells import Cell
+from harness.execution.progress import FAILED
+from harness.inputs.vocabulary_names import BYTES
+from harness.report.compile_reasons import plain_reason
+from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import ACCEPTANCES, BEYOND_BITS, BUG, CLASSES, INSTANCE, REJECTIONS
+from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
+
+ENFORCED, REFUSED, UNPROVEN, FAILURE = "enforced", "refused", "unproven", "failed"
+TOO_STRICT, TOO_LAX, BOTH = "too_strict", "too_lax", "too_lax_and_strict"
+WORDS: Final = (
+    *(ENFORCED, REFUSED, UNPROVEN, "warned", "departure"),
+    *(FAILURE, TOO_STRICT, TOO_LAX, BOTH),
+)
+"""All outcomes, the best first."""
+
+_SPACE: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
+
+
+@dataclass(frozen=True)
+class WrongText:
+    """A text that an engine treats otherwise than both validators.
+
+    Attributes:
+        text: The shortest one.
+        class_: What that counts as: one of `harness.verdict_kinds.CLASSES`.
+    """
+
+    text: bytes
+    class_: str
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """What one engine makes of one cell.
+
+    Attributes:
+        engine: Its name.
+        cell: The cell.
+        word: One of `WORDS`.
+        schema: The cell's schema.
+        let_through: An invalid text that it allows to the end; None without one.
+        forbidden: A valid one that it forbids; None without one.
+        message: What it says itself of the schema, or what became of it; empty for nothing.
+        tried: How many values count.
+    """
+
+    engine: str
+    cell: Cell
+    word: str
+    schema: str
+    let_through: WrongText | None = None
+    forbidden: WrongText | None = None
+    message: str = ""
+    tried: int = 0
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something is let through or forbidden, declared or not, or all failed."""
+        return bool(self.let_through or self.forbidden) or self.word == FAILURE
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        texts = {"let_through": self.let_through, "forbidden": self.forbidden}
+        return {
+            "engine": self.engine,
+            "keyword": self.cell.keyword,
+            "place": self.cell.place,
+            "outcome": self.word,
+            **{
+                name: None
+                if one is None
+                else {"text": one.text.decode("utf-8", "backslashreplace"), "class": one.class_}
+                for name, one in texts.items()
+            },
+            "tried": self.tried,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True)
+class ConformanceTable:
+    """The outcomes of all cells of a run.
+
+    Attributes:
+        engines: The versions of the engines, by name.
+        options: Their options.
+        data: The digest of the cases.
+        vocabulary: The name of the vocabulary.
+        outcomes: Of every cell all engines, in the order of the run.
+        unjudged: Why nothing can be said of a cell, by its id.
+        relabelled: Texts that do not count, since a validator says other than their case.
+    """
+
+    engines: Mapping[str, str]
+    options: Mapping[str, Mapping[str, Any]]
+    data: str
+    vocabulary: str
+    outcomes: tuple[CellOutcome, ...]
+    unjudged: Mapping[str, str]
+    relabelled: int
+
+    @property
+    def keywords(self) -> list[str]:
+        """The names of the keywords, in the order of the cases."""
+        return list(dict.fromkeys(one.cell.keyword for one in self.outcomes))
+
+    def by_keyword(self) -> dict[tuple[str, str], list[CellOutcome]]:
+        """The outcomes of each keyword and engine."""
+        found: dict[tuple[str, str], list[CellOutcome]] = defaultdict(list)
+        for one in self.outcomes:
+            found[one.cell.keyword, one.engine].append(one)
+        return found
+
+
+def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
+    """What a finished run with cells or a suite as its cases says.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+        MaskcourtError: Its vocabulary cannot be opened.
+    """
+    identity = run.manifest["identity"]
+    reader = _TableReader(run, catalogue)
+    outcomes = tuple(reader.outcomes())
+    return ConformanceTable(
+        {name: one["version"] for name, one in identity["engines"].items()},
+        {name: one.get("options", {}) for name, one in identity["engines"].items()},
+        identity["data"]["sha256"],
+        identity["vocabulary"]["name"],
+        outcomes,
+        reader.unjudged,
+        reader.relabelled,
+    )
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value of a case: what it is, and the numbers and texts of those that spell it."""
+
+    is_valid: bool
+    texts: Mapping[int, bytes]
+
+
+_Found = Mapping[int, Sequence[tuple[str, str]]]
+"""Kind and class of what an engine was found to do with a text, by the text's number."""
+
+
+class _TableReader:
+    """Reads one run."""
+
+    def __init__(self, run: RunDirectory, catalogue: Catalogue) -> None:
+        self._cases = run.table("cases", ["case", "family", "status", "message", "schema"])
+        self._engines = list(run.manifest["identity"]["engines"])
+        self._ends = _ends(run.table("engines").to_pylist())
+        self._found = _found(run, catalogue)
+        self.relabelled = 0
+        self.unjudged: dict[str, str] = {}
+        self._values = self._by_case(run)
+
+    def outcomes(self) -> Iterator[CellOutcome]:
+        """Of every case all engines; what cannot be judged goes to `unjudged`."""
+        for case in self._cases.to_pylist():
+            id_ = case["case"]
+            values = self._values.get(id_, [])
+            if case["status"] in FAILED or not values:
+                last = case["message"].strip().rpartition("\n")[2]
+                self.unjudged[id_] = last or "no text of it counts"
+                continue
+            place = id_.partition(f"/{case['family']}/")[2]
+            cell = Cell(case["family"], place)
+            for engine in self._engines:
+                word, message = self._ends.get((id_, engine), (UNPROVEN, "it was not asked"))
+                found = self._found.get((id_, engine), {})
+                yield _outcome(engine, cell, case["schema"], word, message, values, found)
+
+    def _by_case(self, run: RunDirectory) -> dict[str, list[_Value]]:
+        """The values of each case that count."""
+        grouped: dict[tuple[str, bool, bytes], dict[int, bytes]] = defaultdict(dict)
+        columns = ["case", "instance", "label", "text", "verdict"]
+        for row in run.table("instances", columns).to_pylist():
+            if row["label"] != row["verdict"]:
+                self.relabelled += 1
+                continue
+            key = row["case"], row["label"] == "valid", without_layout(row["text"])
+            grouped[key][row["instance"]] = row["text"]
+        values: dict[str, list[_Value]] = defaultdict(list)
+        for (case, is_valid, _), texts in grouped.items():
+            values[case].append(_Value(is_valid, texts))
+        return values
+
+
+def without_layout(text: bytes) -> bytes:
+    """A JSON text without the white space between its tokens."""
+    return _SPACE.sub(lambda one: one[1] or b"", text)
+
+
+def _ends(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """What became of each case and engine, before any text is looked at, and why."""
+    ends: dict[tuple[str, str], tuple[str, str]] = {}
+    for row in rows:
+        key, what, message = (row["case"], row["engine"]), row["outcome"], row["message"]
+        if what == "refused" and row["stage"] == "compile":
+            ends[key] = REFUSED, plain_reason(message)
+        elif what in EXCLUDING or what not in ("compiled", "mask_lies", *ADAPTER_FAULTS):
+            ends[key] = FAILURE, f"{what.replace('_', ' ')}: {message}"
+        else:
+            ends.setdefault(key, (ENFORCED, ""))
+    return ends
+
+
+def _found(run: RunDirectory, catalogue: Catalogue) -> dict[tuple[str, str], _Found]:
+    """What engines were found to do with texts, by case and engine."""
+    unclear: set[tuple[str, int]] = set()
+    if run.manifest["identity"]["vocabulary"]["name"] == BYTES:
+        texts = run.table("instances", ["case", "instance", "text"]).to_pylist()
+        unclear = {(one["case"], one["instance"]) for one in texts if not one["text"].isascii()}
+    found: dict[tuple[str, str], dict[int, list[tuple[str, str]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    rows = run.table("instance_verdicts", ["case", "instance", "engine", "kind"]).to_pylist()
+    classes = classify(catalogue, run, INSTANCE)["class"].to_pylist()
+    for row, class_ in zip(rows, classes, strict=True):
+        number = row["instance"]
+        is_open = row["kind"] in REJECTIONS and (row["case"], number) in unclear
+        what = ("unresolved", "") if is_open else (row["kind"], class_)
+        found[row["case"], row["engine"]][number].append(what)
+    return {key: dict(some) for key, some in found.items()}
+
+
+def _outcome(
+    engine: str,
+    cell: Cell,
+    schema: str,
+    word: str,
+    message: str,
+    values: Sequence[_Value],
+    found: _Found,
+) -> CellOutcome:
+    """One cell and engine; `word` is what became of the schema itself."""
+    let_through = _worst(_allowed(one, found) for one in values if not one.is_valid)
+    forbidden = _worst(_forbidden(one, found) for one in values if one.is_valid)
+    kinds = {kind for some in found.values() for kind, _ in some}
+    is_open = any(one.is_valid and not _decided(one, found) for one in values)
+    classes = {one.class_ for one in (let_through, forbidden) if one is not None}
+    bugs = [one is not None and one.class_ == BUG for one in (let_through, forbidden)]
+    if any(bugs):
+        word = BOTH if all(bugs) else TOO_LAX if bugs[0] else TOO_STRICT
+    elif word == ENFORCED and kinds.intersection(BEYOND_BITS):
+        word, message = FAILURE, "its mask and what it consumes do not say the same"
+    elif word == ENFORCED and classes:
+        word = max(classes, key=WORDS.index)
+    elif word == ENFORCED and is_open:
+        word = UNPROVEN
+    return CellOutcome(engine, cell, word, schema, let_through, forbidden, message, len(values))
+
+
+def _allowed(value: _Value, found: _Found) -> WrongText | None:
+    """The text by which an invalid value is let through."""
+    return _worst(
+        WrongText(text, class_)
+        for number, text in value.texts.items()
+        for kind, class_ in found.get(number, ())
+        if kind in ACCEPTANCES
+    )
+
+
+def _forbidden(value: _Value, found: _Found) -> WrongText | None:
+    """A text of a valid value all of whose texts are forbidden."""
+    by_text = [
+        [WrongText(text, class_) for kind, class_ in found.get(number, ()) if kind in REJECTIONS]
+        for number, text in value.texts.items()
+    ]
+    return _worst(one for some in by_text for one in some) if all(by_text) else None
+
+
+def _decided(value: _Value, found: _Found) -> bool:
+    """Whether one text of a valid value is allowed, or all are forbidden."""
+    allowed = any(not found.get(number) for number in value.texts)
+    return allowed or _forbidden(value, found) is not None
+
+
+def _worst(texts: Iterable[WrongText | None]) -> WrongText | None:
+    """A bug rather than what is declared, then the shortest text."""
+    some = [one for one in texts if one is not None]
+    return min(
+        some, key=lambda one: (CLASSES.index(one.class_), len(one.text), one.text), default=None
+    )

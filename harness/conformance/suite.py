@@ -1,0 +1,121 @@
+"""The official JSON-Schema-Test-Suite as cases: a group is a case, its tests are the instances.
+
+The suite is https://github.com/json-schema-org/JSON-Schema-Test-Suite, a checkout or an archive of
+it: ``tests/DRAFT/FILE.json`` is a list of groups ``{"description", "schema", "tests":
+[{"description", "data", "valid"}]}``. Its groups of drafts before 2019-09 do not say their draft;
+here they do, since the validators must know it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from harness.comparison.text_feeding import SLOW_TOKENS
+from harness.conformance.cells import instances
+from harness.conformance.keywords import DRAFTS
+from harness.errors import InputError, UsageError, nearest
+from harness.inputs.case_archives import members
+from harness.inputs.case_parts import parsed
+from harness.inputs.cases import Case, Instance
+
+PREFIX: Final = "suite"
+_FOLDERS: Final = {
+    "draft4": "draft-04",
+    "draft6": "draft-06",
+    "draft7": "draft-07",
+    "draft2019-09": "2019-09",
+    "draft2020-12": "2020-12",
+}
+"""The drafts by the names of their folders."""
+_FILE: Final = re.compile(r"(?:(?P<above>.*)/)?(?P<draft>draft[\w-]+)/(?P<name>.+)\.json")
+_ELSEWHERE: Final = {"remotes", "output-tests", "annotations"}
+
+
+def suite_cases(path: Path, drafts: Collection[str] = ()) -> Iterator[Case]:
+    """The groups of a suite, in the order of drafts, files and groups.
+
+    A group with more text than an engine with slow masks is fed with becomes several cases.
+
+    Args:
+        path: The checkout, its folder ``tests``, or an archive.
+        drafts: Only these drafts, as their folders are called; none means all.
+
+    Raises:
+        UsageError: No such draft is known.
+        InputError: There is no suite, or a file is not in its format.
+    """
+    for draft in drafts:
+        if draft not in _FOLDERS:
+            raise UsageError(f"no draft {draft!r} in the suite", nearest(draft, _FOLDERS))
+    count = 0
+    for one in sorted(_files(path)):
+        if not drafts or one.draft in drafts:
+            for case in _groups(one):
+                count += 1
+                yield case
+    if not count:
+        asked = f" of {', '.join(drafts)}" if drafts else ""
+        raise InputError(f"{path} holds no test{asked}", "it is a checkout of the suite, or tests/")
+
+
+class _TestFile(NamedTuple):
+    """A file of tests: its draft's folder, its path in there without the suffix, what it holds."""
+
+    draft: str
+    name: str
+    where: str
+    content: bytes
+
+
+def _files(path: Path) -> Iterator[_TestFile]:
+    for member in members(path):
+        match = _FILE.fullmatch(member.name)
+        if match is None or match["draft"] not in _FOLDERS:
+            continue
+        if not _ELSEWHERE.intersection((match["above"] or "").split("/")):
+            yield _TestFile(match["draft"], match["name"], member.name, member.read())
+
+
+def _groups(file: _TestFile) -> Iterator[Case]:
+    groups = parsed(file.content, file.where, "groups")
+    if not isinstance(groups, list):
+        raise InputError(f"{file.where} is no list of groups")
+    for number, group in enumerate(groups):
+        try:
+            about, schema, tests = str(group["description"]), group["schema"], group["tests"]
+            labelled = [(bool(one["valid"]), one["data"]) for one in tests]
+        except (KeyError, TypeError):
+            raise InputError(f"{file.where}: group {number} has no schema and tests") from None
+        text = json.dumps(_declared(schema, file.draft), ensure_ascii=False)
+        for part, some in enumerate(_parts(labelled)):
+            more = f" ({part + 1})" if part else ""
+            id_ = f"{PREFIX}/{file.name}/{file.draft}/{number:03} {about}{more}"
+            yield Case(id_, file.name, text, some[True], some[False], file.where, about)
+
+
+def _declared(schema: Any, draft: str) -> Any:
+    """A schema that says its draft, where it can."""
+    if isinstance(schema, dict) and "$schema" not in schema:
+        return {"$schema": DRAFTS[_FOLDERS[draft]], **schema}
+    return schema
+
+
+def _parts(labelled: Sequence[tuple[bool, Any]]) -> Iterator[dict[bool, tuple[Instance, ...]]]:
+    """The texts by label, in parts that every engine is fed with; longer texts are left out."""
+    part: dict[bool, tuple[Instance, ...]] = {True: (), False: ()}
+    room = SLOW_TOKENS
+    for label, value in labelled:
+        texts = instances([value])
+        needs = sum(len(one.text) + 1 for one in texts)
+        if needs > SLOW_TOKENS:
+            continue
+        if needs > room:
+            yield part
+            part, room = {True: (), False: ()}, SLOW_TOKENS
+        part[label] += texts
+        room -= needs
+    yield part

@@ -1,0 +1,119 @@
+"""A run of the cells or of a suite on some engines: an ordinary run, with nothing but instances."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from harness.comparison.case_run import Rules
+from harness.conformance import cells, suite
+from harness.conformance.cells import case_line
+from harness.conformance.keywords import keyword_of
+from harness.engines.panel import Limits
+from harness.errors import UsageError, nearest
+from harness.execution.bench import RUNS, BenchRequest, bench
+from harness.inputs.cases import Case
+from harness.inputs.vocabulary_names import BYTES
+from harness.runs.directory import RunDirectory, open_run
+
+CASES: Final = "cases.jsonl"
+RUN: Final = "run"
+"""The cases and the run of a table, in its directory."""
+
+RULES: Final = Rules(walks=0, challenger=False, made=0, samples=0)
+
+
+@dataclass(frozen=True)
+class ConformanceRequest:
+    """What a user asks of a table; see the options of ``maskcourt conformance``.
+
+    Attributes:
+        engines: Their specs.
+        suite: The official suite, whose groups are asked about instead of the cells.
+        drafts: Of the suite, only these.
+        keywords: Only these, or all; a keyword stands for all of its forms.
+        out: The directory; one under ``runs`` by what is asked where it is None.
+        vocabulary: The vocabulary.
+        lanes: Cases at the same time; as many as there is room for where it is None.
+        limits: Of the engines.
+    """
+
+    engines: Sequence[str]
+    suite: Path | None = None
+    drafts: Sequence[str] = ()
+    keywords: Sequence[str] = ()
+    out: Path | None = None
+    vocabulary: str = BYTES
+    lanes: int | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+def run_cases(request: ConformanceRequest) -> RunDirectory:
+    """Run what is asked, or go on with it; the finished run.
+
+    Raises:
+        MaskcourtError: Whatever the user can mend.
+        KeyboardInterrupt: The user stopped it; finished cases are kept.
+    """
+    text = "".join(map(case_line, chosen_cases(request)))
+    directory = request.out or _default_directory(request, text)
+    file = directory / CASES
+    if not file.exists() or file.read_text("utf-8") != text:
+        if (directory / RUN).exists():
+            raise UsageError(f"{directory} has a run of other cases in it", "choose another --out")
+        directory.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    asked = BenchRequest(
+        engines=request.engines,
+        cases=str(file),
+        out=directory / RUN,
+        lanes=request.lanes,
+        vocabulary=request.vocabulary,
+        rules=RULES,
+        limits=request.limits,
+    )
+    run = bench(asked)
+    return RunDirectory(run.path, run.manifest, trusted=True)
+
+
+def chosen_cases(request: ConformanceRequest) -> list[Case]:
+    """The cases that are asked for.
+
+    Raises:
+        UsageError: A keyword has none.
+        InputError: The suite cannot be read.
+    """
+    if request.suite is not None:
+        cases = list(suite.suite_cases(request.suite, request.drafts))
+    else:
+        cases = [case for _, case in cells.cells()]
+    names = {name for case in cases for name in (case.family, keyword_of(case.family))}
+    for one in request.keywords:
+        if one not in names:
+            raise UsageError(f"no case is about the keyword {one!r}", nearest(one, names))
+    wanted = set(request.keywords) or names
+    return [one for one in cases if wanted & {one.family, keyword_of(one.family)}]
+
+
+def finished_run(path: Path) -> RunDirectory:
+    """The run of a table that was made before, by its directory.
+
+    Raises:
+        RunDirectoryError: There is no run.
+        UsageError: It is not finished, or is about other cases.
+    """
+    run = open_run(path / RUN if (path / RUN).is_dir() else path)
+    if not run.finished:
+        raise UsageError(f"{path} is not finished", "the command that began it goes on with it")
+    first = run.table("cases", ["case"])["case"][0].as_py()
+    if not first.startswith((f"{cells.PREFIX}/", f"{suite.PREFIX}/")):
+        raise UsageError(f"{path} is no run of maskcourt conformance")
+    return run
+
+
+def _default_directory(request: ConformanceRequest, cases: str) -> Path:
+    asked = "\n".join([*request.engines, request.vocabulary, str(request.limits), cases])
+    return Path(RUNS) / f"conformance-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"

@@ -1,0 +1,89 @@
+"""``maskcourt conformance`` as a user has it, on real engines and few keywords."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from harness.cli.main import main
+from tests.command import maskcourt
+
+KEYWORDS = ("maxLength", "minItems", "contains")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The table of three keywords as JSON, with the gate lists that it gives, and its directory."""
+    directory = tmp_path_factory.mktemp("conformance")
+    chosen = [part for one in KEYWORDS for part in ("--keyword", one)]
+    done = maskcourt(
+        *("conformance", "-e", "xgrammar,llguidance", "--out", directory / "run", *chosen),
+        *("--format", "json", "--write-gates", directory / "gates.json", "--fail-on", "too_lax"),
+    )
+    return done, directory
+
+
+@pytest.mark.processes
+@pytest.mark.engines
+class TestCommand:
+    def cells(self, made):
+        found = json.loads(made[0].stdout)["cells"]
+        return {(one["keyword"], one["place"], one["engine"]): one for one in found}
+
+    def test_the_table_has_every_place_of_each_keyword_in_each_engine(self, made):
+        cells = self.cells(made)
+        assert {keyword.partition("=")[0] for keyword, _, _ in cells} == set(KEYWORDS)
+        assert cells["maxLength", "property", "llguidance"]["outcome"] == "enforced"
+        assert cells["contains", "property", "llguidance"]["outcome"] == "refused"
+
+    def test_what_is_too_lax_has_an_invalid_text_behind_it(self, made):
+        lax = [one for one in self.cells(made).values() if one["outcome"] == "too_lax"]
+        assert lax
+        assert all(one["let_through"]["class"] == "bug" for one in lax)
+        assert made[0].returncode == 1
+        assert "xgrammar: " in made[0].stderr.splitlines()[-1]
+
+    def test_what_was_run_is_read_again_in_other_forms(self, made):
+        run = made[1] / "run"
+        found = maskcourt("conformance", "--run", run, "--format", "csv")
+        lines = list(csv.DictReader(io.StringIO(found.stdout)))
+        assert len(lines) == len(self.cells(made))
+        assert "| `minItems` |" in maskcourt("conformance", "--run", run).stdout
+
+    def test_the_gate_lists_of_a_table_let_nothing_wrong_through(self, made):
+        run, gates = made[1] / "run", made[1] / "gates.json"
+        fail = ["--fail-on", "passed_wrongly", "--fail-on", "kept_out_wrongly"]
+        done = maskcourt("conformance", "--run", run, "--gates", gates, *fail)
+        assert done.returncode == 0
+        assert "let through and wrong: 0" in done.stdout
+
+    def test_a_list_that_trusts_all_is_told_what_it_lets_through(self, made):
+        gates = made[1] / "all.json"
+        gates.write_text(json.dumps({"engines": [{"engine": "xgrammar", "refused": {}}]}))
+        options = ["--gates", gates, "--fail-on", "passed_wrongly", "--format", "json"]
+        done = maskcourt("conformance", "--run", made[1] / "run", *options)
+        assert done.returncode == 1
+        (found,) = json.loads(done.stdout)["gates"]
+        assert {one["keyword"] for one in found["passed_wrongly"]} >= {"contains"}
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--draft", "draft7"], "--draft goes with --suite"),
+        (["--suite", ".", "--write-gates", "x"], "gate lists are about places"),
+        (["--fail-on", "passed_wrongly"], "go with --gates"),
+        (["--run", ".", "-e", "xgrammar"], "--run reads what was run"),
+        (["--keyword", "minlength"], "no case is about the keyword 'minlength'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, says, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["maskcourt", "conformance", *options])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert says in capsys.readouterr().err
