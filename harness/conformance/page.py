@@ -21,8 +21,8 @@ from harness.report.page.static import static_page
 
 _LEAD: Final = (
     "Each keyword in its smallest schema, at each place of a schema, with a few values. What is "
-    "called valid or invalid, jsonschema and jsonschema-rs both call so. Shown is the worst outcome "
-    "over all places, and at how many of them."
+    "called valid or invalid, jsonschema and jsonschema-rs both call so. Shown is the worst "
+    "outcome over all places, and at how many of them."
 )
 _TONES: Final = {TOO_LAX: "acc", BOTH: "acc", TOO_STRICT: "rej", FAILURE: "other"}
 
