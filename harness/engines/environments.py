@@ -159,15 +159,16 @@ def is_installed(spec: EngineSpec) -> bool:
 def _missing(spec: EngineSpec) -> _Wanted | None:
     """What has to be installed for `spec`; None if nothing."""
     version = spec.version
-    adapter = adapter_class(spec.reference, spec.paths)
-    withheld = getattr(adapter, "NOT_ON_INDEX", None)
-    if spec.packages is None and (version is None or withheld):
+    if spec.packages is None:
+        adapter = adapter_class(spec.reference, spec.paths)
+        withheld = getattr(adapter, "NOT_ON_INDEX", None)
         distribution = getattr(adapter, "DISTRIBUTION", None)
-        if not distribution or _find(distribution, sys.path):
+        installed = not distribution or _find(distribution, sys.path)
+        if installed and (withheld or version is None):
             return None
         if withheld:
             raise UsageError(f"engine {spec.name!r} is not installed", withheld)
-        version = getattr(adapter, "TESTED", None)
+        version = version or getattr(adapter, "TESTED", None)
         if version is None:
             raise UsageError(
                 f"engine {spec.name!r}: its package {distribution} is not installed",

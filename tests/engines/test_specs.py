@@ -296,6 +296,7 @@ class TestPlugIns:
             "installed": None,
             "tested": None,
             "at_hand": [],
+            "remark": "",
             "options": {
                 "depth": {"default": 3, "choices": None, "help": "levels"},
                 "strict": {"default": False, "choices": None, "help": "close objects"},
