@@ -22,7 +22,7 @@ ERRS, RIGHT, CANNOT_TELL = "errs", "right", "cannot_tell"
 
 
 @dataclass(frozen=True)
-class Behaviour:
+class CaseAnswer:
     """What an engine does with a case that shows an error of another.
 
     Attributes:
@@ -59,18 +59,18 @@ class OtherEngine:
         """End the engine's host."""
         self._trial.close()
 
-    def does(self, case: ErrorCase) -> Behaviour:
+    def does(self, case: ErrorCase) -> CaseAnswer:
         """What the engine does with a case."""
         mine = replace(case, engine=self._spec.name)
         with self._with_token(mine):
             shown = self._trial.shown(mine)
             if shown is not None:
-                return Behaviour(ERRS, shown.class_)
+                return CaseAnswer(ERRS, shown.class_)
             if not self._trial.compiles(mine.schema):
-                return Behaviour(CANNOT_TELL, reason="does not compile the schema")
+                return CaseAnswer(CANNOT_TELL, reason="does not compile the schema")
             if case.kind not in WRONG_BITS or self._trial.is_right(mine):
-                return Behaviour(RIGHT)
-            return Behaviour(CANNOT_TELL, reason="does something else with the text")
+                return CaseAnswer(RIGHT)
+            return CaseAnswer(CANNOT_TELL, reason="does something else with the text")
 
     @contextmanager
     def _with_token(self, case: ErrorCase) -> Iterator[None]:

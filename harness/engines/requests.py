@@ -386,7 +386,10 @@ class Lengthened:
 
 @dataclass(frozen=True)
 class Lengthen(PositionRequest[Lengthened]):
-    """How often each of `tokens`, shape ``(n,)`` int32, may follow itself, `limit` at most."""
+    """How often each of `tokens`, shape ``(n,)`` int32, may follow itself, `limit` at most.
+
+    The mask is looked at before every token.
+    """
 
     tokens: Int32s
     limit: int

@@ -324,7 +324,7 @@ def test_installed_versions_are_listed(monkeypatch):
     assert listed["xgrammar"]["installed"] is None
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {"dotjson"}))
 def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
     row = listed_engines()[name]
     distribution = canonicalize_name(row["distribution"])
@@ -337,7 +337,7 @@ def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
     extras = project["optional-dependencies"]
     extra = canonicalize_name(name)
     if name not in DEFAULT:
-        assert f"maskcourt[{extra}]" in extras["test"]
+        assert f"maskcourt[{extra}]" in extras["engines"]
     of_it = project["dependencies"] if name in DEFAULT else extras[extra]
     ranges = [Requirement(one) for one in of_it]
     (within,) = [one for one in ranges if canonicalize_name(one.name) == distribution]
