@@ -59,7 +59,7 @@ class CellOutcome:
         let_through: An invalid text that it allows to the end; None without one.
         forbidden: A valid one that it forbids; None without one.
         message: What it says itself of the schema, or what became of it; empty for nothing.
-        tried: How many values count.
+        counted: How many values count.
     """
 
     engine: str
@@ -69,7 +69,7 @@ class CellOutcome:
     let_through: WrongText | None = None
     forbidden: WrongText | None = None
     message: str = ""
-    tried: int = 0
+    counted: int = 0
 
     @property
     def is_wrong(self) -> bool:
@@ -90,7 +90,7 @@ class CellOutcome:
                 else {"text": one.text.decode("utf-8", "backslashreplace"), "class": one.class_}
                 for name, one in texts.items()
             },
-            "tried": self.tried,
+            "counted": self.counted,
             "message": self.message,
         }
 

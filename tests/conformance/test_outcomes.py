@@ -141,7 +141,7 @@ def test_on_single_bytes_a_text_beyond_ascii_that_is_forbidden_proves_nothing():
 def test_a_text_whose_label_the_validators_do_not_share_counts_for_nobody():
     found = table([AcceptsExtra], cell({"const": 1, "x-extra": ["1.0"]}, [1], [1.0]))
     (one,) = found.outcomes
-    assert (one.word, one.tried, found.relabelled) == ("enforced", 1, 1)
+    assert (one.word, one.counted, found.relabelled) == ("enforced", 1, 1)
 
 
 def test_a_cell_that_the_validators_cannot_judge_is_left_out():
