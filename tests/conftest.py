@@ -16,7 +16,7 @@ from hypothesis import settings
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 
 # A slow machine must not fail a property. `make test-fast` looks at fewer examples of each.
-settings.register_profile("maskcourt", deadline=None, max_examples=18)
+settings.register_profile("maskcourt", deadline=None, max_examples=15)
 settings.register_profile("fast", deadline=None, max_examples=12)
 settings.load_profile("maskcourt")
 

@@ -100,5 +100,3 @@ class TestCommand:
         done = maskcourt("compare", run, "--trust")
         assert done.returncode == 2
         assert "no engine is in two versions" in done.stderr
-        done = maskcourt("compare", run, "--old", NEWER)
-        assert (done.returncode, "name both" in done.stderr) == (2, True)

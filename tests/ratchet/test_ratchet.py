@@ -134,10 +134,6 @@ def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
     assert done.returncode == 0, done.stderr
     lines = [line for line in known.read_text().splitlines() if not line.startswith("#")]
     assert [line.split()[0] for line in lines] == ["bug", "bug", "outcome", "outcome"]
-    done = bench("--baseline", known)
-    assert done.returncode == 0, done.stderr
-    assert "the run passes" in done.stderr
-
     known.write_text("\n".join(lines[1:]))
     files = {name: tmp_path / name for name in ("junit", "summary")}
     done = bench(
@@ -147,4 +143,3 @@ def test_a_planted_fault_is_caught(tmp_path, vocabulary_file):
     assert "new bug: " in done.stderr
     assert "<failure" in files["junit"].read_text()
     assert Path(files["summary"]).read_text().startswith("## maskcourt fails")
-    assert bench("--baseline", tmp_path / "none").returncode == 2
