@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -93,6 +94,7 @@ def _hear(options: Mapping[str, Any]) -> None:
     docket = Docket()
     with _opened(options["out"]) as out:
         for spec in specs:
+            click.echo(printable(f"{spec.name}: {len(cases)} cases"), err=True)
             for told in hear(spec, cases, bench):
                 docket.add(told)
                 for one in violations(told, bench, options["vocabulary"]):
@@ -108,9 +110,13 @@ def _hear(options: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path | None) -> Iterator[IO[str]]:
-    """Where violations are written."""
-    with Path(path or "/dev/null").open("w", encoding="utf-8") as file:
-        yield file
+    """Where violations are written, each as soon as it is found."""
+    with Path(path or os.devnull).open("w", encoding="utf-8") as file:
+        try:
+            yield file
+        except KeyboardInterrupt as error:
+            kept = f"violations so far are in {path}" if path else "nothing is kept without --out"
+            raise KeyboardInterrupt(kept) from error
 
 
 def _print(docket: Docket) -> None:
