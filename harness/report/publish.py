@@ -1,7 +1,9 @@
 """Publish a run: small tables, its manifest and figures in one directory, a narrative beside it.
 
 ``python -m harness.report.publish RUN DIRECTORY`` writes into DIRECTORY, and a ``README.md`` into
-the directory above, which links what else was published there.
+the directory above, which links what else was published there. With ``--inside`` the narrative is
+``DIRECTORY/report.md``, without figures: so a publication may have several runs, and a page of its
+own about them.
 """
 
 from __future__ import annotations
@@ -52,13 +54,17 @@ _STUDY = (
 )
 
 
-def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -> list[Path]:
+def publish(
+    run: RunDirectory, directory: Path, rule: Classify = by_catalogue, *, inside: bool = False
+) -> list[Path]:
     """Write the tables (CSV), the manifest, the figures (SVG) and the narrative of a finished run.
 
     Args:
         run: The run.
         directory: Where to; the narrative becomes ``README.md`` in the directory above.
         rule: Gives verdicts their classes; the catalogue of departures does.
+        inside: Whether the narrative becomes ``report.md`` in the directory itself instead, and
+            figures are left out.
 
     Returns:
         The files.
@@ -72,10 +78,11 @@ def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -
     rule = functools.cache(rule)
     found, bugs = digest(run, rule), known_bugs(run, load_catalogue(), rule)
     files = exports.write_digest(found, directory)
-    files += figures.draw_digest(found, distributions(run), directory, ("svg",))
+    if not inside:
+        files += figures.draw_digest(found, distributions(run), directory, ("svg",))
     written = {
         directory / "manifest.json": json.dumps(manifest(run), indent=2, ensure_ascii=False) + "\n",
-        directory.parent / "README.md": readme(run, found, bugs, directory),
+        narrated(directory, inside=inside): readme(run, found, bugs, directory, inside=inside),
     }
     if bugs is not None:
         written[directory / "bugs.csv"] = exports.as_csv(bug_table(bugs))
@@ -87,6 +94,11 @@ def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -
     if (size := sum(file.stat().st_size for file in files)) >= LARGEST:
         raise UsageError(f"what is published of {run.path} has {size:,} bytes", f"< {LARGEST:,}")
     return files
+
+
+def narrated(directory: Path, *, inside: bool) -> Path:
+    """Where the narrative of what is published in a directory stands."""
+    return directory / "report.md" if inside else directory.parent / "README.md"
 
 
 def manifest(run: RunDirectory) -> dict[str, Any]:
@@ -112,15 +124,25 @@ def _changes(directory: Path) -> str:
     return f" What changed since the last time, and why: [{CHANGES}]({CHANGES})." if there else ""
 
 
-def readme(run: RunDirectory, found: Digest, bugs: BugList | None, directory: Path) -> str:
-    """The narrative of a run, to stand in the directory above the published one."""
-    name = directory.name
-    parts = [
+def readme(
+    run: RunDirectory,
+    found: Digest,
+    bugs: BugList | None,
+    directory: Path,
+    *,
+    inside: bool = False,
+) -> str:
+    """The narrative of a run, to stand in the directory above the published one, or inside it."""
+    name = "." if inside else directory.name
+    head = [
         "# Results",
         "Written from the tables by `make results`; every sentence is computed."
         + _changes(directory),
         f"## {name}",
-        _compared(run, found),
+    ]
+    parts = [
+        *([f"# {directory.name}"] if inside else head),
+        _compared(run, found, "../../.." if inside else ".."),
         "### Bugs",
         _explained(bugs),
     ]
@@ -133,18 +155,18 @@ def readme(run: RunDirectory, found: Digest, bugs: BugList | None, directory: Pa
     parts += [
         "### What each engine gets wrong",
         _without_title(found.tables["matrix"]),
-        *_figures(name, ("headline_rates", "errors", "keywords", "agreement")),
+        *([] if inside else _figures(name, ("headline_rates", "errors", "keywords", "agreement"))),
         "### Against the original study",
         _STUDY,
         _items(narrative.direction(found)),
         "### Why it may differ from the study",
         _items(narrative.differences(found, run.manifest, _cleared(directory.parent))),
         "### Compilation and times",
-        *_figures(name, ("compile", "timings")),
+        *([] if inside else _figures(name, ("compile", "timings"))),
         _without_title(found.tables["compile"]),
         "### Files",
         _files(name, found, bugs),
-        *_others(directory),
+        *([] if inside else _others(directory)),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -164,7 +186,7 @@ def _explained(bugs: BugList | None) -> str:
     )
 
 
-def _compared(run: RunDirectory, found: Digest) -> str:
+def _compared(run: RunDirectory, found: Digest, top: str) -> str:
     identity, summary = run.manifest["identity"], found.summary
     families = {row["family"] for row in found.tables["cases"].rows}
     data = str(identity.get("data", {}).get("name", "its data")).partition(":")[0]
@@ -175,7 +197,7 @@ def _compared(run: RunDirectory, found: Digest) -> str:
         f" ({walked},"
         f" {summary['disputed_tokens']:,} disputed tokens, {summary['resolved_tokens']:,}"
         f" resolved){seconds}; seed {identity.get('rules', {}).get('seed')}. The words are those"
-        " of [docs/verdicts.md](../docs/verdicts.md); counts are lower bounds, scaled"
+        f" of [docs/verdicts.md]({top}/docs/verdicts.md); counts are lower bounds, scaled"
         " numbers estimates."
     )
 
@@ -228,16 +250,19 @@ def _cleared(directory: Path) -> Mapping[str, Any] | None:
 def main(arguments: list[str]) -> int:
     """Publish as the command line asks; the exit code."""
     try:
-        paths = [one for one in arguments if one != "--trust"]
+        paths = [one for one in arguments if one not in ("--trust", "--inside")]
         if len(paths) != 2:
-            raise UsageError("say what to publish", "RUN DIRECTORY [--trust]")
+            raise UsageError("say what to publish", "RUN DIRECTORY [--trust] [--inside]")
         run, directory = map(Path, paths)
-        files = publish(open_run(run, trust=len(paths) < len(arguments)), directory)
+        inside = "--inside" in arguments
+        opened = open_run(run, trust="--trust" in arguments)
+        files = publish(opened, directory, inside=inside)
     except MaskcourtError as error:
         sys.stderr.write(f"maskcourt: {error}\n")
         return error.exit_code
     size = sum(file.stat().st_size for file in files)
-    sys.stderr.write(f"{len(files)} files, {size:,} bytes, read {directory.parent / 'README.md'}\n")
+    there = narrated(directory, inside=inside)
+    sys.stderr.write(f"{len(files)} files, {size:,} bytes, read {there}\n")
     return 0
 
 

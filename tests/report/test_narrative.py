@@ -251,6 +251,17 @@ class TestPublish:
             if not link.startswith("../docs/"):
                 assert (directory.parent / link).is_file(), link
 
+    def test_inside_stands_by_itself_without_figures(self, published, tmp_path):
+        run, *_ = published
+        directory = tmp_path / "results" / "study" / "second"
+        assert publish.main([str(run.path), str(directory), "--inside"]) == 0
+        assert {file.suffix for file in directory.iterdir()} == {".csv", ".json", ".md"}
+        assert not (directory.parent / "README.md").exists()
+        text = (directory / "report.md").read_text("utf-8")
+        assert text.startswith("# second\n")
+        for link in re.findall(r"\]\(([^)]+)\)", text):
+            assert link.startswith("../../../docs/") or (directory / link).is_file(), link
+
     def test_says_what_one_roll_out_per_token_is_worth(self, published):
         _, directory, _ = published
         assert "38% have a valid completion" in (directory.parent / "README.md").read_text("utf-8")
