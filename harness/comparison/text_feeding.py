@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from harness.comparison.fed_texts import FedText, spelled_out
@@ -13,13 +13,16 @@ from harness.engines.text_probe import Probed
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.tables import TEXT_TABLES
 from harness.workers import wire
-from harness.workers.outcomes import Failure
+from harness.workers.outcomes import Crashed, Failure
 
 Texts = Mapping[int, FedText]
 """Texts by the numbers under which they are stored."""
 
 SLOW_TOKENS = 2_000
 """So many tokens at a time are fed to an engine whose masks are slow, the shortest texts first."""
+
+SPARED = 3
+"""So many texts at which an engine raises are passed over; behind these it is asked no more."""
 
 
 class TextFeeding:
@@ -77,18 +80,24 @@ class TextFeeding:
         Those with slow masks get as many texts as `SLOW_TOKENS` make.
         """
         texts = {engine: self._affordable(engine, some) for engine, some in texts.items()}
-        found = self._probed(
+        answers = self._probed(
             {one: [fed.tokens for fed in some.values()] for one, some in texts.items() if some}
         )
+        found: dict[int, list[Probed]] = {}
+        for engine, some in answers.items():
+            pairs = zip(texts[engine].items(), some, strict=True)
+            kept = [(text, probed) for text, probed in pairs if probed is not None]
+            texts[engine] = dict(text for text, _ in kept)
+            found[engine] = [probed for _, probed in kept]
         asks = {
             engine: spelled_out(list(texts[engine].values()), probes, self._vocabulary)
             for engine, probes in found.items()
         }
         again = self._probed(asks)
         for engine, probes in found.items():
-            spelled, bytewise = asks[engine], again.get(engine, probes)
+            spelled, bytewise = asks[engine], again.get(engine, [None] * len(probes))
             refused_at = [
-                byte.allowed - one.allowed if len(text) > one.allowed and engine in again else -1
+                byte.allowed - one.allowed if byte and len(text) > one.allowed else -1
                 for text, one, byte in zip(spelled, probes, bytewise, strict=True)
             ]
             self._proofs.of_texts(self._evidence, engine, texts[engine], probes, refused_at)
@@ -107,7 +116,31 @@ class TextFeeding:
         }
         return {number: one for number, one in texts.items() if number in chosen}
 
-    def _probed(self, texts: Mapping[int, Sequence[Sequence[int]]]) -> dict[int, list[Probed]]:
-        """What engines did with texts."""
-        asks = {engine: Probe(wire.Ragged.of_ints(some)) for engine, some in texts.items()}
-        return {engine: answer.each() for engine, answer in self.ask(asks).items()}
+    def _probed(
+        self, texts: Mapping[int, Sequence[Sequence[int]]]
+    ) -> dict[int, list[Probed | None]]:
+        """What engines did with texts; None of those at which an engine raised an exception."""
+        asks = {engine: _probe(some) for engine, some in texts.items()}
+        found: dict[int, list[Probed | None]] = {}
+        for engine, answer in self._panel.ask(asks).items():
+            if not isinstance(answer, Failure):
+                found[engine] = [*answer.each()]
+            elif isinstance(answer, Crashed) and answer.signal is None and len(texts[engine]) > 1:
+                found[engine] = list(self._singly(engine, texts[engine]))
+            else:
+                self._failed(engine, answer, self._stage)
+        return found
+
+    def _singly(self, engine: int, texts: Sequence[Sequence[int]]) -> Iterator[Probed | None]:
+        """What an engine does with texts that are fed one by one, until it failed too often."""
+        failed = 0
+        for text in texts:
+            answers = {}
+            if failed < SPARED and self.at_start([engine]):
+                answers = self.ask({engine: _probe([text])})
+                failed += not answers
+            yield answers[engine].each()[0] if answers else None
+
+
+def _probe(texts: Sequence[Sequence[int]]) -> Probe:
+    return Probe(wire.Ragged.of_ints(texts))

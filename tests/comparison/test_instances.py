@@ -20,6 +20,7 @@ from tests.miniatures import (
     Enumerator,
     ForbidsOne,
     MaskLies,
+    RaisesOnMask,
     RefusesAll,
 )
 from tests.oracle import VALUES, is_valid, trials
@@ -188,3 +189,22 @@ def test_an_engine_that_fails_over_an_instance_is_noted_and_not_blamed():
     assert records(rows, "instance_verdicts") == []
     stages = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
     assert stages[-1] == "instances"
+
+
+class RaisesBehindExtra(AcceptsExtra, RaisesOnMask):
+    """Allows the texts of ``x-extra``; behind so many tokens of any text it raises an exception."""
+
+    fail = RaisesOnMask.fail
+
+
+def test_an_exception_at_one_instance_leaves_what_the_others_prove():
+    extra = ["2", "3333", "4"]
+    one = case({"enum": [1], "x-extra": extra, "x-crash": 3}, invalid=[2, 3333, 4])
+    rows = run_case([RaisesBehindExtra], one, BYTES)
+    found = records(rows, "instance_verdicts")
+    assert [(row["instance"], row["kind"]) for row in found] == [
+        (0, "false_acceptance"),
+        (2, "false_acceptance"),
+    ]
+    failed = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
+    assert failed == ["instances"]
