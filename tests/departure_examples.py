@@ -342,7 +342,11 @@ EXAMPLES = {
         LLGUIDANCE,
     ),
     "llguidance-solidus-escape": Examples(
-        [rejected('"', b"a\\/", at=2), rejected('"\\', b"/b")],
+        [
+            rejected('"', b"a\\/", at=2),
+            rejected('"\\', b"/b"),
+            rejected('"', b"\\/", {"format": "uri"}),
+        ],
         [rejected('"', b"\\n", at=1), rejected('"\\', b"\\/"), rejected('"', b"\\\\/", at=2)],
         LLGUIDANCE,
     ),

@@ -346,6 +346,7 @@ NORMAL: Sequence[Edits] = (
     _plain_keys,
     _of_bytes(text_edits.letters),
     _of_bytes(text_edits.leftward),
+    _of_bytes(text_edits.solidus_as_letters_are),
     _of_bytes(text_edits.escaped_first),
     _of_bytes(text_edits.plain_spaces),
     _escaped_letter,

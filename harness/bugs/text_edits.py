@@ -120,6 +120,13 @@ def leftward(text: bytes) -> Iterator[bytes]:
             yield text[: found.start()] + escape + letter + text[found.end() :]
 
 
+def solidus_as_letters_are(text: bytes) -> Iterator[bytes]:
+    r"""The text with ``\/`` escaped by its number, as any letter can be."""
+    for found in _ESCAPE.finditer(text):
+        if found[0] == b"\\/":
+            yield text[: found.start()] + b"\\u002f" + text[found.end() :]
+
+
 def escaped_first(text: bytes) -> Iterator[bytes]:
     """The text with the first character of a string escaped, and not the one that was."""
     for string in _STRING.finditer(text):
