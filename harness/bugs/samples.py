@@ -21,7 +21,7 @@ from harness.classification.departures import Catalogue
 from harness.errors import RunDirectoryError
 from harness.runs.directory import RunDirectory
 
-FORMAT = 7
+FORMAT = 8
 """Raised whenever the same verdict may shrink to another case."""
 FILE = "bugs.jsonl"
 

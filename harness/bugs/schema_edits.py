@@ -40,6 +40,8 @@ SINGLE: Final = (
     "else",
 )
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf")
+_FREE: Final[Mapping[str, Any]] = {}
+"""Stands for a subschema where there is none."""
 _CARRIED: Final = ("$schema", "$defs", "definitions")
 
 _CUT_DOWN = (*MAPS, *LISTS, "enum", "required")
@@ -123,34 +125,38 @@ def without(schema: Any, path: Path) -> Any:
 def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
     """Subschemas with the parts of a valid text that they are about, innermost first.
 
-    A part is a schema of its own: it takes the definitions and the draft along.
+    A part is a schema of its own: it takes the definitions and the draft along. Where nothing is
+    said of a string in the text, it is one by its type alone.
     """
     carried = {
         name: schema[name] for name in _CARRIED if isinstance(schema, dict) and name in schema
     }
-    found: list[tuple[Any, ValueSpan]] = []
+    _, *inner = _visited(schema, schema, root_of(text), 0)
+    for part, span in sorted(inner, key=lambda one: len(one[1].raw)):
+        if part is not _FREE:
+            yield {**carried, **part}, span.raw
+        elif span.kind == "string":
+            yield {"type": "string"}, span.raw
 
-    def visit(part: Any, span: ValueSpan, depth: int) -> None:
-        if not isinstance(part, dict) or depth > 60:
-            return
-        found.append((part, span))
-        for inner in _in_place(schema, part):
-            visit(inner, span, depth + 1)
-        if span.kind == "object":
-            named = _mapping(part, "properties")
-            for member in span.members:
-                for keyword, inner in _of_member(part, named, member.name):
-                    visit(
-                        inner, member.value if keyword != "propertyNames" else member.key, depth + 1
-                    )
-        elif span.kind == "array":
-            for index, item in enumerate(span.items):
-                for inner in _of_item(part, index):
-                    visit(inner, item.value, depth + 1)
 
-    visit(schema, root_of(text), 0)
-    for part, span in sorted(found[1:], key=lambda one: len(one[1].raw)):
-        yield {**carried, **part}, span.raw
+def _visited(root: Any, part: Any, span: ValueSpan, depth: int) -> Iterator[tuple[Any, ValueSpan]]:
+    """A subschema with the value that it is about, and all that it says of what is in the value."""
+    if not isinstance(part, dict) or depth > 60:
+        return
+    yield part, span
+    inners = [(inner, span) for inner in _in_place(root, part)]
+    if span.kind == "object":
+        named = _mapping(part, "properties")
+        for member in span.members:
+            inners.append((part.get("propertyNames", _FREE), member.key))
+            said = list(_of_member(part, named, member.name))
+            inners += [(inner, member.value) for inner in said or (_FREE,)]
+    elif span.kind == "array":
+        for index, item in enumerate(span.items):
+            said = list(_of_item(part, index))
+            inners += [(inner, item.value) for inner in said or (_FREE,)]
+    for inner, about in inners:
+        yield from _visited(root, inner, about, depth + 1)
 
 
 def _in_place(root: Any, part: Mapping[str, Any]) -> Iterator[Any]:
@@ -162,16 +168,13 @@ def _in_place(root: Any, part: Mapping[str, Any]) -> Iterator[Any]:
         yield inner
 
 
-def _of_member(
-    part: Mapping[str, Any], named: Mapping[str, Any], name: str
-) -> Iterator[tuple[str, Any]]:
+def _of_member(part: Mapping[str, Any], named: Mapping[str, Any], name: str) -> Iterator[Any]:
     if name in named:
-        yield "properties", named[name]
-    for inner in _mapping(part, "patternProperties").values():
-        yield "patternProperties", inner
-    for keyword in ("additionalProperties", "unevaluatedProperties", "propertyNames"):
+        yield named[name]
+    yield from _mapping(part, "patternProperties").values()
+    for keyword in ("additionalProperties", "unevaluatedProperties"):
         if keyword in part:
-            yield keyword, part[keyword]
+            yield part[keyword]
 
 
 def _of_item(part: Mapping[str, Any], index: int) -> Iterator[Any]:

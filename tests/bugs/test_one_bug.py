@@ -296,3 +296,16 @@ def test_what_may_not_stand_behind_an_item_is_one_whether_another_follows():
     engine = Engine(shows)
     schema = {"type": "array", "items": {"type": "number", "maximum": 0}}
     assert len({engine.bug(schema, text)[0] for text in (b"[-0]", b"[-0,0]")}) == 1
+
+
+def test_an_escape_is_one_however_deep_in_values_of_which_nothing_is_said():
+    def shows(_, text):
+        found = re.search(rb"\\u(?!000)", text)
+        return Shown(found.start() + 2, "bug", "type", "inside escape") if found else None
+
+    engine = Engine(shows)
+    texts = (rb'{"\u4e00":0}', rb'{"":[{"a":"\u4e00"}]}', rb'{"a":{"b":{"\u4e00":1}}}')
+    found = {engine.bug({"type": "object"}, text)[0] for text in texts}
+    found.add(engine.bug({"type": "array"}, rb'["\u4e00"]')[0])
+    found.add(engine.bug({"type": "string"}, rb'"\u4e00"')[0])
+    assert len(found) == 1
