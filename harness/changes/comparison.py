@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from harness.bugs.listing import Bug
+from harness.bugs.listing import BugList
 from harness.changes.bug_changes import STATUSES, BugChange, OtherVersion, bug_changes, by_status
 from harness.changes.schema_changes import SchemaChanges, schema_changes
 from harness.changes.sides import Side
@@ -33,6 +33,7 @@ class Comparison:
         changes: Its bugs.
         schemas: Its schemas.
         times: By side, ``old`` and ``new``, as `harness.report.timing.timings` has them.
+        pending: By side, how many verdicts of its run the search for bugs has not come to.
     """
 
     old: Side
@@ -40,6 +41,7 @@ class Comparison:
     changes: tuple[BugChange, ...]
     schemas: SchemaChanges
     times: Mapping[str, Mapping[str, Any]]
+    pending: Mapping[str, int]
 
     @property
     def by_status(self) -> Mapping[str, list[BugChange]]:
@@ -48,14 +50,14 @@ class Comparison:
 
 
 def compare(
-    old: Side, new: Side, bugs: Callable[[Side], list[Bug]], catalogue: Catalogue
+    old: Side, new: Side, bugs: Callable[[Side], BugList], catalogue: Catalogue
 ) -> Comparison:
     """Compare two versions of an engine.
 
     Args:
         old: The old version.
         new: The new one.
-        bugs: Gives the bugs of a side.
+        bugs: Gives the bugs of a side's run.
         catalogue: The declared departures.
 
     Raises:
@@ -77,13 +79,15 @@ def compare(
             return OtherVersion(side, spec, judge, catalogue)
 
         with closing(version(old)) as before, closing(version(new)) as after:
-            changes = bug_changes(*known, before.does, after.does)
+            mine = known[0].of(old.engine), known[1].of(new.engine)
+            changes = bug_changes(*mine, before.does, after.does)
     return Comparison(
         old,
         new,
         tuple(changes),
         schema_changes(old, new, cache(partial(classify, catalogue))),
         {name: timings(side.run)[side.engine] for name, side in (("old", old), ("new", new))},
+        {name: found.pending for name, found in zip(("old", "new"), known, strict=True)},
     )
 
 
@@ -101,4 +105,5 @@ def as_json(comparisons: list[Comparison]) -> dict[str, Any]:
         **{status: [change.row() for change in by_status(changes)[status]] for status in STATUSES},
         "schemas": {one.new.engine: one.schemas.row() for one in comparisons},
         "times": {one.new.engine: dict(one.times) for one in comparisons},
+        "pending": {one.new.engine: dict(one.pending) for one in comparisons},
     }

@@ -69,6 +69,11 @@ def _lines(one: Comparison) -> Iterator[str]:
         f"{counted[NEW]} new bugs, {counted[FIXED]} fixed, {counted[REMAINING]} still there,"
         f" {counted[CANNOT_TELL]} that cannot be told."
     )
+    if left := max(one.pending.values()):
+        yield (
+            f"The search for bugs was stopped: {left:,} verdicts are not shrunk yet, so there may"
+            " be more of each."
+        )
     yield ""
     yield from _schemas(one)
     yield ""

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import departures_option, json_option, seed_option, trust_option
+from harness.cli.common import (
+    departures_option,
+    json_option,
+    search_option,
+    seed_option,
+    trust_option,
+)
 from harness.cli.printing import print_json
 from harness.cli.summary import find_bugs
 from harness.errors import UsageError
@@ -51,6 +57,7 @@ _write = click.option(
 )
 @click.option("--lanes", type=click.IntRange(min=1), metavar="N", help="Verdicts shrunk at a time.")
 @_write
+@search_option
 @seed_option
 @departures_option
 @trust_option
@@ -65,6 +72,7 @@ def bugs(
     class_: str,
     lanes: int | None,
     write: Path | None,
+    seconds: float | None,
     seed: int,
     departures: Path | None,
     trust: bool,
@@ -89,7 +97,12 @@ def bugs(
     stored = [open_run(run, trust=trust) for run in runs]
     for one in stored:
         _check(one, engine)
-    how = {"classes": (class_,), "seed": seed, "lanes": lanes or default_lanes(1)}
+    how = {
+        "classes": (class_,),
+        "seed": seed,
+        "lanes": lanes or default_lanes(1),
+        "seconds": seconds,
+    }
     catalogue = load_catalogue(departures)
     lists = {
         name: (

@@ -103,4 +103,11 @@ trust_option = click.option(
     help="Import, install, open and fetch what the run names beyond what comes with maskcourt.",
 )
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+search_option = click.option(
+    "--seconds",
+    type=click.FloatRange(min=0),
+    metavar="N",
+    help="After so long no more verdicts are shrunk; what is not known then is said.  [default:"
+    " until all are explained]",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import departures_option, json_option, seed_option, trust_option
+from harness.cli.common import (
+    departures_option,
+    json_option,
+    search_option,
+    seed_option,
+    trust_option,
+)
 from harness.cli.printing import print_json, table_console
 from harness.cli.summary import find_bugs
 from harness.errors import UsageError
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
-    from harness.bugs.listing import Bug
+    from harness.bugs.listing import BugList
     from harness.changes.sides import Side
 
 
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     help="Write a page.",
 )
 @click.option("--lanes", type=click.IntRange(min=1), metavar="N", help="Verdicts shrunk at a time.")
+@search_option
 @seed_option
 @departures_option
 @trust_option
@@ -43,6 +50,7 @@ def compare(
     markdown: bool,
     report: Path | None,
     lanes: int | None,
+    seconds: float | None,
     seed: int,
     departures: Path | None,
     trust: bool,
@@ -67,10 +75,10 @@ def compare(
         raise UsageError("--json and --markdown are both given", "leave one out")
     stored = [open_run(run, trust=trust) for run in (old, new or old)]
     catalogue = load_catalogue(departures)
-    how = {"classes": (BUG,), "seed": seed, "lanes": lanes or default_lanes(1)}
+    how = {"classes": (BUG,), "seed": seed, "lanes": lanes or default_lanes(1), "seconds": seconds}
 
-    def bugs(side: Side) -> list[Bug]:
-        return bug_list(side.run, find_bugs(side.run, catalogue, **how)).of(side.engine)
+    def bugs(side: Side) -> BugList:
+        return bug_list(side.run, find_bugs(side.run, catalogue, **how))
 
     pairs = sides(stored[0], stored[1] if new else stored[0], first, second)
     found = [compared(*pair, bugs, catalogue) for pair in pairs]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 
 import pytest
 
@@ -95,6 +97,16 @@ class TestCommand:
         assert "2 new bugs, 0 fixed, 0 still there" in done.stdout
         assert '  - schema `{"type":"integer","minimum":1}`' in done.stdout
         assert "<h3>New: 2</h3>" in page.read_text("utf-8")
+
+    def test_what_a_search_did_not_come_to_is_said(self, run, tmp_path):
+        copy = shutil.copytree(run, tmp_path / "run")
+        (copy / "bugs.jsonl").unlink(missing_ok=True)
+        done = self.compared(copy, OLD, NEWER, "--seconds", 0, "--markdown")
+        assert done.returncode == 0, done.stderr
+        assert "0 new bugs, 0 fixed" in done.stdout
+        assert re.search(
+            r"The search for bugs was stopped: \d+ verdicts are not shrunk", done.stdout
+        )
 
     def test_which_versions_are_meant_must_be_clear(self, run):
         done = maskcourt("compare", run, "--trust")
