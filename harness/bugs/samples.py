@@ -1,7 +1,8 @@
 """What shrinking made of single verdicts: one record each, kept beside the run.
 
 The file is appended to, a line at a time, so that what was shrunk stays when work is interrupted;
-a last line that was cut is shrunk again.
+a last line that was cut is shrunk again. What was shrunk under another catalogue, or by another
+version, is moved aside, and is there again when it is asked for so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import IO, Any
 
 from harness import __version__
@@ -142,13 +144,11 @@ class SampleFile:
 
     def _lines(self) -> tuple[dict[str, Any] | None, list[str]]:
         """The head, None where it is of another run or there is none, and the whole lines."""
-        if not self.path.is_file():
-            return None, []
-        lines = self.path.read_bytes().decode().split("\n")  # splitlines() knows more ends
-        head = json.loads(lines[0]) if len(lines) > 1 else {}
-        if {**head, "seed": 0} != {**self._head, "seed": 0}:
-            return None, []
-        return head, lines[1:-1]  # the last one was cut, or is empty
+        for path in (self.path, _aside(self.path, self._head)):
+            head, lines = _read(path)
+            if {**head, "seed": 0} == {**self._head, "seed": 0}:
+                return head, lines
+        return None, []
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
@@ -168,6 +168,9 @@ class SampleFile:
         """Put the file there as it goes on; what is known stays until it stands there again."""
         if self._file is None:
             known = self.read()
+            head, _ = _read(self.path)
+            if head and {**head, "seed": 0} != {**self._head, "seed": 0}:
+                self.path.replace(_aside(self.path, head))
             whole = self.path.with_suffix(".tmp")
             self._file = whole.open("w", encoding="utf-8")
             self._file.write(json.dumps({**self._head, "seed": self._seed}) + "\n")
@@ -180,6 +183,21 @@ class SampleFile:
         """Nothing more comes."""
         if self._file is not None:
             self._file.close()
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
+    """The head of a file, empty where there is none, and its whole lines."""
+    if not path.is_file():
+        return {}, []
+    lines = path.read_bytes().decode().split("\n")  # splitlines() knows more ends
+    head = json.loads(lines[0]) if len(lines) > 1 else {}
+    return head, lines[1:-1]  # the last one was cut, or is empty
+
+
+def _aside(path: Path, head: Mapping[str, Any]) -> Path:
+    """Where what has this head is kept while something else has the file's own name."""
+    text = json.dumps({**head, "seed": 0}, sort_keys=True)
+    return path.with_name(f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl")
 
 
 def _digest(catalogue: Catalogue) -> str:

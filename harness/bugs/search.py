@@ -86,8 +86,6 @@ def search(
     verdicts, among = _read(run, rule or _rule(catalogue, vocabulary), vocabulary, classes, seed)
     file = SampleFile(run, catalogue, seed)
     samples = file.read()
-    if file.seed != seed:
-        file.begin()
     began, bugs = len(samples), {one.bug for one in samples.values()} - {""}
     with ExitStack() as stack:
         stack.callback(file.close)
@@ -96,6 +94,7 @@ def search(
             if ends is not None and time.monotonic() > ends:
                 break
             if pool is None:
+                file.begin()
                 pool = stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
             wanted = {
                 verdicts.name(one): CLASSES[verdicts.class_[one]] for one in explanation.wanted
@@ -107,6 +106,8 @@ def search(
                 del wanted[sample.verdict]
                 bugs |= {sample.bug} - {""}
                 progress(done, len(wanted), len(bugs))
+        if not explanation.wanted and file.seed != seed:
+            file.begin()  # that nothing is left to shrink is known, too
         alone = [one for one in smallest(samples).values() if one.others is None]
         if alone and not explanation.wanted:
             pool = pool or stack.enter_context(_pool(run, catalogue, vocabulary, lanes))

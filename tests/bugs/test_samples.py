@@ -44,6 +44,22 @@ def test_what_is_about_another_run_is_not_read(tmp_path):
     assert kept(tmp_path, tables="2").seed is None
 
 
+def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(tmp_path):
+    first, second, third = samples(), samples(), samples()
+    for tables, some in (("1", [next(first), next(first)]), ("2", [next(second)])):
+        file = kept(tmp_path, tables)
+        for one in some:
+            file.append(one)
+        file.close()
+    assert len(kept(tmp_path, "2").read()) == 1
+    assert len(kept(tmp_path, "1").read()) == 2
+    again = kept(tmp_path, "1")
+    again.append([*third][2])
+    again.close()
+    assert len(kept(tmp_path, "1").read()) == 3
+    assert len(kept(tmp_path, "2").read()) == 1
+
+
 def test_a_damaged_file_is_told_in_a_line(tmp_path):
     file = kept(tmp_path)
     file.append(next(samples()))
