@@ -6,7 +6,7 @@ members is closed; one without is free. Three habits of the documentation would 
 that nothing satisfies, or that forbids what the documentation itself offers:
 
 - an ``enum`` beside the type ``array`` lists what the items may be, and stands at the items;
-- an ``enum`` whose values are spelt as text beside another type (``"True"``, ``"2"``) lists the
+- an ``enum`` or ``default`` spelt as text beside another type (``"True"``, ``"2"``) stands for the
   values of that type that are spelt so; what spells none (``"dontcare"``) stays text;
 - a ``default`` that the documented type or enum excludes, most often null, is allowed as well.
 """
@@ -119,7 +119,7 @@ def _value(documented: Mapping[str, Any]) -> dict[str, Any]:
     schema = _documented_value(documented)
     if "default" not in documented:
         return schema
-    default = documented["default"]
+    default = _spelt(_json_type(documented), documented["default"])
     kind = schema.get("type")
     fits = kind is None or type(default) in _PYTHON[kind]
     if "enum" in schema:

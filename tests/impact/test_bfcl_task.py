@@ -56,6 +56,7 @@ def test_types_of_the_documentation_are_those_of_json(documented, passing, faili
         ({"type": "string", "enum": ["a", "b"]}, ["a"], ["c", 1]),
         ({"type": "array", "items": {"type": "string"}, "enum": ["a"]}, [[], ["a"]], ["a", ["b"]]),
         ({"type": "boolean", "enum": ["True", "dontcare"]}, [True, "dontcare"], ["True", False]),
+        ({"type": "boolean", "enum": ["True", "False"], "default": "True"}, [True], ["True"]),
         ({"type": "integer", "enum": ["1", "2"]}, [1, 2], ["1", 3]),
         ({"type": "float", "enum": ["1.5"]}, [1.5], ["1.5"]),
         ({"type": "integer", "enum": [1, 2], "default": None}, [1, None], [3]),
