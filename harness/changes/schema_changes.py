@@ -16,7 +16,7 @@ import numpy as np
 from harness.changes.sides import Side
 from harness.counting.counts import Classify, StoredRun
 from harness.counting.intervals import is_sample
-from harness.report.pairs import difference, mcnemar
+from harness.counting.paired import difference, mcnemar
 from harness.runs.columns import words
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, MAIN_KINDS, REJECTIONS, WALK

@@ -11,7 +11,7 @@ share of all cases its mirror image; a rate gets no interval then.
 
 An interval speaks of what the cases were drawn from. Cases that were written by hand were drawn
 from nothing: a share of them is a plain fraction. Nor do two intervals that overlap say that two
-engines are alike: these are compared in pairs (`harness.report.pairs`).
+engines are alike: these are compared in pairs (`harness.counting.paired`).
 """
 
 from __future__ import annotations

@@ -4,12 +4,8 @@ Of engines that were not judged on the same positions, what the other one was no
 count: who goes on where others gave up is not worse for what is found there.
 
 Two intervals that overlap do not say that two engines are alike, since both were measured on the
-same schemas: what hits one often hits the other. So schemas are paired: the difference of the two
-shares has an interval of its own (the paired bootstrap: schemas are drawn with both engines'
-results), and the exact test of McNemar (Psychometrika 12, 1947) asks how often a fair coin would
-divide those schemas that only one of the two fails on as unevenly as that. With several pairs some
-would seem to differ by chance; Holm's correction (Scandinavian Journal of Statistics 6, 1979) keeps
-the chance of any such error at 5%.
+same schemas: what hits one often hits the other. So schemas are paired, with the tests of
+`harness.counting.paired`.
 
 Who errs at rare tokens alone is not worse for whoever generates texts: pairs are compared by the
 bugs that a model meets, as in the matrix (`harness.counting.schema_bugs.SchemaFlags.met`); beside
@@ -26,7 +22,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from harness.counting.intervals import RESAMPLES, SEED, is_sample
+from harness.counting.intervals import is_sample
+from harness.counting.paired import LEVEL, difference, holm, mcnemar
 from harness.counting.schema_bugs import SchemaBugs
 from harness.report.headline_rates import KINDS_OF, judged_positions
 from harness.verdict_kinds import FALSE_REJECTION
@@ -39,7 +36,6 @@ COLUMNS: Final = (
 
 _WITHOUT_FORMAT = "met_without_format"
 _COUNTED = ("met", _WITHOUT_FORMAT, "all")
-_LEVEL = 0.05
 _UNTESTED: Final = dict.fromkeys(COLUMNS[COLUMNS.index("low") :])
 
 
@@ -91,34 +87,6 @@ def _hits(
         yield flags.any if counted == "all" else flags.met
 
 
-def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact two-sided p-value of McNemar's test, a tail of the binomial distribution."""
-    many, few = only_first + only_second, min(only_first, only_second)
-    binomial, tail = 1, 1
-    for hit in range(few):
-        binomial = binomial * (many - hit) // (hit + 1)  # comb(many, hit + 1): one by one is fast
-        tail += binomial
-    return min(1.0, float(2 * tail / (1 << many)))
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """P-values corrected for how many there are, in their order (Holm's step-down procedure)."""
-    found = [0.0] * len(values)
-    least = 0.0
-    for rank, at in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        least = max(least, min(1.0, values[at] * (len(values) - rank)))
-        found[at] = least
-    return found
-
-
-def difference(only_first: int, only_second: int, schemas: int) -> tuple[float, float]:
-    """The 95% interval of the difference of two paired shares, by resampled schemas."""
-    parts = np.array([only_first, only_second, schemas - only_first - only_second])
-    drawn = np.random.default_rng(SEED).multinomial(schemas, parts / schemas, RESAMPLES)
-    low, high = np.percentile((drawn[:, 0] - drawn[:, 1]) / schemas, [2.5, 97.5])
-    return float(low), float(high)
-
-
 def _pair(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) -> dict[str, Any]:
     only_first, only_second = (int((a & ~b).sum()) for a, b in ((first, second), (second, first)))
     return {
@@ -142,7 +110,7 @@ def _tested(pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         ends: list[float | None] = [None, None]  # resamples of schemas that are all alike are, too
         if any(only):
             ends = [_six(end) for end in difference(*only, one["schemas"])]
-        found = (*ends, _six(p), _six(corrected), corrected < _LEVEL)
+        found = (*ends, _six(p), _six(corrected), corrected < LEVEL)
         out.append({**one, **dict(zip(_UNTESTED, found, strict=True))})
     return out
 

@@ -1,0 +1,154 @@
+"""What a call is worth: the rules by which BFCL scores a call of one Python function.
+
+A call is right or wrong as a whole, by the first of these that fails: the name; the required
+parameters; of each argument in turn, whether the parameter is documented and expected, its type,
+its value; and at last that nothing was left out but what may be. `docs/impact_tasks.md` states the
+rules in full. They are the published ones, with what is odd in them: a score is to mean what it
+means on the leaderboard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from harness.impact.items import Score
+
+NO_CALL: Final = "no_call"
+WRONG_NAME: Final = "wrong_name"
+MISSING_REQUIRED: Final = "missing_required"
+UNEXPECTED_PARAMETER: Final = "unexpected_parameter"
+WRONG_TYPE: Final = "wrong_type"
+WRONG_VALUE: Final = "wrong_value"
+MISSING_OPTIONAL: Final = "missing_optional"
+
+OPTIONAL: Final = ""
+"""Among accepted values: the parameter may be left out."""
+
+_TYPES: Final[Mapping[str, type]] = {
+    "string": str,
+    "integer": int,
+    "float": float,
+    "boolean": bool,
+    "array": list,
+    "tuple": list,
+    "dict": dict,
+    "any": str,
+}
+_IGNORED: Final = re.compile(r"[ ,./\-_*^]")
+
+
+def score_call(
+    answer: Any, function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]
+) -> Score:
+    """Whether an answer calls the expected function with accepted arguments.
+
+    Args:
+        answer: ``{"name": ..., "arguments": {...}}``; anything else is no call.
+        function: The documentation of the function that is to be called.
+        accepted: The accepted values of each of its parameters.
+    """
+    if not isinstance(answer, dict) or not isinstance(answer.get("arguments"), dict):
+        reason = NO_CALL
+    elif answer.get("name") != function["name"]:
+        reason = WRONG_NAME if isinstance(answer.get("name"), str) else NO_CALL
+    else:
+        reason = _arguments_reason(answer["arguments"], function["parameters"], accepted)
+    return Score(correct=not reason, reason=reason)
+
+
+def normalized(value: Any) -> Any:
+    """A text as it is compared, without what does not count in it; other values as they are."""
+    if not isinstance(value, str):
+        return value
+    return _IGNORED.sub("", value).lower().replace("'", '"')
+
+
+def _arguments_reason(
+    arguments: Mapping[str, Any],
+    documented: Mapping[str, Any],
+    accepted: Mapping[str, Sequence[Any]],
+) -> str:
+    """The reason for which arguments are wrong, empty where they are right."""
+    if any(name not in arguments for name in documented.get("required", ())):
+        return MISSING_REQUIRED
+    for name, value in arguments.items():
+        if name not in documented["properties"] or name not in accepted:
+            return UNEXPECTED_PARAMETER
+        if reason := argument_reason(value, documented["properties"][name], accepted[name]):
+            return reason
+    left_out = accepted.keys() - arguments.keys()
+    return MISSING_OPTIONAL if any(OPTIONAL not in accepted[name] for name in left_out) else ""
+
+
+def argument_reason(value: Any, documented: Mapping[str, Any], accepted: Sequence[Any]) -> str:
+    """The reason for which an argument is wrong, empty where it is right."""
+    kind = documented["type"]
+    expected = _TYPES[kind]
+    item = _TYPES[documented["items"]["type"]] if expected is list else None
+    if expected is float and type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            return WRONG_TYPE
+    if not _fits(value, accepted, expected, item):
+        return WRONG_TYPE
+    return "" if _is_accepted(value, accepted, expected, item) else WRONG_VALUE
+
+
+def _answer_type(accepted: Sequence[Any]) -> type | None:
+    """The type of the first accepted value; None where there is none but `OPTIONAL`."""
+    return next((type(one) for one in accepted if one != OPTIONAL), None)
+
+
+def _fits(value: Any, accepted: Sequence[Any], expected: type, item: type | None = None) -> bool:
+    """Whether a value is of the documented type or of that of the accepted values.
+
+    Items are looked at one level deep, against each accepted list by itself.
+    """
+    kind = type(value)
+    if kind is not expected:
+        return kind is _answer_type(accepted)
+    if item is None:
+        return True
+    return any(
+        not isinstance(one, list) or all(_fits(part, one, item) for part in value)
+        for one in accepted
+    )
+
+
+def _is_accepted(value: Any, accepted: Sequence[Any], expected: type, item: type | None) -> bool:
+    if _answer_type(accepted) not in (None, expected):
+        return value in accepted  # the data contradict the documentation: nothing is normalized
+    if expected is dict:
+        return _has_accepted_members(value, accepted)
+    if item is dict:
+        return any(_are_accepted_objects(value, one) for one in accepted)
+    if expected is list:
+        parts = [normalized(part) for part in value]
+        return any(parts == [normalized(part) for part in one] for one in accepted)
+    if expected is str:
+        texts = [normalized(one) for one in accepted if isinstance(one, str)]
+        return normalized(value) in texts
+    return value in accepted
+
+
+def _has_accepted_members(members: Mapping[str, Any], accepted: Sequence[Any]) -> bool:
+    """Whether an object is one of those accepted; its members have lists of accepted values."""
+    return any(
+        all(
+            name in one and normalized(member) in [normalized(value) for value in one[name]]
+            for name, member in members.items()
+        )
+        and all(name in members or OPTIONAL in values for name, values in one.items())
+        for one in accepted
+        if one != OPTIONAL
+    )
+
+
+def _are_accepted_objects(value: Sequence[Any], accepted: Sequence[Any]) -> bool:
+    return len(value) == len(accepted) and all(
+        isinstance(part, dict) and _has_accepted_members(part, [one])
+        for part, one in zip(value, accepted, strict=True)
+    )

@@ -1,0 +1,189 @@
+"""The wording of schema keys as an instruction: one question under four placements.
+
+Under a mask the keys of a schema are written into the text whatever the model thinks of them, and
+the model reads them as it goes on. So an instruction may stand in the prompt, in a key, in both or
+in none of them. The schemas differ in the name of one property and in nothing else: type, order,
+number of members and what is required are the same.
+
+Conditions are named R, then two digits, 1 where the instruction is given and 0 where it is not:
+**the first digit is the prompt, the second the key**. ``R00`` has no instruction, ``R01`` has it in
+the key alone, ``R10`` in the prompt alone, ``R11`` in both. `harness.impact.statistics` has the
+gains and the interaction.
+
+The design is that of Le, Schema Key Wording as an Instruction Channel in Structured Generation
+under Constrained Decoding (arXiv:2604.14862, 2026); the wordings here are our own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from harness.errors import InputError, UsageError
+from harness.impact.items import Item, Message, Score
+from harness.impact.math_answers import boxed, gsm8k_reference, last_number, same_expression
+from harness.impact.statistics import PLACEMENTS
+from harness.jsontext import strict_json
+
+Kind = Literal["gsm8k", "math", "auto"]
+
+NO_ANSWER: Final = "no_answer"
+WRONG_ANSWER: Final = "wrong_answer"
+
+_ANSWER: Final = "answer"
+_FIELDS: Final[Mapping[str, str]] = {"gsm8k": "question", "math": "problem"}
+_IDS: Final = ("id", "unique_id")
+_FORM: Final = {
+    "gsm8k": "The answer is a number.",
+    "math": "The answer is a short expression in LaTeX.",
+}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction in two wordings, and what stands in the key's place without it.
+
+    Attributes:
+        prompt: As a sentence of the prompt.
+        key: As the name of the property that is written before the answer.
+        neutral_key: The name of this property where the key instructs nothing.
+    """
+
+    prompt: str
+    key: str
+    neutral_key: str
+
+
+STEP_BY_STEP: Final = Instruction(
+    prompt="Reason step by step before you give the answer.",
+    key="step_by_step_reasoning",
+    neutral_key="text",
+)
+
+
+@dataclass(frozen=True)
+class KeyWording:
+    """Questions of mathematics, each under all four placements of an instruction.
+
+    Attributes:
+        name: ``keys_`` and the kind of the data.
+        sha256: Of the file.
+        kind: ``gsm8k`` or ``math``, which says how answers are compared.
+    """
+
+    name: str
+    sha256: str
+    kind: str
+    _items: tuple[Item, ...] = field(repr=False)
+    _references: Mapping[str, str] = field(repr=False)
+
+    def items(self) -> tuple[Item, ...]:
+        """All items: question by question, in the order of `PLACEMENTS`."""
+        return self._items
+
+    def score(self, item: Item, answer: Any) -> Score:
+        """Whether the member ``answer`` of `answer` is the reference's."""
+        given = answer.get(_ANSWER) if isinstance(answer, dict) else None
+        if isinstance(given, bool) or not isinstance(given, (str, int, float)):
+            return Score(correct=False, reason=NO_ANSWER)
+        # Decimal: a float may be spelt with an exponent, which is no number of an answer
+        text = given if isinstance(given, str) else format(Decimal(str(given)), "f")
+        reference = self._references[item.group]
+        if self.kind == "math":
+            inner = boxed(text)
+            right = same_expression(text if inner is None else inner, reference)
+        else:
+            number = last_number(text)
+            if number is None:
+                return Score(correct=False, reason=NO_ANSWER)
+            right = number == last_number(reference)
+        return Score(correct=right, reason="" if right else WRONG_ANSWER)
+
+
+def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STEP) -> KeyWording:
+    r"""The task over a file of questions.
+
+    Args:
+        path: JSON Lines. GSM8K: ``question`` and ``answer``, which ends in ``#### `` and a number.
+            MATH: ``problem`` and ``answer``, or ``solution`` with a ``\boxed{...}`` instead.
+            Ids are taken from ``id`` or ``unique_id``, else they are the numbers of the lines.
+        kind: Which of the two; ``auto`` goes by the first line.
+        instruction: What is placed.
+
+    Raises:
+        UsageError: The two keys are the same, or that of the answer.
+        InputError: The file cannot be read, is empty, or a line is not of the kind.
+    """
+    if len({instruction.key, instruction.neutral_key, _ANSWER}) < 3:
+        raise UsageError("the keys of an instruction must differ, and none may be 'answer'")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    lines = list(_lines(path, content))
+    if not lines:
+        raise InputError(f"{path} has no question")
+    if kind == "auto":
+        kind = "math" if _FIELDS["math"] in lines[0][1] else "gsm8k"
+    items, references = [], {}
+    for number, line in lines:
+        where = f"{path}:{number}"
+        group = str(next((line[one] for one in _IDS if one in line), number))
+        if group in references:
+            raise InputError(f"{where}: the id {group!r} is there twice")
+        references[group] = _reference(line, kind, where)
+        asked = _text(line, _FIELDS[kind], where)
+        items += [_item(group, one, asked, kind, instruction) for one in PLACEMENTS]
+    digest = hashlib.sha256(content).hexdigest()
+    return KeyWording(f"keys_{kind}", digest, kind, tuple(items), references)
+
+
+def _lines(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.strip():
+            try:
+                value = strict_json.parse(line)
+            except InputError as error:
+                raise InputError(f"{path}:{number}: {error}", "a line is one object") from None
+            if not isinstance(value, dict):
+                raise InputError(f"{path}:{number} is no object")
+            yield number, value
+
+
+def _text(line: Mapping[str, Any], name: str, where: str) -> str:
+    value = line.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{where} has no text {name!r}", "kinds are gsm8k and math")
+    return value
+
+
+def _reference(line: Mapping[str, Any], kind: str, where: str) -> str:
+    """The reference answer: a number as text, or an expression."""
+    if kind == "math":
+        found = line.get(_ANSWER) or boxed(str(line.get("solution", "")))
+        return _text({_ANSWER: found}, _ANSWER, where)
+    reference = gsm8k_reference(_text(line, _ANSWER, where))
+    if last_number(reference) is None:
+        raise InputError(f"{where}: the answer has no number")
+    return reference
+
+
+def _item(group: str, placement: str, asked: str, kind: str, instruction: Instruction) -> Item:
+    in_prompt, in_key = (digit == "1" for digit in placement[1:])
+    form = f"Answer with a JSON object. {_FORM[kind]}"
+    told = f"{instruction.prompt} {form}" if in_prompt else form
+    key = instruction.key if in_key else instruction.neutral_key
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": "string"}, _ANSWER: {"type": "string"}},
+        "required": [key, _ANSWER],
+        "additionalProperties": False,
+    }
+    message = Message("user", f"{asked}\n\n{told}")
+    id_ = f"{group}/{placement}"
+    return Item(id_, (message,), json.dumps(schema), group=group, condition=placement)

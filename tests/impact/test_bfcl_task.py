@@ -1,0 +1,196 @@
+"""Functions of BFCL as schemas and tools, and its data from wherever they lie."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import zipfile
+
+import jsonschema_rs
+import pytest
+
+from harness.errors import InputError, UsageError
+from harness.impact.bfcl import load
+from harness.impact.bfcl_schemas import argument_schema, call_schema, tool
+from tests.impact.accepted_calls import call, question
+
+
+def allows(documented, value):
+    """Whether the schema of a parameter allows a value."""
+    schema = argument_schema(question({"a": documented}, {}).function)
+    return jsonschema_rs.is_valid(schema, {"a": value})
+
+
+@pytest.mark.parametrize(
+    ("documented", "passing", "failing"),
+    [
+        ({"type": "string"}, ["", "a"], [1, None]),
+        ({"type": "integer"}, [1], [1.5, "1", True]),
+        ({"type": "float"}, [1, 1.5], ["1"]),
+        ({"type": "boolean"}, [True], [1, "True"]),
+        ({"type": "any"}, [1, "a", None, {"b": []}], []),
+        ({"type": "dict"}, [{}, {"b": 1}], [[]]),
+        ({"type": "dict", "properties": {}}, [{}, {"b": 1}], []),
+        (
+            {"type": "dict", "properties": {"b": {"type": "float"}}, "required": ["b"]},
+            [{"b": 1}],
+            [{}, {"b": "1"}, {"b": 1, "c": 1}],
+        ),
+        ({"type": "tuple", "items": {"type": "float"}}, [[], [1, 2.5]], [["1"]]),
+        (
+            {"type": "array", "items": {"type": "dict", "properties": {"b": {"type": "any"}}}},
+            [[{"b": 1}], [{}]],
+            [[{"c": 1}]],
+        ),
+        ({"type": "integer", "maximum": 3}, [3], [4]),
+    ],
+)
+def test_types_of_the_documentation_are_those_of_json(documented, passing, failing):
+    assert all(allows(documented, one) for one in passing)
+    assert not any(allows(documented, one) for one in failing)
+
+
+@pytest.mark.parametrize(
+    ("documented", "passing", "failing"),
+    [
+        ({"type": "string", "enum": ["a", "b"]}, ["a"], ["c", 1]),
+        ({"type": "array", "items": {"type": "string"}, "enum": ["a"]}, [[], ["a"]], ["a", ["b"]]),
+        ({"type": "boolean", "enum": ["True", "dontcare"]}, [True, "dontcare"], ["True", False]),
+        ({"type": "boolean", "enum": ["True", "False"], "default": "True"}, [True], ["True"]),
+        ({"type": "integer", "enum": ["1", "2"]}, [1, 2], ["1", 3]),
+        ({"type": "float", "enum": ["1.5"]}, [1.5], ["1.5"]),
+        ({"type": "integer", "enum": [1, 2], "default": None}, [1, None], [3]),
+        ({"type": "string", "enum": ["a"], "default": "b"}, ["a", "b"], ["c", None]),
+        ({"type": "string", "default": None}, ["a", None], [1]),
+        ({"type": "integer", "default": "dontcare"}, [1, "dontcare"], ["1", None]),
+        ({"type": "float", "default": 1}, [1, 1.5], [None]),
+        ({"type": "any", "default": None}, [None, 1], []),
+    ],
+)
+def test_an_enum_or_default_that_its_type_excludes_is_allowed(documented, passing, failing):
+    assert all(allows(documented, one) for one in passing)
+    assert not any(allows(documented, one) for one in failing)
+
+
+def test_a_call_is_of_one_function_with_its_own_arguments():
+    functions = [
+        question({"a": {"type": kind}}, {}, ["a"], name).function
+        for name, kind in (("f", "string"), ("g.h", "integer"))
+    ]
+    schema = call_schema(functions)
+    assert jsonschema_rs.is_valid(schema, call("f", a="x"))
+    assert jsonschema_rs.is_valid(schema, call("g.h", a=1))
+    wrong = (call("f", a=1), call("f"), call("f", a="x", b=1), {**call("f", a="x"), "id": 1})
+    assert not any(jsonschema_rs.is_valid(schema, one) for one in wrong)
+
+
+def test_a_tool_is_as_documented_but_for_the_types():
+    documented = {
+        "a": {"type": "float", "description": "How much.", "default": 1},
+        "b": {"type": "tuple", "items": {"type": "any", "description": "What."}},
+    }
+    assert tool(question(documented, {}, ["a"]).function) == {
+        "type": "function",
+        "function": {
+            "name": "f",
+            "description": "Does it.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "number", "description": "How much.", "default": 1},
+                    "b": {"type": "array", "items": {"description": "What."}},
+                },
+                "required": ["a"],
+            },
+        },
+    }
+
+
+def test_an_unknown_type_is_refused():
+    with pytest.raises(InputError, match=r"unknown type 'strin'.*did you mean 'string'"):
+        argument_schema(question({"a": {"type": "strin"}}, {}).function)
+
+
+ASKED = {
+    "id": "multiple_0",
+    "question": [[{"role": "user", "content": "Twice two?"}]],
+    "function": [question({"a": {"type": "integer"}}, {}, ["a"]).functions[0]],
+}
+ANSWERED = {"id": "multiple_0", "ground_truth": [{"f": {"a": [2]}}]}
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Writes the two files of a category."""
+
+    def written(asked=ASKED, answered=ANSWERED):
+        (tmp_path / "data" / "possible_answer").mkdir(parents=True, exist_ok=True)
+        for value, name in ((asked, ""), (answered, "possible_answer/")):
+            path = tmp_path / "data" / f"{name}BFCL_v4_multiple.json"
+            path.write_text(json.dumps(value) + "\n", "utf-8")
+        return tmp_path
+
+    return written
+
+
+def test_a_task_has_the_conversation_the_schema_and_the_tools(data):
+    task = load(data(), "multiple")
+    (item,) = task.items()
+    assert (task.name, item.id) == ("bfcl_multiple", "multiple_0")
+    assert item.messages[0].content == "Twice two?"
+    assert item.tools[0]["function"]["name"] == "f"
+    assert jsonschema_rs.is_valid(json.loads(item.schema), call(a=2))
+    assert task.score(item, call(a=2)).correct
+    assert task.score(item, call(a=3)).reason == "wrong_value"
+    assert task.unanswerable() == set()
+
+
+def test_an_archive_has_the_same_task_as_a_directory(data, tmp_path):
+    root, wheel = data(), tmp_path / "bfcl.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path in sorted(root.rglob("*.json")):
+            archive.write(path, f"bfcl_eval/{path.relative_to(root)}")
+    assert load(wheel, "multiple") == load(root / "data", "multiple")
+
+
+@pytest.mark.parametrize(
+    "accepted", [{"a": ["two"]}, {"a": [2], "b": [1]}, {}, {"a": [""]}], ids=str
+)
+def test_accepted_values_against_the_documentation_make_an_item_unanswerable(data, accepted):
+    answered = {**ANSWERED, "ground_truth": [{"f": accepted}]}
+    assert load(data(answered=answered), "multiple").unanswerable() == {"multiple_0"}
+
+
+@pytest.mark.parametrize(
+    ("answered", "message"),
+    [
+        ({**ANSWERED, "id": "other"}, "has no answer to multiple_0"),
+        ({**ANSWERED, "ground_truth": []}, "multiple_0 of BFCL is not in its format"),
+        ({**ANSWERED, "ground_truth": [{"f": {"a": 2}}]}, "accepted values are no list"),
+        ({**ANSWERED, "ground_truth": [{"g": {}}]}, "calls g, which is not documented"),
+        ([], "json:1 is no object with an id"),
+    ],
+)
+def test_data_in_another_format_are_refused(data, answered, message):
+    with pytest.raises(InputError, match=message):
+        load(data(answered=answered), "multiple")
+
+
+def test_missing_files_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"has no BFCL_v.*_multiple.json.*pip install --no-deps"):
+        load(tmp_path, "multiple")
+
+
+def test_another_category_is_refused():
+    with pytest.raises(UsageError, match="no category 'live_parallel'"):
+        load(category="live_parallel")
+
+
+def test_without_the_distribution_it_is_said_how_to_install_it(monkeypatch):
+    def absent(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", absent)
+    with pytest.raises(UsageError, match="pip install --no-deps bfcl-eval") as raised:
+        load()
+    assert raised.value.exit_code == 2

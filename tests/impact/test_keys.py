@@ -1,0 +1,105 @@
+"""Questions under four placements of an instruction."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.errors import InputError, UsageError
+from harness.impact.keys import STEP_BY_STEP, Instruction, load
+
+GSM8K = {"question": "How many?", "answer": "2 and 1 more.\n#### 1,003"}
+MATH = {"problem": "Solve.", "answer": r"\frac{1}{2}", "unique_id": "algebra/7"}
+
+
+@pytest.fixture
+def task(tmp_path):
+    def made(*lines, **options):
+        path = tmp_path / "questions.jsonl"
+        path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        return load(path, **options)
+
+    return made
+
+
+def test_a_question_makes_four_items_of_one_group(task):
+    items = task(MATH).items()
+    assert [one.id for one in items] == [f"algebra/7/{one.condition}" for one in items]
+    assert [one.condition for one in items] == ["R00", "R01", "R10", "R11"]
+    assert {one.group for one in items} == {"algebra/7"}
+
+
+def test_the_first_digit_is_the_prompt_and_the_second_the_key(task):
+    for item in task(GSM8K).items():
+        assert (STEP_BY_STEP.prompt in item.messages[0].content) == (item.condition[1] == "1")
+        assert (STEP_BY_STEP.key in item.schema) == (item.condition[2] == "1")
+
+
+def test_the_schemas_differ_in_one_name_only(task):
+    items = task(GSM8K).items()
+    renamed = {one.schema.replace(STEP_BY_STEP.key, STEP_BY_STEP.neutral_key) for one in items}
+    assert len({one.schema for one in items}) == 2
+    assert len(renamed) == 1
+    assert list(json.loads(items[0].schema)["properties"]) == ["text", "answer"]
+
+
+def test_another_instruction_takes_its_place(task):
+    mine = Instruction("Check twice.", "checked_result", "part")
+    item = task(GSM8K, instruction=mine).items()[-1]
+    assert "Check twice." in item.messages[0].content
+    assert "checked_result" in json.loads(item.schema)["required"]
+
+
+@pytest.mark.parametrize(
+    ("line", "given", "reason"),
+    [
+        (GSM8K, "It is $1,003.00.", ""),
+        (GSM8K, 1003, ""),
+        (GSM8K, "1004", "wrong_answer"),
+        (GSM8K, 1e22, "wrong_answer"),
+        (GSM8K, "many", "no_answer"),
+        (GSM8K, None, "no_answer"),
+        (GSM8K, True, "no_answer"),
+        (MATH, "0.5", ""),
+        (MATH, r"so \boxed{1/2}", ""),
+        (MATH, r"\frac{1}{3}", "wrong_answer"),
+        ({"problem": "?", "solution": r"\boxed{0.50}"}, r"\frac12", ""),
+    ],
+)
+def test_the_answer_is_compared_with_the_reference(task, line, given, reason):
+    made = task(line)
+    score = made.score(made.items()[0], {"text": "", "answer": given})
+    assert (score.correct, score.reason) == (not reason, reason)
+
+
+def test_what_is_no_object_with_an_answer_is_no_answer(task):
+    made = task(GSM8K)
+    for answer in ("1003", {}, [1003], None):
+        assert made.score(made.items()[0], answer).reason == "no_answer"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "has no question"),
+        ([GSM8K, MATH], ":2 has no text 'question'"),
+        ([MATH, MATH], ":2: the id 'algebra/7' is there twice"),
+        ([{"question": "?", "answer": "none"}], ":1: the answer has no number"),
+        ([{"problem": "?"}], ":1 has no text 'answer'"),
+        ([1], ":1 is no object"),
+    ],
+)
+def test_a_file_that_is_not_of_the_kind_is_refused_with_its_line(task, lines, message):
+    with pytest.raises(InputError, match=message):
+        task(*lines)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot read"):
+        load(tmp_path / "none.jsonl")
+
+
+def test_keys_that_are_the_same_are_refused(task):
+    with pytest.raises(UsageError, match="must differ"):
+        task(GSM8K, instruction=Instruction("Think.", "answer", "text"))
