@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import InputError, MaskcourtError, UsageError, nearest
-from harness.impact.items import Message
+from harness.impact.items import Turn
 from harness.inputs.case_archives import content_sha256, members
 from harness.jsontext import strict_json
 
@@ -43,7 +43,7 @@ class BfclQuestion:
     """
 
     id: str
-    messages: tuple[Message, ...]
+    messages: tuple[Turn, ...]
     functions: tuple[Mapping[str, Any], ...]
     expected: str
     accepted: Mapping[str, Sequence[Any]]
@@ -129,7 +129,7 @@ def _question(id_: str, asked: Mapping[str, Any], answered: Mapping[str, Any]) -
     try:
         (turn,), (call,) = asked["question"], answered["ground_truth"]
         ((expected, accepted),) = call.items()
-        messages = tuple(Message(one["role"], one["content"]) for one in turn)
+        messages = tuple(Turn(one["role"], one["content"]) for one in turn)
         found = BfclQuestion(id_, messages, tuple(asked["function"]), expected, accepted)
         if found.function["parameters"]["type"] != "dict":
             raise ValueError("parameters are no dict")

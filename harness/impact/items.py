@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 
 @dataclass(frozen=True)
-class Message:
+class Turn:
     """One turn of a conversation, as the model's chat template takes it."""
 
     role: Literal["system", "user", "assistant"]
@@ -30,7 +30,7 @@ class Item:
     """
 
     id: str
-    messages: tuple[Message, ...]
+    messages: tuple[Turn, ...]
     schema: str
     tools: tuple[Mapping[str, Any], ...] = ()
     group: str = ""

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from harness.errors import InputError, UsageError
-from harness.impact.items import Item, Message, Score
+from harness.impact.items import Item, Score, Turn
 from harness.impact.math_answers import boxed, gsm8k_reference, last_number, same_expression
 from harness.impact.statistics import PLACEMENTS
 from harness.jsontext import strict_json
@@ -184,6 +184,6 @@ def _item(group: str, placement: str, asked: str, kind: str, instruction: Instru
         "required": [key, _ANSWER],
         "additionalProperties": False,
     }
-    message = Message("user", f"{asked}\n\n{told}")
+    message = Turn("user", f"{asked}\n\n{told}")
     id_ = f"{group}/{placement}"
     return Item(id_, (message,), json.dumps(schema), group=group, condition=placement)
