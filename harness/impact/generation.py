@@ -196,7 +196,8 @@ class Generator:
         one.mask_ns.append(mask_ns)
         one.consume_ns.append(consume_ns)
         one.asked_ns.append(took)
-        return walked.masks[0]
+        mask: Mask = walked.masks[0]
+        return mask
 
 
 def _overruled(position: int, choice: Choice) -> Overruled:

@@ -179,7 +179,9 @@ class _ItemResolution:
 
     def _is_lost(self, text: bytes, at: int) -> bool:
         """Whether an invalid text is so by what stands before a byte, whatever is behind it."""
-        part = self._rules.part(root_of(text), self._schema) if _is_whole(text) else None
+        if not _is_whole(text):
+            return False
+        part = self._rules.keyword("allOf", root_of(text), {"allOf": [self._schema]})
         return part is not None and part[0] < at
 
     def _attributed(self, before: bytes, step: Overruled) -> Overruled:

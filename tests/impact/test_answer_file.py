@@ -8,7 +8,8 @@ from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import Enumerator, RefusesAll
 
 IDENTITY = {"engines": {"Enumerator": {}, "RefusesAll": {}}, "generation": {"unconstrained": True}}
-ITEMS = [item({"enum": [[1], [2]]}, [n], f"item {n}") for n in (1, 2)]
+SCHEMA = {"type": "array", "items": {"enum": [1, 2]}, "minItems": 1, "maxItems": 1}
+ITEMS = [item(SCHEMA, [n], f"item {n}") for n in (1, 2)]
 
 
 def answered(path, items=ITEMS):

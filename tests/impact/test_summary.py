@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from click.testing import CliRunner
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.samples import ShrunkVerdict
+from harness.cli.main import cli
 from harness.errors import UsageError
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import Answer, Cost, Overruled
@@ -103,9 +105,13 @@ def test_times_are_means_over_tokens(tmp_path):
     run.close()
 
 
-def test_a_summary_is_json(run):
-    summary = as_json(run, summarize(run))
-    assert json.loads(json.dumps(summary))["engines"]["ForbidsOne"]["share"] == 0.0
+def test_the_command_shows_it(run):
+    as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
+    for words in ("answers to wants, 2 items", "ForbidsOne", "100.0%", "mass removed"):
+        assert words in as_table.stdout
+    shown = CliRunner().invoke(cli, ["impact", "show", str(run.path), "--json"])
+    assert json.loads(shown.stdout) == json.loads(json.dumps(as_json(run, summarize(run))))
+    assert json.loads(shown.stdout)["engines"]["ForbidsOne"]["share"] == 0.0
 
 
 def test_a_step_that_nobody_ruled_on_counts_for_nobody(tmp_path):
