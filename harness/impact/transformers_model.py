@@ -48,7 +48,8 @@ class TransformersModel:
     """
 
     def __init__(self, path: Path, device: str = "auto") -> None:
-        os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported
+        # What libraries read when they are imported: no hub, no bars of progress of their own.
+        os.environ |= {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
         self._torch: Any = require("torch", _EXTRA, "language models")
         transformers = require("transformers", _EXTRA, "language models")
         gguf = path.is_file()
