@@ -14,6 +14,7 @@ from harness.cli.printing import print_json, table_console
 from harness.cli.run_options import SECONDS
 from harness.errors import UsageError
 from harness.printable import printable
+from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.impact.answer_file import ImpactRun
@@ -220,16 +221,16 @@ def _masks(engines: Mapping[str, EngineImpact]) -> Table:
 
     title = "what masks took from the model"
     table = Table(
-        *("engine", "tokens", "overruled", "rightly", "open", "proven wrong", "that are bugs"),
-        *("mass removed", "of it proven wrong"),
+        *("engine", "tokens", "overruled", "rightly", "open", "wrongly", "by bugs"),
+        *("mass removed", "wrongly", "by bugs"),
         title=title,
     )
     for name, one in engines.items():
         if name == UNCONSTRAINED:
             continue
         counts = (one.rulings[word] for word in ("right", "open", "false_rejection"))
-        bugs = one.false_rejections.get("bug", 0)
-        mass = (f"{one.removed:.3%}", f"{one.proven_mass:.3%}")
+        bugs = one.false_rejections.get(BUG, 0)
+        mass = [f"{share:.3%}" for share in (one.removed, one.proven_mass, one.bug_mass)]
         table.add_row(
             name, str(one.tokens), str(one.overruled), *map(str, counts), str(bugs), *mass
         )

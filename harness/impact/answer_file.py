@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import RunDirectoryError
-from harness.impact.answers import Answer
+from harness.impact.answers import ModelAnswer
 from harness.runs.directory import RunDirectory, refuse_other, writing
 
 MANIFEST: Final = "impact.json"
@@ -110,7 +110,7 @@ class ImpactRun:
         if self._lock is not None:
             self._lock.release()
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[ModelAnswer]:
         """The answers that are there.
 
         Raises:
@@ -118,13 +118,13 @@ class ImpactRun:
         """
         for number, line in enumerate(self._answers.lines(), 1):
             try:
-                yield Answer.of_line(line)
+                yield ModelAnswer.of_line(line)
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise RunDirectoryError(
                     f"{self.path / ANSWERS}:{number} holds no answer", "it was altered"
                 ) from error
 
-    def append(self, answer: Answer) -> None:
+    def append(self, answer: ModelAnswer) -> None:
         """Keep one more answer."""
         self._answers.append(answer.line())
 

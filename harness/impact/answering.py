@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from harness.impact import answer_text
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answer_text import Parsed
-from harness.impact.answers import ANSWERED, UNCONSTRAINED, Answer
+from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
 from harness.impact.generation import Generated, Generator
 from harness.impact.items import Item, Score, Task
 from harness.impact.overruled import StepResolver
@@ -61,19 +61,19 @@ class Answering:
                 answered += 1
         told(len(items), answered)
 
-    def answers(self, item: Item) -> list[Answer]:
+    def answers(self, item: Item) -> list[ModelAnswer]:
         """The answers to one item."""
         texts = self._generator.generate(item)
         self._resolver.resolve(item.schema, texts)
         return [self._answer(item, one) for one in texts]
 
-    def _answer(self, item: Item, one: Generated) -> Answer:
+    def _answer(self, item: Item, one: Generated) -> ModelAnswer:
         text = one.written(self._vocabulary)
         parsed = parse(item, one, text)
         score = Score(correct=False, reason=parsed.problem)
         if not parsed.problem:
             score = self._task.score(item, parsed.value)
-        return Answer(
+        return ModelAnswer(
             item=item.id,
             group=item.group,
             condition=item.condition,

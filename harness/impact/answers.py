@@ -78,7 +78,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """One line of a run.
 
     Attributes:
@@ -119,7 +119,7 @@ class Answer:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
-    def of_line(cls, line: str) -> Answer:
+    def of_line(cls, line: str) -> ModelAnswer:
         """Read what `line` wrote.
 
         Raises:

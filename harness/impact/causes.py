@@ -19,7 +19,7 @@ from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.errors import RunDirectoryError
 from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import Answer, Overruled
+from harness.impact.answers import ModelAnswer, Overruled
 from harness.impact.overruled import FALSE_REJECTION
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
@@ -47,7 +47,7 @@ class ProvenStep:
         step: The step.
     """
 
-    answer: Answer
+    answer: ModelAnswer
     step: Overruled
 
     @property
@@ -76,7 +76,7 @@ class ProvenStep:
         )
 
 
-def proven_steps(answers: Iterable[Answer]) -> list[ProvenStep]:
+def proven_steps(answers: Iterable[ModelAnswer]) -> list[ProvenStep]:
     """The proven false rejections among the steps of answers."""
     return [
         ProvenStep(answer, step)

@@ -42,7 +42,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Choice:
+class TokenChoice:
     """The token at one position.
 
     Attributes:
@@ -67,7 +67,7 @@ class Choice:
 
 def choose(
     logits: Logits, mask: Mask | None, temperature: float = 0.0, noise: Floats | None = None
-) -> Choice:
+) -> TokenChoice:
     """The next token.
 
     Args:
@@ -80,7 +80,7 @@ def choose(
     scores = scaled if noise is None else scaled + noise
     wanted = int(scores.argmax())
     if mask is None:
-        return Choice(wanted, wanted)
+        return TokenChoice(wanted, wanted)
     allowed = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little") > 0
     shares = np.exp(scaled - scaled.max())
     shares /= shares.sum()
@@ -88,4 +88,4 @@ def choose(
     permitted = np.where(allowed, scores, -np.inf)
     token = int(permitted.argmax()) if allowed.any() else -1
     rank = int((logits > logits[wanted]).sum())
-    return Choice(token, wanted, float(shares[wanted]), rank, removed)
+    return TokenChoice(token, wanted, float(shares[wanted]), rank, removed)

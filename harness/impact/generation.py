@@ -21,7 +21,7 @@ from harness.impact.answers import (
     Cost,
     Overruled,
 )
-from harness.impact.choosing import Choice, Sampling, choose
+from harness.impact.choosing import Sampling, TokenChoice, choose
 from harness.impact.items import Item
 from harness.impact.language_model import LanguageModel, Logits, Prompted
 from harness.inputs.vocabulary import Vocabulary
@@ -200,7 +200,7 @@ class Generator:
         return mask
 
 
-def _overruled(position: int, choice: Choice) -> Overruled:
+def _overruled(position: int, choice: TokenChoice) -> Overruled:
     return Overruled(
         position, choice.wanted, choice.probability, choice.rank, choice.token, choice.removed
     )

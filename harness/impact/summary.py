@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from harness.bugs.samples import ShrunkVerdict
 from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import ANSWERED, UNCONSTRAINED, Answer
+from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
 from harness.impact.causes import CauseKey, ProvenStep, proven_steps, read_causes
 from harness.impact.overruled import RULINGS
+from harness.verdict_kinds import BUG
 
 NOT_TRACED: Final = "not traced"
 """The class of proven false rejections whose cause is not known."""
@@ -64,6 +65,7 @@ class EngineImpact:
         removed: The probability that the mask forbade, as a mean over the tokens.
         proven_mass: The probability of the tokens that were proven to be forbidden wrongly, as a
             mean over the tokens.
+        bug_mass: The part of it that counts as bugs.
         cost: Times.
     """
 
@@ -81,6 +83,7 @@ class EngineImpact:
     departures: Mapping[str, int] = field(default_factory=dict)
     removed: float = 0.0
     proven_mass: float = 0.0
+    bug_mass: float = 0.0
     cost: CostSummary | None = None
 
     @property
@@ -100,7 +103,7 @@ def summarize(run: ImpactRun) -> dict[str, EngineImpact]:
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    answers: dict[str, list[Answer]] = {name: [] for name in names_of(run)}
+    answers: dict[str, list[ModelAnswer]] = {name: [] for name in names_of(run)}
     for one in run.answers():
         answers.setdefault(one.engine, []).append(one)
     causes = read_causes(run)
@@ -115,7 +118,7 @@ def names_of(run: ImpactRun) -> list[str]:
 
 
 def engine_impact(
-    answers: Sequence[Answer], causes: Mapping[CauseKey, ShrunkVerdict]
+    answers: Sequence[ModelAnswer], causes: Mapping[CauseKey, ShrunkVerdict]
 ) -> EngineImpact:
     """What the answers of one engine say of it."""
     steps = [step for one in answers for step in one.overruled]
@@ -137,6 +140,15 @@ def engine_impact(
         departures=_counted(departure for _, _, departure in found if departure),
         removed=_ratio(sum(one.removed for one in answers), tokens) or 0.0,
         proven_mass=_ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
+        bug_mass=_ratio(
+            sum(
+                one.step.probability
+                for one, (class_, _, _) in zip(proven, found, strict=True)
+                if class_ == BUG
+            ),
+            tokens,
+        )
+        or 0.0,
         cost=_cost(answers),
     )
 
@@ -161,7 +173,7 @@ def _cause(one: ProvenStep, causes: Mapping[CauseKey, ShrunkVerdict]) -> tuple[s
     return shrunk.class_, shrunk.bug, shrunk.departure
 
 
-def _cost(answers: Sequence[Answer]) -> CostSummary:
+def _cost(answers: Sequence[ModelAnswer]) -> CostSummary:
     costs = [one.cost for one in answers if one.cost.model or one.cost.mask]
     masks = sum(len(one.mask) for one in costs)
     steps = sum(len(one.model) for one in costs)

@@ -10,7 +10,7 @@ from harness.bugs.samples import ShrunkVerdict
 from harness.cli.main import cli
 from harness.errors import UsageError
 from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import Answer, Cost, Overruled
+from harness.impact.answers import Cost, ModelAnswer, Overruled
 from harness.impact.causes import read_causes, trace
 from harness.impact.summary import as_json, summarize
 from harness.impact.tasks import open_task, sampled
@@ -63,6 +63,7 @@ def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
     assert engine.rulings["false_rejection"] == engine.hit_items == 2
     assert engine.false_rejections == {"not traced": 2}
     assert 0.9 / 4 < engine.proven_mass < engine.removed
+    assert engine.bug_mass == 0.0
 
 
 def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
@@ -74,6 +75,7 @@ def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
     assert len(shrinker.asked) == 2
     engine = summarize(run)["ForbidsOne"]
     assert engine.false_rejections == {"bug": 2}
+    assert engine.bug_mass == engine.proven_mass > 0
     ((bug, steps),) = engine.bugs.items()
     assert (len(bug) > 4, steps) == (True, 2)
     assert {one.bug for one in read_causes(run).values()} == {bug}
@@ -97,7 +99,7 @@ def test_times_are_means_over_tokens(tmp_path):
         compile=3_000_000,
         first_mask=1_000_000,
     )
-    run.append(Answer("item", "", "", "ForbidsOne", "answered", cost=cost))
+    run.append(ModelAnswer("item", "", "", "ForbidsOne", "answered", cost=cost))
     found = summarize(run)["ForbidsOne"].cost
     assert (found.mask, found.model, found.texts) == pytest.approx((0.2, 3.0, 1.5))
     assert (found.compile, found.overhead) == pytest.approx((4.0, 100 * 0.2 / 3.0))
@@ -117,7 +119,7 @@ def test_the_command_shows_it(run):
 def test_a_step_that_nobody_ruled_on_counts_for_nobody(tmp_path):
     run = ImpactRun.begin(tmp_path / "open", IDENTITY, {})
     step = Overruled(0, 1, 0.5, 0, 2, 0.6)
-    run.append(Answer("item", "", "", "ForbidsOne", "cut", overruled=(step,)))
+    run.append(ModelAnswer("item", "", "", "ForbidsOne", "cut", overruled=(step,)))
     engine = summarize(run)["ForbidsOne"]
     assert (engine.overruled, sum(engine.rulings.values()), engine.proven_mass) == (1, 0, 0.0)
     run.close()
