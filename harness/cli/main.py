@@ -27,6 +27,7 @@ from harness.cli.common import FailOn
 from harness.cli.compare import compare
 from harness.cli.conformance import conformance
 from harness.cli.engines import engines
+from harness.cli.impact import impact
 from harness.cli.protocol import protocol
 from harness.cli.query import query
 from harness.cli.ratchet import Ratchet, ratchet_options
@@ -110,6 +111,7 @@ for _command in (
     resolvers,
     engines,
     protocol,
+    impact,
     cases,
     vocabularies,
 ):

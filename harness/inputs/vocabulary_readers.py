@@ -136,18 +136,38 @@ def _read_json(path: Path, name: str, eos: str | None) -> Vocabulary:
     content = _json(path)
     if is_tekken(content):
         return _ended(*tekken_tokens(content), path, name, eos)
-    try:
-        table = _tokenizer_table(content)
-    except ValueError as error:
-        hint = "byte-level BPE and SentencePiece-style BPE or Unigram tokenizers can be used"
-        raise InputError(f"{path} cannot be used: {error}", hint) from error
-    except (LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is not a Hugging Face tokenizer.json: {error!r}") from error
+    table = _table(content, str(path))
     eos_ids = _eos_of_neighbours(path, table) if eos is None else [table.find(eos, str(path))]
     return table.vocabulary(name, str(path), eos_ids)
 
 
+def vocabulary_of_tokenizer(
+    content: Mapping[str, Any], name: str, eos_ids: Sequence[int]
+) -> Vocabulary:
+    """The vocabulary of a parsed ``tokenizer.json``, with the ends that are given.
+
+    Raises:
+        InputError: It is broken, or of a kind whose tokens have no bytes of their own.
+    """
+    return _table(content, name).vocabulary(name, name, eos_ids)
+
+
 # ---------------------------------------------------------------- Hugging Face tokenizer.json
+
+
+def _table(content: Mapping[str, Any], where: str) -> TokenTable:
+    """All tokens of a parsed tokenizer.json.
+
+    Raises:
+        InputError: It is broken, or of a kind whose tokens have no bytes of their own.
+    """
+    try:
+        return _tokenizer_table(content)
+    except ValueError as error:
+        hint = "byte-level BPE and SentencePiece-style BPE or Unigram tokenizers can be used"
+        raise InputError(f"{where} cannot be used: {error}", hint) from error
+    except (LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{where} is not a Hugging Face tokenizer.json: {error!r}") from error
 
 
 def _tokenizer_table(tokenizer: Mapping[str, Any]) -> TokenTable:

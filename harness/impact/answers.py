@@ -1,0 +1,137 @@
+"""What one engine made of one item: text, times, and every step at which it overruled the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+UNCONSTRAINED: Final = "unconstrained"
+"""Stands where an engine's name stands, for the model without a mask."""
+
+ANSWERED: Final = "answered"
+"""The outcome of a text that was brought to its end."""
+
+CUT: Final = "cut"
+"""That of a text which was not, within the tokens that it might have."""
+
+DEAD_END: Final = "dead_end"
+"""That of a text behind which the mask allows nothing."""
+
+
+@dataclass(frozen=True)
+class Overruled:
+    """A step at which the mask forbade the model's own choice.
+
+    Attributes:
+        position: How many tokens stand before it.
+        token: The forbidden one.
+        probability: Of it, by the model alone.
+        rank: How many tokens the model holds likelier; 0 for the likeliest.
+        chosen: What was taken instead; -1 where nothing was allowed.
+        removed: The probability of all that the mask forbade at this step.
+        ruling: What is known of the forbidden token, of `harness.impact.overruled.RULINGS`; empty
+            where nobody asked.
+        reason: Why, as a short code.
+        keyword: The keyword in force at its place.
+        category: What kind of token it is there.
+        witness: A valid text that goes on with it, where that proves a false rejection.
+    """
+
+    position: int
+    token: int
+    probability: float
+    rank: int
+    chosen: int
+    removed: float
+    ruling: str = ""
+    reason: str = ""
+    keyword: str = ""
+    category: str = ""
+    witness: str = ""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Times in nanoseconds; those of a step in lists by step.
+
+    Attributes:
+        prompt: Of the model over the prompt, once for all engines of an item.
+        model: Of each step of the model, for all texts that take it together.
+        texts: How many these were.
+        mask: To compute the mask, inside of the engine's host.
+        consume: To consume the token before it, likewise.
+        asked: From asking for both to having the mask here.
+        compile: Of the schema, until the engine is done with it.
+        first_mask: From there to the first mask.
+    """
+
+    prompt: int = 0
+    model: tuple[int, ...] = ()
+    texts: tuple[int, ...] = ()
+    mask: tuple[int, ...] = ()
+    consume: tuple[int, ...] = ()
+    asked: tuple[int, ...] = ()
+    compile: int = 0
+    first_mask: int = 0
+
+
+@dataclass(frozen=True)
+class ModelAnswer:
+    """One line of a run.
+
+    Attributes:
+        item: The item's id.
+        group: Its group.
+        condition: Its condition.
+        engine: The engine's name, or `UNCONSTRAINED`.
+        outcome: `ANSWERED`, `CUT`, `DEAD_END`, or what became of the schema or the engine, by
+            the words of `harness.workers.outcomes`.
+        message: What the engine said, where it failed.
+        tokens: What was written, the end of sequence included.
+        text: The same as text; reserved tokens are not part of it.
+        parsed: Whether there is an answer.
+        correct: Whether it is right.
+        reason: Why it is not, as a short code.
+        overruled: The steps at which the mask forbade the model's own choice.
+        removed: The probability that the mask forbade, summed over all steps.
+        cost: The times.
+    """
+
+    item: str
+    group: str
+    condition: str
+    engine: str
+    outcome: str
+    message: str = ""
+    tokens: tuple[int, ...] = ()
+    text: str = ""
+    parsed: bool = False
+    correct: bool = False
+    reason: str = ""
+    overruled: tuple[Overruled, ...] = ()
+    removed: float = 0.0
+    cost: Cost = field(default_factory=Cost)
+
+    def line(self) -> str:
+        """As one line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def of_line(cls, line: str) -> ModelAnswer:
+        """Read what `line` wrote.
+
+        Raises:
+            ValueError, KeyError, TypeError: It is no such line.
+        """
+        values: dict[str, Any] = json.loads(line)
+        values["tokens"] = tuple(values["tokens"])
+        values["overruled"] = tuple(Overruled(**one) for one in values["overruled"])
+        values["cost"] = _cost(values["cost"])
+        return cls(**values)
+
+
+def _cost(values: Mapping[str, Any]) -> Cost:
+    lists = {name: tuple(one) for name, one in values.items() if isinstance(one, list)}
+    return Cost(**{one.name: values[one.name] for one in fields(Cost)} | lists)

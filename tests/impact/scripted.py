@@ -1,0 +1,100 @@
+"""A language model of a few rules, a task, and what runs them on miniatures without processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.impact.answering import Answering
+from harness.impact.generation import Generation, Generator
+from harness.impact.items import Item, Message, Score
+from harness.impact.overruled import StepResolver
+from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from tests.inprocess import InProcessJudge, InProcessPanel
+
+LIKED = 10.0
+"""The logit of what the model would write; that of all else is 0, but for what is `second`."""
+
+
+class ScriptedModel:
+    """Writes one text as long as nobody hinders it; behind any other text, what is `second`."""
+
+    def __init__(self, text: str, second: Mapping[str, str] = {}, ends: bool = True) -> None:
+        self.vocabulary = byte_vocabulary([b"true", b"12"])
+        self.identity = {"text": text}
+        self.text, self.second, self.ends = text.encode(), second, ends
+        self.prompts = self.steps = 0
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> list[int]:
+        return list("".join(one.content for one in messages).encode())
+
+    def start(self, prompt: Sequence[int]) -> ScriptedPrompt:
+        self.prompts += 1
+        return ScriptedPrompt(self)
+
+    def logits(self, written: bytes) -> np.ndarray:
+        vocabulary: Vocabulary = self.vocabulary
+        logits = np.zeros(vocabulary.size, dtype=np.float32)
+        if self.text.startswith(written):
+            rest = self.text[len(written) :]
+            liked = vocabulary.starts(rest)[:1] if rest else [vocabulary.eos] * self.ends
+            logits[liked] = LIKED
+        for before, token in self.second.items():
+            if written == before.encode():
+                logits[vocabulary.ids_of(token.encode())[0]] = LIKED / 2
+        return logits
+
+
+class ScriptedPrompt:
+    def __init__(self, model: ScriptedModel) -> None:
+        self.model = model
+
+    def fork(self, rows: int) -> ScriptedRows:
+        return ScriptedRows(self.model, [b""] * rows)
+
+
+class ScriptedRows:
+    def __init__(self, model: ScriptedModel, written: list[bytes]) -> None:
+        self.model, self.written = model, written
+        self.logits = np.stack([model.logits(one) for one in written])
+
+    def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
+        self.model.steps += 1
+        known = self.model.vocabulary.tokens
+        self.__init__(  # type: ignore[misc]
+            self.model,
+            [self.written[row] + known[one] for row, one in zip(rows, tokens, strict=True)],
+        )
+
+
+class Wants:
+    """A task whose items have the answer that they want as their message."""
+
+    name = "wants"
+
+    def __init__(self, *items: Item) -> None:
+        self._items = items
+
+    def items(self) -> Sequence[Item]:
+        return self._items
+
+    def score(self, item: Item, answer: Any) -> Score:
+        right = answer == json.loads(item.messages[-1].content)
+        return Score(right, "" if right else "other")
+
+
+def item(schema: Any, wanted: Any = None, name: str = "one") -> Item:
+    return Item(name, (Message("user", json.dumps(wanted)),), json.dumps(schema))
+
+
+def answering(
+    model: ScriptedModel, engines: Sequence[type], task: Any = None, **how: Any
+) -> Answering:
+    """What answers items without processes."""
+    panel = InProcessPanel(engines, model.vocabulary)
+    resolver = StepResolver(InProcessJudge(), model.vocabulary, panel)
+    generator = Generator(model, panel, Generation(**how))
+    return Answering(task or Wants(), generator, resolver, model.vocabulary)

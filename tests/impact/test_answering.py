@@ -1,0 +1,160 @@
+"""Models that are overruled: what they write under honest and lying engines, and who is charged."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.impact.answers import UNCONSTRAINED
+from harness.impact.choosing import Sampling, choose
+from harness.protocol import allows, set_bits
+from tests.impact.scripted import ScriptedModel, Wants, answering, item
+from tests.miniatures import ConsumeLies, CrashesOnMask, Enumerator, ForbidsOne, RefusesAll
+
+FORBIDS_2 = {
+    "type": "array",
+    "items": {"enum": [1, 2]},
+    "minItems": 1,
+    "maxItems": 1,
+    "x-forbidden": [["[", "2"]],
+}
+"""Both values are valid, and `ForbidsOne` forbids the second."""
+
+
+def answers(model, engines, one, **how):
+    found = answering(model, engines, Wants(one), **how).answers(one)
+    return {answer.engine: answer for answer in found}
+
+
+def test_an_engine_that_forbids_what_is_valid_overrules_the_model_and_is_charged():
+    model = ScriptedModel("[2]", second={"[": "1", "[1": "]"})
+    found = answers(model, [ForbidsOne, Enumerator], item(FORBIDS_2, [2]))
+    assert (found["Enumerator"].text, found["Enumerator"].correct) == ("[2]", True)
+    wrong = found["ForbidsOne"]
+    assert (wrong.text, wrong.correct, wrong.reason) == ("[1]", False, "other")
+    step, *_ = wrong.overruled
+    assert (step.position, step.ruling, step.reason) == (1, "false_rejection", "written")
+    assert step.witness == "[2]"
+    assert (step.token, step.chosen, step.rank) == (ord("2"), ord("1"), 0)
+    assert step.removed >= step.probability > 0.9
+    assert not found["Enumerator"].overruled
+
+
+def test_it_is_proven_without_anybody_who_wrote_it():
+    model = ScriptedModel("[2]", second={"[": "1", "[1": "]"})
+    found = answers(model, [ForbidsOne], item(FORBIDS_2), unconstrained=False)
+    assert found["ForbidsOne"].overruled[0].ruling == "false_rejection"
+    assert found["ForbidsOne"].overruled[0].reason == "schema"
+
+
+def test_an_engine_that_forbids_what_is_invalid_is_not_charged():
+    schema = {"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 1, "maxItems": 1}
+    model = ScriptedModel('["c"]', second={'["': "a", '["a': '"', '["a"': "]"})
+    found = answers(model, [Enumerator], item(schema, ["a"]))
+    step = found["Enumerator"].overruled[0]
+    assert (step.position, step.ruling, step.reason) == (2, "right", "schema")
+    assert found["Enumerator"].correct
+
+
+def test_prose_is_forbidden_rightly():
+    model = ScriptedModel("Sure", second={"": "[", "[": "1", "[1": "]"})
+    found = answers(model, [Enumerator], item(FORBIDS_2, [1]))
+    step = found["Enumerator"].overruled[0]
+    assert (step.ruling, step.reason) == ("right", "not_json")
+    assert found["Enumerator"].correct
+    assert found[UNCONSTRAINED].reason == "no_json"
+
+
+def test_the_end_that_is_forbidden_behind_a_valid_text_is_a_false_rejection():
+    class NoEnd(Enumerator):
+        def language(self, schema):
+            return replace(super().language(schema), texts=frozenset({b"12"}))
+
+    found = answers(ScriptedModel("1"), [NoEnd], item({"enum": [1, 12]}))
+    step = found["NoEnd"].overruled[0]
+    assert (step.ruling, step.reason, step.witness) == ("false_rejection", "end", "1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [(RefusesAll, "refused"), (CrashesOnMask, "crashed"), (ConsumeLies, "mask_lies")],
+)
+def test_a_failure_costs_its_engine_the_item_and_nobody_else_anything(kind, outcome):
+    schema = {**FORBIDS_2, "x-crash": 1}
+    found = answers(ScriptedModel("[2]"), [kind, Enumerator], item(schema, [2]))
+    failed = found[kind.__name__]
+    assert (failed.outcome, failed.parsed, failed.reason) == (outcome, False, outcome)
+    assert failed.message
+    assert found["Enumerator"].correct
+
+
+def test_a_text_without_an_end_is_cut_and_no_answer():
+    model = ScriptedModel("[2]" + " " * 50, ends=False)
+    found = answers(model, [], item({}, [2]), max_tokens=20)
+    cut = found[UNCONSTRAINED]
+    assert (cut.outcome, len(cut.tokens), cut.parsed, cut.reason) == ("cut", 20, False, "cut")
+
+
+def test_the_prompt_is_computed_once_and_texts_go_on_together():
+    model = ScriptedModel("[2]")
+    answers(model, [Enumerator, Enumerator], item(FORBIDS_2))
+    assert (model.prompts, model.steps) == (1, 3)
+    answers(model, [Enumerator], item(FORBIDS_2), together=False)
+    assert (model.prompts, model.steps) == (2, 3 + 2 * 3)
+
+
+def test_times_are_there_for_each_token():
+    found = answers(ScriptedModel("[2]"), [Enumerator], item(FORBIDS_2))
+    cost = found["Enumerator"].cost
+    assert [len(one) for one in (cost.mask, cost.consume, cost.asked)] == [4, 4, 4]
+    assert (len(cost.model), cost.texts) == (3, (2, 2, 2))
+    assert cost.prompt > 0
+
+
+def test_the_same_seed_draws_the_same_texts_and_another_others():
+    schema = {"enum": [[n] for n in range(10)]}
+    model = ScriptedModel("")
+
+    def texts(seed):
+        how = {"sampling": Sampling(1.0, seed), "unconstrained": False}
+        some = [item(schema, name=str(n)) for n in range(5)]
+        return [answers(model, [Enumerator], one, **how)["Enumerator"].text for one in some]
+
+    assert texts(1) == texts(1)
+    assert texts(1) != texts(2)
+
+
+def test_what_is_drawn_differs_only_where_a_mask_forbids_it():
+    logits = np.zeros(64, dtype=np.float32)
+    everything, half = set_bits(range(64), 2), set_bits(range(32), 2)
+    for position in range(50):
+        noise = Sampling(1.0, 0).noise("item", position, 64)
+        free = choose(logits, None, 1.0, noise).token
+        assert choose(logits, everything, 1.0, noise).token == free
+        masked = choose(logits, half, 1.0, noise)
+        assert masked.wanted == free
+        assert masked.is_overruled == (free >= 32)
+        assert masked.removed == pytest.approx(0.5)
+
+
+def test_the_choice_never_leaves_the_mask():
+    draw = np.random.default_rng(0)
+    for _ in range(100):
+        logits = draw.normal(size=70).astype(np.float32)
+        mask = set_bits(draw.choice(70, size=5, replace=False).tolist(), 3)
+        assert allows(mask, choose(logits, mask).token)
+    assert choose(logits, np.zeros(3, dtype=np.uint32)).token == -1
+
+
+def test_sampling_follows_the_softmax():
+    logits = np.log(np.array([0.7, 0.2, 0.1], dtype=np.float32))
+    drawn = [choose(logits, None, 1.0, Sampling(1.0, 0).noise("", n, 3)).token for n in range(2000)]
+    assert np.bincount(drawn) / 2000 == pytest.approx([0.7, 0.2, 0.1], abs=0.04)
+
+
+def test_an_answer_survives_its_line():
+    found = answers(ScriptedModel("[3]"), [ForbidsOne], item(FORBIDS_2))
+    for one in found.values():
+        assert type(one).of_line(one.line()) == one
+        assert json.loads(one.line())["item"] == "one"

@@ -1,0 +1,145 @@
+"""What a run says of each engine: counted from its answers, traced by what was shrunk."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.samples import ShrunkVerdict
+from harness.cli.main import cli
+from harness.errors import UsageError
+from harness.impact.answer_file import ImpactRun
+from harness.impact.answers import Cost, ModelAnswer, Overruled
+from harness.impact.causes import read_causes, trace
+from harness.impact.summary import as_json, summarize
+from harness.impact.tasks import open_task, sampled
+from tests.impact.scripted import ScriptedModel, Wants, answering, item
+from tests.miniatures import ForbidsOne
+
+SCHEMA = {
+    "type": "array",
+    "items": {"enum": [1, 2]},
+    "minItems": 1,
+    "maxItems": 1,
+    "x-forbidden": [["[", "2"]],
+}
+IDENTITY = {
+    "task": {"name": "wants", "items": 2},
+    "model": {},
+    "engines": {"ForbidsOne": {}},
+    "generation": {"unconstrained": True},
+}
+ITEMS = [item(SCHEMA, [2], f"item {n}") for n in range(2)]
+
+
+class Shrinks:
+    """Stands in for the shrinker: every error has the same smallest case."""
+
+    def __init__(self):
+        self.asked = []
+
+    def sample(self, witness, schema, attributed):
+        self.asked.append((witness.kind, witness.text, witness.token))
+        error = ErrorCase(witness.engine, witness.kind, '{"enum":[2]}', b"2")
+        return ShrunkVerdict(witness.name, witness.case, attributed, error, 0, "enum", "bug")
+
+
+@pytest.fixture
+def run(tmp_path):
+    run = ImpactRun.begin(tmp_path, IDENTITY, {})
+    model = ScriptedModel("[2]", second={"[": "1", "[1": "]"})
+    answering(model, [ForbidsOne], Wants(*ITEMS)).run(run, ITEMS)
+    yield run
+    run.close()
+
+
+def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
+    alone, engine = summarize(run).values()
+    assert (alone.items, alone.answered, alone.parsed, alone.correct) == (2, 2, 2, 2)
+    assert (engine.answered, engine.parsed, engine.correct) == (2, 2, 0)
+    assert (alone.share, engine.share) == (1.0, 0.0)
+    assert engine.reasons == {"other": 2}
+    assert engine.rulings["false_rejection"] == engine.hit_items == 2
+    assert engine.false_rejections == {"not traced": 2}
+    assert 0.9 / 4 < engine.proven_mass < engine.removed
+    assert engine.bug_mass == 0.0
+
+
+def test_steps_of_one_cause_are_shrunk_once_and_kept(run):
+    shrinker = Shrinks()
+    schemas = {one.id: one.schema for one in ITEMS}
+    trace(run, schemas, shrinker, 60.0)
+    assert shrinker.asked == [("false_rejection", b"[2]", ord("2"))] * 2
+    trace(run, schemas, shrinker, 60.0)
+    assert len(shrinker.asked) == 2
+    engine = summarize(run)["ForbidsOne"]
+    assert engine.false_rejections == {"bug": 2}
+    assert engine.bug_mass == engine.proven_mass > 0
+    ((bug, steps),) = engine.bugs.items()
+    assert (len(bug) > 4, steps) == (True, 2)
+    assert {one.bug for one in read_causes(run).values()} == {bug}
+
+
+def test_without_time_nothing_is_shrunk(run):
+    shrinker = Shrinks()
+    trace(run, {one.id: one.schema for one in ITEMS}, shrinker, -1.0)
+    assert not shrinker.asked
+
+
+def test_times_are_means_over_tokens(tmp_path):
+    run = ImpactRun.begin(tmp_path / "times", IDENTITY, {})
+    cost = Cost(
+        prompt=8_000_000,
+        model=(2_000_000, 4_000_000),
+        texts=(2, 1),
+        mask=(100_000, 200_000, 0),
+        consume=(0, 100_000, 200_000),
+        asked=(300_000, 300_000, 400_000),
+        compile=3_000_000,
+        first_mask=1_000_000,
+    )
+    run.append(ModelAnswer("item", "", "", "ForbidsOne", "answered", cost=cost))
+    found = summarize(run)["ForbidsOne"].cost
+    assert (found.mask, found.model, found.texts) == pytest.approx((0.2, 3.0, 1.5))
+    assert (found.compile, found.overhead) == pytest.approx((4.0, 100 * 0.2 / 3.0))
+    assert found.whole == pytest.approx(100 * (1.0 + 4.0) / (6.0 + 8.0))
+    run.close()
+
+
+def test_the_command_shows_it(run):
+    as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
+    for words in ("answers to wants, 2 items", "ForbidsOne", "100.0%", "mass removed"):
+        assert words in as_table.stdout
+    shown = CliRunner().invoke(cli, ["impact", "show", str(run.path), "--json"])
+    assert json.loads(shown.stdout) == json.loads(json.dumps(as_json(run, summarize(run))))
+    assert json.loads(shown.stdout)["engines"]["ForbidsOne"]["share"] == 0.0
+
+
+def test_a_step_that_nobody_ruled_on_counts_for_nobody(tmp_path):
+    run = ImpactRun.begin(tmp_path / "open", IDENTITY, {})
+    step = Overruled(0, 1, 0.5, 0, 2, 0.6)
+    run.append(ModelAnswer("item", "", "", "ForbidsOne", "cut", overruled=(step,)))
+    engine = summarize(run)["ForbidsOne"]
+    assert (engine.overruled, sum(engine.rulings.values()), engine.proven_mass) == (1, 0, 0.0)
+    run.close()
+
+
+def test_a_sample_takes_whole_groups_and_is_the_same_again():
+    def of_group(group, name):
+        one = item({}, name=name)
+        return type(one)(one.id, one.messages, one.schema, group=group)
+
+    items = [of_group(f"g{n // 2}", f"i{n}") for n in range(20)]
+    some = sampled(items, 3, 0)
+    assert len(some) == 6
+    assert some == sampled(items, 3, 0) != sampled(items, 3, 1)
+    assert sampled(items, None, 0) == sampled(items, 99, 0) == items
+    assert len(sampled([item({}, name=str(n)) for n in range(9)], 4, 0)) == 4
+
+
+def test_a_task_that_is_not_there_is_told_of():
+    with pytest.raises(UsageError, match="no task 'bfc'"):
+        open_task("bfc", {})
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        open_task("tests.impact.scripted:nothing", {})
