@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from harness.impact.items import Message
+from harness.impact.items import Turn
 from harness.inputs.vocabulary import Vocabulary
 
 Logits = npt.NDArray[np.float32]
@@ -50,9 +50,7 @@ class LanguageModel(Protocol):
     def identity(self) -> Mapping[str, Any]:
         """Which model it is, as JSON: what decides its logits."""
 
-    def prompt(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
-    ) -> Sequence[int]:
+    def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> Sequence[int]:
         """The tokens of a conversation, up to where the model's answer begins."""
 
     def start(self, prompt: Sequence[int]) -> Prompted:

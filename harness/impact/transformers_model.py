@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from harness.errors import InputError, UsageError
-from harness.impact.items import Message
+from harness.impact.items import Turn
 from harness.impact.language_model import Logits
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import vocabulary_of_tokenizer
@@ -104,9 +104,7 @@ class TransformersModel:
             **versions,
         }
 
-    def prompt(
-        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]
-    ) -> Sequence[int]:
+    def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> Sequence[int]:
         """See `harness.impact.language_model.LanguageModel.prompt`.
 
         Raises:

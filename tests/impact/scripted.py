@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.impact.answering import Answering
 from harness.impact.generation import Generation, Generator
-from harness.impact.items import Item, Message, Score
+from harness.impact.items import Item, Score, Turn
 from harness.impact.overruled import StepResolver
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from tests.inprocess import InProcessJudge, InProcessPanel
@@ -28,7 +28,7 @@ class ScriptedModel:
         self.text, self.second, self.ends = text.encode(), second, ends
         self.prompts = self.steps = 0
 
-    def prompt(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> list[int]:
+    def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         return list("".join(one.content for one in messages).encode())
 
     def start(self, prompt: Sequence[int]) -> ScriptedPrompt:
@@ -87,7 +87,7 @@ class Wants:
 
 
 def item(schema: Any, wanted: Any = None, name: str = "one") -> Item:
-    return Item(name, (Message("user", json.dumps(wanted)),), json.dumps(schema))
+    return Item(name, (Turn("user", json.dumps(wanted)),), json.dumps(schema))
 
 
 def answering(

@@ -50,7 +50,7 @@ def test_the_command_names_the_tasks():
 
 
 TASK = """
-from harness.impact.items import Item, Message, Score
+from harness.impact.items import Item, Turn, Score
 
 class Yes:
     name = "yes"
@@ -59,7 +59,7 @@ class Yes:
         schema = '{"type": "object", "properties": {"answer": {"enum": ["yes", "no"]}},' \\
             ' "required": ["answer"], "additionalProperties": false}'
         ask = "Is water wet? Answer with a JSON object with the one member answer."
-        return [Item(f"item {n}", (Message("user", ask + " " * n),), schema) for n in range(2)]
+        return [Item(f"item {n}", (Turn("user", ask + " " * n),), schema) for n in range(2)]
 
     def score(self, item, answer):
         return Score(answer == {"answer": "yes"})
