@@ -70,6 +70,7 @@ def load():
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(900)
 @pytest.mark.engines
 @pytest.mark.processes
 @pytest.mark.skipif(bool(_missing()), reason=_missing() or "-")
