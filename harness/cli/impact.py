@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,9 @@ from harness.printable import printable
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
+    from harness.counting.intervals import Interval
     from harness.impact.answer_file import ImpactRun
-    from harness.impact.summary import CostSummary, EngineImpact
+    from harness.impact.summary import Accuracy, CostSummary, EngineImpact
 
 
 def _options() -> list[Callable[..., Any]]:
@@ -189,12 +190,14 @@ def _run(task: str, task_options: Mapping[str, Any], options: Mapping[str, Any])
 def _print(run: ImpactRun, *, as_json: bool) -> None:
     from harness.impact import summary
 
-    engines = summary.summarize(run)
+    engines, answers = summary.summarize(run), summary.accuracy(run)
     if as_json:
-        print_json(summary.as_json(run, engines))
+        print_json(summary.as_json(run, engines, answers))
         return
     console = table_console()
-    console.print(_answers(run, engines))
+    console.print(_answers(run, engines, answers))
+    for line in _told(answers):
+        click.echo(printable(line))
     console.print(_masks(engines))
     console.print(_times(engines))
     for name, one in engines.items():
@@ -203,16 +206,38 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
                 click.echo(printable(f"{name}: {steps} steps, {what} {id_}"))
 
 
-def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact]) -> Table:
+def _told(answers: Accuracy) -> Iterator[str]:
+    """Who is better, and what the placements of an instruction do."""
+    yield from (one.verdict for one in answers.pairs)
+    if answers.unanswerable:
+        yield (
+            f"left out of these: {answers.unanswerable} items that no text which keeps their"
+            " schema answers rightly"
+        )
+    for name, placed in answers.placements.items():
+        shares = ", ".join(f"{one} {_share(share)}" for one, share in placed.accuracy.items())
+        yield f"{name}, {placed.groups} questions: {shares}"
+        for effect in placed.effects:
+            yield f"  {effect.name}: {effect.value:+.1%}, {effect.verdict}"
+
+
+def _share(share: Interval) -> str:
+    if share.value is None:
+        return ""
+    if share.low is None or share.high is None:
+        return f"{share.value:.1%}"
+    return f"{share.value:.1%} ({share.low:.1%} to {share.high:.1%})"
+
+
+def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy) -> Table:
     task = run.manifest["identity"]["task"]
     title = f"answers to {task['name']}, {task['items']} items"
     table = Table("engine", "asked", "answered", "parsed", "right", "share", "others", title=title)
     for name, one in engines.items():
         others = {word: n for word, n in one.outcomes.items() if word != "answered"}
         words = ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in others.items())
-        share = "" if one.share is None else f"{one.share:.1%}"
         numbers = (one.items, one.answered, one.parsed, one.correct)
-        table.add_row(name, *map(str, numbers), share, words)
+        table.add_row(name, *map(str, numbers), _share(answers.shares[name]), words)
     return table
 
 

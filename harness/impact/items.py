@@ -55,3 +55,9 @@ class Task(Protocol):
 
     def score(self, item: Item, answer: Any) -> Score:
         """What `answer`, a JSON value as `json.loads` gives it, is worth."""
+
+    def unanswerable(self) -> frozenset[str]:
+        """The ids of items that no text which keeps their schema answers rightly.
+
+        They say nothing where an engine is compared with a model that writes without a mask.
+        """

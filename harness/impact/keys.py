@@ -104,6 +104,10 @@ class KeyWording:
             right = number == last_number(reference)
         return Score(correct=right, reason="" if right else WRONG_ANSWER)
 
+    def unanswerable(self) -> frozenset[str]:
+        """None: every answer is a number or a text."""
+        return frozenset()
+
 
 def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STEP) -> KeyWording:
     r"""The task over a file of questions.

@@ -8,10 +8,19 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from harness.bugs.samples import ShrunkVerdict
+from harness.counting.intervals import Interval
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
 from harness.impact.causes import CauseKey, ProvenStep, proven_steps, read_causes
 from harness.impact.overruled import RULINGS
+from harness.impact.statistics import (
+    EnginePair,
+    PlacementEffects,
+    Results,
+    accuracies,
+    compared,
+    placement_effects,
+)
 from harness.verdict_kinds import BUG
 
 NOT_TRACED: Final = "not traced"
@@ -91,10 +100,45 @@ class EngineImpact:
         """How many texts were brought to their end."""
         return self.outcomes.get(ANSWERED, 0)
 
-    @property
-    def share(self) -> float | None:
-        """The share of right answers in all items; None where there are none."""
-        return _ratio(self.correct, self.items)
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What answers are worth, and who is better.
+
+    Attributes:
+        shares: By engine, the share of right answers in all items with its interval.
+        pairs: Engines against each other, item by item, without what nobody can answer.
+        placements: By engine, what the placements of an instruction do; empty for other tasks.
+        unanswerable: How many items no text that keeps their schema answers rightly.
+    """
+
+    shares: Mapping[str, Interval]
+    pairs: tuple[EnginePair, ...]
+    placements: Mapping[str, PlacementEffects]
+    unanswerable: int
+
+
+def accuracy(run: ImpactRun) -> Accuracy:
+    """How right the answers of a run are, finished or not.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+    """
+    results: dict[str, dict[str, bool]] = {name: {} for name in names_of(run)}
+    for one in run.answers():
+        results.setdefault(one.engine, {})[one.item] = one.correct
+    dropped = frozenset(run.manifest.get("unanswerable", ()))
+    kept: Results = {
+        name: {item: right for item, right in some.items() if item not in dropped}
+        for name, some in results.items()
+    }
+    placements = {name: placement_effects(some) for name, some in results.items()}
+    return Accuracy(
+        {one.engine: one.share for one in accuracies(results)},
+        compared(kept),
+        {name: one for name, one in placements.items() if one is not None},
+        len(dropped),
+    )
 
 
 def summarize(run: ImpactRun) -> dict[str, EngineImpact]:
@@ -153,15 +197,21 @@ def engine_impact(
     )
 
 
-def as_json(run: ImpactRun, engines: Mapping[str, EngineImpact]) -> dict[str, Any]:
+def as_json(
+    run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy
+) -> dict[str, Any]:
     """A summary as one JSON object."""
+    pairs = ({**asdict(one), "verdict": one.verdict} for one in answers.pairs)
     return {
         "run": str(run.path),
         **{key: run.manifest["identity"][key] for key in ("task", "model", "generation")},
         "engines": {
-            name: {**asdict(one), "answered": one.answered, "share": one.share}
+            name: {**asdict(one), "answered": one.answered, "share": asdict(answers.shares[name])}
             for name, one in engines.items()
         },
+        "pairs": list(pairs),
+        "placements": {name: asdict(one) for name, one in answers.placements.items()},
+        "unanswerable": answers.unanswerable,
     }
 
 

@@ -83,7 +83,7 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
         model = open_model(request.model, request.device)
         with _opened(specs, model, request.limits) as (lane, engines):
             identity = identity_of(request, task, items, model, engines)
-            run = ImpactRun.begin(request.out, identity, _notes())
+            run = ImpactRun.begin(request.out, identity, _notes(task, items))
             try:
                 _answer(run, request, task, items, model, lane, line)
             except KeyboardInterrupt as error:
@@ -193,5 +193,9 @@ def _left(began: float, done: int, left: int) -> str:
     return f", about {seconds / 60:.0f} min left" if long else f", about {seconds:.0f} s left"
 
 
-def _notes() -> dict[str, Any]:
-    return {"started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+def _notes(task: Task, items: Sequence[Item]) -> dict[str, Any]:
+    unanswerable = task.unanswerable()
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "unanswerable": [one.id for one in items if one.id in unanswerable],
+    }

@@ -85,6 +85,9 @@ class Wants:
         right = answer == json.loads(item.messages[-1].content)
         return Score(right, "" if right else "other")
 
+    def unanswerable(self) -> frozenset[str]:
+        return frozenset()
+
 
 def item(schema: Any, wanted: Any = None, name: str = "one") -> Item:
     return Item(name, (Turn("user", json.dumps(wanted)),), json.dumps(schema))

@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import Cost, ModelAnswer, Overruled
 from harness.impact.causes import read_causes, trace
-from harness.impact.summary import as_json, summarize
+from harness.impact.summary import accuracy, as_json, summarize
 from harness.impact.tasks import open_task, sampled
 from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import ForbidsOne
@@ -58,7 +58,8 @@ def test_an_engine_has_its_wrong_answers_and_the_mass_that_it_took(run):
     alone, engine = summarize(run).values()
     assert (alone.items, alone.answered, alone.parsed, alone.correct) == (2, 2, 2, 2)
     assert (engine.answered, engine.parsed, engine.correct) == (2, 2, 0)
-    assert (alone.share, engine.share) == (1.0, 0.0)
+    shares = accuracy(run).shares
+    assert [shares[name].value for name in ("unconstrained", "ForbidsOne")] == [1.0, 0.0]
     assert engine.reasons == {"other": 2}
     assert engine.rulings["false_rejection"] == engine.hit_items == 2
     assert engine.false_rejections == {"not traced": 2}
@@ -109,11 +110,45 @@ def test_times_are_means_over_tokens(tmp_path):
 
 def test_the_command_shows_it(run):
     as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
-    for words in ("answers to wants, 2 items", "ForbidsOne", "100.0%", "mass removed"):
+    told = "cannot tell unconstrained and ForbidsOne apart (2 items, p = 0.5)"
+    for words in ("answers to wants, 2 items", "ForbidsOne", "100.0%", "mass removed", told):
         assert words in as_table.stdout
     shown = CliRunner().invoke(cli, ["impact", "show", str(run.path), "--json"])
-    assert json.loads(shown.stdout) == json.loads(json.dumps(as_json(run, summarize(run))))
-    assert json.loads(shown.stdout)["engines"]["ForbidsOne"]["share"] == 0.0
+    assert json.loads(shown.stdout) == json.loads(
+        json.dumps(as_json(run, summarize(run), accuracy(run)))
+    )
+    found = json.loads(shown.stdout)
+    assert found["engines"]["ForbidsOne"]["share"]["value"] == 0.0
+    assert [one["verdict"] for one in found["pairs"]] == [told]
+
+
+def test_what_nobody_can_answer_is_left_out_of_pairs_alone(tmp_path):
+    run = ImpactRun.begin(tmp_path / "left out", IDENTITY, {"unanswerable": ["b"]})
+    for name, right in (("unconstrained", True), ("ForbidsOne", False)):
+        for one in "ab":
+            run.append(ModelAnswer(one, "", "", name, "answered", correct=right))
+    found = accuracy(run)
+    assert (found.shares["ForbidsOne"].value, found.shares["unconstrained"].value) == (0.0, 1.0)
+    assert [one.items for one in found.pairs] == [1]
+    assert (found.unanswerable, found.placements) == (1, {})
+    run.close()
+
+
+def test_placements_of_an_instruction_are_compared_by_question(tmp_path):
+    run = ImpactRun.begin(tmp_path / "placed", IDENTITY, {})
+    for number in range(3):
+        for placement in ("R00", "R01", "R10", "R11"):
+            name, right = f"{number}/{placement}", placement != "R00"
+            run.append(ModelAnswer(name, "", placement, "ForbidsOne", "answered", correct=right))
+    placed = accuracy(run).placements["ForbidsOne"]
+    assert placed.groups == 3
+    assert {one.name: one.value for one in placed.effects} == {
+        "key": 1.0,
+        "prompt": 1.0,
+        "both": 1.0,
+        "interaction": -1.0,
+    }
+    run.close()
 
 
 def test_a_step_that_nobody_ruled_on_counts_for_nobody(tmp_path):
