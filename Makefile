@@ -74,7 +74,7 @@ bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BE
 
 bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")
 	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 10 --compile-timeout 2 \
-		--challenger none --samples 0 --made 0 --out runs/all $(ALL)
+		--challenger none --samples 0 --made 0 --lanes 2 --out runs/all $(ALL)
 
 sweep: $(VENV)/.sweep  ## the same comparison on Ray, on a local cluster by default (SWEEP="options")
 	$(BIN)/maskcourt sweep $(SWEEP)
