@@ -75,6 +75,8 @@ class EngineInfo:
     options: Mapping[str, bool | int | str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     """Versions of the distributions that decide the masks, the engine's own among them."""
+    build: str = ""
+    """What tells a build at hand from others of its version; the harness knows, adapters do not."""
 
     @classmethod
     def installed(

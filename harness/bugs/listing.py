@@ -301,7 +301,7 @@ class _Lister:
         """Of the versions of an engine in the run, the oldest first, which have the bug."""
         name = read_spec(engine).name
         found = {
-            described["version"]: spec in met_in
+            read_spec(spec).labelled(described["version"]): spec in met_in
             for spec, described in self._engines.items()
             if read_spec(spec).name == name
         }
@@ -311,7 +311,7 @@ class _Lister:
 def _in_order(version: str) -> tuple[bool, Version]:
     """Versions as they were released; what is none comes first."""
     try:
-        return True, Version(version)
+        return True, Version(version.partition(" ")[0])
     except InvalidVersion:
         return False, Version("0")
 

@@ -14,7 +14,7 @@ from harness.verdict_kinds import REJECTIONS, WRONG_BITS
 _HEAD: Final = '''#!/usr/bin/env python3
 """{title}
 
-Seen with {engine} {version}: pip install {packages}
+Seen with {engine} {version}: {install}
 The text is {ruling} under the schema, by jsonschema and jsonschema-rs.
 {section}
 Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run.
@@ -236,7 +236,7 @@ def script(bug: Bug) -> str:
         title=bug.title,
         engine=name,
         version=bug.version,
-        packages=_PACKAGES[name].format(version=bug.version),
+        install=_install(bug),
         ruling="valid" if valid else "invalid",
         section=section(bug.keyword),
         schema=schema,
@@ -247,6 +247,13 @@ def script(bug: Bug) -> str:
         verdict="'right' if whole else 'wrong'" if valid else "'wrong' if whole else 'right'",
         exit="0 if whole else 1" if valid else "1 if whole else 0",
     )
+
+
+def _install(bug: Bug) -> str:
+    """Where the engine is to be had."""
+    read = read_spec(bug.engine)
+    packages = _PACKAGES[read.name].format(version=bug.version)
+    return f"the build {read.path}" if read.path else f"pip install {packages}"
 
 
 def _tokens(case: ErrorCase) -> str:

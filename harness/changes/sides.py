@@ -37,6 +37,11 @@ class Side:
         return str(self.described["version"])
 
     @property
+    def label(self) -> str:
+        """The version, of a build at hand with where it was."""
+        return read_spec(self.engine).labelled(self.version)
+
+    @property
     def number(self) -> int:
         """Of the engine in the run: its bit in sets of engines."""
         return list(self.run.manifest["identity"]["engines"]).index(self.engine)
@@ -83,12 +88,20 @@ def _named(run: RunDirectory, engine: str) -> Side:
 
 
 def _versions_of_one(run: RunDirectory) -> list[tuple[Side, Side]]:
-    """Of every engine that a run has in several versions the oldest and the newest."""
+    """Of every engine that a run has in several versions the oldest and the newest.
+
+    Builds at hand of one version are in the order in which the run names them.
+    """
     by_kind: dict[str, list[Side]] = {}
     for name in run.manifest["identity"]["engines"]:
         by_kind.setdefault(read_spec(name).unversioned, []).append(Side(run, name))
     ordered = [sorted(found, key=_in_order) for found in by_kind.values()]
-    return [(found[0], found[-1]) for found in ordered if found[0].version != found[-1].version]
+    return [(found[0], found[-1]) for found in ordered if _is_other(found[0], found[-1])]
+
+
+def _is_other(old: Side, new: Side) -> bool:
+    builds = [side.described.get("build") for side in (old, new)]
+    return (old.version, builds[0]) != (new.version, builds[1])
 
 
 def _alike(old: RunDirectory, new: RunDirectory) -> list[tuple[Side, Side]]:

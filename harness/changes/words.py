@@ -58,7 +58,7 @@ def write_page(comparisons: Sequence[Comparison], out: Path) -> int:
 
 def heading_of(one: Comparison) -> str:
     """Which versions are compared."""
-    return f"{read_spec(one.new.engine).name} {one.old.version} → {one.new.version}"
+    return f"{read_spec(one.new.engine).name} {one.old.label} → {one.new.label}"
 
 
 def _lines(one: Comparison) -> Iterator[str]:

@@ -53,6 +53,7 @@ def _versions(row: dict[str, Any]) -> list[str]:
     installed, tested, at_hand = row["installed"], row["tested"], row["at_hand"]
     lines = [f"{installed} installed" if installed else "not installed"]
     lines += [f"{version} at hand" for version in at_hand]
+    lines += [one_line(f"build {build} at hand") for build in row["builds"]]
     if tested and tested not in (installed, *at_hand):
         lines.append(f"{tested} can be had")
     if row["remark"]:
@@ -63,7 +64,7 @@ def _versions(row: dict[str, Any]) -> list[str]:
 @engines.command()
 @click.argument("spec")
 def install(spec: str) -> None:
-    """Have a version of an engine in an environment of its own: NAME@VERSION, or NAME."""
+    """Have a version or a build in an environment of its own: NAME@VERSION, NAME@./PATH, NAME."""
     from harness.engines.environments import provide
     from harness.engines.specs import parse_spec
 

@@ -149,7 +149,7 @@ def _what() -> list[Callable[..., Any]]:
             default=[",".join(DEFAULT)],
             show_default=True,
             metavar="SPEC,…",
-            help="Engines: NAME, NAME@VERSION, NAME[option=value,…], module:Class.",
+            help="Engines: NAME, NAME@VERSION, NAME@./PATH, NAME[option=value,…], module:Class.",
         ),
         click.option(
             "--cases",

@@ -131,7 +131,7 @@ def compile_or_restore(
 
 
 def open_cache(
-    directory: str | Path | None, engine: Engine, vocabulary: str, memory: int
+    directory: str | Path | None, engine: Engine, vocabulary: str, memory: int, build: str = ""
 ) -> CompiledCache | None:
     """The cache of `engine` in `directory`; None where nothing can be kept.
 
@@ -140,11 +140,12 @@ def open_cache(
         engine: The engine; one that is no `StoringEngine` has no cache.
         vocabulary: The vocabulary's SHA-256.
         memory: Bytes that the engine's host may use: with less, compiling might have failed.
+        build: What tells a build at hand from others of its version; empty for a version.
     """
     source = source_digest(type(engine))
     if not directory or source is None or not isinstance(engine, StoringEngine):
         return None
-    return CompiledCache(Path(directory), engine, [source, vocabulary], memory)
+    return CompiledCache(Path(directory), engine, [source, vocabulary, build], memory)
 
 
 def source_digest(*kinds: type) -> str | None:

@@ -16,6 +16,10 @@ installed as a wheel; so the overlay's packages go on `EngineSpec.paths`, before
 shared directory is given as a plain path, so that its own path files stay unread: those of an
 editable install can put their package in front of every directory.
 
+A build at hand (`harness.engines.builds`) has an environment by its content: pip installs the build
+itself, even where the same version is shared, then what it requires, as for a version. One that is
+in an interpreter of its own stays there.
+
 An environment is built under another name and renamed when it is complete, under a lock that pip
 holds too: what a killed process leaves behind is never used, and swept when it is next wanted. One
 that somebody else made, other than root, or that others can write to, is not used either.
@@ -33,24 +37,25 @@ import importlib.machinery
 import importlib.metadata
 import json
 import os
-import re
 import shutil
 import site
 import subprocess
 import sys
 import sysconfig
 import venv
-from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name, canonicalize_version
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from harness.directories import ENVIRONMENTS, environments_directory, only_mine
+from harness.engines.builds import PYTHON, TREE, Build, another, content_of, find_build
+from harness.engines.installed_files import files_digest
+from harness.engines.package_installer import Pin, failure, last_line, run_pip
 from harness.engines.specs import EngineSpec, adapter_class
 from harness.errors import UsageError
 
@@ -61,13 +66,7 @@ _OWN = "maskcourt"
 
 _SHARED = "maskcourt_shared.pth"
 
-_PIP = (
-    *("-I", "-m", "pip", "install", "--no-input", "--no-color", "--no-user", "--prefer-binary"),
-    *("--disable-pip-version-check", "--progress-bar=off"),
-)
-
-_ELSEWHERE = ("PIP_PREFIX", "PIP_PYTHON", "PIP_ROOT", "PIP_TARGET", "PIP_USER")
-"""Settings of pip that would install to somewhere else."""
+_LOG = "pip.log"
 
 _PROBE = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
 
@@ -91,11 +90,17 @@ def provide(spec: EngineSpec) -> EngineSpec:
     Raises:
         UsageError: There is no such version, versions are not supported for this engine, it is not
             installed and names no version that can be had, no package index can be reached, or the
-            environment cannot be made.
+            environment cannot be made. Of a build at hand: it is not there, is another one than
+            `spec` says, or cannot be built.
     """
+    if spec.path is not None:
+        return _provide_build(spec, spec.path)
     wanted = _missing(spec)
-    if wanted is None:
-        return spec
+    return spec if wanted is None else _inside(spec, _provided(wanted))
+
+
+def _provided(wanted: _Wanted) -> Path:
+    """The environment that has what is wanted, made if it is not there."""
     environment = environments_directory() / wanted.key
     try:
         if not _usable(environment, wanted):
@@ -105,10 +110,50 @@ def provide(spec: EngineSpec) -> EngineSpec:
             f"{wanted.engine}: its environment {environment} cannot be made: {error}",
             f"set {ENVIRONMENTS} to a directory that can be written",
         ) from error
+    return environment
+
+
+def _inside(spec: EngineSpec, environment: Path) -> EngineSpec:
+    """`spec`, started in an environment."""
     return replace(
         spec,
         interpreter=str(_interpreter(environment)),
         paths=(str(_packages(environment)), *spec.paths),
+    )
+
+
+def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
+    """`spec` with what has the build at hand.
+
+    Of a build that `spec` tells from others, as that of an earlier run, the environment will do.
+    """
+    wanted = _Wanted.by(spec, path)
+    (pin,) = wanted.pins
+    kept = environments_directory() / _build_key(pin.distribution, content_of(spec.build))
+    if spec.build and _usable(kept, wanted) and _marked(kept).get("build") == spec.build:
+        return _inside(spec, kept)
+    try:
+        build = find_build(path, wanted.engine, pin.distribution)
+    except UsageError as error:
+        if spec.build:
+            raise _gone(wanted, spec.build, error.message) from error
+        raise
+    found = replace(spec, build=build.identity)
+    if build.kind == PYTHON:
+        paths = (build.directory, *spec.paths)
+        found = replace(found, interpreter=str(build.path), paths=paths)
+    elif content_of(spec.build) in ("", build.digest):
+        environment = _provided(replace(wanted, build=build))
+        found = _inside(replace(spec, build=_marked(environment)["build"]), environment)
+    if spec.build not in ("", found.build):
+        raise _gone(wanted, spec.build, f"{path} is another one now")
+    return found
+
+
+def _gone(wanted: _Wanted, build: str, reason: str) -> UsageError:
+    reason = reason.removeprefix(f"{wanted.engine}: ")
+    return UsageError(
+        f"{wanted.engine}: its build is not there any more: {reason} (it was {build})"
     )
 
 
@@ -119,10 +164,13 @@ def remove(spec: EngineSpec) -> Path:
         UsageError: There is none, or `spec` asks for no version that could have one.
     """
     adapter = adapter_class(spec.reference, spec.paths)
-    version = spec.version or getattr(adapter, "TESTED", None)
+    version = spec.path or spec.version or getattr(adapter, "TESTED", None)
     if version is None and spec.packages is None:
         raise UsageError(f"engine {spec.name!r} names no version", f"{spec.name}@VERSION does")
     wanted = _Wanted.by(spec, version or "")
+    if spec.path is not None:
+        build = find_build(spec.path, wanted.engine, wanted.pins[0].distribution)
+        wanted = replace(wanted, build=build)
     environment = environments_directory() / wanted.key
     if not environment.is_dir():
         there = ", ".join(at_hand(wanted.pins[0].distribution)) or "none"
@@ -146,14 +194,28 @@ def at_hand(distribution: str) -> list[str]:
     return sorted((one.version for one in found if one), key=Version)
 
 
+def builds_at_hand(distribution: str) -> list[str]:
+    """The builds of a distribution that have an environment here: version, path, identity."""
+    here = environments_directory().glob(_build_key(distribution, "*"))
+    found = [(_find(distribution, [str(_packages(one))]), _marked(one)) for one in here]
+    return sorted(
+        f"{there.version} of {marked['path']} ({marked['build']})"
+        for there, marked in found
+        if there is not None and {"path", "build"} <= marked.keys()
+    )
+
+
 def is_installed(spec: EngineSpec) -> bool:
     """Whether this environment has the engine, in the version that `spec` asks for, if any.
+
+    A build at hand is not of it: a path, of an interpreter even, is nothing that somebody else's
+    run may name.
 
     Raises:
         UsageError: It is no version, versions are not supported for this engine, or it is not
             installed and names no version that can be had.
     """
-    return _missing(spec) is None
+    return spec.path is None and _missing(spec) is None
 
 
 def _missing(spec: EngineSpec) -> _Wanted | None:
@@ -180,42 +242,20 @@ def _missing(spec: EngineSpec) -> _Wanted | None:
 
 
 @dataclass(frozen=True)
-class _Pin:
-    """A version of a distribution."""
-
-    distribution: str
-    version: Version
-
-    @property
-    def requirement(self) -> str:
-        return f"{self.distribution}=={self.version}"
-
-    @property
-    def name(self) -> str:
-        return f"{canonicalize_name(self.distribution)}-{canonicalize_version(self.version)}"
-
-    def is_met_by(self, version: str | None) -> bool:
-        """Whether pip would take `version` for this one: 2.8 is 2.8.0, and any local build."""
-        exactly = SpecifierSet(f"=={self.version}")
-        with contextlib.suppress(InvalidVersion):
-            return bool(version) and exactly.contains(str(version), prereleases=True)
-        return False
-
-
-@dataclass(frozen=True)
 class _Wanted:
     """What an engine asks for, one distribution or several, and how to speak of the engine."""
 
     engine: str
-    pins: tuple[_Pin, ...]
+    pins: tuple[Pin, ...]
+    build: Build | None = None
 
     @classmethod
     def by(cls, spec: EngineSpec, version: str) -> _Wanted:
-        """The packages of a preset, else this version of what the adapter names."""
+        """The packages of a preset, else this version, or a build, of what the adapter names."""
         engine = f"engine {spec.name!r}"
         if spec.packages is not None:
             pins = (one.partition("==")[::2] for one in spec.packages)
-            return cls(engine, tuple(_Pin(name, Version(text)) for name, text in pins))
+            return cls(engine, tuple(Pin(name, Version(text)) for name, text in pins))
         adapter = adapter_class(spec.reference, spec.paths)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if not distribution or canonicalize_name(distribution) == _OWN:
@@ -225,13 +265,18 @@ class _Wanted:
                 f"leave out @{version}, or set DISTRIBUTION in the adapter",
             )
         try:
-            return cls(engine, (_Pin(distribution, Version(version)),))
+            there = None if spec.path is not None else Version(version)
+            return cls(engine, (Pin(distribution, there),))
         except InvalidVersion as error:
+            a_path = version.endswith(".whl")
             raise UsageError(
-                f"{engine}: {version!r} is not a version", "for example: @0.1.32"
+                f"{engine}: {version!r} is not a version",
+                f"a path has a slash: @./{version}" if a_path else "for example: @0.1.32",
             ) from error
 
     def __str__(self) -> str:
+        if self.build is not None:
+            return f"{self.requirement} of {self.build.path}"
         return " and ".join(f"{one.distribution} {one.version}" for one in self.pins)
 
     @property
@@ -241,6 +286,8 @@ class _Wanted:
     @property
     def key(self) -> str:
         """The environment's directory: one per version, Python, and environment shared with."""
+        if self.build is not None:
+            return _build_key(self.pins[0].distribution, self.build.digest)
         return f"{'+'.join(one.name for one in self.pins)}-{_parent_key()}"
 
     def is_in(self, paths: Sequence[str] | None) -> bool:
@@ -255,6 +302,11 @@ class _Wanted:
         """Whether an environment has them; one of several may be the shared one."""
         shared = _shared_packages() if len(self.pins) > 1 else ()
         return self.is_in([str(_packages(environment)), *shared])
+
+
+def _build_key(distribution: str, digest: str) -> str:
+    """The directory of a build's environment: one per content."""
+    return f"build-{canonicalize_name(distribution)}-{digest[:16]}-{_parent_key()}"
 
 
 def _parent_key() -> str:
@@ -284,14 +336,24 @@ def _usable(environment: Path, wanted: _Wanted) -> bool:
     try:
         if not only_mine(environment.stat(), root_too=True):
             return False
-        known = json.loads((environment / MARKER).read_text("utf-8"))["unmet"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except OSError:
         return False
+    known = _marked(environment).get("unmet")
     return (
-        os.access(_interpreter(environment), os.X_OK)
+        known is not None
+        and os.access(_interpreter(environment), os.X_OK)
         and wanted.is_inside(environment)
         and not _unmet(wanted, environment) - set(known)
     )
+
+
+def _marked(environment: Path) -> dict[str, Any]:
+    """What the marker of an environment says; nothing where it has none."""
+    try:
+        found = json.loads((environment / MARKER).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _unmet(wanted: _Wanted, environment: Path) -> set[str]:
@@ -386,7 +448,11 @@ def _build(environment: Path, wanted: _Wanted, lock: int) -> None:
         ) from error
     packages = _packages(environment)
     (packages / _SHARED).write_text("".join(f"{path}\n" for path in shared), "utf-8")
-    _install(environment, wanted, lock)
+    marker: dict[str, Any] = {}
+    if wanted.build is not None:
+        wanted, marker = _with_build(environment, wanted, wanted.build, lock)
+    if not marker or _unmet(wanted, environment):
+        _install(environment, wanted, lock)
     for one in wanted.pins:
         inside = _version_inside(environment, one.distribution)
         if not (one.is_met_by(inside) and wanted.is_inside(environment)):
@@ -395,30 +461,37 @@ def _build(environment: Path, wanted: _Wanted, lock: int) -> None:
                 f"{inside or 'none'}",
                 "does pip.conf make pip install to somewhere else?",
             )
-    marker = json.dumps({"unmet": sorted(_unmet(wanted, environment))})
-    (environment / MARKER).write_text(marker, "utf-8")
+    marker["unmet"] = sorted(_unmet(wanted, environment))
+    (environment / MARKER).write_text(json.dumps(marker), "utf-8")
+
+
+def _with_build(
+    environment: Path, wanted: _Wanted, build: Build, lock: int
+) -> tuple[_Wanted, dict[str, Any]]:
+    """Install a build alone; the version to have of it, and what is to be remembered of it."""
+    asked = ["--no-deps", "--ignore-installed", str(build.path)]
+    if printed := run_pip(_interpreter(environment), asked, lock):
+        raise UsageError(f"{wanted.engine}: {build.path} cannot be installed: {last_line(printed)}")
+    (pin,) = wanted.pins
+    packages = [str(_packages(environment))]
+    found = _find(pin.distribution, packages)
+    if found is None:
+        names = {one.name for one in importlib.metadata.distributions(path=packages)}
+        others = ", ".join(sorted(names - {"pip", "setuptools"})) or "nothing"
+        raise another(wanted.engine, build.path, others, pin.distribution)
+    identity = build.identity
+    if build.kind == TREE:  # the same sources may be built otherwise
+        identity += f", built sha256:{files_digest(found)}"
+    exactly = replace(wanted, pins=(Pin(pin.distribution, Version(found.version)),))
+    return exactly, {"build": identity, "path": str(build.path)}
 
 
 def _install(environment: Path, wanted: _Wanted, lock: int) -> None:
-    log = environment / "pip.log"
-    done = subprocess.run(
-        [
-            *(str(_interpreter(environment)), *_PIP, f"--log={log}"),
-            *(one.requirement for one in wanted.pins),
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE},
-        # pip outlives a killed parent: until it has ended, nobody else may build here.
-        pass_fds=(lock,),
-        check=False,
-    )
-    if done.returncode:
+    log = environment / _LOG
+    asked = [one.requirement for one in wanted.pins]
+    if printed := run_pip(_interpreter(environment), asked, lock, log):
         record = log.read_text("utf-8", "replace") if log.exists() else ""
-        raise _failure(wanted, done.stderr, record)
+        raise failure(wanted.engine, wanted.pins, printed, record)
 
 
 def _version_inside(environment: Path, distribution: str) -> str:
@@ -432,59 +505,6 @@ def _version_inside(environment: Path, distribution: str) -> str:
         check=False,
     )
     return done.stdout.strip()
-
-
-def _failure(wanted: _Wanted, printed: str, log: str) -> UsageError:
-    """What pip's messages and its log come to, in one line."""
-    one = next((pin for pin in wanted.pins if pin.requirement in printed), wanted.pins[0])
-    name, version = one.distribution, one.version
-    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-    instead = f"leave out @{version} for the installed version"
-    other = re.search(rf"[ ,]{re.escape(str(version))} Requires-Python ([^;\n]+)", printed)
-    found = re.search(rf"requirement {re.escape(one.requirement)} \(from versions: (.*)\)", printed)
-    if found and other:
-        return UsageError(
-            f"{wanted.engine}: {name} {version} is not for {python}: it requires Python "
-            f"{other[1].removesuffix(',').strip()}",
-            instead,
-        )
-    if found and found[1] != "none":
-        return UsageError(
-            f"{wanted.engine}: there is no {name} {version} for {python} on this machine",
-            f"nearest: {', '.join(_nearest(version, found[1].split(', ')))}",
-        )
-    # That a page is missing is the index's answer; any other failure is none.
-    unreached = re.search(r"Could not fetch URL (\S+): (?!404 )", log)
-    if found and unreached:
-        return UsageError(
-            f"{wanted.engine}: no package index can be reached to install {name} {version}",
-            f"check the network and the settings of pip, or {instead}",
-        )
-    if found:
-        return UsageError(
-            f"{wanted.engine}: versions are not supported for it: pip finds no distribution "
-            f"{name!r} in any package index",
-            instead,
-        )
-    return UsageError(f"{wanted.engine}: {name} {version} cannot be installed: {_last(printed)}")
-
-
-def _nearest(version: Version, existing: Sequence[str], each_side: int = 2) -> list[str]:
-    """The versions just below and above one that does not exist."""
-    known = sorted(Version(text) for text in existing)
-    at = bisect(known, version)
-    return [str(one) for one in known[max(at - each_side, 0) : at + each_side]]
-
-
-def _last(printed: str) -> str:
-    """The line that says why: the last error, but for one that only refers to documentation."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    errors = [
-        line.partition(": ")[2]
-        for line in lines
-        if line.lower().startswith("error: ") and "ResolutionImpossible" not in line
-    ]
-    return (errors or lines or ["pip said nothing"])[-1][:300]
 
 
 def _say(line: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from typing import Any
 
-from harness.engines.environments import at_hand
+from harness.engines.environments import at_hand, builds_at_hand
 from harness.engines.specs import adapter_class, known_engines
 from harness.errors import UsageError
 
@@ -13,7 +13,8 @@ from harness.errors import UsageError
 def listed_engines() -> dict[str, dict[str, Any]]:
     """Per engine: its adapter, the versions installed, tested and at hand, its options.
 
-    Those at hand have an environment of their own; None is a version that there is not.
+    Those at hand have an environment of their own, as builds have; None is a version that there is
+    not.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, reference in known_engines().items():
@@ -26,6 +27,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
                 "installed": None,
                 "tested": None,
                 "at_hand": [],
+                "builds": [],
                 "remark": "",
                 "problem": str(problem),
                 "options": {},
@@ -37,6 +39,7 @@ def listed_engines() -> dict[str, dict[str, Any]]:
             "installed": _installed(adapter.DISTRIBUTION),
             "tested": getattr(adapter, "TESTED", None),
             "at_hand": at_hand(adapter.DISTRIBUTION),
+            "builds": builds_at_hand(adapter.DISTRIBUTION),
             "remark": getattr(adapter, "NOT_ON_INDEX", ""),
             "options": {
                 key: {"default": one.default, "choices": one.choices, "help": one.help}

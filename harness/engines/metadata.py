@@ -19,6 +19,7 @@ class EngineMetadata:
         packages: Versions of the distributions that decide its masks.
         tokens_asked: How many tokens it could be asked the bytes of.
         tokens_with_other_bytes: For how many it holds others than the vocabulary, on purpose.
+        build: What tells a build at hand from others of its version; empty for a version.
     """
 
     version: str
@@ -26,9 +27,10 @@ class EngineMetadata:
     packages: Mapping[str, str]
     tokens_asked: int
     tokens_with_other_bytes: int
+    build: str = ""
 
     @classmethod
     def of(cls, info: EngineInfo, checked: Checked) -> EngineMetadata:
         """Of an engine that is up and was asked for its vocabulary."""
         wrong = len(checked.wrong)
-        return cls(info.version, info.options, info.packages, checked.asked, wrong)
+        return cls(info.version, info.options, info.packages, checked.asked, wrong, info.build)

@@ -192,6 +192,7 @@ class Panel:
             buffer,
             self._kept_in,
             self.limits.memory,
+            spec.build,
         )
         self._submit({index: request}, host.spec.start_seconds)
         answer = yield

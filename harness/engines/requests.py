@@ -143,6 +143,7 @@ class Open(Request[Opened]):
         buffer: The file descriptor of the mask buffer's memory; `SAME_BUFFER` keeps the mapped one.
         cache: The directory of compilations that are kept; None keeps none.
         memory: Bytes that the host may take.
+        build: What tells a build at hand from others; empty for a version.
     """
 
     engine: str
@@ -151,6 +152,7 @@ class Open(Request[Opened]):
     buffer: int
     cache: str | None = None
     memory: int = 4 << 30
+    build: str = ""
 
 
 @dataclass(frozen=True)

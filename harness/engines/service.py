@@ -89,13 +89,14 @@ class EngineService:
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = made(load(asked.engine), self.vocabulary, asked.options)
         sha256 = self.vocabulary.sha256
-        self._cache = open_cache(asked.cache, self.engine, sha256, asked.memory)
+        self._cache = open_cache(asked.cache, self.engine, sha256, asked.memory, asked.build)
         info = self.engine.info
         return requests.Opened(
             name=info.name,
             version=info.version,
             options=dict(info.options),
             packages=dict(info.packages),
+            build=asked.build,
             sha256=sha256,
             words=self.vocabulary.words,
             code=source_digest(type(self.engine), *getattr(self.engine, "parts", ())) or "",

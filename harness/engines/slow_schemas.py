@@ -3,9 +3,9 @@
 How long a compilation takes on a shared machine varies by a factor of two and more, processor
 time included. A schema that needs about as long as the limit would compile in one run and time
 out in the next, and two runs of the same cases would not give the same verdicts. So the outcome of
-every compilation that came near the limit is kept, by engine, version, options, the adapter's code,
-vocabulary, schema and limit. One that timed out is not tried again; one that compiled is given more
-time. Removing the directory forgets everything.
+every compilation that came near the limit is kept, by engine, version or build, options, the
+adapter's code, vocabulary, schema and limit. One that timed out is not tried again; one that
+compiled is given more time. Removing the directory forgets everything.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class SlowSchemas:
             write_own(file, f"{outcome}\n{printed}".encode())
 
     def _file(self, engine: Opened, schema: str) -> Path:
-        names = ("name", "version", "options", "packages", "code")
+        names = ("name", "version", "options", "packages", "build", "code")
         key = [
             {name: getattr(engine, name) for name in names},
             self._vocabulary,

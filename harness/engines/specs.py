@@ -1,9 +1,13 @@
-"""Engine specs: from ``xgrammar@0.1.32[any_whitespace=false]`` to how its host is started."""
+"""Engine specs: from ``xgrammar@0.1.32[any_whitespace=false]`` to how its host is started.
+
+In place of a version stands, where it has a slash, the path of a build at hand.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -39,10 +43,12 @@ MAX_ENGINES = 32
 
 Value = bool | int | str
 
+_PATH = r"[^\[\],/\x00-\x1f]*/[^\[\],\x00-\x1f]*"
+_AT = rf"(?:{_PATH}|[\w.!+\-]+)"
 _SPEC = re.compile(
-    r"(?P<name>[A-Za-z_][\w.\-]*(?::[A-Za-z_]\w*)?)"
-    r"(?P<rest>(?:@[\w.!+\-]+|\[[^\[\]]*\])*)"
+    r"(?P<name>[A-Za-z_][\w.\-]*(?::[A-Za-z_]\w*)?)" rf"(?P<rest>(?:@{_AT}|\[[^\[\]]*\])*)"
 )
+_NO_COMMA = "a path in a spec has no comma and no bracket: rename what it leads to"
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,9 @@ class EngineSpec:
         reference: ``module:Class`` of the adapter.
         options: Every option of the adapter, defaults filled in.
         version: The version asked for, None for the one installed.
+        path: The build at hand that is asked for, in place of a version
+            (`harness.engines.builds`); None for none.
+        build: What tells this build from all others; empty where any will do that is at `path`.
         interpreter: The Python that has this version.
         paths: Directories that go on the host's module path.
         packages: What a preset needs, as ``name==version``; None for the adapter's own.
@@ -69,6 +78,8 @@ class EngineSpec:
     paths: tuple[str, ...] = ()
     packages: tuple[str, ...] | None = None
     slow_masks: bool = False
+    path: str | None = None
+    build: str = ""
 
 
 def known_engines() -> dict[str, str]:
@@ -87,7 +98,7 @@ def split_specs(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ReadSpec:
-    """The parts of a spec's text; `rest` is what follows the name."""
+    """The parts of a spec's text: behind the ``@`` a version or a path, `rest` behind the name."""
 
     name: str
     version: str | None
@@ -97,6 +108,18 @@ class ReadSpec:
     def unversioned(self) -> str:
         """The spec without its version."""
         return self.name + self.rest.replace(f"@{self.version}", "")
+
+    def labelled(self, version: str) -> str:
+        """The version that the engine has, of a build at hand with where it is."""
+        return f"{version} ({self.path})" if self.path else version
+
+    @property
+    def path(self) -> str | None:
+        """The path in place of a version, in one spelling; None where there is none."""
+        if self.version is None or "/" not in self.version:
+            return None
+        path = os.path.normpath(self.version.strip())
+        return path if path.startswith(("/", "~", "../")) or path == ".." else f"./{path}"
 
 
 def read_spec(text: str) -> ReadSpec:
@@ -109,9 +132,12 @@ def read_spec(text: str) -> ReadSpec:
     if match is None:
         raise UsageError(
             f"engine spec {text!r} cannot be read",
-            "write NAME, NAME@VERSION, NAME[option=value,…] or package.module:Class",
+            _NO_COMMA
+            if re.search(r"@[^@]*/", text)
+            else "write NAME, NAME@VERSION, NAME@./PATH, NAME[option=value,…] or "
+            "package.module:Class",
         )
-    versions = re.findall(r"@([\w.!+\-]+)", re.sub(r"\[.*?\]", "", match["rest"]))
+    versions = re.findall(rf"@({_AT})", re.sub(r"\[.*?\]", "", match["rest"]))
     if len(versions) > 1:
         raise UsageError(f"engine spec {text!r} names two versions", "keep one")
     return ReadSpec(match["name"], versions[0] if versions else None, match["rest"])
@@ -124,7 +150,12 @@ def parse_spec(text: str) -> EngineSpec:
         UsageError: An unknown engine, option or version, or a spec that cannot be read.
     """
     read = read_spec(text)
-    name, version = read.name, read.version
+    name, version, path = read.name, read.version, read.path
+    if path and name in presets.servers():
+        raise UsageError(
+            f"{name} is a server, and {path} may be the build of an engine",
+            f"name the engine, as in xgrammar@{path}",
+        )
     preset = presets.find_preset(name, version)
     if preset is not None:
         return _of_preset(text, read, preset)
@@ -134,12 +165,13 @@ def parse_spec(text: str) -> EngineSpec:
     given = _given_options(text, read.rest, adapter.OPTIONS)
     options = _completed(name, adapter.OPTIONS, given)
     return EngineSpec(
-        _canonical(name, version, given),
+        _canonical(name, path or version, given),
         reference,
         options,
-        version,
+        None if path else version,
         paths=paths,
         slow_masks=_slow_masks(adapter),
+        path=path,
     )
 
 
@@ -168,7 +200,7 @@ def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
     Raises:
         UsageError: As for `parse_spec`, or an engine named twice.
     """
-    specs = [parse_spec(one) for text in texts for one in split_specs(text)]
+    specs = [one for text in texts for one in _listed(text)]
     seen: set[str] = set()
     for spec in specs:
         if spec.name in seen:
@@ -184,6 +216,18 @@ def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
     if not specs:
         raise UsageError("no engine is named", "for example: --engines xgrammar,llguidance")
     return specs
+
+
+def _listed(text: str) -> list[EngineSpec]:
+    found: list[EngineSpec] = []
+    for one in split_specs(text):
+        try:
+            found.append(parse_spec(one))
+        except UsageError as error:
+            if found and found[-1].path and "@" not in one:  # a path that was cut at its comma
+                raise UsageError(error.message, _NO_COMMA) from error
+            raise
+    return found
 
 
 def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:

@@ -302,7 +302,8 @@ def _default_path(request: BenchRequest, specs: Sequence[EngineSpec], data: str)
 
 def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]:
     wanted = asdict(replace(request, out=None, lanes=None, ahead=None))
-    return {**wanted, "engines": [spec.name for spec in specs]}
+    # another build at the same path is asked for in the same words
+    return {**wanted, "engines": [f"{spec.name} {spec.build}".rstrip() for spec in specs]}
 
 
 def _selected(source: CaseSource, request: BenchRequest) -> Selected:

@@ -25,7 +25,12 @@ _LARGEST = 1 << 53
 
 _COUNT, _TEXT, _NUMBER = (int,), (str, type(None)), (int, float, type(None))
 _ANY, _SEED = object, (int,)
-_ENGINE = {"version": _TEXT, "options": {"*": (bool, int, str)}, "packages": {"*": (str,)}}
+_ENGINE = {
+    "version": _TEXT,
+    "build": _TEXT,
+    "options": {"*": (bool, int, str)},
+    "packages": {"*": (str,)},
+}
 _MANIFEST: Mapping[str, Any] = {
     "identity": {
         "engines": {"*": {**_ENGINE, "tokens_asked": _COUNT, "tokens_with_other_bytes": _COUNT}},

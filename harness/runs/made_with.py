@@ -8,6 +8,7 @@ built-in engines as they are installed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from harness.engines.environments import is_installed, provide, provide_all
@@ -75,7 +76,7 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
     Raises:
         UntrustedError: One is not built-in, or not in an installed version, and the run is not
             trusted.
-        UsageError: There is no such engine or version.
+        UsageError: There is no such engine or version, or a build at hand is not there any more.
     """
     names = list(run.manifest["identity"]["engines"])
     if not run.trusted:
@@ -84,7 +85,7 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
     specs = parse_specs(names)
     if [spec.name for spec in specs] != names:
         raise RunDirectoryError(f"the manifest of {run.path} names its engines in no usual way")
-    return provide_all(specs)
+    return provide_all([_as_built(run, spec, spec.name) for spec in specs])
 
 
 def engine_of(run: RunDirectory, engine: str, version: str) -> EngineSpec:
@@ -98,14 +99,19 @@ def engine_of(run: RunDirectory, engine: str, version: str) -> EngineSpec:
 
     Raises:
         UntrustedError: As for `engines_of`.
-        UsageError: There is no such version.
+        UsageError: There is no such version, or a build at hand is not there any more.
     """
-    read = read_spec(engine)
+    name, read = engine, read_spec(engine)
     if read.version is None and read.name in BUILT_IN:
         engine = f"{read.name}@{version}{read.rest}"
     if not run.trusted:
         _refuse_foreign(run, engine)
-    return provide(parse_spec(engine))
+    return provide(_as_built(run, parse_spec(engine), name))
+
+
+def _as_built(run: RunDirectory, spec: EngineSpec, name: str) -> EngineSpec:
+    """`spec`, asking for the build at hand that the run's engine `name` was, if it was one."""
+    return replace(spec, build=run.manifest["identity"]["engines"][name].get("build") or "")
 
 
 def asks_for_trust(run: RunDirectory) -> bool:

@@ -117,6 +117,14 @@ def refuse_other_run(
         RunDirectoryError: Saying in what the run that is there differs.
     """
     stored = manifest.get("identity", {})
+    for spec in specs:
+        build = stored.get("engines", {}).get(spec.name, {}).get("build", spec.build)
+        if build != spec.build:
+            raise RunDirectoryError(
+                f"{where} was made with another build of {spec.name}: {build} there,"
+                f" {spec.build} now",
+                "choose another --out",
+            )
     wanted = {**stored, **known, "engines": _engines(stored.get("engines", {}), specs)}
     refuse_other(where, stored, json.loads(json.dumps(wanted)))
 
@@ -130,7 +138,7 @@ def _engines(stored: Mapping[str, Any], specs: Sequence[EngineSpec]) -> dict[str
     for spec in specs:
         was = stored.get(spec.name, {})
         packages = dict(was.get("packages", {}))
-        if spec.version is None and spec.reference in BUILT_IN.values():
+        if spec.version is None and spec.path is None and spec.reference in BUILT_IN.values():
             for name in packages:
                 with contextlib.suppress(importlib.metadata.PackageNotFoundError):
                     packages[name] = importlib.metadata.version(name)

@@ -333,6 +333,12 @@ def test_an_engine_that_stores_nothing_has_no_cache(tmp_path, make):
     assert open_cache(str(tmp_path), make(), "v", MEMORY) is not None
 
 
+def test_each_build_has_entries_of_its_own(tmp_path, make):
+    builds = ("", "wheel sha256:1", "wheel sha256:2")
+    caches = [open_cache(str(tmp_path), make(), "v", MEMORY, build) for build in builds]
+    assert len({cache._file(SCHEMA) for cache in caches}) == 3
+
+
 def test_another_source_of_the_adapter_is_another_engine(tmp_path, monkeypatch):
     (tmp_path / "written_adapter.py").write_text("class Engine: pass")
     monkeypatch.syspath_prepend(tmp_path)

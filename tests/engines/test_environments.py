@@ -5,9 +5,6 @@ Packages are tiny wheels made here, and pip knows of nothing but the directory t
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 import os
 import shutil
 import signal
@@ -15,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import zipfile
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -24,101 +20,11 @@ import pytest
 from harness.engines import environments
 from harness.engines.environments import at_hand, provide, provide_all, remove
 from harness.engines.panel import Limits, Panel
-from harness.engines.specs import EngineSpec, parse_spec
+from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
+from tests.toy_packages import ADAPTER, seen_inside, small_index, wheel
 
 ROOT = Path(__file__).resolve().parents[2]
-
-ADAPTER = '''
-from importlib.metadata import version
-
-from harness.protocol import EngineInfo, Refused
-
-
-class Toy:
-    """Says which distribution and which module it found; compiles nothing."""
-
-    OPTIONS = {}
-    DISTRIBUTION = "toy-engine"
-
-    def __init__(self, vocabulary, options):
-        import toy_engine
-
-        self.info = EngineInfo("toy", version("toy-engine"), {}, {"module": toy_engine.HERE})
-
-    def compile(self, schema):
-        raise Refused("a toy")
-
-
-class Nameless(Toy):
-    DISTRIBUTION = ""
-
-
-class Silent:
-    OPTIONS = {}
-
-    def compile(self, schema):
-        raise NotImplementedError
-
-
-class Tested(Toy):
-    TESTED = "1.0"
-
-
-class Unpublished(Toy):
-    DISTRIBUTION = "toy-unpublished"
-'''
-
-
-def wheel(directory, name, version, requires=()):
-    """A wheel with one module, which knows its distribution's version as `HERE`."""
-    module, info = name.replace("-", "_"), f"{name.replace('-', '_')}-{version}.dist-info"
-    metadata = [f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}"]
-    metadata += [f"Requires-Dist: {one}" for one in requires]
-    files = {
-        f"{module}.py": f"HERE = {version!r}\n",
-        f"{info}/METADATA": "\n".join(metadata) + "\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    record = "".join(f"{path},{checksum(text)},{len(text)}\n" for path, text in files.items())
-    files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
-    path = Path(directory, f"{module}-{version}-py3-none-any.whl")
-    with zipfile.ZipFile(path, "w") as archive:
-        for inner, text in files.items():
-            archive.writestr(inner, text)
-    return path
-
-
-def checksum(text):
-    digest = hashlib.sha256(text.encode()).digest()
-    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
-
-
-def small_index(directory, monkeypatch):
-    """Have pip know of toy-engine 1.0, which needs a base, of 2.0, and of nothing else."""
-    directory.mkdir()
-    wheel(directory, "toy-engine", "1.0", requires=["toy-base>=1"])
-    wheel(directory, "toy-engine", "2.0")
-    wheel(directory, "toy-base", "1.5")
-    for name in [name for name in os.environ if name.startswith("PIP_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(directory))
-
-
-@pytest.fixture
-def index(tmp_path, monkeypatch):
-    """The directory that pip takes packages from."""
-    small_index(tmp_path / "index", monkeypatch)
-    return tmp_path / "index"
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """The directory of environments."""
-    monkeypatch.setenv("MASKCOURT_ENVIRONMENTS", str(tmp_path / "environments"))
-    return tmp_path / "environments"
 
 
 @pytest.fixture(scope="module")
@@ -141,51 +47,6 @@ def made(prepared, cache, toy):
     """The spec of toy-engine 2.0 with its environment, without waiting for pip."""
     shutil.copytree(prepared, cache, symlinks=True)
     return provide(toy("@2.0"))
-
-
-@pytest.fixture
-def toy(tmp_path, monkeypatch, index, cache):
-    """An engine spec of the toy adapter: ``toy("@1.0")``, another class as ``toy("@1.0", "C")``."""
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "toy_adapter.py").write_text(ADAPTER)
-    monkeypatch.chdir(work)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(work)])
-    monkeypatch.delitem(sys.modules, "toy_adapter", raising=False)
-    return lambda version="", kind="Toy": parse_spec(f"toy_adapter:{kind}{version}")
-
-
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Install a wheel beside maskcourt itself, in a directory that environments share."""
-    directory = tmp_path / "site-packages"
-    directory.mkdir()
-    shared = (str(directory), *environments._shared_packages())
-    monkeypatch.setattr(environments, "_shared_packages", lambda: shared)
-    monkeypatch.syspath_prepend(directory)
-
-    def install(path):
-        with zipfile.ZipFile(path) as archive:
-            archive.extractall(directory)
-
-    return install
-
-
-def seen_inside(spec, module="toy_engine"):
-    """Version and module that a process started like a host finds."""
-    name = module.replace("_", "-")
-    code = (
-        f"import json, importlib.metadata as m, {module}, numpy\n"
-        f"print(json.dumps([m.version({name!r}), {module}.HERE, {module}.__file__]))"
-    )
-    path = os.pathsep.join([*spec.paths, str(ROOT)])
-    command = [spec.interpreter, "-P", "-c", code]
-    done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True
-    )
-    version, here, file = json.loads(done.stdout)
-    assert version == here
-    return version, Path(file)
 
 
 def in_another_process(spec_text, directory):

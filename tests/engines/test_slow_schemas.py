@@ -71,6 +71,7 @@ def test_what_compiled_before_is_given_more_time():
         {"engine": replace(ENGINE, version="2")},
         {"engine": replace(ENGINE, options={"fast": True})},
         {"engine": replace(ENGINE, code="b")},
+        {"engine": replace(ENGINE, build="wheel sha256:1")},
         {"schema": "true"},
         {"limit": 11.0},
         {"vocabulary": "w"},

@@ -85,6 +85,11 @@ class TestGrammar:
             ("xgrammar[]", "xgrammar", None, {}),
             ("xgrammar@0.1.32", "xgrammar@0.1.32", "0.1.32", {}),
             ("xgrammar@1.0rc1+cpu", "xgrammar@1.0rc1+cpu", "1.0rc1+cpu", {}),
+            ("xgrammar@dist/a b.whl", "xgrammar@./dist/a b.whl", None, {}),
+            ("xgrammar@.././x.whl ", "xgrammar@../x.whl", None, {}),
+            ("xgrammar@/usr/bin/python3", "xgrammar@/usr/bin/python3", None, {}),
+            ("xgrammar@~/tree/", "xgrammar@~/tree", None, {}),
+            ("xgrammar[config=shipped]@./x@1.whl", "xgrammar@./x@1.whl[config=shipped]", None, {}),
             (MINE, MINE, None, {}),
             (f"{MINE}[depth=5]", f"{MINE}[depth=5]", None, {"depth": 5}),
             (f"{MINE}[depth=-1]", f"{MINE}[depth=-1]", None, {"depth": -1}),
@@ -180,6 +185,9 @@ class TestMistakes:
             (f"{MINE}[depth=1,depth=2]", ["sets 'depth' twice"]),
             (f"{MINE}[depth=1][depth=1]", ["sets 'depth' twice"]),
             (f"{MINE}@1@2", ["names two versions"]),
+            (f"{MINE}@./a,b.whl", ["cannot be read", "a path in a spec has no comma"]),
+            (f"{MINE}@./a[1].whl", ["cannot be read", "no bracket"]),
+            ("vllm@./x.whl", ["vllm is a server", "name the engine, as in xgrammar@./x.whl"]),
             ("no.such.module:Thing", ["'no.such.module'", "cannot be imported"]),
             ("tests.engines.test_specs:Mime", ["no 'Mime' there", "did you mean 'Mine'?"]),
             ("tests.engines.test_specs:NoOptions", ["is no adapter", "it has no OPTIONS"]),
@@ -253,6 +261,9 @@ class TestLists:
     def test_commas_separate_specs_outside_of_brackets(self, text, specs):
         assert split_specs(text) == specs
 
+    def test_a_path_that_is_cut_at_its_comma_is_told(self):
+        refused(lambda: parse_specs([f"{MINE}@./a,b.whl"]), "'b.whl'", "has no comma")
+
     def test_keep_their_order(self):
         specs = parse_specs([f"{MINE}[depth=1],{MINE}", f"{MINE}[depth=2]"])
         assert [spec.name for spec in specs] == [f"{MINE}[depth=1]", MINE, f"{MINE}[depth=2]"]
@@ -296,6 +307,7 @@ class TestPlugIns:
             "installed": None,
             "tested": None,
             "at_hand": [],
+            "builds": [],
             "remark": "",
             "options": {
                 "depth": {"default": 3, "choices": None, "help": "levels"},
