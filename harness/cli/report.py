@@ -46,6 +46,12 @@ FORMATS = ("html", "csv", "markdown", "png", "svg")
     metavar="N",
     help="Verdicts that the page explains, by --seed, some of every sort.",
 )
+@click.option(
+    "--impact",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Show the answers of this impact run beside the errors of masks.",
+)
 @seed_option
 @departures_option
 @trust_option
@@ -55,6 +61,7 @@ def report(
     out: Path | None,
     kind: str,
     sample: int,
+    impact: Path | None,
     seed: int,
     departures: Path | None,
     trust: bool,
@@ -71,7 +78,7 @@ def report(
         from harness.report.page.collect import ReportRequest
 
         file = out or run / "report.html"
-        size = write(stored, file, ReportRequest(str(run), sample, seed, catalogue))
+        size = write(stored, file, ReportRequest(str(run), sample, seed, catalogue, impact))
         files = {str(file): size}
     else:
         files = {str(file): file.stat().st_size for file in _written(stored, out, kind, catalogue)}

@@ -8,6 +8,8 @@ from tests import reporting
 from tests.browsing import DESKTOP, MARKS, PHONE
 
 pytestmark = MARKS
+NONE = "\u2013"
+"""Stands in a table where there is nothing."""
 
 
 class TestAnswers:
@@ -64,6 +66,25 @@ class TestAnswers:
     def test_says_that_a_run_is_not_finished(self, browser):
         assert "This run is not finished" in browser("begun").text("#alerts")
         assert browser("small").text("#alerts") == ""
+
+
+class TestAnswersOfModels:
+    def test_stand_beside_the_errors_of_the_same_engine(self, browser):
+        page = browser("varied")
+        assert "tiny.gguf answered 12 items of sums" in page.text("#about-answers")
+        rows = [row.split("\t") for row in page.texts("#table-answers tbody tr")]
+        names, right, *_ = zip(*rows, strict=True)
+        assert names == ("unconstrained", "one:A", "two:B")
+        assert [one.split()[0] for one in right] == ["100%", "8.3%", "100%"]
+        assert [row[2].split() for row in rows] == [[NONE], *[["1", "of", "24", "tokens"]] * 2]
+        assert [row[5].split()[0] for row in rows] == [NONE, "100%", "not"]
+        note = page.text("#note-answers")
+        assert "cannot tell unconstrained and two:B apart (11 items, p = 1)." in note
+        assert "unconstrained is better than one:A" in note
+        assert "Left out of these comparisons: 1 items" in note
+
+    def test_have_no_place_where_there_are_none(self, browser):
+        assert "Answers" not in browser().texts("nav a")
 
 
 class TestBugs:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from harness import __version__
@@ -15,6 +16,7 @@ from harness.classification.departures import Catalogue, classify, load_catalogu
 from harness.counting.counts import StoredRun
 from harness.counting.intervals import NO_SAMPLE
 from harness.report.matrix import COLUMNS
+from harness.report.page.answers_of_models import answers_of_models
 from harness.report.page.counted import PageCounts
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
@@ -39,12 +41,14 @@ class ReportRequest:
         verdicts: How many verdicts it explains; 0 for none.
         seed: Of their sample.
         catalogue: The departures; None is the catalogue that comes with maskcourt.
+        impact: An impact run, whose answers stand beside the errors of masks.
     """
 
     shown_as: str
     verdicts: int = SHOWN
     seed: int = 0
     catalogue: Catalogue | None = None
+    impact: Path | None = None
 
 
 def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
@@ -59,8 +63,10 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         name their titles), ``summary`` (`harness.report.tally.summary`), ``bugs``
         (`harness.report.page.shown_bugs.shown_bugs`), the counts of
         `harness.report.page.counted.PageCounts` by their names, ``catalogue`` (the departures that
-        occur), ``groups`` (`harness.report.page.sampling.ShownSample`), ``verdicts`` and ``cases``
-        (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
+        occur), ``answers`` (`harness.report.page.answers_of_models.answers_of_models`; null without
+        an impact run), ``groups`` (`harness.report.page.sampling.ShownSample`), ``verdicts`` and
+        ``cases`` (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without
+        checksums).
 
     Raises:
         RunDirectoryError: The run is damaged.
@@ -90,6 +96,8 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "failures": counted.failures(),
         "departures": departures,
         "catalogue": _used(catalogue, {row["departure"] for row in departures}),
+        "answers": request.impact
+        and answers_of_models(request.impact, run.manifest["identity"]["engines"]),
         "groups": sample.groups,
         "verdicts": found.verdicts,
         "cases": found.cases,

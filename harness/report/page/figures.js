@@ -92,6 +92,29 @@ function inNumbers() {
   byId('note-pairs').textContent = `By bugs that a model meets, as in the matrix. ${sampled ? 'McNemar’s exact test of the schemas on which only one of the two has a bug, corrected for the number of pairs (Holm).' : DATA.about.no_sample}`;
 }
 
+function answersSection() {
+  const found = DATA.answers;
+  if (!found) {
+    byId('answers').remove();
+    document.querySelector('a[href="#answers"]').remove();
+    return;
+  }
+  const of = (name) => found.rows[name];
+  const errors = (kind) => (name) => of(name).same ? ratio(engineOf(name).share_with_bug[kind], percent) : of(name).same === null ? '–' : 'not in this run as it is there';
+  const overruled = (name) => of(name).same === null ? '–' : [count(of(name).overruled), el('small', {}, `of ${count(of(name).tokens)} tokens`)];
+  byId('about-answers').textContent = `${found.model} answered ${count(found.items)} items of ${found.task}, under each engine and without a mask. Where a mask overruled the model’s own choice, that was resolved like any dispute.`;
+  fill('table-answers', table([
+    ['engine', (name) => name, { h: true }],
+    ['right answers', (name) => [ratio(of(name).share, percent), el('small', {}, `${count(of(name).correct)} of ${count(of(name).items)}`)].flat(), { n: true }],
+    ['mask overruled the model', overruled, { n: true }],
+    ['of it proven wrong', (name) => of(name).same === null ? '–' : count(of(name).wrongly), { n: true }],
+    ['bugs behind it', (name) => Object.entries(of(name).bugs).map(([id, many]) => `${id} (${count(many)})`).join(', ') || 'none traced'],
+    ['schemas with a bug that lets invalid output through', errors('false_acceptance'), { n: true }],
+    ['that forbids valid output', errors('false_rejection'), { n: true }],
+  ], Object.keys(found.rows), 'Answers beside errors', 'cards'));
+  byId('note-answers').textContent = `${found.told.map((one) => `${one}.`).join(' ')} ${found.unanswerable ? `Left out of these comparisons: ${count(found.unanswerable)} items that no text which keeps their schema answers rightly.` : ''}`;
+}
+
 function errorsTable() {
   const rows = ENGINES.flatMap((engine) => {
     const { by_class: classes, other_kinds: others, ...of } = engineOf(engine);

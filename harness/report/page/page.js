@@ -22,6 +22,7 @@ titleAndAlerts();
 matrix();
 bugsSection();
 inNumbers();
+answersSection();
 errorsTable();
 heatMaps();
 setsFigure();
