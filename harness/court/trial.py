@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Library, LibraryCalls, Mask, allows, token_ids
+from harness.protocol import Library, LibraryCalls, Mask, Masks, allows, token_ids
 
 Tokens = tuple[int, ...]
 
@@ -23,12 +23,23 @@ class Unreachable(Exception):
     """The library does not consume the tokens that lead to where a rule is to be tried."""
 
 
+def _unmarked(_consumed: Tokens, _tokens: Tokens | None) -> None:
+    pass
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A schema as one library has compiled it, with the vocabulary that the library was given."""
+    """A schema as one library has compiled it.
+
+    Attributes:
+        library: It.
+        vocabulary: The tokens that the library was given.
+        mark: Told what is going to be tried behind which tokens, as `Bookmark.put`.
+    """
 
     library: Library
     vocabulary: Vocabulary
+    mark: Callable[[Tokens, Tokens | None], None] = _unmarked
     _masks: dict[Tokens, Mask] = field(default_factory=dict)
 
     def at(self, consumed: Sequence[int]) -> LibraryCalls:
@@ -81,6 +92,11 @@ class Subject:
         many = int(np.bitwise_count(differing).sum())
         which = "allowed" if allows(found, first) else "forbidden"
         return f"{many} bits differ: {self.named(first)} is {which} there"
+
+
+def written(vocabulary: Vocabulary, consumed: Tokens) -> str:
+    """The text of tokens, for people."""
+    return b"".join([vocabulary.tokens[one] for one in consumed]).decode("utf-8", "replace")
 
 
 def led(calls: LibraryCalls, tokens: Sequence[int]) -> int:
@@ -152,6 +168,19 @@ class Rule:
         calls = library.fresh()
         lacking = [name for name in self.needs if getattr(calls, name) is None]
         return f"no {' and no '.join(lacking)}" if lacking else self.applies(library)
+
+
+_UNTOUCHED = 0xA5A5A5A5
+
+
+def empty_rows(subject: Subject, count: int) -> Masks:
+    """Rows for masks, shape ``(count, words)``, in which it shows whether they are written to."""
+    return np.full((count, subject.vocabulary.words), _UNTOUCHED, dtype=np.uint32)
+
+
+def untouched(row: Mask) -> bool:
+    """Whether nothing was written to a row."""
+    return bool((row == _UNTOUCHED).all())
 
 
 def nothing_more(_subject: Subject, _place: TrialPlace) -> Offered:
