@@ -21,13 +21,37 @@ pytestmark = pytest.mark.engines
     ("name", "known", "missing"),
     [
         ("xgrammar", {"beyond"}, {"forced_tokens", "validate"}),
-        ("llguidance", {"end_again", "attempt", "rollback", "validate"}, set()),
+        ("llguidance", {"end_again", "attempt", "rollback", "validate"}, {"draft_tree"}),
         (
             "outlines",
             {"end_consume"},
             {
                 *("clone", "terminated", "forced_bytes", "forced_tokens"),
-                *("ends_agree", "drafts", "rows_at_once"),
+                *("ends_agree", "drafts", "draft_tree", "rows_at_once"),
+            },
+        ),
+        (
+            "maskforge",
+            {"end_again"},
+            {
+                *("clone", "rollback", "forced_bytes", "forced_tokens", "validate", "branches"),
+                *("ends_agree", "drafts", "draft_tree", "row", "rows_at_once"),
+            },
+        ),
+        (
+            "glrmask",
+            set(),
+            {
+                *("attempt", "rollback", "reset", "completed", "forced_bytes", "validate"),
+                *("drafts", "draft_tree", "rows_at_once"),
+            },
+        ),
+        (
+            "oc-earley",
+            {"validate"},
+            {
+                *("clone", "forced_bytes", "forced_tokens", "ends_agree"),
+                *("drafts", "draft_tree", "rows_at_once"),
             },
         ),
     ],
