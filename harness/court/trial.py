@@ -23,6 +23,12 @@ class Unreachable(Exception):
     """The library does not consume the tokens that lead to where a rule is to be tried."""
 
 
+_KEPT = 1 << 14
+"""Answers of fresh matchers that are kept."""
+_KEPT_WORDS = 1 << 23
+"""Words of masks that are kept: 32 MiB."""
+
+
 def _unmarked(_consumed: Tokens, _tokens: Tokens | None) -> None:
     pass
 
@@ -41,6 +47,7 @@ class Subject:
     vocabulary: Vocabulary
     mark: Callable[[Tokens, Tokens | None], None] = _unmarked
     _masks: dict[Tokens, Mask] = field(default_factory=dict)
+    _reached: dict[Tokens, bool] = field(default_factory=dict)
 
     def at(self, consumed: Sequence[int]) -> LibraryCalls:
         """A fresh matcher behind `consumed`.
@@ -54,8 +61,13 @@ class Subject:
         return calls
 
     def reaches(self, consumed: Sequence[int]) -> bool:
-        """Whether a fresh matcher consumes all of `consumed`."""
-        return led(self.library.fresh(), consumed) == len(consumed)
+        """Whether a fresh matcher consumes all of `consumed`; kept, since some take milliseconds."""
+        key = tuple(consumed)
+        if key not in self._reached:
+            if len(self._reached) >= _KEPT:
+                self._reached.clear()
+            self._reached[key] = led(self.library.fresh(), key) == len(key)
+        return self._reached[key]
 
     def mask(self, calls: LibraryCalls) -> Mask:
         """What a matcher says may come next, shape ``(words,)``, with all bits that it sets."""
@@ -67,7 +79,7 @@ class Subject:
         """The mask of a fresh matcher behind `consumed`; read-only. Raises as `at` does."""
         key = tuple(consumed)
         if key not in self._masks:
-            if len(self._masks) >= 64:
+            if len(self._masks) * self.vocabulary.words >= _KEPT_WORDS:
                 self._masks.clear()
             mask = self._masks[key] = self.mask(self.at(key))
             mask.setflags(write=False)
