@@ -202,10 +202,10 @@ def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
     if as_json:
         print_json({"violations": outcomes, "counts": dict(counts)})
     else:
-        for one in outcomes:
-            words = f": {one_line(one['complaint'])}" if one["complaint"] else ""
-            who = f"{one['engine']} {one['version']}"
-            click.echo(printable(f"{one['outcome']:<15}  {who} {one['rule']} {one['case']}{words}"))
+        for row in outcomes:
+            words = f": {one_line(row['complaint'])}" if row["complaint"] else ""
+            who = f"{row['engine']} {row['version']}"
+            click.echo(printable(f"{row['outcome']:<15}  {who} {row['rule']} {row['case']}{words}"))
         click.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     if counts["shows"] < len(outcomes):
         sys.exit(1)

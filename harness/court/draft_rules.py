@@ -109,8 +109,8 @@ def _walked(
             told = "taken" if taken else "refused"
             return f"{subject.named(token)} is {told} amid a draft, and not by a fresh matcher"
         if taken:
-            if told := _walked(subject, behind, (*here, token), tokens, child):
-                return told
+            if complaint := _walked(subject, behind, (*here, token), tokens, child):
+                return complaint
             if behind is calls and calls.rollback and calls.rollback(1) is False:
                 return f"{subject.named(token)} is not rolled back"
         if told := subject.differ(subject.mask(calls), subject.mask_at(here)):

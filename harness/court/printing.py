@@ -43,11 +43,12 @@ def _row(*cells: str) -> str:
 def _witnesses(docket: Docket) -> Iterator[str]:
     for rule, count, heard, one in docket.witnesses():
         documented = f" ({markdown(count.documented)})" if count.outcome == DOCUMENTED else ""
+        before = len(one.consumed)
         once = "" if one.again else ", which did not show again"
         yield (
             f"- {markdown(heard.engine)} {heard.version} `{rule}`{documented}: "
             f"{markdown(one_line(one.complaint, 200))}; "
-            f"case {heard.case}, behind {len(one.consumed)} tokens{once}"
+            f"case {heard.case}, behind {before} token{'s' * (before != 1)}{once}"
         )
 
 

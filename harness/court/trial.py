@@ -61,7 +61,7 @@ class Subject:
         return calls
 
     def reaches(self, consumed: Sequence[int]) -> bool:
-        """Whether a fresh matcher consumes all of `consumed`; kept, since some take milliseconds."""
+        """Whether a fresh matcher, which may take milliseconds, consumes all of `consumed`."""
         key = tuple(consumed)
         if key not in self._reached:
             if len(self._reached) >= _KEPT:
