@@ -28,6 +28,8 @@ from harness.protocol import (
     CONFIG,
     EngineInfo,
     LeadingMatcher,
+    Library,
+    LibraryCalls,
     Mask,
     Option,
     Refused,
@@ -79,15 +81,22 @@ class GLRMaskEngine:
         Raises:
             Refused: With the library's message.
         """
+        return GLRMaskMatcher(self._constraint(schema), self._ids)
+
+    def library(self, schema: str) -> Library:
+        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
+        constraint = self._constraint(schema)
+        return Library(lambda: _calls_of(constraint.start()), self._ids.eos_ids)
+
+    def _constraint(self, schema: str) -> Any:
         grammar = self._library.Grammar
         try:
             with _environment(_COMPAT, str(int(self._compat))):
                 value = grammar.from_json_schema(schema)
                 ended = grammar.from_expr(self._library.Expr.sequence(value, self._ends))
-                constraint = ended.compile(self._vocabulary, mask_strategy=self._strategy)
+                return ended.compile(self._vocabulary, mask_strategy=self._strategy)
         except ValueError as error:
             raise Refused(str(error).strip()) from error
-        return GLRMaskMatcher(constraint, self._ids)
 
     def store(self, matcher: GLRMaskMatcher) -> bytes | None:
         """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
@@ -156,6 +165,19 @@ class GLRMaskMatcher(LeadingMatcher):
             if not 0 <= token < size or not trial.commit_token(token):
                 return count
         return len(tokens)
+
+
+def _calls_of(state: Any) -> LibraryCalls:
+    """What a state offers a server; the end is part of the grammar, of which it knows no more."""
+    return LibraryCalls(
+        mask=lambda out: state.fill_mask(out.view(np.int32)),
+        consume=state.commit_token,
+        native=state,
+        clone=lambda: _calls_of(state.copy()),
+        terminated=state.is_terminated,
+        forced_tokens=lambda: state.copy().commit_forced_tokens(),
+        fill_row=lambda rows, row: state.fill_mask(rows[row].view(np.int32)),
+    )
 
 
 @contextlib.contextmanager

@@ -110,19 +110,19 @@ class LlamaCppEngine:
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         installed = version(self.DISTRIBUTION)
         self.info = EngineInfo("llama.cpp", installed, dict(options), {"xllamacpp": installed})
-        self.library = _library(installed)
+        self.functions = _library(installed)
         file, self._bearers = _model_file(vocabulary)
-        model = _load(self.library, file)
-        weakref.finalize(self, self.library.free_model, model).atexit = False
-        self.native: int = self.library.vocabulary(model)
-        if self.library.size(self.native) != vocabulary.size:
+        model = _load(self.functions, file)
+        weakref.finalize(self, self.functions.free_model, model).atexit = False
+        self.native: int = self.functions.vocabulary(model)
+        if self.functions.size(self.native) != vocabulary.size:
             raise UsageError(f"xllamacpp {installed} lost tokens of the vocabulary", _INSTALL)
         self._special = vocabulary.special.tobytes()
         self._longest = int(np.diff(vocabulary.offsets).max()) + 32  # special ones: see _model_file
         asked = self._bearers.copy()
         if options["config"] == "spec":
             asked[vocabulary.special] = _NEVER
-        ends = map(self.library.ends, repeat(self.native), range(vocabulary.size))
+        ends = map(self.functions.ends, repeat(self.native), range(vocabulary.size))
         asked[list(ends)] = _NEVER
         asked = np.where(asked == _NEVER, asked, asked[asked])
         asked[list(vocabulary.eos_ids)] = vocabulary.eos
@@ -140,7 +140,7 @@ class LlamaCppEngine:
             Refused: With the message of the converter, or of the parser of its grammar.
             MemoryError: The converter ran out of memory, which it throws like a refusal.
         """
-        grammar = _Grammar(self, _converted(self.library, self.native, schema))
+        grammar = _Grammar(self, _converted(self.functions, self.native, schema))
         grammar.mask(grammar.start)
         return LlamaCppMatcher(grammar, grammar.start)
 
@@ -151,17 +151,17 @@ class LlamaCppEngine:
     def _piece(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(self._longest)
         bearer = self._bearers[token]
-        size = self.library.piece(self.native, bearer, buffer, len(buffer), 0, True)
+        size = self.functions.piece(self.native, bearer, buffer, len(buffer), 0, True)
         return buffer.raw[:size]
 
     def _check_layout(self) -> None:
         """Raise UsageError where a grammar does not lie in memory as `_Grammar` reads it."""
-        native = _parsed(self.library, self.native, b'root ::= "ab" | "c"')
-        place = self.library.stacks(native)
+        native = _parsed(self.functions, self.native, b'root ::= "ab" | "c"')
+        place = self.functions.stacks(native)
         begin, end, *_ = _PLACE.unpack(ctypes.string_at(place, _PLACE.size))
         if place - native != _STACKS_OFFSET or end - begin != 2 * _HEAD.size:
             raise UsageError(f"xllamacpp {self.info.version} has other grammars", _INSTALL)
-        self.library.free(native)
+        self.functions.free(native)
 
 
 class LlamaCppMatcher:
@@ -418,12 +418,12 @@ class _Grammar:
     """A schema's one grammar inside the library, moved to whichever state is asked about."""
 
     def __init__(self, engine: LlamaCppEngine, text: bytes) -> None:
-        native = _parsed(engine.library, engine.native, text)
+        native = _parsed(engine.functions, engine.native, text)
         if native is None:
-            raise Refused(engine.library.messages() or "llama.cpp does not parse its own grammar")
-        weakref.finalize(self, engine.library.free, native).atexit = False
+            raise Refused(engine.functions.messages() or "llama.cpp does not parse its own grammar")
+        weakref.finalize(self, engine.functions.free, native).atexit = False
         self._engine = engine  # whose vocabulary the grammar refers to
-        self._library = engine.library
+        self._library = engine.functions
         self._ids, self._asked, self._eos = engine.ids, engine.asked, engine.eos
         self._native = native
         self._place = self._library.stacks(native)

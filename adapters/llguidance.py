@@ -7,8 +7,9 @@ that the mask is the whole language, and permits every escape that JSON has.
 Nothing can be stored: the library has no way to write a compiled grammar down, and with 2 ms per
 schema of MaskBench (the slowest of 276 took 26 ms) there is nothing to be saved.
 
-Sources: llguidance 1.9.1, docstrings in `_lib.pyi`, `docs/fast_forward.md` (forced tokens),
-`docs/json_schema.md` (options under ``x-guidance``). Observed in 0.7.29, 1.6.1 and 1.9.1: a refused
+Sources: llguidance 1.9.1, docstrings in `_lib.pyi`, `docs/fast_forward.md` (which tokens are forced
+and why; nothing on others being consumed all the same), `docs/json_schema.md` (options under
+``x-guidance``), `no_forcing` in `parser/src/api.rs`. Observed in 0.7.29, 1.6.1 and 1.9.1: a refused
 token is an error for ever; a value that cannot be continued refuses the end-of-sequence id in
 `validate_tokens` and `try_consume_tokens`, although the mask has its bit. There 0.7.29 is in error,
 too, once it was asked about any token.
@@ -58,9 +59,6 @@ _THREADS = 2
 """Of the library's own batches of masks."""
 _DOCUMENTED = {
     "end_again": 'LLMatcher.is_stopped: "will not accept any more tokens, except for the EOS token"'
-}
-_DOCUMENTED_FORCED = {
-    "mask_consume": "docs/fast_forward.md: where tokens are forced, the mask holds these alone"
 }
 _UNICODE_ESCAPES = "json_allow_general_unicode_escapes"
 
@@ -143,7 +141,7 @@ class LLGuidanceEngine:
         return Library(
             lambda: _calls_of(self._matcher(tokenizer, grammar, log_level=0), executor),
             ends,
-            documented=_DOCUMENTED | (_DOCUMENTED_FORCED if self._forced else {}),
+            documented=_DOCUMENTED,
         )
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:

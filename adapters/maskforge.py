@@ -23,6 +23,8 @@ from harness.protocol import (
     ONLY_CONFIG,
     EngineInfo,
     LeadingMatcher,
+    Library,
+    LibraryCalls,
     Mask,
     Option,
     Refused,
@@ -67,15 +69,22 @@ class MaskforgeEngine:
         Raises:
             Refused: With the library's code and message, and what it says of which keyword.
         """
-        try:
-            bound = self._compiler.compile(schema).bind(self._vocabulary)
-        except self._error as error:
-            raise Refused(_words(error, self._diagnostics(schema))) from error
-        return MaskforgeMatcher(bound.start_session, self._ids, self._error)
+        return MaskforgeMatcher(self._bound(schema).start_session, self._ids, self._error)
+
+    def library(self, schema: str) -> Library:
+        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
+        start = self._bound(schema).start_session
+        return Library(lambda: _calls_of(start(), self._error), (self._ids.eos,))
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The bytes in the library's vocabulary; None for special ids, which it is not given."""
         return [self._vocabulary.token_bytes(token) for token in ids]
+
+    def _bound(self, schema: str) -> Any:
+        try:
+            return self._compiler.compile(schema).bind(self._vocabulary)
+        except self._error as error:
+            raise Refused(_words(error, self._diagnostics(schema))) from error
 
     def _diagnostics(self, schema: str) -> list[tuple[str, str | None]]:
         try:
@@ -107,12 +116,10 @@ class MaskforgeMatcher(LeadingMatcher):
         if self._ended:
             out[:] = 0
             return
-        packed = bytearray(out.nbytes)
         try:
-            self._here().write_mask(packed)
+            _write(self._here(), out)
         except self._error as error:
             raise RuntimeError(f"maskforge: {_words(error)}") from error
-        out[:] = np.frombuffer(packed, dtype=out.dtype)
         if allows(out, self._vocabulary.eos):
             # The library knows one end-of-sequence id; the others mean the same.
             np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
@@ -164,6 +171,35 @@ class MaskforgeMatcher(LeadingMatcher):
             self._session = None
             raise RuntimeError(f"maskforge: {_words(error)}") from error
         return True
+
+
+def _write(session: Any, out: Mask) -> None:
+    packed = bytearray(out.nbytes)
+    session.write_mask(packed)
+    out[:] = np.frombuffer(packed, dtype=out.dtype)
+
+
+def _calls_of(session: Any, refused: type[Exception]) -> LibraryCalls:
+    """What a session offers a server; it raises where it refuses."""
+
+    def consume(token: int) -> bool:
+        try:
+            session.advance(token)
+        except refused as error:
+            if getattr(error, "code", None) in _REFUSED:
+                return False
+            raise
+        return True
+
+    return LibraryCalls(
+        mask=lambda out: _write(session, out),
+        consume=consume,
+        native=session,
+        attempt=consume,
+        reset=session.reset,
+        completed=lambda: bool(session.is_accepting),  # its stubs have methods, it has properties
+        terminated=lambda: bool(session.is_stopped),
+    )
 
 
 def _words(error: Exception, diagnostics: Sequence[tuple[str, str | None]] = ()) -> str:

@@ -16,10 +16,24 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from harness.protocol import ONLY_CONFIG, EngineInfo, LeadingMatcher, Mask, Option, Refused, copied
+from harness.protocol import (
+    ONLY_CONFIG,
+    EngineInfo,
+    LeadingMatcher,
+    Library,
+    LibraryCalls,
+    Mask,
+    Masks,
+    Option,
+    Refused,
+    copied,
+)
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
+
+_ROLLBACK = 64
+"""Tokens that a server may take back."""
 
 
 class OCEarleyEngine:
@@ -46,12 +60,22 @@ class OCEarleyEngine:
         Raises:
             Refused: With the library's message.
         """
+        start = self._started(schema, 0)
+        return OCEarleyMatcher(start, start(), self._all)
+
+    def library(self, schema: str) -> Library:
+        """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
+        start = self._started(schema, _ROLLBACK)
+        return Library(lambda: _calls_of(start()), (self._all.eos,))
+
+    def _started(self, schema: str, rollback: int) -> Callable[[], Any]:
+        """What makes guides, one of which was made."""
         try:
             compiled = self._compiled.from_json_schema(schema, self._vocabulary)
-            start = compiled.guide(max_rollback=0)
+            compiled.guide(max_rollback=rollback)
         except (ValueError, TypeError) as error:
             raise Refused(str(error).strip()) from error
-        return OCEarleyMatcher(lambda: compiled.guide(max_rollback=0), start, self._all)
+        return lambda: compiled.guide(max_rollback=rollback)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id; None for special ids."""
@@ -109,3 +133,34 @@ class OCEarleyMatcher(LeadingMatcher):
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`."""
         return copied(self, _guide=None)
+
+
+def _calls_of(guide: Any) -> LibraryCalls:
+    """What a guide offers a server; it raises where it refuses."""
+
+    def consume(token: int) -> bool:
+        try:
+            guide.advance(token, return_tokens=False)
+        except ValueError:
+            return False
+        return True
+
+    def fill_row(rows: Masks, row: int) -> None:
+        guide.write_mask_into(rows[row].ctypes.data, rows[row].size, rows.itemsize)
+
+    def validate(tokens: Sequence[int]) -> int:
+        some = list(tokens)
+        return next(n for n in range(len(some), -1, -1) if guide.accepts_tokens(some[:n]))
+
+    return LibraryCalls(
+        mask=lambda out: fill_row(out.reshape(1, -1), 0),
+        consume=consume,
+        native=guide,
+        attempt=consume,
+        rollback=guide.rollback_state,
+        reset=guide.reset,
+        completed=guide.is_accepting,
+        terminated=guide.is_finished,
+        validate=validate,
+        fill_row=fill_row,
+    )

@@ -441,19 +441,21 @@ def _calls_of(native: Any, batch: Any) -> LibraryCalls:
         if native.fill_next_token_bitmask(rows.view(np.int32), row) is False:
             rows[row] = 0xFFFFFFFF  # "if False, the bitmask is already all-true"
 
-    def draft_masks(draft: Sequence[int], rows: Masks) -> None:
+    def draft_tree(draft: Sequence[int], parents: Sequence[int], rows: Masks) -> None:
         import torch
 
-        count = len(draft) + 1  # the first node stands for the token before, accepted already
-        following = torch.tensor([*range(1, count), -1])
-        masks = torch.from_numpy(rows.view(np.int32))
-        nodes = torch.tensor([0, *draft])
-        native.traverse_draft_tree(following, torch.full((count,), -1), nodes, masks)
+        # the first node stands for the token before, accepted already
+        child, sibling = [-1] * len(rows), [-1] * len(rows)
+        for node in range(len(draft), 0, -1):
+            sibling[node], child[parents[node - 1] + 1] = child[parents[node - 1] + 1], node
+        nodes = map(torch.tensor, (child, sibling, [0, *draft]))
+        native.traverse_draft_tree(*nodes, torch.from_numpy(rows.view(np.int32)))
 
     def fill_rows(several: Sequence[LibraryCalls], which: Sequence[int], rows: Masks) -> None:
         natives = [one.native for one in several]
         batch.batch_fill_next_token_bitmask(natives, rows.view(np.int32), list(which))
 
+    trees = hasattr(native, "traverse_draft_tree")
     return LibraryCalls(
         mask=lambda out: fill_row(out.reshape(1, -1), 0),
         consume=native.accept_token,
@@ -465,7 +467,10 @@ def _calls_of(native: Any, batch: Any) -> LibraryCalls:
         completed=getattr(native, "is_completed", None),
         terminated=native.is_terminated,
         forced_bytes=lambda: native.find_jump_forward_string().encode(),
-        draft_masks=draft_masks if hasattr(native, "traverse_draft_tree") else None,
+        draft_masks=(lambda draft, rows: draft_tree(draft, range(-1, len(draft)), rows))
+        if trees
+        else None,
+        draft_tree=draft_tree if trees else None,
         fill_row=fill_row,
         fill_rows=None if batch is None else fill_rows,
     )

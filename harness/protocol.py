@@ -235,6 +235,8 @@ class LibraryCalls:
         validate: How many of the leading tokens may be consumed; the state stays.
         draft_masks: Write the mask here, and the one behind each token of a draft, as far as it may
             be consumed, to the rows of an array; the state stays.
+        draft_tree: The same of a tree: some tokens, and behind which of them each stands, -1 for
+            here. The first row is the mask here; those of refused tokens may hold anything.
         fill_row: Write the mask to one row of an array.
         fill_rows: Write the masks of several matchers to rows of an array, on several threads.
     """
@@ -252,6 +254,7 @@ class LibraryCalls:
     forced_tokens: Callable[[], Sequence[int]] | None = None
     validate: Callable[[Sequence[int]], int] | None = None
     draft_masks: Callable[[Sequence[int], Masks], object] | None = None
+    draft_tree: Callable[[Sequence[int], Sequence[int], Masks], object] | None = None
     fill_row: Callable[[Masks, int], object] | None = None
     fill_rows: Callable[[Sequence[LibraryCalls], Sequence[int], Masks], object] | None = None
 

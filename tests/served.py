@@ -92,6 +92,16 @@ class Served:
                 return
             rows[row] = twin.allowed()
 
+    def draft_tree(self, draft: Sequence[int], parents: Sequence[int], rows: Masks) -> None:
+        twins: list[Served | None] = [self]
+        rows[0] = self.allowed()
+        for row, (token, parent) in enumerate(zip(draft, parents, strict=True), 1):
+            before = twins[parent + 1]
+            twin = None if before is None else Served.clone(before)
+            twins.append(twin if twin is not None and twin.consume(token) else None)
+            if twins[row] is not None:
+                rows[row] = twin.allowed()
+
     def fill_row(self, rows: Masks, row: int) -> None:
         rows[row] = self.allowed()
 
@@ -159,9 +169,11 @@ class SetsBitsBeyond(Served):
 
 
 class MovedByRefusals(Served):
+    """By that of an end of sequence."""
+
     def attempt(self, token: int) -> bool:
         taken = self.consume(token)
-        if not taken and len(self.past) > 1:
+        if not taken and len(self.past) > 1 and token in self.vocabulary.eos_ids:
             self.past.append(self.past[0])
         return taken
 
@@ -232,6 +244,26 @@ class MovedByDrafts(Served):
         self.consume(draft[0])
 
 
+class ConfusesBranches(Served):
+    def draft_tree(self, draft: Sequence[int], parents: Sequence[int], rows: Masks) -> None:
+        super().draft_tree(draft, parents, rows)
+        rows[2:3] = rows[1]
+
+
+class RollsBackRefusals(Served):
+    """A token that was refused counts as one to be taken back."""
+
+    refused = 0
+
+    def attempt(self, token: int) -> bool:
+        taken = self.consume(token)
+        self.refused += not taken
+        return taken
+
+    def rollback(self, count: int) -> None:
+        super().rollback(count - min(count, self.refused))
+
+
 class WritesTheFirstRow(Served):
     def fill_row(self, rows: Masks, row: int) -> None:
         super().fill_row(rows, 0)
@@ -271,6 +303,8 @@ FAULTS: dict[str, type[Served]] = {
     "forced_tokens": ForcesOtherTokens,
     "validate": ValidatesNoEnd,
     "drafts": MovedByDrafts,
+    "draft_tree": ConfusesBranches,
+    "branches": RollsBackRefusals,
     "row": WritesTheFirstRow,
     "rows_at_once": ConfusesRows,
     "threads": NeedsTheMainThread,

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table
 
 from harness.cli.common import json_option, seed_option
 from harness.cli.printing import print_json, table_console
-from harness.errors import InputError, UsageError
+from harness.errors import UsageError
 from harness.printable import one_line, printable
 
 if TYPE_CHECKING:
     from harness.court.docket import Docket
+    from harness.court.hearing import Heard
+    from harness.court.record import Record, RecordHead
 
-_HINT = "a line that maskcourt protocol --out wrote"
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_STORED = click.Path(path_type=Path, dir_okay=False, exists=True)
+_COUNT = click.IntRange(min=0)
 
 
 @click.command()
@@ -32,7 +34,7 @@ _HINT = "a line that maskcourt protocol --out wrote"
 @click.option("--vocabulary", default="qwen2.5", show_default=True, help="As of bench.")
 @click.option(
     "--texts",
-    type=click.IntRange(min=0),
+    type=_COUNT,
     default=2,
     show_default=True,
     help="Texts of each schema that each engine writes itself, to be tried along.",
@@ -45,6 +47,13 @@ _HINT = "a line that maskcourt protocol --out wrote"
     help="Places of each text.",
 )
 @click.option(
+    "--whole",
+    type=_COUNT,
+    default=2,
+    show_default=True,
+    help="Places of each case at which a large vocabulary is gone through as a whole.",
+)
+@click.option(
     "--seconds",
     type=click.FloatRange(min=0, min_open=True),
     default=120.0,
@@ -52,13 +61,18 @@ _HINT = "a line that maskcourt protocol --out wrote"
     help="Processor time of one rule on one case.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Where to write violations."
+    "--out", type=_FILE, help="Where to write what is heard; started again it goes on there."
 )
+@click.option("--format", "kind", type=click.Choice(["text", "markdown", "csv"]), default="text")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when there is one.")
+@click.option(
+    "--write-smallest", type=_FILE, help="Where to write the smallest violation of each rule."
+)
+@click.option("--read", "stored", type=_STORED, help="Print what a file holds instead.")
 @click.option(
     "--replay",
     "again",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=_STORED,
     help="Try the violations of a file again instead; exit with 1 when one shows no more.",
 )
 @click.option(
@@ -71,15 +85,28 @@ def protocol(**options: Any) -> None:
 
     No text is judged: each library is held against itself alone.
     """
+    from harness.court.docket import Docket
+    from harness.court.record import read_record, write_record
+
     if options["again"]:
         _replay(options["again"], trust=options["trust"], as_json=options["as_json"])
+        return
+    if options["stored"]:
+        head, heard = read_record(options["stored"])
     else:
-        _hear(options)
+        record = _hear(options)
+        head, heard = record.head, record.heard
+    docket = Docket.of(heard)
+    if options["write_smallest"]:
+        write_record(options["write_smallest"], head, list(docket.smallest()))
+    _print(head, docket, "json" if options["as_json"] else options["kind"])
+    if options["fail_on_violation"] and docket.violated:
+        sys.exit(1)
 
 
-def _hear(options: Mapping[str, Any]) -> None:
-    from harness.court.docket import Docket
-    from harness.court.hearing import Bench, hear, violations
+def _hear(options: Mapping[str, Any]) -> Record:
+    from harness.court.hearing import Bench, hear
+    from harness.court.record import Record, RecordHead
     from harness.court.routes import Thoroughness
     from harness.engines.environments import provide_all
     from harness.engines.specs import DEFAULT, parse_specs
@@ -87,53 +114,62 @@ def _hear(options: Mapping[str, Any]) -> None:
     from harness.inputs.vocabulary_readers import open_vocabulary
 
     specs = provide_all(parse_specs(options["engines"] or DEFAULT))
-    seed = options["seed"]
-    cases = select(open_cases(options["cases"]), sample=options["sample"], seed=seed)
-    how = Thoroughness(seed, options["texts"], options["positions"])
-    bench = Bench(open_vocabulary(options["vocabulary"]), how, options["seconds"])
-    docket = Docket()
-    with _opened(options["out"]) as out:
+    seed, texts, positions, whole = (
+        options[name] for name in ("seed", "texts", "positions", "whole")
+    )
+    source, vocabulary = open_cases(options["cases"]), open_vocabulary(options["vocabulary"])
+    cases = list(select(source, sample=options["sample"], seed=seed))
+    how = Thoroughness(seed, texts, positions, whole)
+    bench = Bench(vocabulary, how, options["seconds"])
+    named = options["vocabulary"], vocabulary.sha256, options["cases"], source.sha256
+    record = Record.open(
+        options["out"], RecordHead(*named, seed, texts, positions, whole, bench.seconds)
+    )
+    with contextlib.closing(record), _telling(options["out"]):
         for spec in specs:
-            click.echo(printable(f"{spec.name}: {len(cases)} cases"), err=True)
-            for told in hear(spec, cases, bench):
-                docket.add(told)
-                for one in violations(told, bench, options["vocabulary"]):
-                    out.write(json.dumps(one) + "\n")
-                    out.flush()
-    if options["as_json"]:
-        print_json(docket.as_json())
-    else:
-        _print(docket)
-    if options["fail_on_violation"] and docket.violated:
-        sys.exit(1)
+            left = [case for case in cases if not record.has(spec.name, case.id)]
+            click.echo(printable(f"{spec.name}: {len(left)} cases"), err=True)
+            for number, heard in enumerate(hear(spec, left, bench), 1):
+                record.add(heard)
+                click.echo(printable(f"  {number}/{len(left)} {heard.case}"), err=True)
+    return record
 
 
 @contextlib.contextmanager
-def _opened(path: Path | None) -> Iterator[IO[str]]:
-    """Where violations are written, each as soon as it is found."""
-    with Path(path or os.devnull).open("w", encoding="utf-8") as file:
-        try:
-            yield file
-        except KeyboardInterrupt as error:
-            kept = f"violations so far are in {path}" if path else "nothing is kept without --out"
-            raise KeyboardInterrupt(kept) from error
+def _telling(out: Path | None) -> Iterator[None]:
+    """Say what is kept where the work is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        kept = f"the same command goes on in {out}" if out else "nothing is kept without --out"
+        raise KeyboardInterrupt(kept) from error
 
 
-def _print(docket: Docket) -> None:
+def _print(head: RecordHead, docket: Docket, kind: str) -> None:
+    from harness.court.printing import as_csv, as_markdown
+
+    if kind == "json":
+        print_json(docket.as_json())
+    elif kind == "text":
+        _print_text(docket)
+    else:
+        click.echo((as_csv if kind == "csv" else as_markdown)(head, docket), nl=False)
+
+
+def _print_text(docket: Docket) -> None:
     from harness.court.rules import RULES
 
-    table = Table("rule", *docket.engines, title="what a server relies on")
+    titles = [f"{engine} ({docket.cases(engine)} cases)" for engine in docket.engines]
+    table = Table("rule", *titles, title="what a server relies on")
     for rule in RULES:
         table.add_row(rule, *(docket.word(engine, rule) for engine in docket.engines))
-    console = table_console()
-    console.print(table)
-    for engine, rule, told in docket.witnesses():
-        one = told.result.violated[0]
-        documented = f"  documented: {told.documented}\n" if told.documented else ""
+    table_console().print(table)
+    for rule, count, heard, one in docket.witnesses():
+        documented = f"  documented: {count.documented}\n" if count.documented else ""
         click.echo(
             printable(
-                f"\n{engine} {rule}: {RULES[rule].says}\n  {one_line(one.complaint)}\n"
-                f"  case {told.case.id}, behind {len(one.consumed)} tokens\n{documented}"
+                f"\n{heard.engine} {rule}: {RULES[rule].says}\n  {one_line(one.complaint)}\n"
+                f"  case {heard.case}, behind {len(one.consumed)} tokens\n{documented}"
             ).rstrip()
         )
     for engine, reasons in docket.not_begun.items():
@@ -143,88 +179,71 @@ def _print(docket: Docket) -> None:
 
 
 def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
-    from harness.court.hearing import Bench, docked, retry
+    from harness.court.hearing import Bench, docked
+    from harness.court.record import read_record
+    from harness.engines.environments import provide
+    from harness.engines.specs import parse_spec
+    from harness.inputs.vocabulary_readers import open_vocabulary
 
-    stored = list(_read(path))
+    head, heard = read_record(path)
+    by_engine: dict[str, list[Heard]] = {}
+    for one in heard:
+        if any(result.violated for result in one.rules.values()):
+            by_engine.setdefault(one.engine, []).append(one)
+    _check_trusted(path, head, list(by_engine), trust=trust)
+    vocabulary = open_vocabulary(head.vocabulary)
+    if vocabulary.sha256 != head.vocabulary_sha256:
+        raise UsageError(f"{path}: the vocabulary {head.vocabulary!r} is another one now")
     outcomes: list[dict[str, Any]] = []
-    groups: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-    for one in stored:
-        key = one["engine"], one["vocabulary"], one["vocabulary_sha256"]
-        groups.setdefault(key, []).append(one)
-    for key, some in groups.items():
-        vocabulary, spec = _made_with(path, key, trust=trust)
-        with docked(spec, Bench(vocabulary)) as dock:
-            for one in some:
-                try:
-                    complaint = retry(dock, _trial(one))
-                    outcome = "shows" if complaint else "does not show"
-                except LookupError as error:
-                    complaint, outcome = str(error), "cannot be tried"
-                outcomes.append(
-                    {"engine": one["engine"], "version": dock.version, "rule": one["rule"]}
-                    | {"case": one["case"], "outcome": outcome, "complaint": complaint or ""}
-                )
+    for engine, some in by_engine.items():
+        with docked(provide(parse_spec(engine)), Bench(vocabulary, seconds=head.seconds)) as dock:
+            outcomes += [outcome for one in some for outcome in _retried(dock, one)]
     counts = Counter(one["outcome"] for one in outcomes)
     if as_json:
         print_json({"violations": outcomes, "counts": dict(counts)})
     else:
-        for one in outcomes:
-            words = f": {one_line(one['complaint'])}" if one["complaint"] else ""
-            who = f"{one['engine']} {one['version']}"
-            click.echo(printable(f"{one['outcome']:<15}  {who} {one['rule']} {one['case']}{words}"))
+        for row in outcomes:
+            words = f": {one_line(row['complaint'])}" if row["complaint"] else ""
+            who = f"{row['engine']} {row['version']}"
+            click.echo(printable(f"{row['outcome']:<15}  {who} {row['rule']} {row['case']}{words}"))
         click.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     if counts["shows"] < len(outcomes):
         sys.exit(1)
 
 
-def _made_with(path: Path, key: tuple[str, str, str], *, trust: bool) -> tuple[Any, Any]:
-    """The vocabulary and the engine that a file names.
+def _retried(dock: Any, heard: Heard) -> list[dict[str, Any]]:
+    """What became of each violation of one engine on one case."""
+    from harness.court.hearing import retry
+
+    outcomes = []
+    for trial, _ in heard.trials():
+        try:
+            complaint = retry(dock, trial)
+            outcome = "shows" if complaint else "does not show"
+        except LookupError as error:
+            complaint, outcome = str(error), "cannot be tried"
+        outcomes.append(
+            {"engine": heard.engine, "version": dock.version, "rule": trial.rule}
+            | {"case": heard.case, "outcome": outcome, "complaint": complaint or ""}
+        )
+    return outcomes
+
+
+def _check_trusted(path: Path, head: RecordHead, engines: Sequence[str], *, trust: bool) -> None:
+    """Refuse what a file names, unless it is known and installed, or the file is trusted.
 
     Raises:
-        UsageError: Only a trusted file is given them, or the vocabulary is another one now.
+        UsageError: It would have something imported, installed or opened.
     """
-    from harness.engines.environments import is_installed, provide
+    from harness.engines.environments import is_installed
     from harness.engines.specs import BUILT_IN, parse_spec, read_spec
     from harness.inputs.vocabulary_names import vocabulary_names
-    from harness.inputs.vocabulary_readers import open_vocabulary
 
-    engine, vocabulary_spec, sha256 = key
-    known = vocabulary_spec in vocabulary_names() and read_spec(engine).name in BUILT_IN
-    if not trust and not (known and is_installed(parse_spec(engine))):
-        raise UsageError(
-            f"{path} would have {engine!r} or {vocabulary_spec!r} imported, installed or opened",
-            "if you trust who made the file, allow it: --trust",
-        )
-    vocabulary = open_vocabulary(vocabulary_spec)
-    if vocabulary.sha256 != sha256:
-        raise UsageError(f"{path}: the vocabulary {vocabulary_spec!r} is another one now")
-    return vocabulary, provide(parse_spec(engine))
-
-
-def _read(path: Path) -> Iterator[dict[str, Any]]:
-    """The violations of a file.
-
-    Raises:
-        InputError: A line is none.
-    """
-    texts = {"engine", "rule", "case", "schema", "vocabulary", "vocabulary_sha256"}
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        try:
-            one = json.loads(line)
-            right = all(isinstance(one[name], str) for name in texts)
-            _trial(one)
-        except (ValueError, LookupError, TypeError):
-            right = False
-        if not right:
-            raise InputError(f"{path}:{number} holds no violation", _HINT)
-        yield one
-
-
-def _trial(one: Mapping[str, Any]) -> Any:
-    from harness.court.hearing import StoredTrial
-    from harness.court.rules import RULES
-
-    consumed, tokens = ([int(token) for token in one[name]] for name in ("consumed", "tokens"))
-    if one["rule"] not in RULES:
-        raise LookupError(one["rule"])
-    return StoredTrial(one["rule"], one["case"], one["schema"], consumed, tokens)
+    for engine in engines:
+        known = head.vocabulary in vocabulary_names() and read_spec(engine).name in BUILT_IN
+        if not trust and not (known and is_installed(parse_spec(engine))):
+            raise UsageError(
+                f"{path} would have {engine!r} or {head.vocabulary!r} imported, installed "
+                "or opened",
+                "if you trust who made the file, allow it: --trust",
+            )

@@ -1,4 +1,4 @@
-"""Rules about masks as servers have them written: drafts, rows of a batch, several threads."""
+"""Rules about masks as servers have them written: rows of a batch, several threads."""
 
 from __future__ import annotations
 
@@ -7,43 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from harness.court.state_rules import drafts
-from harness.court.trial import Offered, Rule, Subject, Tokens, TrialPlace, nothing_more
+from harness.court.trial import (
+    Offered,
+    Rule,
+    Subject,
+    Tokens,
+    TrialPlace,
+    empty_rows,
+    nothing_more,
+    untouched,
+)
 from harness.protocol import Library, LibraryCalls, Masks
 
 _ROWS = 6
-_UNTOUCHED = 0xA5A5A5A5
-"""What rows hold that nothing was written to."""
 _REPEATED = 4
 """How often masks are written on several threads in one trial."""
-
-
-def _strays(subject: Subject, place: TrialPlace) -> Offered:
-    """Drafts, and each with one token amid that may be refused there."""
-    trials: list[Tokens] = []
-    for draft in drafts(subject, place).trials:
-        cut = place.draws.randrange(len(draft))
-        stray = place.draws.randrange(subject.vocabulary.size)
-        trials += [draft, (*draft[:cut], stray, *draft[cut:])]
-    return Offered(list(dict.fromkeys(trials)))
-
-
-def _drafts(subject: Subject, consumed: Tokens, tokens: Tokens) -> str | None:
-    calls = subject.at(consumed)
-    assert calls.draft_masks is not None
-    rows = _batch(subject, len(tokens) + 1)
-    calls.draft_masks(tokens, rows)
-    for at in range(len(tokens) + 1):
-        if at and (tokens[at - 1] in subject.library.ends):
-            break
-        way = consumed + tokens[:at]
-        if not subject.reaches(way):
-            break
-        if told := subject.differ(rows[at], subject.mask_at(way)):
-            return f"the mask behind {at} of the draft's tokens: {told}"
-    if told := subject.differ(subject.mask(calls), subject.mask_at(consumed)):
-        return f"moved by a draft: {told}"
-    return None
 
 
 def _any_row(_subject: Subject, _place: TrialPlace) -> Offered:
@@ -52,7 +30,7 @@ def _any_row(_subject: Subject, _place: TrialPlace) -> Offered:
 
 def _row(subject: Subject, consumed: Tokens, tokens: Tokens) -> str | None:
     """`tokens` holds the number of the row."""
-    calls, rows = subject.at(consumed), _batch(subject, _ROWS)
+    calls, rows = subject.at(consumed), empty_rows(subject, _ROWS)
     assert calls.fill_row is not None
     calls.fill_row(rows, tokens[0])
     return _complaint(subject, rows, {tokens[0]: consumed})
@@ -70,7 +48,7 @@ def _rows_at_once(subject: Subject, consumed: Tokens, _tokens: Tokens) -> str | 
     fill_rows = matchers[0].fill_rows
     assert fill_rows is not None
     for _ in range(_REPEATED):
-        rows = _batch(subject, _ROWS)
+        rows = empty_rows(subject, _ROWS)
         fill_rows(matchers, list(places), rows)
         if told := _complaint(subject, rows, places):
             return told
@@ -95,15 +73,11 @@ def _threads(subject: Subject, consumed: Tokens, _tokens: Tokens) -> str | None:
     return _moved(subject, matchers, list(places.values()))
 
 
-def _batch(subject: Subject, count: int) -> Masks:
-    return np.full((count, subject.vocabulary.words), _UNTOUCHED, dtype=np.uint32)
-
-
 def _complaint(subject: Subject, rows: Masks, places: dict[int, Tokens]) -> str | None:
     """A complaint unless each row holds the mask of its place, and the others are untouched."""
     for row, written in enumerate(rows):
         if row not in places:
-            if (written != _UNTOUCHED).any():
+            if not untouched(written):
                 return f"row {row} was written to, and rows {sorted(places)} were asked for"
         elif told := subject.differ(written, subject.mask_at(places[row])):
             return f"row {row}: {told}"
@@ -124,14 +98,6 @@ def _is_the_library(library: Library) -> str:
 
 
 BATCH_RULES = (
-    Rule(
-        "drafts",
-        "the masks along a draft are those of a fresh matcher, and the state stays",
-        ("draft_masks",),
-        _strays,
-        _drafts,
-        shrinks=True,
-    ),
     Rule(
         "row",
         "a mask is written to the row that was asked for, whole, and to no other",

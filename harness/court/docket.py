@@ -2,146 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from harness.court.hearing import Told
-from harness.court.rules import RULES
+from harness.court.hearing import Heard
+from harness.court.rules import RULES, RuleResult, Violated, violation_size
 
-KEPT, BROKEN, DOCUMENTED, MISSING = "kept", "broken", "documented", "missing"
-NOT_REACHED, NOT_JUDGED = "not reached", "not judged"
+CRASHED, BROKEN, DOCUMENTED, MISSING = "crashed", "broken", "documented", "missing"
+KEPT, NOT_REACHED, NOT_JUDGED = "kept", "not reached", "not judged"
 
 
 @dataclass
-class _RuleCount:
-    """One rule of one engine, on all cases so far."""
+class RuleCount:
+    """One rule of one engine, on all cases so far.
 
+    Attributes:
+        cases: On how many it was tried, or could not be.
+        checks: What was looked at.
+        broken: How many trials broke it.
+        failed: How many could not be judged because the library raised.
+        crashes: On how many cases the process died over it.
+        ended: On how many cases the process ended over it in whatever way.
+        words: Why it could not be tried or judged, where it could not.
+        documented: The words of the library's documentation that it breaks the rule; else empty.
+        smallest: What was heard where its smallest violation is, with that.
+    """
+
+    cases: int = 0
     checks: int = 0
     broken: int = 0
     failed: int = 0
-    words: str = ""
-    missing: bool = True
-    crashed: bool = False
+    crashes: int = 0
     ended: int = 0
+    words: str = ""
     documented: str = ""
-    smallest: Told | None = None
+    smallest: tuple[Heard, Violated] | None = None
+    _missing: bool = True
 
-    def add(self, told: Told) -> None:
-        result = told.result
+    def add(self, heard: Heard, result: RuleResult, documented: str) -> None:
+        """Count one case."""
+        self.cases += 1
         self.checks += result.checks
         self.broken += result.broken
         self.failed += result.failed
-        self.words = self.words or result.words or told.ended
-        self.missing &= result.missing
-        self.crashed |= told.crashed
-        self.ended += bool(told.ended)
-        self.documented = self.documented or told.documented
-        if result.violated and (self.smallest is None or _size(told) < _size(self.smallest)):
-            self.smallest = told
+        self.crashes += result.crashed
+        self.ended += bool(result.ended)
+        self.words = self.words or result.ended or result.words
+        self.documented = self.documented or documented
+        self._missing &= result.missing
+        for one in result.violated:
+            smallest = self.smallest
+            if smallest is None or violation_size(one) < violation_size(smallest[1]):
+                self.smallest = heard, one
 
     @property
     def outcome(self) -> str:
-        if self.broken or self.crashed:
-            return DOCUMENTED if self.documented and not self.crashed else BROKEN
-        if self.missing:
+        """What became of the rule, in a word."""
+        if self.crashes:
+            return CRASHED
+        if self.broken:
+            return DOCUMENTED if self.documented else BROKEN
+        if self._missing:
             return MISSING
         if self.failed or self.ended:
             return NOT_JUDGED
         return KEPT if self.checks else NOT_REACHED
 
-
-def _size(told: Told) -> tuple[int, int, int]:
-    one = told.result.violated[0]
-    return not one.again, len(one.consumed), len(one.tokens)
+    @property
+    def shown(self) -> str:
+        """The outcome with its counts."""
+        match self.outcome:
+            case "kept":
+                return f"kept ({self.checks:,})"
+            case "broken" | "documented" as word:
+                return f"{word} ({self.broken:,} of {self.checks:,})"
+            case "crashed":
+                also = f", broken ({self.broken:,} of {self.checks:,})" if self.broken else ""
+                return f"crashed on {self.crashes:,} of {self.cases:,} cases{also}"
+            case word:
+                return f"{word}: {self.words}" if self.words else word
 
 
 @dataclass
 class Docket:
-    """All that was told so far.
+    """All that was heard so far.
 
     Attributes:
         engines: In the order in which they were heard, with their versions.
         not_begun: Why cases could not be begun, by engine and case.
+        by_adapter: Engines whose adapters give no calls of their library's own.
     """
 
     engines: dict[str, str] = field(default_factory=dict)
     not_begun: dict[str, dict[str, str]] = field(default_factory=dict)
-    _entries: dict[tuple[str, str], _RuleCount] = field(default_factory=dict)
-    _by_adapter: set[str] = field(default_factory=set)
+    by_adapter: set[str] = field(default_factory=set)
+    _counts: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
+    _cases: dict[str, int] = field(default_factory=dict)
 
-    def add(self, told: Told) -> None:
-        """Count what became of one rule on one case."""
-        self.engines[told.engine] = told.version
-        if not told.rule:
-            self.not_begun.setdefault(told.engine, {})[told.case.id] = told.ended
-            return
-        if told.by_adapter:
-            self._by_adapter.add(told.engine)
-        self._entries.setdefault((told.engine, told.rule), _RuleCount()).add(told)
+    @classmethod
+    def of(cls, heard: Iterable[Heard]) -> Docket:
+        """All of several."""
+        docket = cls()
+        for one in heard:
+            docket.add(one)
+        return docket
+
+    def add(self, heard: Heard) -> None:
+        """Count what became of one engine on one case."""
+        engine = heard.engine
+        self.engines[engine] = heard.version or self.engines.get(engine, "")
+        if heard.not_begun:
+            self.not_begun.setdefault(engine, {})[heard.case] = heard.not_begun
+        if heard.by_adapter:
+            self.by_adapter.add(engine)
+        self._cases[engine] = self._cases.get(engine, 0) + bool(heard.rules)
+        for rule, result in heard.rules.items():
+            count = self._counts.setdefault((engine, rule), RuleCount())
+            count.add(heard, result, heard.documented.get(rule, ""))
 
     @property
     def violated(self) -> bool:
         """Whether any rule is broken otherwise than its library's documentation says."""
-        return any(entry.outcome == BROKEN for entry in self._entries.values())
+        return any(count.outcome in (BROKEN, CRASHED) for count in self._counts.values())
+
+    def cases(self, engine: str) -> int:
+        """On how many cases an engine was heard."""
+        return self._cases.get(engine, 0)
+
+    def count(self, engine: str, rule: str) -> RuleCount | None:
+        """What became of a rule; None where it was never asked about."""
+        return self._counts.get((engine, rule))
 
     def word(self, engine: str, rule: str) -> str:
         """What became of a rule, with its counts."""
-        entry = self._entries.get((engine, rule))
-        if entry is None:
-            return ""
-        match entry.outcome:
-            case "kept":
-                return f"kept ({entry.checks:,})"
-            case "broken" | "documented" as word if entry.broken:
-                return f"{word} ({entry.broken:,} of {entry.checks:,})"
-            case "broken":
-                return entry.words
-            case "not judged":
-                return f"not judged: {entry.words}"
-            case word:
-                return f"{word}: {entry.words}" if entry.words else word
+        count = self.count(engine, rule)
+        return "" if count is None else count.shown
 
-    def witnesses(self) -> Iterator[tuple[str, str, Told]]:
-        """The smallest violation of each rule that an engine breaks."""
-        for (engine, rule), entry in self._entries.items():
-            if entry.smallest is not None:
-                yield engine, rule, entry.smallest
+    def witnesses(self) -> Iterator[tuple[str, RuleCount, Heard, Violated]]:
+        """The smallest violation of each rule that an engine breaks, by rule."""
+        for (_, rule), count in self._counts.items():
+            if count.smallest is not None:
+                yield rule, count, *count.smallest
+
+    def smallest(self) -> Iterator[Heard]:
+        """The same as a record: of each engine and rule what shows the smallest violation."""
+        for rule, count, heard, one in self.witnesses():
+            result = RuleResult(
+                count.checks, count.broken, crashed=bool(count.crashes), violated=[one]
+            )
+            yield replace(heard, rules={rule: result}, not_begun="")
 
     def as_json(self) -> dict[str, Any]:
         """The same for programs."""
         return {"engines": {engine: self._of(engine) for engine in self.engines}}
 
     def _of(self, engine: str) -> Mapping[str, Any]:
-        rules = {
-            rule: _described(entry)
-            for rule in RULES
-            if (entry := self._entries.get((engine, rule))) is not None
-        }
+        counts = {rule: self.count(engine, rule) for rule in RULES}
         return {
             "version": self.engines[engine],
-            "calls": "adapter" if engine in self._by_adapter else "library",
-            "rules": rules,
+            "calls": "adapter" if engine in self.by_adapter else "library",
+            "cases": self.cases(engine),
+            "rules": {rule: _described(one) for rule, one in counts.items() if one is not None},
             "not_begun": self.not_begun.get(engine, {}),
         }
 
 
-def _described(entry: _RuleCount) -> dict[str, Any]:
+def _described(count: RuleCount) -> dict[str, Any]:
     described: dict[str, Any] = {
-        "outcome": entry.outcome,
-        "checks": entry.checks,
-        "broken": entry.broken,
-        "failed": entry.failed,
-        "words": entry.words,
-        "documented": entry.documented,
+        "outcome": count.outcome,
+        "checks": count.checks,
+        "broken": count.broken,
+        "failed": count.failed,
+        "crashes": count.crashes,
+        "words": count.words,
+        "documented": count.documented,
     }
-    if entry.smallest is not None:
-        one = entry.smallest.result.violated[0]
-        described["smallest"] = {
-            "case": entry.smallest.case.id,
-            "consumed": list(one.consumed),
-            "tokens": list(one.tokens),
-            "complaint": one.complaint,
-            "again": one.again,
-        }
+    if count.smallest is not None:
+        heard, one = count.smallest
+        described["smallest"] = {"case": heard.case, **vars(one)}
     return described

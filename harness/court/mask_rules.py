@@ -63,6 +63,7 @@ def _refused(subject: Subject, consumed: Tokens, allowed: Iterable[int]) -> Iter
     """Those that are refused, each by a clone, by a matcher that is rolled back, or a new one."""
     here = subject.at(consumed)
     for token in allowed:
+        subject.mark(consumed, (token,))
         trial = here.clone() if here.clone else here
         if not trial.consume(token):
             yield token
@@ -76,12 +77,14 @@ def _taken(subject: Subject, place: TrialPlace, forbidden: list[int]) -> Iterato
     here = subject.at(place.consumed)
     if here.attempt is not None:
         for token in forbidden:
+            subject.mark(place.consumed, (token,))
             if here.attempt(token):
                 yield token
                 here = subject.at(place.consumed)
                 assert here.attempt is not None
         forbidden = place.draws.sample(forbidden, min(len(forbidden), _FORBIDDEN))
     for token in forbidden:
+        subject.mark(place.consumed, (token,))
         trial = here.clone() if here.clone else subject.at(place.consumed)
         if trial.consume(token):
             yield token

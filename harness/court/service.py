@@ -6,14 +6,16 @@ So what crashes or hangs there is told of the rule at which it did.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from harness.court.bookmark import Bookmark
 from harness.court.routes import Reference, Thoroughness, places_of, routes_of
 from harness.court.rules import RULES, as_json, hold, judged
 from harness.court.trial import Subject
 from harness.engines.smoke import made
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Engine, Refused, ServingEngine, library_of
+from harness.protocol import Engine, Library, Matcher, Refused, ServingEngine, library_of
 from harness.workers import wire
 from harness.workers.host_process import load
 
@@ -24,6 +26,7 @@ class CourtService:
     def __init__(self) -> None:
         self._engine: Engine
         self._vocabulary: Vocabulary
+        self._bookmark: Bookmark
         self._subject: Subject
         self._routes: list[tuple[int, ...]] = []
         self._how = Thoroughness()
@@ -36,6 +39,7 @@ class CourtService:
 
     def _open(self, head: Mapping[str, Any]) -> dict[str, Any]:
         self._vocabulary = Vocabulary.load(head["vocabulary"])
+        self._bookmark = Bookmark(Path(head["bookmark"]))
         self._engine = made(load(head["engine"]), self._vocabulary, head["options"])
         return {"version": self._engine.info.version}
 
@@ -43,7 +47,7 @@ class CourtService:
         """Compile a schema twice, as the adapter's and as the library's, and find the routes."""
         try:
             start = self._engine.compile(head["schema"])
-            self._subject = Subject(self._library(head["schema"]), self._vocabulary)
+            library = self._library(head["schema"], start)
         except Refused as refusal:
             return {"refused": str(refusal)[:2000]}
         self._how = Thoroughness(**head["how"])
@@ -53,17 +57,16 @@ class CourtService:
         ]
         key = head["key"]
         self._routes = routes_of(start, self._vocabulary, references, self._how, key)
-        library = self._subject.library
+        self._subject = Subject(library, self._vocabulary, self._bookmark.put)
         return {
             "refused": None,
             "documented": dict(library.documented),
             "by_adapter": library.by_adapter,
         }
 
-    def _library(self, schema: str) -> Any:
+    def _library(self, schema: str, start: Matcher) -> Library:
         if isinstance(self._engine, ServingEngine):
             return self._engine.library(schema)
-        start = self._engine.compile(schema)
         return library_of(start.clone, self._vocabulary.eos_ids)
 
     def _rule(self, head: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +75,8 @@ class CourtService:
         return as_json(hold(rule, self._subject, places))
 
     def _trial(self, head: Mapping[str, Any]) -> dict[str, Any]:
-        consumed, tokens = tuple(head["consumed"]), tuple(head["tokens"])
+        consumed = tuple(head["consumed"])
+        tokens = None if head["tokens"] is None else tuple(head["tokens"])
         reached = self._subject.reaches(consumed)
         complaint = judged(RULES[head["rule"]], self._subject, consumed, tokens)
         return {"complaint": complaint, "reached": reached}

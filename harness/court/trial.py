@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Library, LibraryCalls, Mask, allows, token_ids
+from harness.protocol import Library, LibraryCalls, Mask, Masks, allows, token_ids
 
 Tokens = tuple[int, ...]
 
@@ -23,13 +23,31 @@ class Unreachable(Exception):
     """The library does not consume the tokens that lead to where a rule is to be tried."""
 
 
+_KEPT = 1 << 14
+"""Answers of fresh matchers that are kept."""
+_KEPT_WORDS = 1 << 23
+"""Words of masks that are kept: 32 MiB."""
+
+
+def _unmarked(_consumed: Tokens, _tokens: Tokens | None) -> None:
+    pass
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A schema as one library has compiled it, with the vocabulary that the library was given."""
+    """A schema as one library has compiled it.
+
+    Attributes:
+        library: It.
+        vocabulary: The tokens that the library was given.
+        mark: Told what is going to be tried behind which tokens, as `Bookmark.put`.
+    """
 
     library: Library
     vocabulary: Vocabulary
+    mark: Callable[[Tokens, Tokens | None], None] = _unmarked
     _masks: dict[Tokens, Mask] = field(default_factory=dict)
+    _reached: dict[Tokens, bool] = field(default_factory=dict)
 
     def at(self, consumed: Sequence[int]) -> LibraryCalls:
         """A fresh matcher behind `consumed`.
@@ -43,8 +61,13 @@ class Subject:
         return calls
 
     def reaches(self, consumed: Sequence[int]) -> bool:
-        """Whether a fresh matcher consumes all of `consumed`."""
-        return led(self.library.fresh(), consumed) == len(consumed)
+        """Whether a fresh matcher, which may take milliseconds, consumes all of `consumed`."""
+        key = tuple(consumed)
+        if key not in self._reached:
+            if len(self._reached) >= _KEPT:
+                self._reached.clear()
+            self._reached[key] = led(self.library.fresh(), key) == len(key)
+        return self._reached[key]
 
     def mask(self, calls: LibraryCalls) -> Mask:
         """What a matcher says may come next, shape ``(words,)``, with all bits that it sets."""
@@ -56,7 +79,7 @@ class Subject:
         """The mask of a fresh matcher behind `consumed`; read-only. Raises as `at` does."""
         key = tuple(consumed)
         if key not in self._masks:
-            if len(self._masks) >= 64:
+            if len(self._masks) * self.vocabulary.words >= _KEPT_WORDS:
                 self._masks.clear()
             mask = self._masks[key] = self.mask(self.at(key))
             mask.setflags(write=False)
@@ -81,6 +104,11 @@ class Subject:
         many = int(np.bitwise_count(differing).sum())
         which = "allowed" if allows(found, first) else "forbidden"
         return f"{many} bits differ: {self.named(first)} is {which} there"
+
+
+def written(vocabulary: Vocabulary, consumed: Tokens) -> str:
+    """The text of tokens, for people."""
+    return b"".join([vocabulary.tokens[one] for one in consumed]).decode("utf-8", "replace")
 
 
 def led(calls: LibraryCalls, tokens: Sequence[int]) -> int:
@@ -152,6 +180,19 @@ class Rule:
         calls = library.fresh()
         lacking = [name for name in self.needs if getattr(calls, name) is None]
         return f"no {' and no '.join(lacking)}" if lacking else self.applies(library)
+
+
+_UNTOUCHED = 0xA5A5A5A5
+
+
+def empty_rows(subject: Subject, count: int) -> Masks:
+    """Rows for masks, shape ``(count, words)``, in which it shows whether they are written to."""
+    return np.full((count, subject.vocabulary.words), _UNTOUCHED, dtype=np.uint32)
+
+
+def untouched(row: Mask) -> bool:
+    """Whether nothing was written to a row."""
+    return bool((row == _UNTOUCHED).all())
 
 
 def nothing_more(_subject: Subject, _place: TrialPlace) -> Offered:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from harness.court.bookmark import Bookmark, Marked
 from harness.court.docket import Docket
-from harness.court.hearing import Told
-from harness.court.rules import RULES, RuleResult, Violated
+from harness.court.hearing import Heard
+from harness.court.record import Record, RecordHead, read_record
+from harness.court.rules import RULES, RuleResult, Violated, read_result
 from harness.court.service import CourtService
+from harness.errors import InputError, UsageError
 from harness.workers import wire
 from tests.command import maskcourt
-from tests.inprocess import case, default_options
+from tests.inprocess import default_options
 from tests.miniatures import Enumerator
 from tests.served import GoesTooFar, ServedEnumerator
 
 SCHEMA = '{"enum": [1, 12, "ab"]}'
-ONE = Violated((49,), (256,), "it is elsewhere", again=True)
+ONE = Violated((49,), (256,), "it is elsewhere", again=True, written="1")
 
 
 def asked(service, command, **request):
@@ -25,12 +29,17 @@ def asked(service, command, **request):
 
 
 @pytest.fixture
-def opened(vocabulary_file):
+def opened(vocabulary_file, tmp_path):
     def open_(kind):
         service = CourtService()
-        engine = f"{kind.__module__}:{kind.__qualname__}"
-        options = default_options(kind)
-        asked(service, "open", engine=engine, options=options, vocabulary=str(vocabulary_file))
+        asked(
+            service,
+            "open",
+            engine=f"{kind.__module__}:{kind.__qualname__}",
+            options=default_options(kind),
+            vocabulary=str(vocabulary_file),
+            bookmark=str(tmp_path / "bookmark"),
+        )
         return service
 
     return open_
@@ -44,19 +53,19 @@ def test_an_engine_is_held_to_a_rule_along_references_and_samples(opened):
     service = opened(ServedEnumerator)
     assert begin(service) == {"refused": None, "documented": {}, "by_adapter": False}
     for rule in RULES:
-        result = asked(service, "rule", rule=rule, key="key")
-        assert not result["broken"], result
-        assert result["checks"] or rule == "ends_agree"
+        result = read_result(asked(service, "rule", rule=rule, key="key"))
+        assert not result.broken, result
+        assert result.checks or rule == "ends_agree"
 
 
 def test_an_adapter_without_its_library_s_calls_is_asked_itself(opened):
     service = opened(Enumerator)
     assert begin(service)["by_adapter"] is True
-    result = {rule: asked(service, "rule", rule=rule, key="key") for rule in RULES}
-    assert not any(one["broken"] for one in result.values())
-    assert result["clone"]["checks"]
-    assert result["rollback"]["words"] == "no rollback"
-    assert result["threads"]["words"] == "no calls of the library's own"
+    result = {rule: read_result(asked(service, "rule", rule=rule, key="key")) for rule in RULES}
+    assert not any(one.broken for one in result.values())
+    assert result["clone"].checks
+    assert result["rollback"].words == "no rollback"
+    assert result["threads"].words == "no calls of the library's own"
 
 
 def test_a_schema_may_be_refused(opened):
@@ -72,8 +81,12 @@ def test_a_trial_is_made_from_nothing_else(opened):
     assert tried == {"complaint": None, "reached": False}
 
 
-def told(rule="rollback", result=None, **about):
-    return Told("engine", "1", case({"const": 1}, 1), rule, result or RuleResult(3), **about)
+def told(result=None, case="few", **about):
+    rules = {"rollback": result or RuleResult(3)}
+    return Heard("engine", "1", case, SCHEMA, rules, **about)
+
+
+DIED = RuleResult(ended="its process died", crashed=True, violated=[ONE])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +95,7 @@ def told(rule="rollback", result=None, **about):
         ([told(), told()], "kept (6)", False),
         ([told(), told(result=RuleResult(4, 1, violated=[ONE]))], "broken (1 of 7)", True),
         (
-            [told(result=RuleResult(4, 1, violated=[ONE]), documented="so")],
+            [told(result=RuleResult(4, 1, violated=[ONE]), documented={"rollback": "so"})],
             "documented (1 of 4)",
             False,
         ),
@@ -92,8 +105,17 @@ def told(rule="rollback", result=None, **about):
             "not judged: OSError: x",
             False,
         ),
-        ([told(ended="its process was slow")], "not judged: its process was slow", False),
-        ([told(ended="its process died", crashed=True)], "its process died", True),
+        (
+            [told(result=RuleResult(ended="its process was slow"))],
+            "not judged: its process was slow",
+            False,
+        ),
+        ([told(), told(result=DIED)], "crashed on 1 of 2 cases", True),
+        (
+            [told(result=DIED), told(result=RuleResult(4, 1, violated=[ONE]))],
+            "crashed on 1 of 2 cases, broken (1 of 4)",
+            True,
+        ),
         ([told(result=RuleResult())], "not reached", False),
     ],
 )
@@ -107,41 +129,94 @@ def test_a_docket_says_what_became_of_a_rule(several, word, violated):
 CASES = [{"id": "few", "schema": json.loads(SCHEMA), "valid": [12], "invalid": []}]
 
 
+HEAD = RecordHead("bytes", "a1", "few.jsonl", "b2", 0, 2, 6, 2, 120.0)
+
+
+def test_a_record_goes_on_where_it_was_and_a_line_cut_off_is_heard_again(tmp_path):
+    path = tmp_path / "heard.jsonl"
+    for case in ("first", "second"):
+        record = Record.open(path, HEAD)
+        record.add(told(DIED, case, by_adapter=True))
+        record.close()
+    assert read_record(path) == (
+        HEAD,
+        [told(DIED, one, by_adapter=True) for one in ("first", "second")],
+    )
+    path.write_text(path.read_text()[:-9])
+    record = Record.open(path, HEAD)
+    assert (record.has("engine", "first"), record.has("engine", "second")) == (True, False)
+    record.add(told(case="second"))
+    assert [one.case for one in read_record(path)[1]] == ["first", "second"]
+
+
+def test_a_record_takes_nothing_that_was_heard_otherwise(tmp_path):
+    path = tmp_path / "heard.jsonl"
+    record = Record.open(path, HEAD)
+    record.add(told())
+    with pytest.raises(UsageError, match="version 1, and is 2 now"):
+        record.add(replace(told(), version="2"))
+    record.close()
+    with pytest.raises(UsageError, match="heard with other seed"):
+        Record.open(path, replace(HEAD, seed=1))
+    path.write_text('{"engine": "xgrammar"}\n')
+    with pytest.raises(InputError, match=r"heard\.jsonl:1"):
+        read_record(path)
+
+
+def test_what_is_tried_next_is_known_whatever_becomes_of_the_process(tmp_path):
+    inside, outside = Bookmark(tmp_path / "mark"), Bookmark(tmp_path / "mark")
+    assert outside.read() == Marked((), ())
+    for marked in (Marked((1, 2), (3,)), Marked((1, 2), None), Marked((), ())):
+        inside.put(marked.consumed, marked.tokens)
+        assert outside.read() == marked
+    outside.clear()
+    assert inside.read() is None
+
+
 @pytest.mark.processes
-def test_violations_are_stored_and_tried_again(tmp_path, vocabulary):
+def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary):
     (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, CASES)))
     vocabulary.save(tmp_path / "bytes.vocabulary")
     own = ("--cases", "cases.jsonl", "--vocabulary", str(tmp_path / "bytes.vocabulary"))
-    engines = "tests.served:ServedEnumerator,tests.served:GoesTooFar,tests.served:DiesOfRollback"
-    more = ("--out", "found.jsonl", "--json", "--fail-on-violation", "--engines", engines)
-    done = maskcourt("protocol", *own, *more, cwd=tmp_path)
+    engines = "tests.served:DiesOfRollback,tests.served:GoesTooFar,tests.served:ServedEnumerator"
+    out = ("--out", "found.jsonl", "--write-smallest", "smallest.jsonl")
+    more = ("--json", "--fail-on-violation", "--engines", engines)
+    done = maskcourt("protocol", *own, *out, *more, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)["engines"]
     outcomes = {
-        name.rpartition(":")[2]: [
-            rule for rule, one in engine["rules"].items() if one["outcome"] == "broken"
-        ]
+        name.rpartition(":")[2]: {
+            rule: one["outcome"]
+            for rule, one in engine["rules"].items()
+            if one["outcome"] in ("broken", "crashed")
+        }
         for name, engine in found.items()
     }
     assert outcomes == {
-        "ServedEnumerator": [],
-        "GoesTooFar": ["rollback"],
-        "DiesOfRollback": ["rollback"],
+        "DiesOfRollback": {"rollback": "crashed", "branches": "crashed"},
+        "GoesTooFar": {"rollback": "broken"},
+        "ServedEnumerator": {},
     }
     died = found["tests.served:DiesOfRollback"]["rules"]
-    assert died["rollback"]["words"] == "its process died of SIGSEGV"
+    smallest = died["rollback"]["smallest"]
+    assert smallest["complaint"] == "its process died of SIGSEGV"
+    assert (smallest["consumed"], len(smallest["tokens"]), smallest["again"]) == ([], 1, True)
     assert died["threads"]["outcome"] == "kept"  # in a new process
-    again = ("protocol", "--replay", "found.jsonl")
+    again = ("protocol", "--replay", "smallest.jsonl")
     refused = maskcourt(*again, cwd=tmp_path)
     assert (refused.returncode, "--trust" in refused.stderr) == (2, True)
     done = maskcourt(*again, "--trust", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "found.jsonl").read_text().splitlines()
-    assert done.stdout.splitlines()[-1] == f"{len(lines)} shows"
-    mended = "\n".join(lines).replace("GoesTooFar", "ServedEnumerator")
-    (tmp_path / "found.jsonl").write_text(mended)
+    assert done.stdout.splitlines()[-1] == "3 shows"
+    smallest = tmp_path / "smallest.jsonl"
+    mended = smallest.read_text().replace("GoesTooFar", "ServedEnumerator")
+    smallest.write_text(mended.replace("DiesOfRollback", "ServedEnumerator"))
     done = maskcourt(*again, "--trust", cwd=tmp_path)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, f"{len(lines)} does not show")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "3 does not show")
+    done = maskcourt("protocol", "--read", "found.jsonl", "--format", "markdown", cwd=tmp_path)
+    assert "| `rollback` | crashed on 1 of 1 cases | broken (" in done.stdout
+    done = maskcourt("protocol", "--read", "found.jsonl", "--format", "csv", cwd=tmp_path)
+    assert ",rollback,crashed,1,0,0,1," in done.stdout
 
 
 @pytest.mark.processes
@@ -149,4 +224,4 @@ def test_a_file_of_something_else_is_told(tmp_path):
     (tmp_path / "other.jsonl").write_text('{"engine": "xgrammar"}\n')
     done = maskcourt("protocol", "--replay", "other.jsonl", cwd=tmp_path)
     assert done.returncode == 2
-    assert "other.jsonl:1 holds no violation" in done.stderr
+    assert "other.jsonl:1 is not the head of a record" in done.stderr
