@@ -144,7 +144,7 @@ class SampleFile:
 
     def _lines(self) -> tuple[dict[str, Any] | None, list[str]]:
         """The head, None where it is of another run or there is none, and the whole lines."""
-        for path in (self.path, _aside(self.path, self._head)):
+        for path in (self.path, _kept_as(self.path, self._head)):
             head, lines = _read(path)
             if {**head, "seed": 0} == {**self._head, "seed": 0}:
                 return head, lines
@@ -170,7 +170,7 @@ class SampleFile:
             known = self.read()
             head, _ = _read(self.path)
             if head and {**head, "seed": 0} != {**self._head, "seed": 0}:
-                self.path.replace(_aside(self.path, head))
+                self.path.replace(_kept_as(self.path, head))
             whole = self.path.with_suffix(".tmp")
             self._file = whole.open("w", encoding="utf-8")
             self._file.write(json.dumps({**self._head, "seed": self._seed}) + "\n")
@@ -194,7 +194,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
     return head, lines[1:-1]  # the last one was cut, or is empty
 
 
-def _aside(path: Path, head: Mapping[str, Any]) -> Path:
+def _kept_as(path: Path, head: Mapping[str, Any]) -> Path:
     """Where what has this head is kept while something else has the file's own name."""
     text = json.dumps({**head, "seed": 0}, sort_keys=True)
     return path.with_name(f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl")

@@ -149,12 +149,12 @@ def _visited(root: Any, part: Any, span: ValueSpan, depth: int) -> Iterator[tupl
         named = _mapping(part, "properties")
         for member in span.members:
             inners.append((part.get("propertyNames", _FREE), member.key))
-            said = list(_of_member(part, named, member.name))
-            inners += [(inner, member.value) for inner in said or (_FREE,)]
+            subs = list(_of_member(part, named, member.name))
+            inners += [(inner, member.value) for inner in subs or (_FREE,)]
     elif span.kind == "array":
         for index, item in enumerate(span.items):
-            said = list(_of_item(part, index))
-            inners += [(inner, item.value) for inner in said or (_FREE,)]
+            subs = list(_of_item(part, index))
+            inners += [(inner, item.value) for inner in subs or (_FREE,)]
     for inner, about in inners:
         yield from _visited(root, inner, about, depth + 1)
 
