@@ -150,14 +150,13 @@ def _in_git(tree: Path) -> tuple[str, list[Path]]:
     if not known:
         return "no commit", [one for one in _walked(tree) if not _is_made(one, tree)]
     new = [one for one in _listed(tree, "--others") if not _is_made(one, tree)]
-    files = [*_flat(known), *new]
     changed = _git(tree, "status", "--porcelain", "--untracked-files=no", "--", ".")
     commit = (_git(tree, "rev-parse", "--short=12", "HEAD") or "none").strip()
-    return f"commit {commit}" + (" dirty" if changed or new else ""), files
+    return f"commit {commit}" + (" dirty" if changed or new else ""), list(_flat([*known, *new]))
 
 
 def _flat(files: Iterable[Path]) -> Iterator[Path]:
-    """Files, those of submodules in place of their directories."""
+    """Files, those of submodules and other repositories in place of their directories."""
     for one in files:
         if one.is_dir() and not one.is_symlink():
             yield from _in_git(one)[1]

@@ -9,6 +9,8 @@ import shutil
 import pytest
 
 from harness.changes.bug_changes import CANNOT_TELL, FIXED, NEW, REMAINING, bug_changes
+from harness.changes.sides import sides
+from harness.runs.directory import RunDirectory
 from tests.buglists import bug
 from tests.command import STUDY, maskcourt
 
@@ -51,6 +53,14 @@ class TestStatus:
             [self.OLDER], [self.NEWEST], lambda _: (FIXED, ""), lambda _: (FIXED, "")
         )
         assert [one.status for one in found] == [NEW, FIXED]
+
+
+def test_builds_of_one_version_are_two_sides(tmp_path):
+    names = ("a@./old.whl", "a@./new.whl", "b")
+    engines = {name: {"version": "1.0", "build": f"wheel of {name}"} for name in names}
+    run = RunDirectory(tmp_path, {"identity": {"engines": engines}, "tables": {}})
+    ((old, new),) = sides(run, run)
+    assert (old.label, new.label) == ("1.0 (./old.whl)", "1.0 (./new.whl)")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import tomllib
 import pytest
 
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.command import ROOT, maskcourt
+from tests.command import ROOT, STUDY, maskcourt
 
 PAGE = (ROOT / "docs" / "adding-an-engine.md").read_text("utf-8")
 
@@ -79,7 +79,8 @@ def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
 
 
 @pytest.mark.processes
-def test_an_installed_package_registers_it(page):
+@pytest.mark.engines
+def test_an_installed_package_registers_it(page, vocabulary_file):
     (project,) = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     declared = tomllib.loads(project)["project"]
     installed = page / f"{declared['name'].replace('-', '_')}-{declared['version']}.dist-info"
@@ -91,7 +92,19 @@ def test_an_installed_package_registers_it(page):
         for line in (f"[{group}]", *(f"{name} = {value}" for name, value in points.items()))
     ]
     (installed / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
-    done = maskcourt("engines", "--json", env={**os.environ, "PYTHONPATH": str(page)})
+    there = {"env": {**os.environ, "PYTHONPATH": str(page)}}
+    done = maskcourt("engines", "--json", **there)
     listed = json.loads(done.stdout)["engines"]
     assert listed["tiny"]["adapter"] == "tiny:TinyEngine"
     assert list(listed["tiny"]["options"]) == ["compact"]
+
+    done = maskcourt("engines", "verify", "tiny[compact=true]", "--vocabulary", "bytes", **there)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = maskcourt(
+        *("bench", "-e", "tiny,llguidance", "--cases", page / "tiny.jsonl", "--id", "colours"),
+        *("--vocabulary", vocabulary_file, "--lanes", 1, "--ahead", 0, "--bugs", 0, *STUDY),
+        *("--out", page / "runs" / "by_name", "--json"),
+        **there,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(json.loads(done.stdout)["engines"]) == ["tiny", "llguidance"]

@@ -242,4 +242,14 @@ def test_links_and_missing_files_are_part_of_a_tree(tree):
     linked = find_build("tree", "engine", "toy-engine")
     Path(tree, "backend.py").unlink()
     assert linked.kind == TREE
-    assert find_build("tree", "engine", "toy-engine").digest != linked.digest
+    Path(tree, "inner").mkdir()
+    Path(tree, "inner", "x.c").write_text("of a repository inside")
+    committed(tree / "inner")
+    inside = find_build("tree", "engine", "toy-engine")
+    Path(tree, "inner", "x.c").write_text("changed")
+    assert len({one.digest for one in (linked, inside, _now())}) == 3
+    assert _now().digest not in (linked.digest, inside.digest)
+
+
+def _now():
+    return find_build("tree", "engine", "toy-engine")
