@@ -77,8 +77,13 @@ def compare(
     catalogue = load_catalogue(departures)
     how = {"classes": (BUG,), "seed": seed, "lanes": lanes or default_lanes(1), "seconds": seconds}
 
+    found_in: dict[Path, BugList] = {}
+
     def bugs(side: Side) -> BugList:
-        return bug_list(side.run, find_bugs(side.run, catalogue, **how))
+        run = side.run
+        if run.path not in found_in:
+            found_in[run.path] = bug_list(run, find_bugs(run, catalogue, **how))
+        return found_in[run.path]
 
     pairs = sides(stored[0], stored[1] if new else stored[0], first, second)
     found = [compared(*pair, bugs, catalogue) for pair in pairs]
