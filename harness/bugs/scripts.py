@@ -56,8 +56,11 @@ _XGRAMMAR: Final = """    import xgrammar
     )
     compiler = xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
     matcher = xgrammar.GrammarMatcher(compiler.compile_json_schema(SCHEMA, strict_mode=False))
+    mask = xgrammar.allocate_token_bitmask(1, END + 1)
     for count, token in enumerate(TOKENS):
-        if not matcher.accept_token(token):
+        matcher.fill_next_token_bitmask(mask)
+        shown = int(mask[0, token // 32]) >> token % 32 & 1
+        if not shown or not matcher.accept_token(token):
             return count
     return len(TOKENS)
 """
@@ -74,10 +77,17 @@ _LLGUIDANCE: Final = """    import llguidance
     tokenizer = llguidance.LLTokenizer(
         llguidance.TokenizerWrapper(Bytes()), n_vocab=END + 1, eos_token=END
     )
-    grammar = '%llguidance {"no_forcing": true}\\nstart: %json ' + SCHEMA
-    grammar = llguidance.LLMatcher.grammar_from_lark(grammar)
-    matcher = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
-    if matcher.is_error():
+    allow = '"x-guidance":{"json_allow_general_unicode_escapes":true}'
+    for option in (allow, ""):  # older versions know no such option
+        schema = SCHEMA
+        if schema.startswith("{"):
+            schema = "{" + ",".join(part for part in (option, schema[1:-1]) if part) + "}"
+        grammar = '%llguidance {"no_forcing": true}\\nstart: %json ' + schema
+        grammar = llguidance.LLMatcher.grammar_from_lark(grammar)
+        matcher = llguidance.LLMatcher(tokenizer, grammar, log_level=0)
+        if not matcher.is_error():
+            break
+    else:
         raise ValueError(matcher.get_error())
     count = matcher.validate_tokens(TOKENS[:-1])
     matcher.consume_tokens(TOKENS[:count])
@@ -227,11 +237,6 @@ def script(bug: Bug) -> str:
     name = read_spec(bug.engine).name
     valid = bug.error.kind in REJECTIONS
     extra = [bug.error.token] if bug.error.token else []
-    schema = bug.error.schema
-    if name == "llguidance" and schema.startswith("{"):
-        comma = "" if schema == "{}" else ","
-        option = '{"json_allow_general_unicode_escapes":true}'
-        schema = f'{{"x-guidance":{option}{comma}{schema[1:]}'
     return _HEAD.format(
         title=bug.title,
         engine=name,
@@ -239,7 +244,7 @@ def script(bug: Bug) -> str:
         install=_install(bug),
         ruling="valid" if valid else "invalid",
         section=section(bug.keyword),
-        schema=schema,
+        schema=bug.error.schema,
         text=bug.error.text,
         tokens=_tokens(bug.error),
         extra=extra,
