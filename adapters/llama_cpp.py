@@ -4,7 +4,6 @@ It comes out of the wheel xllamacpp, whose library exports all that a server cal
 from JSON Schema and the grammar behind its sampler. They are C++ and called by their mangled names,
 so the version is pinned and every name is looked for at the start; the wheel's Python, which gives
 grammars for llguidance, is not used. The vocabulary comes as a model file without weights.
-
 What ends a process is kept out of this one: a token is tried before it is accepted, and conversion
 and parsing are done first in a child, where an exception costs a refusal.
 
