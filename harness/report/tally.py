@@ -66,7 +66,8 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         are a sample of something), ``matrix`` (see `harness.report.matrix`), ``pairs`` (see
         `harness.report.pairs`); and ``engines``, per engine:
 
-        - ``version``, ``options``, ``packages``, ``tokens_asked``, ``tokens_with_other_bytes``;
+        - ``version``, ``build`` (of a build at hand), ``options``, ``packages``, ``tokens_asked``,
+          ``tokens_with_other_bytes``;
         - ``share_with_bug`` and ``per_million``: see `harness.report.headline_rates`;
         - ``compile``, ``failures``, ``adapter_faults`` (schemas by what is wrong); ``backends``
           (of a server's engine: how many schemas each took); ``judged`` (``cases``, ``positions``
