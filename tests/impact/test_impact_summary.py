@@ -108,7 +108,8 @@ def test_times_are_means_over_tokens(tmp_path):
     run.close()
 
 
-def test_the_command_shows_it(run):
+def test_the_command_shows_it(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
     as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
     told = "cannot tell unconstrained and ForbidsOne apart (2 items, p = 0.5)"
     for words in ("answers to wants, 2 items", "ForbidsOne", "100.0%", "mass removed", told):
