@@ -64,6 +64,9 @@ class Yes:
     def score(self, item, answer):
         return Score(answer == {"answer": "yes"})
 
+    def unanswerable(self):
+        return frozenset()
+
 def load():
     return Yes()
 """
@@ -81,7 +84,7 @@ def test_the_small_model_answers_under_an_engine(tmp_path):
         "how = Generation(max_tokens=24);"
         f"run = run_impact(ImpactRequest('yes_task:load', {{}}, 'smollm2', ['xgrammar'],"
         f" Path({str(tmp_path / 'run')!r}), how=how, bugs=0));"
-        "print(json.dumps(as_json(run, summarize(run))))"
+        "print(json.dumps(as_json(run, summarize(run), accuracy(run))))"
     )
     path = os.pathsep.join([str(tmp_path), *sys.path])
     environment = {**os.environ, "PYTHONPATH": path}
