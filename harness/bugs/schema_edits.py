@@ -131,8 +131,8 @@ def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
     carried = {
         name: schema[name] for name in _CARRIED if isinstance(schema, dict) and name in schema
     }
-    _, *inner = _visited(schema, schema, root_of(text), 0)
-    for part, span in sorted(inner, key=lambda one: len(one[1].raw)):
+    found = list(_visited(schema, schema, root_of(text), 0))
+    for part, span in sorted(found[1:], key=lambda one: len(one[1].raw)):
         if part is not _FREE:
             yield {**carried, **part}, span.raw
         elif span.kind == "string":

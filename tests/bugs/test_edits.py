@@ -58,6 +58,11 @@ def test_parts_go_with_the_parts_of_a_text():
     assert ({"$defs": schema["$defs"], "type": "null"}, b"null") in parts
 
 
+@pytest.mark.parametrize("schema", [True, False])
+def test_a_schema_that_is_no_object_has_no_parts(schema):
+    assert list(schema_edits.parts_with_texts(schema, b'{"a": "b"}')) == []
+
+
 def test_names_are_changed_everywhere_but_in_keywords():
     schema = {
         "properties": {"type": {"enum": ["type", "b"]}},
