@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from harness import __version__
 from harness.bugs.error_case import ErrorCase
@@ -22,6 +22,7 @@ from harness.bugs.identity import bug_id
 from harness.classification.departures import Catalogue
 from harness.errors import RunDirectoryError
 from harness.runs.directory import RunDirectory
+from harness.runs.line_file import LineFile
 
 FORMAT = 8
 """Raised whenever the same verdict may shrink to another case."""
@@ -119,7 +120,7 @@ class SampleFile:
             "tables": {name: one["sha256"] for name, one in run.manifest["tables"].items()},
         }
         self._seed = seed
-        self._file: IO[str] | None = None
+        self._begun = False
 
     @property
     def seed(self) -> int | None:
@@ -160,38 +161,29 @@ class SampleFile:
 
     def append(self, one: ShrunkVerdict) -> None:
         """Keep one more record."""
-        file = self.begin()
-        file.write(f"{one.line()}\n")
-        file.flush()
+        self.begin()
+        LineFile(self.path).append(one.line())
 
-    def begin(self) -> IO[str]:
+    def begin(self) -> None:
         """Put the file there as it goes on; what is known stays until it stands there again."""
-        if self._file is None:
-            known = self.read()
-            head, _ = _read(self.path)
-            if head and {**head, "seed": 0} != {**self._head, "seed": 0}:
-                self.path.replace(_kept_as(self.path, head))
-            whole = self.path.with_suffix(".tmp")
-            self._file = whole.open("w", encoding="utf-8")
-            self._file.write(json.dumps({**self._head, "seed": self._seed}) + "\n")
-            self._file.writelines(f"{sample.line()}\n" for sample in known.values())
-            self._file.flush()
-            whole.replace(self.path)
-        return self._file
-
-    def close(self) -> None:
-        """Nothing more comes."""
-        if self._file is not None:
-            self._file.close()
+        if self._begun:
+            return
+        known = self.read()
+        head, _ = _read(self.path)
+        if head and {**head, "seed": 0} != {**self._head, "seed": 0}:
+            self.path.replace(_kept_as(self.path, head))
+        lines = [json.dumps({**self._head, "seed": self._seed})]
+        lines += [sample.line() for sample in known.values()]
+        whole = self.path.with_suffix(".tmp")
+        whole.write_text("".join(f"{one}\n" for one in lines), "utf-8")
+        whole.replace(self.path)
+        self._begun = True
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
     """The head of a file, empty where there is none, and its whole lines."""
-    if not path.is_file():
-        return {}, []
-    lines = path.read_bytes().decode().split("\n")  # splitlines() knows more ends
-    head = json.loads(lines[0]) if len(lines) > 1 else {}
-    return head, lines[1:-1]  # the last one was cut, or is empty
+    head, *lines = LineFile(path).lines() or ["{}"]
+    return json.loads(head), lines
 
 
 def _kept_as(path: Path, head: Mapping[str, Any]) -> Path:

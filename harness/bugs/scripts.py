@@ -11,12 +11,11 @@ from harness.bugs.specification import section
 from harness.engines.specs import read_spec
 from harness.verdict_kinds import REJECTIONS, WRONG_BITS
 
-_HEAD: Final = '''#!/usr/bin/env python3
+_TOP: Final = '''#!/usr/bin/env python3
 """{title}
 
 Seen with {engine} {version}: {install}
-The text is {ruling} under the schema, by jsonschema and jsonschema-rs.
-{section}
+{rule}
 Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run.
 """
 
@@ -30,7 +29,9 @@ TOKENS = {tokens}  # how the text is cut
 VOCABULARY = [bytes([byte]) for byte in range(256)] + EXTRA
 
 
-def allowed():
+'''
+
+_OF_A_TEXT: Final = '''def allowed():
     """How many of the tokens, the end of sequence last, the engine allows in turn."""
 {body}
 
@@ -49,7 +50,26 @@ print("the text is {ruling}, so the engine is", {verdict})
 sys.exit({exit})
 '''
 
-_XGRAMMAR: Final = """    import xgrammar
+_OF_A_MASK: Final = '''def differing():
+    """How many tokens go before one that the mask shows and that is not taken, or the reverse."""
+{body}
+
+try:
+    count = differing()
+except Exception as problem:
+    print("cannot run:", problem)
+    sys.exit(2)
+print("schema", SCHEMA)
+if count is None:
+    print("what the masks show is taken, and nothing else")
+    sys.exit(0)
+before = b"".join(VOCABULARY[token] for token in TOKENS[:count])
+print("behind", before.decode("utf-8", "backslashreplace"))
+print("the mask and what is taken differ on", VOCABULARY[TOKENS[count]])
+sys.exit(1)
+'''
+
+_XGRAMMAR_MASKS: Final = """    import xgrammar
 
     tokenizer = xgrammar.TokenizerInfo(
         VOCABULARY + [b""], xgrammar.VocabType.RAW, vocab_size=END + 1, stop_token_ids=[END]
@@ -59,10 +79,22 @@ _XGRAMMAR: Final = """    import xgrammar
     mask = xgrammar.allocate_token_bitmask(1, END + 1)
     for count, token in enumerate(TOKENS):
         matcher.fill_next_token_bitmask(mask)
-        shown = int(mask[0, token // 32]) >> token % 32 & 1
-        if not shown or not matcher.accept_token(token):
+        shown = bool(int(mask[0, token // 32]) >> token % 32 & 1)
+        taken = matcher.accept_token(token)
+"""
+
+_XGRAMMAR: Final = f"""{_XGRAMMAR_MASKS}\
+        if not (shown and taken):
             return count
     return len(TOKENS)
+"""
+
+_XGRAMMAR_MASK: Final = f"""{_XGRAMMAR_MASKS}\
+        if shown != taken:
+            return count
+        if not taken:
+            break
+    return None
 """
 
 _LLGUIDANCE: Final = """    import llguidance
@@ -201,6 +233,7 @@ _BODIES: Final[Mapping[str, str]] = {
     "lm-format-enforcer": _LM_FORMAT_ENFORCER,
     "formatron": _FORMATRON,
 }
+_BODIES_OF_MASKS: Final[Mapping[str, str]] = {"xgrammar": _XGRAMMAR_MASK}
 _PACKAGES: Final[Mapping[str, str]] = {
     "xgrammar": "'xgrammar=={version}'",
     "llguidance": "'llguidance=={version}'",
@@ -210,6 +243,8 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "lm-format-enforcer": "'lm-format-enforcer=={version}'",
     "formatron": "'formatron=={version}' 'kbnf==0.4.2'",
 }
+_LIES: Final = "mask_lies"
+_MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = {"spec", "auto", "", False}
 """Values of options that stand for what the configuration says."""
 
@@ -221,8 +256,10 @@ def no_script(bug: Bug) -> str:
         return f"scripts are written for {', '.join(_BODIES)}"
     if bug.options.get("config") != "spec" or set(bug.options.values()) - _USUAL:
         return "scripts are written for the configuration spec"
-    if bug.error.kind not in WRONG_BITS:
-        return f"an error of the kind {bug.error.kind} needs masks, which a script does not show"
+    if bug.error.kind == _LIES and spec.name not in _BODIES_OF_MASKS:
+        return f"for this kind scripts are written for {', '.join(_BODIES_OF_MASKS)}"
+    if bug.error.kind not in (*WRONG_BITS, _LIES):
+        return f"there are no scripts for the kind {bug.error.kind}"
     return ""
 
 
@@ -236,19 +273,21 @@ def script(bug: Bug) -> str:
         raise ValueError(problem)
     name = read_spec(bug.engine).name
     valid = bug.error.kind in REJECTIONS
-    extra = [bug.error.token] if bug.error.token else []
-    return _HEAD.format(
+    lies = bug.error.kind == _LIES
+    ruling = "valid" if valid else "invalid"
+    judged = f"The text is {ruling} under the schema, by jsonschema and jsonschema-rs."
+    return (_TOP + (_OF_A_MASK if lies else _OF_A_TEXT)).format(
         title=bug.title,
         engine=name,
         version=bug.version,
         install=_install(bug),
-        ruling="valid" if valid else "invalid",
-        section=section(bug.keyword),
+        rule=_MASK_RULE if lies else f"{judged}\n{section(bug.keyword)}",
+        ruling=ruling,
         schema=bug.error.schema,
         text=bug.error.text,
         tokens=_tokens(bug.error),
-        extra=extra,
-        body=_BODIES[name],
+        extra=[bug.error.token] if bug.error.token else [],
+        body=(_BODIES_OF_MASKS if lies else _BODIES)[name],
         verdict="'right' if whole else 'wrong'" if valid else "'wrong' if whole else 'right'",
         exit="0 if whole else 1" if valid else "1 if whole else 0",
     )
@@ -263,18 +302,16 @@ def _install(bug: Bug) -> str:
 
 def _tokens(case: ErrorCase) -> str:
     """How the script cuts the text."""
-    if not case.token:
-        return "[*TEXT, END]"
-    end = case.token_at + len(case.token)
-    return f"[*TEXT[:{case.token_at}], 256, *TEXT[{end}:], END]"
+    last = [] if case.kind == _LIES else ["END"]
+    parts = ["*TEXT"]
+    if case.token:
+        end = case.token_at + len(case.token)
+        parts = [f"*TEXT[:{case.token_at}]", "256", f"*TEXT[{end}:]"]
+    return f"[{', '.join([*parts, *last])}]"
 
 
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
-    valid = bug.error.kind in REJECTIONS
-    token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
-    word = "valid" if valid else "invalid"
-    does = f"refuses it at the place marked »…«{token}" if valid else "allows it to the end"
     return "\n".join(
         [
             f"# {bug.title}",
@@ -283,11 +320,7 @@ def report(bug: Bug) -> str:
             "",
             f"```json\n{bug.error.schema}\n```",
             "",
-            f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:",
-            "",
-            f"```\n{marked(bug) if valid else bug.error.readable_text}\n```",
-            "",
-            f"Specified in {section(bug.keyword)}",
+            *_what_happens(bug),
             "",
             f"Met in {bug.cases} of {bug.judged} schemas. The script beside this text needs the",
             "engine alone; it ends with 1 while the bug is there, and with 0 when it is gone.",
@@ -296,6 +329,23 @@ def report(bug: Bug) -> str:
             "",
         ]
     )
+
+
+def _what_happens(bug: Bug) -> list[str]:
+    if bug.error.kind == _LIES:
+        said = "the mask and what is consumed do not say the same of the end of this text:"
+        return [said, "", f"```\n{bug.error.readable_text}\n```"]
+    valid = bug.error.kind in REJECTIONS
+    token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
+    word = "valid" if valid else "invalid"
+    does = f"refuses it at the place marked »…«{token}" if valid else "allows it to the end"
+    return [
+        f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:",
+        "",
+        f"```\n{marked(bug) if valid else bug.error.readable_text}\n```",
+        "",
+        f"Specified in {section(bug.keyword)}",
+    ]
 
 
 def marked(bug: Bug) -> str:

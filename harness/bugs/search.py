@@ -88,7 +88,6 @@ def search(
     samples = file.read()
     began, bugs = len(samples), {one.bug for one in samples.values()} - {""}
     with ExitStack() as stack:
-        stack.callback(file.close)
         pool: _Pool | None = None
         while (explanation := explain(verdicts, samples, among)).wanted:
             if ends is not None and time.monotonic() > ends:

@@ -25,7 +25,7 @@ _CHARACTERS: Mapping[int, str] = {
 }
 _ENGINE_ALONE: Mapping[str, str] = {
     "dead_end": "nothing at all is allowed",
-    "mask_lies": "the mask and what is consumed do not say the same of the last byte",
+    "mask_lies": "the mask and what is consumed do not say the same of the last ",
 }
 
 
@@ -42,7 +42,9 @@ def keywords(case: ErrorCase) -> list[str]:
 def title(case: ErrorCase, keyword: str, at: int) -> str:
     """What is wrong, in one line."""
     if case.kind in _ENGINE_ALONE:
-        return f"{_ENGINE_ALONE[case.kind]}{_under(keywords(case))}"
+        last = f"token, {case.readable_token!r}," if case.token else "byte"
+        what = last if case.kind == "mask_lies" else ""
+        return f"{_ENGINE_ALONE[case.kind]}{what}{_under(keywords(case))}"
     if case.kind == "stops_too_early":
         return f"the end is allowed in the middle of a value{_under(keywords(case))}"
     if case.kind == "never_stops":

@@ -125,7 +125,7 @@ def _hear(options: Mapping[str, Any]) -> Record:
     record = Record.open(
         options["out"], RecordHead(*named, seed, texts, positions, whole, bench.seconds)
     )
-    with contextlib.closing(record), _telling(options["out"]):
+    with _telling(options["out"]):
         for spec in specs:
             left = [case for case in cases if not record.has(spec.name, case.id)]
             click.echo(printable(f"{spec.name}: {len(left)} cases"), err=True)

@@ -55,6 +55,14 @@ SLOW_TOKENS = 8
 """So many of a position's disputed tokens are tried with such an engine."""
 
 
+def slow_stride(reference: bytes) -> int:
+    """Of so many positions along a reference one is resolved with such an engine.
+
+    Along a text twice as long there are twice as many positions, with continuations twice as long.
+    """
+    return min(16, 1 + (len(reference) // 200) ** 2)
+
+
 class Resolver(Protocol):
     """A way to resolve the disputed tokens of one position."""
 
@@ -96,9 +104,10 @@ class SharedResolver:
         """Fill `resolution.findings`."""
         situation, lists = _known(resolution, context)
         ended: dict[tuple[int, int], Status] = {}
-        slow = resolution.engines.slow
+        slow, position = resolution.engines.slow, resolution.position
+        few = 0 if position.number % slow_stride(position.reference) else SLOW_TOKENS
         # What the others clear need not be asked of slow ones: they come last.
-        for rows, effort, tokens in ((~slow, self.effort, None), (slow, SLOW, SLOW_TOKENS)):
+        for rows, effort, tokens in ((~slow, self.effort, None), (slow, SLOW, few)):
             if rows.any():
                 resolution.take_turn(rows, tokens)
                 _attempt(resolution, situation, lists, effort.attempts)

@@ -10,11 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from harness.court.hearing import Heard
 from harness.court.rules import RULES, as_json, read_result
 from harness.errors import InputError, UsageError
+from harness.runs.line_file import LineFile
 
 _HINT = "a file that maskcourt protocol wrote begins with its vocabulary and options"
 
@@ -48,7 +49,7 @@ class RecordHead:
 
 @dataclass
 class Record:
-    """A record that is being written. Close it when done.
+    """A record that is being written.
 
     Attributes:
         head: On what is heard.
@@ -57,7 +58,7 @@ class Record:
 
     head: RecordHead
     heard: list[Heard] = field(default_factory=list)
-    _file: IO[str] | None = None
+    _file: LineFile | None = None
 
     @classmethod
     def open(cls, path: Path | None, head: RecordHead) -> Record:
@@ -65,13 +66,14 @@ class Record:
 
         Raises:
             InputError: The file is none of the kind.
+            RunDirectoryError: It cannot be read or written.
             UsageError: It is about something else.
         """
         if path is None:
             return cls(head)
-        heard: list[Heard] = []
-        if path.exists() and path.stat().st_size:
-            _cut_off(path)
+        file, heard = LineFile(path), list[Heard]()
+        file.mend()
+        if file.lines():
             before, heard = read_record(path)
             differing = [name for name, one in asdict(before).items() if one != asdict(head)[name]]
             if differing:
@@ -79,9 +81,8 @@ class Record:
                     f"{path} was heard with other {', '.join(differing)}",
                     "give the same options to go on with it, or another file",
                 )
-        file = path.open("a", encoding="utf-8")
-        if not file.tell():
-            file.write(json.dumps(asdict(head)) + "\n")
+        else:
+            file.append(json.dumps(asdict(head)))
         return cls(head, heard, file)
 
     def add(self, heard: Heard) -> None:
@@ -93,17 +94,11 @@ class Record:
         self._same_version(heard)
         self.heard.append(heard)
         if self._file is not None:
-            self._file.write(json.dumps(_as_line(heard), ensure_ascii=False) + "\n")
-            self._file.flush()
+            self._file.append(json.dumps(_as_line(heard), ensure_ascii=False))
 
     def has(self, engine: str, case: str) -> bool:
         """Whether an engine was heard on a case."""
         return any((one.engine, one.case) == (engine, case) for one in self.heard)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
 
     def _same_version(self, heard: Heard) -> None:
         for one in self.heard:
@@ -120,7 +115,7 @@ def read_record(path: Path) -> tuple[RecordHead, list[Heard]]:
     Raises:
         InputError: A line is none of a record.
     """
-    first, *others = path.read_text("utf-8").split("\n")[:-1] or [""]
+    first, *others = LineFile(path).lines() or [""]
     try:
         head = RecordHead(**json.loads(first))
     except (ValueError, TypeError) as error:
@@ -149,12 +144,3 @@ def _of_line(path: Path, number: int, line: str) -> Heard:
         return Heard(**{**one, "rules": rules})
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{path}:{number} says of no engine what was heard", _HINT) from error
-
-
-def _cut_off(path: Path) -> None:
-    """Remove the end of a line that was not written whole."""
-    data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole < len(data):
-        with path.open("r+b") as file:
-            file.truncate(whole)

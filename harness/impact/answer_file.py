@@ -7,7 +7,6 @@ at which it was, and nothing before. A last line that was cut is dropped, and ma
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from typing import Any, Final
 from harness.errors import RunDirectoryError
 from harness.impact.answers import ModelAnswer
 from harness.runs.directory import RunDirectory, refuse_other, writing
+from harness.runs.line_file import LineFile
 
 MANIFEST: Final = "impact.json"
 ANSWERS: Final = "answers.jsonl"
@@ -23,44 +23,6 @@ CAUSES: Final = "causes.jsonl"
 
 FORMAT: Final = 1
 _OURS: Final = {MANIFEST, ANSWERS, CAUSES, f"{MANIFEST}.tmp", ".lock"}
-
-
-class LineFile:
-    """A file of lines that is appended to, each line made durable.
-
-    Args:
-        path: The file; it need not be there.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def lines(self) -> list[str]:
-        """The whole lines.
-
-        Raises:
-            RunDirectoryError: The file cannot be read.
-        """
-        try:
-            data = self.path.read_bytes() if self.path.exists() else b""
-            return data.decode().split("\n")[:-1]  # the last one was cut, or is empty
-        except (OSError, ValueError) as error:
-            raise RunDirectoryError(f"{self.path} cannot be read: {error}") from error
-
-    def mend(self) -> None:
-        """Drop a last line that was cut."""
-        if not self.path.exists():
-            return
-        with writing(self.path), self.path.open("r+b") as file:
-            data = file.read()
-            file.truncate(data.rfind(b"\n") + 1)
-
-    def append(self, line: str) -> None:
-        """Add a line; it is on the disk when this returns."""
-        with writing(self.path), self.path.open("ab") as file:
-            file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
 
 
 class ImpactRun:

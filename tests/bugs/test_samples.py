@@ -29,7 +29,6 @@ def test_what_was_kept_is_read_again_and_a_line_that_was_cut_is_not(tmp_path):
     file = kept(tmp_path)
     for one in samples():
         file.append(one)
-    file.close()
     with file.path.open("a") as added:
         added.write('{"verdict": "9", "ca')
     assert list(kept(tmp_path).read().values()) == list(samples())
@@ -39,7 +38,6 @@ def test_what_was_kept_is_read_again_and_a_line_that_was_cut_is_not(tmp_path):
 def test_what_is_about_another_run_is_not_read(tmp_path):
     file = kept(tmp_path)
     file.append(next(samples()))
-    file.close()
     assert kept(tmp_path, tables="2").read() == {}
     assert kept(tmp_path, tables="2").seed is None
 
@@ -50,12 +48,10 @@ def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(
         file = kept(tmp_path, tables)
         for one in some:
             file.append(one)
-        file.close()
     assert len(kept(tmp_path, "2").read()) == 1
     assert len(kept(tmp_path, "1").read()) == 2
     again = kept(tmp_path, "1")
     again.append([*third][2])
-    again.close()
     assert len(kept(tmp_path, "1").read()) == 3
     assert len(kept(tmp_path, "2").read()) == 1
 
@@ -63,7 +59,6 @@ def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(
 def test_a_damaged_file_is_told_in_a_line(tmp_path):
     file = kept(tmp_path)
     file.append(next(samples()))
-    file.close()
     file.path.write_text(file.path.read_text() + "nonsense\n")
     with pytest.raises(RunDirectoryError, match="made again"):
         kept(tmp_path).read()

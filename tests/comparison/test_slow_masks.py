@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 from harness.comparison import text_feeding
-from harness.comparison.resolvers import SLOW_TOKENS
+from harness.comparison.resolvers import SLOW_TOKENS, slow_stride
 from tests.inprocess import case, records, run_case
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
 
@@ -40,6 +40,21 @@ def test_fewer_tokens_are_tried_and_the_others_stay_open():
     slow = verdicts(Slow, Enumerator)["Slow"]
     assert slow.count("false_acceptance") == SLOW_TOKENS
     assert slow.count("unresolved") == len(LETTERS) - SLOW_TOKENS
+
+
+def test_along_a_long_reference_fewer_positions_are_tried():
+    text = "0" * 450
+    schema = {"enum": [text, *(text[:at] for at in range(40))], "x-extra": [f'"{text}a"']}
+    long = case(schema, text)
+
+    def tried(engine):
+        rows = records(run_case([engine, Enumerator], long), "verdicts")
+        decided = [one for one in rows if one["kind"] != "unresolved"]
+        return {one["position"] for one in decided if one["engine"] == engine.__name__}
+
+    stride = slow_stride(f'"{text}"'.encode())
+    assert stride == 5
+    assert tried(Slow) == {one for one in tried(AcceptsExtra) if one % stride == 0}
 
 
 def test_other_engines_are_asked_in_full_beside_it():

@@ -137,7 +137,6 @@ def test_a_record_goes_on_where_it_was_and_a_line_cut_off_is_heard_again(tmp_pat
     for case in ("first", "second"):
         record = Record.open(path, HEAD)
         record.add(told(DIED, case, by_adapter=True))
-        record.close()
     assert read_record(path) == (
         HEAD,
         [told(DIED, one, by_adapter=True) for one in ("first", "second")],
@@ -155,7 +154,6 @@ def test_a_record_takes_nothing_that_was_heard_otherwise(tmp_path):
     record.add(told())
     with pytest.raises(UsageError, match="version 1, and is 2 now"):
         record.add(replace(told(), version="2"))
-    record.close()
     with pytest.raises(UsageError, match="heard with other seed"):
         Record.open(path, replace(HEAD, seed=1))
     path.write_text('{"engine": "xgrammar"}\n')

@@ -66,7 +66,7 @@ def listener():
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory, listener):
+def run(tmp_path_factory, listener, vocabulary_file):
     """The tables of the run, by name, and its summary."""
     root = tmp_path_factory.mktemp("hostile")
     port = str(listener.getsockname()[1])
@@ -74,7 +74,7 @@ def run(tmp_path_factory, listener):
     (root / "hostile.jsonl").write_text("\n".join(lines).replace("PORT", port))
     done = maskcourt(
         *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
-        *("--out", root / "run", "--bugs", 0, "--samples", 2, "--made", 4, "--json", *LIMITS),
+        *("--vocabulary", vocabulary_file, "--out", root / "run", "--bugs", 0, "--samples", 2, "--made", 4, "--json", *LIMITS),
     )
     assert done.returncode == 0, done.stderr
     names = ("cases", "engines")

@@ -1,0 +1,47 @@
+"""A file of lines that is appended to: whatever ends the program, what it holds are whole lines."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness.errors import RunDirectoryError
+from harness.runs.directory import writing
+
+
+class LineFile:
+    """A file of lines, each of which is on the disk before the next is added.
+
+    Args:
+        path: The file; it need not be there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def lines(self) -> list[str]:
+        """The whole lines.
+
+        Raises:
+            RunDirectoryError: The file cannot be read.
+        """
+        try:
+            data = self.path.read_bytes() if self.path.exists() else b""
+            return data.decode().split("\n")[:-1]  # the last one was cut, or is empty
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(f"{self.path} cannot be read: {error}") from error
+
+    def mend(self) -> None:
+        """Drop a last line that was cut."""
+        if not self.path.exists():
+            return
+        with writing(self.path), self.path.open("r+b") as file:
+            data = file.read()
+            file.truncate(data.rfind(b"\n") + 1)
+
+    def append(self, line: str) -> None:
+        """Add a line; it is on the disk when this returns."""
+        with writing(self.path), self.path.open("ab") as file:
+            file.write(line.encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
