@@ -37,6 +37,7 @@ class FormatronEngine:
     OPTIONS: ClassVar[Mapping[str, Option]] = {"config": ONLY_CONFIG}
     DISTRIBUTION = "formatron"
     TESTED = "0.5.0"
+    SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import kbnf

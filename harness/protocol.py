@@ -372,6 +372,21 @@ def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
     return ids[ids < size]
 
 
+def nth_token(mask: Mask, index: int) -> int:
+    """``token_ids(mask, …)[index]``, without listing the others.
+
+    Args:
+        mask: Shape ``(words,)``, with more than `index` bits set.
+        index: From 0.
+    """
+    ends = np.cumsum(np.bitwise_count(mask), dtype=np.int64)
+    word = int(np.searchsorted(ends, index, side="right"))
+    bits = int(mask[word])
+    for _ in range(index - (int(ends[word - 1]) if word else 0)):
+        bits &= bits - 1  # without its lowest bit
+    return word * 32 + (bits & -bits).bit_length() - 1
+
+
 def follow_by_mask(matcher: Matcher, tokens: Sequence[int], words: int) -> int:
     """How many leading `tokens` a clone of `matcher` allows, its mask looked at before each.
 

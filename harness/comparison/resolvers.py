@@ -39,6 +39,7 @@ class Effort:
         rollouts: Roll-outs per situation without success after which the rest is given up.
         doubts: Roll-outs per engine and position for tokens with only invalid completions.
         limit: Tokens in a roll-out.
+        in_all: Roll-outs per engine and position; None for as many as the others leave.
     """
 
     attempts: int = 6
@@ -46,9 +47,10 @@ class Effort:
     rollouts: int = 8
     doubts: int = 32
     limit: int = LIMIT
+    in_all: int | None = None
 
 
-SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60)
+SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60, in_all=2)
 """How hard to try with an engine that needs milliseconds and more for a mask."""
 
 SLOW_TOKENS = 8
@@ -243,6 +245,7 @@ class _RollBudgets:
         self._rolled = np.zeros(resolution.store.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
         self._doubts = [effort.doubts] * len(resolution.store.tries)
+        self._left = [effort.in_all] * len(resolution.store.tries)
         self._width = 1
 
     def next(self) -> dict[int, Columns]:
@@ -255,6 +258,9 @@ class _RollBudgets:
             doubted = self._within_budget(row, np.flatnonzero(fresh & ~bare[row]), bare=False)
             doubted = doubted[: self._doubts[row]]
             self._doubts[row] -= len(doubted)
+            if (left := self._left[row]) is not None:
+                chosen, doubted = chosen[:left], doubted[: max(0, left - len(chosen))]
+                self._left[row] = left - len(chosen) - len(doubted)
             if chosen or doubted:
                 out[row] = np.array(sorted(chosen + doubted), dtype=np.int64)
                 self._rolled[row, out[row]] = True

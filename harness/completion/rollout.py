@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
+from harness.protocol import Mask, Matcher, allows, nth_token, set_bits, token_ids
 
 LIMIT = 500
 """A roll-out of more tokens than this proves nothing (the limit of the original study)."""
@@ -48,7 +48,6 @@ class Preferences:
 
     eos: Mask
     classes: tuple[Mask, ...]
-    size: int
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Preferences:
@@ -72,15 +71,15 @@ class Preferences:
             *(set_bits(members, vocabulary.words) for members in ids),
             set_bits(rest, vocabulary.words),
         )
-        return cls(set_bits(vocabulary.eos_ids, vocabulary.words), masks, vocabulary.size)
+        return cls(set_bits(vocabulary.eos_ids, vocabulary.words), masks)
 
     def choose(self, mask: Mask, key: str) -> int | None:
         """The token to take under `mask`; None when it is empty."""
         for members in (self.eos, *self.classes):
             both = mask & members
-            if both.any():
-                ids = token_ids(both, self.size)
-                return int(ids[keyed_index(key, len(ids))])
+            many = int(np.bitwise_count(both).sum())
+            if many:
+                return nth_token(both, keyed_index(key, many))
         return None
 
 

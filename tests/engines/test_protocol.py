@@ -17,6 +17,7 @@ from harness.protocol import (
     allows,
     complete_options,
     follow_by_mask,
+    nth_token,
     set_bits,
     settle_switches,
     switch,
@@ -43,6 +44,11 @@ class TestMasks:
         assert set(token_ids(a & b, WORDS * 32)) == one & other
         assert set(token_ids(a | b, WORDS * 32)) == one | other
         assert set(token_ids(a & ~b, WORDS * 32)) == one - other
+
+    @given(SETS.filter(bool), st.data())
+    def test_one_of_them_by_its_number(self, ids, data):
+        index = data.draw(st.integers(0, len(ids) - 1))
+        assert nth_token(set_bits(ids, WORDS), index) == sorted(ids)[index]
 
     @given(SETS, st.integers(0, WORDS * 32))
     def test_ids_beyond_the_vocabulary_do_not_count(self, ids, size):
