@@ -264,17 +264,20 @@ def _masks(engines: Mapping[str, EngineImpact]) -> Table:
 
 def _times(engines: Mapping[str, EngineImpact]) -> Table:
     table = Table(
-        *("engine", "mask ms", "model ms", "texts a step", "overhead", "whole answer"),
+        *("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step"),
+        *("overhead", "whole answer"),
         title="time per token",
     )
     for name, one in engines.items():
         if one.cost is not None:
-            table.add_row(name, *_cells(one.cost))
+            table.add_row(name, "all", *_cells(one.cost))
+        for half in one.by_size:
+            table.add_row("", f"{half.smallest:,} to {half.largest:,}", *_cells(half.cost))
     return table
 
 
 def _cells(cost: CostSummary) -> list[str]:
-    numbers = ((cost.mask, ".3f"), (cost.model, ".2f"), (cost.texts, ".1f"))
+    numbers = ((cost.compile, ".1f"), (cost.mask, ".3f"), (cost.model, ".2f"), (cost.texts, ".1f"))
     cells = ["" if one is None else format(one, how) for one, how in numbers]
     percents = (cost.overhead, cost.whole)
     return cells + ["" if one is None else f"{one:+.1f}%" for one in percents]

@@ -88,6 +88,7 @@ class Answering:
             overruled=tuple(one.overruled),
             removed=one.removed,
             cost=one.cost,
+            schema_bytes=len(item.schema.encode()),
         )
 
 

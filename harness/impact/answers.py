@@ -97,6 +97,7 @@ class ModelAnswer:
         overruled: The steps at which the mask forbade the model's own choice.
         removed: The probability that the mask forbade, summed over all steps.
         cost: The times.
+        schema_bytes: The size of the item's schema, as JSON text.
     """
 
     item: str
@@ -113,6 +114,7 @@ class ModelAnswer:
     overruled: tuple[Overruled, ...] = ()
     removed: float = 0.0
     cost: Cost = field(default_factory=Cost)
+    schema_bytes: int = 0
 
     def line(self) -> str:
         """As one line of JSON."""

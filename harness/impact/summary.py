@@ -54,6 +54,23 @@ class CostSummary:
 
 
 @dataclass(frozen=True)
+class SizeCost:
+    """Times of the items whose schemas are of some size.
+
+    Attributes:
+        smallest: Bytes of the smallest schema among them.
+        largest: Of the largest.
+        items: How many they are.
+        cost: The times.
+    """
+
+    smallest: int
+    largest: int
+    items: int
+    cost: CostSummary
+
+
+@dataclass(frozen=True)
 class EngineImpact:
     """One engine, or the model without a mask.
 
@@ -76,6 +93,8 @@ class EngineImpact:
             mean over the tokens.
         bug_mass: The part of it that counts as bugs.
         cost: Times.
+        by_size: Times of the half with the smaller schemas, and of the other half; empty where
+            all have one size.
     """
 
     items: int = 0
@@ -94,6 +113,7 @@ class EngineImpact:
     proven_mass: float = 0.0
     bug_mass: float = 0.0
     cost: CostSummary | None = None
+    by_size: tuple[SizeCost, ...] = ()
 
     @property
     def answered(self) -> int:
@@ -194,6 +214,7 @@ def engine_impact(
         )
         or 0.0,
         cost=_cost(answers),
+        by_size=_by_size(answers),
     )
 
 
@@ -241,6 +262,27 @@ def _cost(answers: Sequence[ModelAnswer]) -> CostSummary:
         compile=_ratio(compiled, len(costs)) if masks else None,
         overhead=_percent(_ratio(mask, masks), _ratio(model, steps)) if masks else None,
         whole=_percent(more, model + prompt) if masks else None,
+    )
+
+
+def _by_size(answers: Sequence[ModelAnswer]) -> tuple[SizeCost, ...]:
+    sizes = sorted(one.schema_bytes for one in answers)
+    if not sizes or sizes[0] == sizes[-1]:
+        return ()
+    middle = sizes[(len(sizes) - 1) // 2]
+    middle = middle if middle < sizes[-1] else max(one for one in sizes if one < middle)
+    halves = (
+        [one for one in answers if one.schema_bytes <= middle],
+        [one for one in answers if one.schema_bytes > middle],
+    )
+    return tuple(
+        SizeCost(
+            min(one.schema_bytes for one in half),
+            max(one.schema_bytes for one in half),
+            len(half),
+            _cost(half),
+        )
+        for half in halves
     )
 
 

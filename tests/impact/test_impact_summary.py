@@ -108,6 +108,27 @@ def test_times_are_means_over_tokens(tmp_path):
     run.close()
 
 
+@pytest.mark.parametrize(
+    ("sizes", "halves"),
+    [([10, 20, 30, 40], [(10, 20, 2), (30, 40, 2)]), ([10, 30, 30], [(10, 10, 1), (30, 30, 2)])],
+)
+def test_times_of_small_and_of_large_schemas_stand_apart(tmp_path, sizes, halves):
+    run = ImpactRun.begin(tmp_path / "sizes", IDENTITY, {})
+    for number, size in enumerate(sizes):
+        cost = Cost(mask=(size * 1_000_000,), model=(1_000_000,), texts=(1,))
+        run.append(
+            ModelAnswer(f"{number}", "", "", "ForbidsOne", "answered", cost=cost, schema_bytes=size)
+        )
+    found = summarize(run)["ForbidsOne"].by_size
+    assert [(one.smallest, one.largest, one.items) for one in found] == halves
+    assert found[0].cost.mask < found[1].cost.mask
+    run.close()
+
+
+def test_schemas_of_one_size_are_not_split(run):
+    assert [one.by_size for one in summarize(run).values()] == [(), ()]
+
+
 def test_the_command_shows_it(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     as_table = CliRunner().invoke(cli, ["impact", "show", str(run.path)], catch_exceptions=False)
