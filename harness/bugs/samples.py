@@ -21,8 +21,8 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
 from harness.classification.departures import Catalogue
 from harness.errors import RunDirectoryError
+from harness.files import LineFile
 from harness.runs.directory import RunDirectory
-from harness.runs.line_file import LineFile
 
 FORMAT = 8
 """Raised whenever the same verdict may shrink to another case."""

@@ -333,8 +333,8 @@ def report(bug: Bug) -> str:
 
 def _what_happens(bug: Bug) -> list[str]:
     if bug.error.kind == _LIES:
-        said = "the mask and what is consumed do not say the same of the end of this text:"
-        return [said, "", f"```\n{bug.error.readable_text}\n```"]
+        what = "the mask and what is consumed do not say the same of the end of this text:"
+        return [what, "", f"```\n{bug.error.readable_text}\n```"]
     valid = bug.error.kind in REJECTIONS
     token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
     word = "valid" if valid else "invalid"

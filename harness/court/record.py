@@ -15,7 +15,7 @@ from typing import Any
 from harness.court.hearing import Heard
 from harness.court.rules import RULES, as_json, read_result
 from harness.errors import InputError, UsageError
-from harness.runs.line_file import LineFile
+from harness.files import LineFile
 
 _HINT = "a file that maskcourt protocol wrote begins with its vocabulary and options"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import RunDirectoryError
+from harness.files import LineFile, writing
 from harness.impact.answers import ModelAnswer
-from harness.runs.directory import RunDirectory, refuse_other, writing
-from harness.runs.line_file import LineFile
+from harness.runs.directory import RunDirectory, refuse_other
 
 MANIFEST: Final = "impact.json"
 ANSWERS: Final = "answers.jsonl"

@@ -10,9 +10,10 @@ from typing import Any
 
 from harness.counting.counts import Classify, by_catalogue
 from harness.errors import UsageError
+from harness.files import writing
 from harness.printable import markdown, spreadsheet_cell
 from harness.report.figure_tables import Digest, FigureTable, digest
-from harness.runs.directory import RunDirectory, writing
+from harness.runs.directory import RunDirectory
 
 
 def write(

@@ -19,10 +19,11 @@ import numpy as np
 from harness.counting.counts import Classify, by_catalogue
 from harness.counting.severity import SEVERITIES
 from harness.errors import UsageError
+from harness.files import writing
 from harness.optional import require
 from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
 from harness.report.timing import Distribution, distributions
-from harness.runs.directory import RunDirectory, writing
+from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import (
     BUG,
     CLASSES,

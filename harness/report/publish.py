@@ -3,7 +3,7 @@
 ``python -m harness.report.publish RUN DIRECTORY`` writes into DIRECTORY, and a ``README.md`` into
 the directory above, which links what else was published there. With ``--inside`` the narrative is
 ``DIRECTORY/report.md``, without figures: so a publication may have several runs, and a page of its
-own about them.
+own about them. Of an impact run there are the tables alone.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ from harness.bugs.listing import BugList, known_bugs
 from harness.classification.departures import load_catalogue
 from harness.counting.counts import Classify, by_catalogue
 from harness.errors import MaskcourtError, UsageError
+from harness.files import writing
+from harness.impact.answer_file import MANIFEST as IMPACT
+from harness.impact.answer_file import open_impact
 from harness.printable import json_text, markdown
 from harness.report import exports, figures, narrative
 from harness.report.bug_lines import explained
 from harness.report.bug_tables import bug_table, bugs_in_markdown
 from harness.report.exports import as_markdown
 from harness.report.figure_tables import Digest, FigureTable, digest
+from harness.report.publish_impact import publish_impact
 from harness.report.timing import distributions
-from harness.runs.directory import RunDirectory, open_run, writing
+from harness.runs.directory import RunDirectory, open_run
 
 LARGEST = 1_000_000
 """Bytes: all files of a publication together are smaller."""
@@ -255,13 +259,16 @@ def main(arguments: list[str]) -> int:
             raise UsageError("say what to publish", "RUN DIRECTORY [--trust] [--inside]")
         run, directory = map(Path, paths)
         inside = "--inside" in arguments
-        opened = open_run(run, trust="--trust" in arguments)
-        files = publish(opened, directory, inside=inside)
+        if (run / IMPACT).is_file():
+            files, there = publish_impact(open_impact(run), directory), directory / "summary.json"
+        else:
+            opened = open_run(run, trust="--trust" in arguments)
+            files = publish(opened, directory, inside=inside)
+            there = narrated(directory, inside=inside)
     except MaskcourtError as error:
         sys.stderr.write(f"maskcourt: {error}\n")
         return error.exit_code
     size = sum(file.stat().st_size for file in files)
-    there = narrated(directory, inside=inside)
     sys.stderr.write(f"{len(files)} files, {size:,} bytes, read {there}\n")
     return 0
 

@@ -9,7 +9,6 @@ their checksums in ``run.json``. Readers verify checksums and refuse what was cu
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import functools
 import hashlib
@@ -25,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
+from harness.files import writing
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
@@ -451,19 +451,3 @@ def _seal(manifest: Mapping[str, Any]) -> str:
     rest = {key: value for key, value in manifest.items() if key != "seal"}
     text = json.dumps(json.loads(json.dumps(rest)), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-@contextlib.contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Turn what the operating system refuses into one clear line."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise RunDirectoryError(
-                f"no space left to write to {path}",
-                "make room and run again with the same --out; finished cases are kept",
-            ) from error
-        raise RunDirectoryError(
-            f"{path} cannot be written: {error.strerror or error}", "choose another --out"
-        ) from error

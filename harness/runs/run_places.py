@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from harness.engines.specs import BUILT_IN, EngineSpec
 from harness.errors import RunDirectoryError
+from harness.files import writing
 from harness.runs.directory import (
     MANIFEST,
     RunDirectory,
@@ -25,7 +26,6 @@ from harness.runs.directory import (
     open_run,
     refuse_foreign,
     refuse_other,
-    writing,
 )
 
 

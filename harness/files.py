@@ -1,12 +1,30 @@
-"""A file of lines that is appended to: whatever ends the program, what it holds are whole lines."""
+"""Files that outlive the program: whole lines, and what the system refuses said in one line."""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from harness.errors import RunDirectoryError
-from harness.runs.directory import writing
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise RunDirectoryError(
+                f"no space left to write to {path}",
+                "make room and run again with the same --out; finished cases are kept",
+            ) from error
+        raise RunDirectoryError(
+            f"{path} cannot be written: {error.strerror or error}", "choose another --out"
+        ) from error
 
 
 class LineFile:

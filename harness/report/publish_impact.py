@@ -1,0 +1,84 @@
+"""Publish an impact run: its summary, a row for each item and engine, smallest cases, manifest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.bugs.samples import ShrunkVerdict
+from harness.files import writing
+from harness.impact.answer_file import ImpactRun
+from harness.impact.causes import read_causes
+from harness.impact.overruled import RULINGS
+from harness.impact.summary import accuracy, as_json, summarize
+from harness.printable import json_text
+from harness.report.exports import as_csv
+from harness.report.figure_tables import FigureTable, Row
+
+_ITEMS = ("item", "condition", "engine", "outcome", "parsed", "correct", "reason")
+
+
+def publish_impact(run: ImpactRun, directory: Path) -> list[Path]:
+    """Write the tables of an impact run, finished or not; what they say is written by hand.
+
+    Args:
+        run: The run.
+        directory: Where to.
+
+    Returns:
+        The files.
+
+    Raises:
+        RunDirectoryError: The run is damaged, or the files cannot be written.
+    """
+    summary = as_json(run, summarize(run), accuracy(run))
+    del summary["run"]
+    manifest = json.dumps(run.manifest, indent=2, ensure_ascii=False)
+    written = {
+        directory / "summary.json": json.dumps(summary, indent=2, ensure_ascii=False) + "\n",
+        directory / "items.csv": as_csv(item_table(run)),
+        directory / "bugs.json": _bugs(run),
+        directory / "manifest.json": manifest + "\n",
+    }
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        for file, text in written.items():
+            file.write_text(text, "utf-8")
+    return list(written)
+
+
+def item_table(run: ImpactRun) -> FigureTable:
+    """A row for each item and engine: what became of the answer, and of the overruled steps.
+
+    Raises:
+        RunDirectoryError: The run is damaged.
+    """
+    rows: list[Row] = []
+    for one in run.answers():
+        ruled = {word: sum(step.ruling == word for step in one.overruled) for word in RULINGS}
+        row: Row = {name: getattr(one, name) for name in _ITEMS}
+        rows.append({**row, "tokens": len(one.tokens), "overruled": len(one.overruled), **ruled})
+    columns = (*_ITEMS, "tokens", "overruled", *RULINGS)
+    return FigureTable("Items by engine", columns, tuple(rows))
+
+
+def _bugs(run: ImpactRun) -> str:
+    """The smallest case of each cause that is known, by engine and bug, a line each."""
+    smallest: dict[tuple[str, str], ShrunkVerdict] = {}
+    for one in read_causes(run).values():
+        if one.error is not None:
+            smallest.setdefault((one.error.engine, one.bug), one)
+    rows = (
+        {
+            "engine": engine,
+            "bug": bug,
+            "class": one.class_,
+            "departure": one.departure,
+            "schema": one.error.schema,
+            "text": one.error.readable_text,
+            "at": one.at,
+        }
+        for (engine, bug), one in sorted(smallest.items())
+        if one.error is not None
+    )
+    return "[\n" + ",\n".join(json_text(row) for row in rows) + "\n]\n"
