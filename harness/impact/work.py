@@ -79,7 +79,7 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
     if not items:
         raise UsageError(f"task {request.task} has no items")
     with LiveLine("items", len(items), "loading the model") as line:
-        line.plain(f"{len(items)} items of {task.name}; loading the model")
+        line.plain(f"{task.name}, items: {len(items)}; loading the model")
         model = open_model(request.model, request.device)
         with _opened(specs, model, request.limits) as (lane, engines):
             identity = identity_of(request, task, items, model, engines)
