@@ -7,8 +7,10 @@ time (`Decoding`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -55,3 +57,23 @@ class LanguageModel(Protocol):
 
     def start(self, prompt: Sequence[int]) -> Prompted:
         """The state behind a prompt."""
+
+
+_HOW_TO_CALL: Final = (
+    'To answer, call one of these functions: write a JSON object with its "name" and its'
+    ' "arguments", and nothing else.'
+)
+
+
+def with_tools_told(
+    messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]
+) -> tuple[Turn, ...]:
+    """A conversation whose system turn tells the functions, a line of JSON each.
+
+    For chat templates that have no place for tools: a model would never see them.
+    """
+    told = "\n".join([_HOW_TO_CALL, *(json.dumps(one["function"]) for one in tools)])
+    if messages and messages[0].role == "system":
+        first, *others = messages
+        return (replace(first, content=f"{first.content}\n\n{told}"), *others)
+    return (Turn("system", told), *messages)

