@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.counting.intervals import NO_SAMPLE, Interval
+from harness.engines.specs import read_spec
 from harness.report.figure_tables import Digest, Row
 from harness.report.text_counts import is_tested
 from harness.runs.tables import TEXT_TABLES
@@ -29,8 +30,8 @@ STRICT_IN_STUDY = "llguidance"
 STUDIED = {"llguidance": "0.6.7", "outlines": "0.1.13", "xgrammar": "0.1.10"}
 """The versions in MaskBench's published tables (the README of ``maskbench`` in
 https://github.com/guidance-ai/jsonschemabench)."""
-NOT_HERE = "llama.cpp"
-"""The engine of MaskBench's tables for which there is no adapter."""
+ALSO_STUDIED = "llama.cpp"
+"""The other engine of MaskBench's tables."""
 
 _MUCH = 10
 """A token is named when it alone stands behind this part of the schemas."""
@@ -65,10 +66,11 @@ def differences(found: Digest, manifest: Mapping[str, Any], cleared: Row | None)
     """
     engines = manifest["identity"]["engines"]
     parts = [_versions(engines), _options(engines)]
-    parts.append(
-        f"Engines: {NOT_HERE}, which MaskBench measures too, is missing here; an error that only"
-        " another engine's acceptance can prove stays unproven without it."
-    )
+    if not _versions_of(found, ALSO_STUDIED):
+        parts.append(
+            f"Engines: {ALSO_STUDIED}, which MaskBench measures too, is missing here; an error that"
+            " only another engine's acceptance can prove stays unproven without it."
+        )
     parts += [_rule(found), _procedure(cleared), _sample(found, manifest)]
     return [one for one in parts if one]
 
@@ -89,7 +91,7 @@ def _loosest(found: Digest) -> list[str]:
         else f"the largest share of schemas with one is {widest}'s"
     )
     text = f"{first}, {_interval(share)}."
-    same = [name == LOOSE_IN_STUDY for name in (most, widest)]
+    same = [read_spec(name).name == LOOSE_IN_STUDY for name in (most, widest)]
     verdict = {
         (True, True): f"That {LOOSE_IN_STUDY} under-constrains most is shown here, too.",
         (True, False): f"That {LOOSE_IN_STUDY} under-constrains most is so here by tokens, not by"
@@ -98,20 +100,21 @@ def _loosest(found: Digest) -> list[str]:
         " tokens.",
         (False, False): f"That {LOOSE_IN_STUDY} under-constrains most is not shown here.",
     }[same[0], same[1]]
-    if LOOSE_IN_STUDY not in found.engines:
+    if not _versions_of(found, LOOSE_IN_STUDY):
         verdict = f"{LOOSE_IN_STUDY}, which under-constrains most in the study, is not in this run."
     return [text, verdict, *_paired(found, widest)]
 
 
 def _beside(found: Digest) -> list[str]:
     """The two engines of the study's direction next to each other."""
-    if not {LOOSE_IN_STUDY, STRICT_IN_STUDY} <= set(found.engines):
+    loose, strict = (_versions_of(found, one) for one in (LOOSE_IN_STUDY, STRICT_IN_STUDY))
+    if not loose or not strict:
         return []
     shown = [
         f"{engine} lets invalid text through in"
         f" {_interval(_ratio(found, engine, SHARE, ACCEPTANCE))} of schemas"
         f" ({_wrong(found, engine, ACCEPTANCE)})"
-        for engine in (LOOSE_IN_STUDY, STRICT_IN_STUDY)
+        for engine in (*loose, *strict)
     ]
     return [f"Side by side: {'; '.join(shown)}."]
 
@@ -139,17 +142,25 @@ def _paired(found: Digest, engine: str) -> list[str]:
 
 
 def _rejects(found: Digest) -> list[str]:
-    if STRICT_IN_STUDY not in found.engines:
-        return [f"{STRICT_IN_STUDY} is not in this run."]
-    accepted, rejected = (_scaled(found, STRICT_IN_STUDY, one) for one in (ACCEPTANCE, REJECTION))
+    strict = _versions_of(found, STRICT_IN_STUDY)
+    return [_rejected(found, one) for one in strict] or [f"{STRICT_IN_STUDY} is not in this run."]
+
+
+def _rejected(found: Digest, engine: str) -> str:
+    accepted, rejected = (_scaled(found, engine, one) for one in (ACCEPTANCE, REJECTION))
     if not accepted + rejected:
-        return [f"Nothing but declared departures is proven against {STRICT_IN_STUDY}."]
+        return f"Nothing but declared departures is proven against {engine}."
     share = rejected / (accepted + rejected)
     holds = "as in the study" if share > 0.5 else "other than in the study"
     both = _shown(found, accepted + rejected)
-    wrong = f"Of {both} wrong tokens that are {STRICT_IN_STUDY}'s bugs"
+    wrong = f"Of {both} wrong tokens that are {engine}'s bugs"
     part = "over 99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
-    return [f"{wrong} {_shown(found, rejected)} ({part}) are rejections, {holds}."]
+    return f"{wrong} {_shown(found, rejected)} ({part}) are rejections, {holds}."
+
+
+def _versions_of(found: Digest, engine: str) -> list[str]:
+    """The specs of a run that name an engine of the study, in whatever version."""
+    return [name for name in found.engines if read_spec(name).name == engine]
 
 
 def _bad(found: Digest, engine: str) -> str:
@@ -222,10 +233,13 @@ def _open(of: Mapping[str, Any]) -> str:
 
 
 def _versions(engines: Mapping[str, Any]) -> str:
-    known = [name for name in engines if name in STUDIED]
+    known = [(name, one) for name, one in engines.items() if read_spec(name).name in STUDIED]
     if not known:
         return ""
-    shown = [f"{name} {engines[name].get('version', '?')} ({STUDIED[name]})" for name in known]
+    shown = [
+        f"{read_spec(name).name} {one.get('version', '?')} ({STUDIED[read_spec(name).name]})"
+        for name, one in known
+    ]
     return f"Versions: here (in MaskBench's published tables) {_listed(shown)}."
 
 

@@ -66,6 +66,16 @@ class TestDirection:
         assert "under-constrains most is not shown here" in said
         assert "1 (10.0%) are rejections, other than in the study" in said
 
+    def test_an_older_version_of_the_engine_shows_it_as_well(self, stored):
+        older, newer = "xgrammar@0.1.32", "xgrammar"
+        engines = {older: {"version": "0.1.32"}, newer: {"version": "0.2.8"}}
+        written = Book("case").engine(older, "compiled").engine(newer, "compiled")
+        written.position(0, "inside string").dispute(0, 1, 2, tokens=100)
+        written.verdicts(0, older, "false_acceptance", 30, first=0, keyword="enum")
+        said = directed(stored(written, engines=engines))
+        assert f"are {older}'s (30 tokens)" in said
+        assert "under-constrains most is shown here, too" in said
+
     def test_may_be_so_by_tokens_alone(self, stored):
         many = [book(f"case {n}", outlines_fa=1) for n in range(9)]
         said = directed(stored(book(xgrammar_fa=50), *many))
