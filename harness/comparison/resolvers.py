@@ -39,7 +39,6 @@ class Effort:
         rollouts: Roll-outs per situation without success after which the rest is given up.
         doubts: Roll-outs per engine and position for tokens with only invalid completions.
         limit: Tokens in a roll-out.
-        in_all: Roll-outs per engine and position; None for as many as the others leave.
     """
 
     attempts: int = 6
@@ -47,14 +46,16 @@ class Effort:
     rollouts: int = 8
     doubts: int = 32
     limit: int = LIMIT
-    in_all: int | None = None
 
 
-SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60, in_all=2)
+SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60)
 """How hard to try with an engine that needs milliseconds and more for a mask."""
 
 SLOW_TOKENS = 8
 """So many of a position's disputed tokens are tried with such an engine."""
+
+SLOW_ROLLOUTS = 2
+"""Roll-outs of such an engine per position."""
 
 
 def slow_stride(reference: bytes) -> int:
@@ -245,7 +246,7 @@ class _RollBudgets:
         self._rolled = np.zeros(resolution.store.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
         self._doubts = [effort.doubts] * len(resolution.store.tries)
-        self._left = [effort.in_all] * len(resolution.store.tries)
+        self._left = [SLOW_ROLLOUTS if slow else None for slow in resolution.engines.slow.tolist()]
         self._width = 1
 
     def next(self) -> dict[int, Columns]:

@@ -105,6 +105,12 @@ def narrated(directory: Path, *, inside: bool) -> Path:
     return directory / "report.md" if inside else directory.parent / "README.md"
 
 
+def _top(directory: Path) -> str:
+    """The way from a directory of results to what is beside them all."""
+    behind = directory.absolute().parts[::-1]
+    return "/".join([".."] * (behind.index("results") + 1 if "results" in behind else 1))
+
+
 def manifest(run: RunDirectory) -> dict[str, Any]:
     """The run's manifest, without the checksums of what is not published."""
     kept = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
@@ -146,7 +152,7 @@ def readme(
     ]
     parts = [
         *([f"# {directory.name}"] if inside else head),
-        _compared(run, found, "../../.." if inside else ".."),
+        _compared(run, found, _top(narrated(directory, inside=inside).parent)),
         "### Bugs",
         _explained(bugs),
     ]
