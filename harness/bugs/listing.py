@@ -208,7 +208,7 @@ def bug_list(run: RunDirectory, found: Found) -> BugList:
     cases = found.verdicts.case[found.among]
     severity = found.verdicts.severity[found.among]
     engine = found.verdicts.engine[found.among]
-    best, sampled = smallest(found.samples), Counter(_bugs(found))
+    best, sampled = smallest(found.samples.values()), Counter(_bugs(found))
     lister = _Lister(run)
     bugs = []
     specs = list(run.manifest["identity"]["engines"])

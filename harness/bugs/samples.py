@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -90,10 +90,10 @@ class ShrunkVerdict:
         return replace(one, error=ErrorCase(**values))
 
 
-def smallest(samples: Mapping[str, ShrunkVerdict]) -> dict[tuple[str, str], ShrunkVerdict]:
+def smallest(samples: Iterable[ShrunkVerdict]) -> dict[tuple[str, str], ShrunkVerdict]:
     """The sample with the smallest case of each bug in each engine, by bug and engine."""
     found: dict[tuple[str, str], ShrunkVerdict] = {}
-    for one in samples.values():
+    for one in samples:
         if one.error is None:
             continue
         known = found.get((one.bug, one.error.engine))

@@ -29,45 +29,35 @@ TOKENS = {tokens}  # how the text is cut
 VOCABULARY = [bytes([byte]) for byte in range(256)] + EXTRA
 
 
-'''
-
-_OF_A_TEXT: Final = '''def allowed():
-    """How many of the tokens, the end of sequence last, the engine allows in turn."""
+def {function}():
+    """{counts}"""
 {body}
 
 try:
-    count = allowed()
+    count = {function}()
 except Exception as problem:
     print("cannot run:", problem)
     sys.exit(2)
-spelled = b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count])
-whole = count == len(TOKENS)
 print("schema ", SCHEMA)
+'''
+
+_OF_A_TEXT: Final = """spelled = b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count])
+whole = count == len(TOKENS)
 print("allowed", spelled.decode("utf-8", "backslashreplace"), "and the end" if whole else "")
 if not whole:
     print("refused", (VOCABULARY + [b"the end"])[TOKENS[count]])
 print("the text is {ruling}, so the engine is", {verdict})
 sys.exit({exit})
-'''
+"""
 
-_OF_A_MASK: Final = '''def differing():
-    """How many tokens go before one that the mask shows and that is not taken, or the reverse."""
-{body}
-
-try:
-    count = differing()
-except Exception as problem:
-    print("cannot run:", problem)
-    sys.exit(2)
-print("schema", SCHEMA)
-if count is None:
+_OF_A_MASK: Final = """if count is None:
     print("what the masks show is taken, and nothing else")
     sys.exit(0)
 before = b"".join(VOCABULARY[token] for token in TOKENS[:count])
 print("behind", before.decode("utf-8", "backslashreplace"))
 print("the mask and what is taken differ on", VOCABULARY[TOKENS[count]])
 sys.exit(1)
-'''
+"""
 
 _XGRAMMAR_MASKS: Final = """    import xgrammar
 
@@ -244,6 +234,10 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "formatron": "'formatron=={version}' 'kbnf==0.4.2'",
 }
 _LIES: Final = "mask_lies"
+_ALLOWED: Final = "How many of the tokens, the end of sequence last, the engine allows in turn."
+_DIFFERING: Final = (
+    "How many tokens go before one that the mask shows and that is not taken, or the reverse."
+)
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = {"spec", "auto", "", False}
 """Values of options that stand for what the configuration says."""
@@ -277,6 +271,8 @@ def script(bug: Bug) -> str:
     ruling = "valid" if valid else "invalid"
     judged = f"The text is {ruling} under the schema, by jsonschema and jsonschema-rs."
     return (_TOP + (_OF_A_MASK if lies else _OF_A_TEXT)).format(
+        function="differing" if lies else "allowed",
+        counts=_DIFFERING if lies else _ALLOWED,
         title=bug.title,
         engine=name,
         version=bug.version,

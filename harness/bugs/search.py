@@ -107,7 +107,7 @@ def search(
                 progress(done, len(wanted), len(bugs))
         if not explanation.wanted and file.seed != seed:
             file.begin()  # that nothing is left to shrink is known, too
-        alone = [one for one in smallest(samples).values() if one.others is None]
+        alone = [one for one in smallest(samples.values()).values() if one.others is None]
         if alone and not explanation.wanted:
             pool = pool or stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
             for sample in pool.with_others(alone, ends):

@@ -23,10 +23,6 @@ _CHARACTERS: Mapping[int, str] = {
     0x2D: "a minus sign",
     0x2E: "a decimal point",
 }
-_ENGINE_ALONE: Mapping[str, str] = {
-    "dead_end": "nothing at all is allowed",
-    "mask_lies": "the mask and what is consumed do not say the same of the last ",
-}
 
 
 def keywords(case: ErrorCase) -> list[str]:
@@ -41,10 +37,12 @@ def keywords(case: ErrorCase) -> list[str]:
 
 def title(case: ErrorCase, keyword: str, at: int) -> str:
     """What is wrong, in one line."""
-    if case.kind in _ENGINE_ALONE:
+    if case.kind == "dead_end":
+        return f"nothing at all is allowed{_under(keywords(case))}"
+    if case.kind == "mask_lies":
         last = f"token, {case.readable_token!r}," if case.token else "byte"
-        what = last if case.kind == "mask_lies" else ""
-        return f"{_ENGINE_ALONE[case.kind]}{what}{_under(keywords(case))}"
+        what = f"the mask and what is consumed do not say the same of the last {last}"
+        return f"{what}{_under(keywords(case))}"
     if case.kind == "stops_too_early":
         return f"the end is allowed in the middle of a value{_under(keywords(case))}"
     if case.kind == "never_stops":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from statistics import median_low
 from typing import Any, Final
 
 from harness.bugs.samples import ShrunkVerdict
@@ -269,8 +270,7 @@ def _by_size(answers: Sequence[ModelAnswer]) -> tuple[SizeCost, ...]:
     sizes = sorted(one.schema_bytes for one in answers)
     if not sizes or sizes[0] == sizes[-1]:
         return ()
-    middle = sizes[(len(sizes) - 1) // 2]
-    middle = middle if middle < sizes[-1] else max(one for one in sizes if one < middle)
+    middle = min(median_low(sizes), max(one for one in sizes if one < sizes[-1]))
     halves = (
         [one for one in answers if one.schema_bytes <= middle],
         [one for one in answers if one.schema_bytes > middle],

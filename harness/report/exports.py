@@ -40,12 +40,20 @@ def write(
 
 def write_digest(found: Digest, directory: Path, kind: str = "csv") -> list[Path]:
     """As `write`, of what was read from a run before."""
-    files = known_kind(kind)(found.tables)
+    return write_texts(known_kind(kind)(found.tables), directory)
+
+
+def write_texts(texts: Mapping[str, str], directory: Path) -> list[Path]:
+    """Write files, by name, into a directory that is made if need be.
+
+    Raises:
+        RunDirectoryError: They cannot be written.
+    """
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
+        for name, text in texts.items():
             (directory / name).write_text(text, "utf-8")
-    return [directory / name for name in files]
+    return [directory / name for name in texts]
 
 
 def known_kind(kind: str) -> Callable[[Mapping[str, FigureTable]], dict[str, str]]:

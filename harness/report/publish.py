@@ -24,7 +24,7 @@ from harness.errors import MaskcourtError, UsageError
 from harness.files import writing
 from harness.impact.answer_file import MANIFEST as IMPACT
 from harness.impact.answer_file import open_impact
-from harness.printable import json_text, markdown
+from harness.printable import json_rows, markdown
 from harness.report import exports, figures, narrative
 from harness.report.bug_lines import explained
 from harness.report.bug_tables import bug_table, bugs_in_markdown
@@ -125,7 +125,7 @@ def smallest_cases(bugs: BugList) -> str:
     """The smallest case of each bug as JSON, a line each."""
     names = ("id", "engine", "version", "kind", "title", "schema", "text", "at", "token")
     rows = ({name: row[name] for name in names} for row in (one.row() for one in bugs.bugs))
-    return "[\n" + ",\n".join(json_text(row) for row in rows) + "\n]\n"
+    return json_rows(rows)
 
 
 def _changes(directory: Path) -> str:

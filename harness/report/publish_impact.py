@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.bugs.samples import ShrunkVerdict
-from harness.files import writing
+from harness.bugs.samples import smallest
 from harness.impact.answer_file import ImpactRun
 from harness.impact.causes import read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.summary import accuracy, as_json, summarize
-from harness.printable import json_text
-from harness.report.exports import as_csv
+from harness.printable import json_rows
+from harness.report.exports import as_csv, write_texts
 from harness.report.figure_tables import FigureTable, Row
 
 _ITEMS = ("item", "condition", "engine", "outcome", "parsed", "correct", "reason")
@@ -34,17 +33,13 @@ def publish_impact(run: ImpactRun, directory: Path) -> list[Path]:
     summary = as_json(run, summarize(run), accuracy(run))
     del summary["run"]
     manifest = json.dumps(run.manifest, indent=2, ensure_ascii=False)
-    written = {
-        directory / "summary.json": json.dumps(summary, indent=2, ensure_ascii=False) + "\n",
-        directory / "items.csv": as_csv(item_table(run)),
-        directory / "bugs.json": _bugs(run),
-        directory / "manifest.json": manifest + "\n",
+    texts = {
+        "summary.json": json.dumps(summary, indent=2, ensure_ascii=False) + "\n",
+        "items.csv": as_csv(item_table(run)),
+        "bugs.json": _bugs(run),
+        "manifest.json": manifest + "\n",
     }
-    with writing(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        for file, text in written.items():
-            file.write_text(text, "utf-8")
-    return list(written)
+    return write_texts(texts, directory)
 
 
 def item_table(run: ImpactRun) -> FigureTable:
@@ -63,12 +58,9 @@ def item_table(run: ImpactRun) -> FigureTable:
 
 
 def _bugs(run: ImpactRun) -> str:
-    """The smallest case of each cause that is known, by engine and bug, a line each."""
-    smallest: dict[tuple[str, str], ShrunkVerdict] = {}
-    for one in read_causes(run).values():
-        if one.error is not None:
-            smallest.setdefault((one.error.engine, one.bug), one)
-    rows = (
+    """The smallest case of each bug that is known in each engine, a line each."""
+    found = smallest(read_causes(run).values())
+    return json_rows(
         {
             "engine": engine,
             "bug": bug,
@@ -78,7 +70,6 @@ def _bugs(run: ImpactRun) -> str:
             "text": one.error.readable_text,
             "at": one.at,
         }
-        for (engine, bug), one in sorted(smallest.items())
+        for (bug, engine), one in sorted(found.items(), key=lambda entry: entry[0][::-1])
         if one.error is not None
     )
-    return "[\n" + ",\n".join(json_text(row) for row in rows) + "\n]\n"
