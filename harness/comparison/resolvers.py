@@ -52,18 +52,23 @@ SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60)
 """How hard to try with an engine that needs milliseconds and more for a mask."""
 
 SLOW_TOKENS = 8
-"""So many of a position's disputed tokens are tried with such an engine."""
+"""At most so many of a position's disputed tokens are tried with such an engine."""
 
 SLOW_ROLLOUTS = 2
 """Roll-outs of such an engine per position."""
 
 
-def slow_stride(reference: bytes) -> int:
-    """Of so many positions along a reference one is resolved with such an engine.
+def slow_tokens(number: int, remaining: int) -> int:
+    """How many tokens of a position to try with such an engine; 0 at most positions of long texts.
 
-    Along a text twice as long there are twice as many positions, with continuations twice as long.
+    A continuation is as long as what remains of the reference, and each of its tokens costs a mask.
+
+    Args:
+        number: The position's.
+        remaining: Bytes of the reference behind it.
     """
-    return min(16, 1 + (len(reference) // 200) ** 2)
+    stride = min(64, 1 + (remaining // 100) ** 2)
+    return 0 if number % stride else max(1, min(SLOW_TOKENS, 400 // max(1, remaining)))
 
 
 class Resolver(Protocol):
@@ -108,7 +113,7 @@ class SharedResolver:
         situation, lists = _known(resolution, context)
         ended: dict[tuple[int, int], Status] = {}
         slow, position = resolution.engines.slow, resolution.position
-        few = 0 if position.number % slow_stride(position.reference) else SLOW_TOKENS
+        few = slow_tokens(position.number, len(position.reference) - position.offset)
         # What the others clear need not be asked of slow ones: they come last.
         for rows, effort, tokens in ((~slow, self.effort, None), (slow, SLOW, few)):
             if rows.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 from harness.comparison import text_feeding
-from harness.comparison.resolvers import SLOW_TOKENS, slow_stride
+from harness.comparison.resolvers import SLOW_TOKENS, slow_tokens
 from tests.inprocess import case, records, run_case
 from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
 
@@ -43,8 +43,8 @@ def test_fewer_tokens_are_tried_and_the_others_stay_open():
 
 
 def test_along_a_long_reference_fewer_positions_are_tried():
-    text = "0" * 450
-    schema = {"enum": [text, *(text[:at] for at in range(40))], "x-extra": [f'"{text}a"']}
+    text = "0" * 200
+    schema = {"const": text, "x-extra": [f'"{text[:at]}a"' for at in range(len(text))]}
     long = case(schema, text)
 
     def tried(engine):
@@ -52,9 +52,14 @@ def test_along_a_long_reference_fewer_positions_are_tried():
         decided = [one for one in rows if one["kind"] != "unresolved"]
         return {one["position"] for one in decided if one["engine"] == engine.__name__}
 
-    stride = slow_stride(f'"{text}"'.encode())
-    assert stride == 5
-    assert tried(Slow) == {one for one in tried(AcceptsExtra) if one % stride == 0}
+    size = len(f'"{text}"')
+    few = {at for at in tried(AcceptsExtra) if slow_tokens(at, size - at)}
+    assert tried(Slow) == few < tried(AcceptsExtra) == set(range(1, 201))
+
+
+def test_the_more_remains_the_fewer_tokens_are_tried():
+    assert [slow_tokens(0, remaining) for remaining in (0, 50, 99, 200, 5_000)] == [8, 8, 4, 2, 1]
+    assert [at for at in range(64) if slow_tokens(at, 450)] == [0, 17, 34, 51]
 
 
 def test_other_engines_are_asked_in_full_beside_it():
