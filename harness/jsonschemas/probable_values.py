@@ -33,7 +33,7 @@ Variant = dict[str, Any]
 
 _MAX_VARIANTS = 16
 _MAX_DEPTH = 16
-_MAX_WORK = 3000
+_MAX_WORK = 1000
 _MAX_ADDED = 50
 _MAX_PADDING = 5000
 _APPLICATORS: Final = frozenset(
@@ -58,6 +58,7 @@ class ProbableValues:
         self._variants: dict[int, tuple[Any, tuple[Variant, ...]]] = {}
         self._children: dict[tuple[int, str | int], tuple[Any, Any]] = {}
         self._examples: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
+        self._small: dict[int, tuple[Any, Any]] = {}
 
     def fits(self, schema: Any, value: Any) -> bool:
         """Whether `value` looks valid under `schema`."""
@@ -165,17 +166,29 @@ class ProbableValues:
 
     def value(self, schema: Any, depth: int) -> Any:
         """One small value for `schema`, inside a value that is `depth` levels deep."""
+        if depth == 1:
+            return self._small_value(schema)
         if depth > _MAX_DEPTH or self._work <= 0:
             return None
         found = self._make(schema, 1, depth)
         return found[0] if found else None
 
+    def _small_value(self, schema: Any) -> Any:
+        """A value for a part of what is asked for; it depends on `schema` alone, and is memoised.
+
+        Where a schema refers to itself many times it takes all the work there is.
+        """
+        if id(schema) not in self._small:
+            before, self._work = self._work, _MAX_WORK
+            found = self._make(schema, 1, 1)
+            self._work = before
+            self._small[id(schema)] = (schema, found[0] if found else None)
+        return self._small[id(schema)][1]
+
     def missing(
         self, variant: Variant, written: Mapping[str, Any], *, depth: int = 0
     ) -> list[tuple[str, Any]]:
         """The members that an object with the members `written` lacks, in the declared order."""
-        if not depth:
-            self._work = _MAX_WORK
         names = [n for n in property_names([variant]) if n in needed(variant, written)]
         names += sorted(needed(variant, [*written, *names]) - set(names))
         added = [name for name in names if name not in written][:_MAX_ADDED]
