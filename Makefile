@@ -80,9 +80,9 @@ bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BE
 	$(BIN)/maskcourt bench --cases embedded $(BENCH)
 
 bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")
-	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 6 --compile-timeout 2 \
-		--mask-timeout 2 --resolve-timeout 10 --challenger none --samples 0 --made 0 --lanes 2 \
-		--out runs/all $(ALL)
+	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 5 --compile-timeout 2 \
+		--mask-timeout 2 --resolve-timeout 5 --challenger none --samples 0 --made 0 --bugs 30 \
+		--lanes 2 --out runs/all $(ALL)
 
 impact: $(VENV)/.impact  ## have a small model answer 20 items under each engine (IMPACT="options")
 	$(BIN)/maskcourt impact bfcl --model smollm2 --sample 20 --max-tokens 128 --out runs/impact $(IMPACT)

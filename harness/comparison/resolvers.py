@@ -51,7 +51,7 @@ class Effort:
 SLOW = Effort(attempts=3, aimed=4, rollouts=1, doubts=2, limit=60)
 """How hard to try with an engine that needs milliseconds and more for a mask."""
 
-SLOW_TOKENS = 8
+SLOW_TOKENS = 4
 """At most so many of a position's disputed tokens are tried with such an engine."""
 
 SLOW_ROLLOUTS = 2

@@ -7,6 +7,7 @@ order of the schema is named.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -111,6 +112,14 @@ def guidance_json(schema: Any) -> str | None:
     return "Unsatisfiable schema: schema is false" if schema is False else None
 
 
+def ollama_format(schema: Any) -> str | None:
+    """Ollama of llama.cpp b10864: what is no object."""
+    if isinstance(schema, dict):
+        return None
+    written = json.dumps(json.dumps(schema))
+    return f'invalid format: {written}; expected "json" or a valid JSON Schema object'
+
+
 CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "vllm-request": vllm_request,
     "vllm-xgrammar": vllm_xgrammar,
@@ -118,6 +127,7 @@ CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "sglang-xgrammar": sglang_xgrammar,
     "sglang-outlines": sglang_outlines,
     "guidance-json": guidance_json,
+    "ollama-format": ollama_format,
 }
 """By the name that presets give them: the words of the refusal, None where a schema passes."""
 

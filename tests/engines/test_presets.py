@@ -153,7 +153,11 @@ words of the refusal, True for one without words. Recorded from running them, xg
 """
 
 
-@pytest.mark.parametrize("check", sorted(CHECKS.keys() - {"vllm-request", "guidance-json"}))
+NOT_RECORDED = {"vllm-request", "guidance-json", "ollama-format"}
+"""Checks of a line or two, of which one is written in Go."""
+
+
+@pytest.mark.parametrize("check", sorted(CHECKS.keys() - NOT_RECORDED))
 def test_checks_say_what_the_servers_own_functions_say(check):
     for one in RECORDED:
         said, recorded = CHECKS[check](one["schema"]), one["refused"].get(check)
@@ -167,3 +171,13 @@ def test_vllm_refuses_what_is_nested_too_deeply(depth, refused):
     for _ in range(depth - 1):
         schema = {"items": schema}
     assert (CHECKS["vllm-request"](schema) is not None) is refused
+
+
+@pytest.mark.parametrize(("schema", "refused"), [({}, False), (True, True), (False, True)])
+def test_ollama_takes_objects_alone(schema, refused):
+    assert (CHECKS["ollama-format"](schema) is not None) is refused
+
+
+def test_ollama_says_what_it_was_given():
+    expected = 'invalid format: "true"; expected "json" or a valid JSON Schema object'
+    assert CHECKS["ollama-format"](True) == expected
