@@ -67,8 +67,8 @@ def slow_tokens(number: int, remaining: int) -> int:
         number: The position's.
         remaining: Bytes of the reference behind it.
     """
-    stride = min(64, 1 + (remaining // 100) ** 2)
-    return 0 if number % stride else max(1, min(SLOW_TOKENS, 400 // max(1, remaining)))
+    stride = min(64, 1 + (remaining // 50) ** 2)
+    return 0 if number % stride else max(1, min(SLOW_TOKENS, 200 // max(1, remaining)))
 
 
 class Resolver(Protocol):

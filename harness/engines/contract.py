@@ -340,12 +340,17 @@ def _raised(kind: type[Exception], call: Callable[[], object]) -> str | None:
 
 
 def check_identity(engine: Engine, version: str | None = None) -> None:
-    """The engine says which one it is: distribution, exact version, all options."""
+    """The engine says which one it is: distribution, exact version, all options.
+
+    A server is no distribution: its version is its release, its options are those of its backends.
+    """
     kind: Any = type(engine)
     info = engine.info
+    _hold(version in {None, info.version}, "is {}, not {}", info.version, version)
+    if not kind.DISTRIBUTION:
+        return
     driven = info.packages.get(kind.DISTRIBUTION)
     _hold(driven == info.version, "is {}, its distribution {}", info.version, driven)
-    _hold(version in {None, info.version}, "is {}, not {}", info.version, version)
     known = list(complete_options(kind.OPTIONS, {}))
     _hold(list(info.options) == known, "has options {}, not {}", list(info.options), known)
 

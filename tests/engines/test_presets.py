@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines.contract import mask_of, small_vocabulary
+from harness.engines.contract import check_identity, mask_of, small_vocabulary
 from harness.engines.environments import is_installed
 from harness.engines.presets import (
     backends_of,
@@ -134,6 +134,10 @@ def test_the_manifest_tells_each_backend_from_the_server():
     assert found["guidance"]["packages"] == {"llguidance": version("llguidance")}
     assert found["xgrammar"]["options"]["config"] == "shipped"
     assert not backends_of({"version": "1", "options": {"config": "spec"}, "packages": {}})
+
+
+def test_a_server_says_which_release_it_is():
+    check_identity(server("vllm"), "0.33.0")
 
 
 def test_what_a_preset_needs_may_be_installed_or_not(monkeypatch):
