@@ -37,10 +37,10 @@ _started: list[str] = []
 
 
 def _note(event: str, arguments: tuple[object, ...]) -> None:
-    if "fc-list" in str(arguments[:2]):  # matplotlib's, once on a machine, for whoever draws first
-        return
     if event in {"subprocess.Popen", "os.fork", "os.posix_spawn"}:
-        _started.append(f"{event} {arguments[1:2]}")
+        started = f"{event} {arguments[1:2]}"
+        if "fc-list" not in started:  # matplotlib's, once on a machine, for whoever draws first
+            _started.append(started)
 
 
 def pytest_configure(config: pytest.Config) -> None:

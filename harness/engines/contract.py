@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.engines.servers import ServerEngine
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import (
@@ -347,7 +348,7 @@ def check_identity(engine: Engine, version: str | None = None) -> None:
     kind: Any = type(engine)
     info = engine.info
     _hold(version in {None, info.version}, "is {}, not {}", info.version, version)
-    if not kind.DISTRIBUTION:
+    if isinstance(engine, ServerEngine):
         return
     driven = info.packages.get(kind.DISTRIBUTION)
     _hold(driven == info.version, "is {}, its distribution {}", info.version, driven)

@@ -58,7 +58,6 @@ class ProbableValues:
         self._variants: dict[int, tuple[Any, tuple[Variant, ...]]] = {}
         self._children: dict[tuple[int, str | int], tuple[Any, Any]] = {}
         self._examples: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
-        self._small: dict[int, tuple[Any, Any]] = {}
 
     def fits(self, schema: Any, value: Any) -> bool:
         """Whether `value` looks valid under `schema`."""
@@ -124,10 +123,11 @@ class ProbableValues:
         mark = (id(schema), limit)
         known = self._examples.get(mark)
         if known is None:
-            self._work = _MAX_WORK
+            left, self._work = self._work, _MAX_WORK  # what comes out depends on the schema alone
             known = (schema, [])
             with suppress(RecursionError):
                 known = (schema, self._make(schema, limit, 0))
+            self._work = left
             self._examples[mark] = known
         return known[1]
 
@@ -166,24 +166,13 @@ class ProbableValues:
 
     def value(self, schema: Any, depth: int) -> Any:
         """One small value for `schema`, inside a value that is `depth` levels deep."""
-        if depth == 1:
-            return self._small_value(schema)
-        if depth > _MAX_DEPTH or self._work <= 0:
+        if depth == 1:  # of what is asked for, and not of a value on the way: worth remembering
+            found = self.examples(schema, 1)
+        elif depth > _MAX_DEPTH or self._work <= 0:
             return None
-        found = self._make(schema, 1, depth)
+        else:
+            found = self._make(schema, 1, depth)
         return found[0] if found else None
-
-    def _small_value(self, schema: Any) -> Any:
-        """A value for a part of what is asked for; it depends on `schema` alone, and is memoised.
-
-        Where a schema refers to itself many times it takes all the work there is.
-        """
-        if id(schema) not in self._small:
-            before, self._work = self._work, _MAX_WORK
-            found = self._make(schema, 1, 1)
-            self._work = before
-            self._small[id(schema)] = (schema, found[0] if found else None)
-        return self._small[id(schema)][1]
 
     def missing(
         self, variant: Variant, written: Mapping[str, Any], *, depth: int = 0
