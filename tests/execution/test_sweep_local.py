@@ -52,11 +52,11 @@ class TestOnThisMachine:
             os.kill(gone, signal.SIGKILL)
             assert process.wait(60) == 2, log.read_text()
         until(lambda: all(map(is_gone, below)))
+        ours = f"maskcourt: Ray's {part} on this machine ended"
+        rays = "maskcourt: Ray ended the driver of the sweep (exit code 1)"  # it noticed first
         last = log.read_text().splitlines()[-1]
-        assert last == (
-            f"maskcourt: Ray's {part} on this machine ended"
-            " (stored cases are kept, the same command goes on)"
-        )
+        assert last.startswith((ours, rays))
+        assert last.endswith("(stored cases are kept, the same command goes on)")
         assert not (short_base() / f"r{process.pid}").exists()
 
     def test_the_first_of_two_nodes_ends_the_sweep_which_can_be_gone_on_with(self, cases, tmp_path):
