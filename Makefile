@@ -80,7 +80,7 @@ bench-full: $(VENV)/.bench  ## compare the engines on all 324 embedded cases (BE
 	$(BIN)/maskcourt bench --cases embedded $(BENCH)
 
 bench-all: $(VENV)/.engines  ## compare every engine and three servers on the embedded cases, in 20 minutes (ALL="options")
-	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 4 --compile-timeout 2 \
+	$(BIN)/maskcourt bench --engines "$(EVERY)" --cases embedded --cap 3 --compile-timeout 2 \
 		--mask-timeout 2 --resolve-timeout 5 --challenger none --samples 0 --made 0 --bugs 30 \
 		--lanes 2 --out runs/all $(ALL)
 

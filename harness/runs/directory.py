@@ -49,12 +49,21 @@ _SMALL = 1 << 20
 class RunDirectory:
     """One run on disk. `create` or `resume` it to write, `open_run` it to read."""
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any], *, trusted: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        manifest: Mapping[str, Any],
+        *,
+        trusted: bool = False,
+        read_only: bool = False,
+    ) -> None:
         self.path = path
         self.manifest = manifest
         self.trusted = trusted
         """Whether what the manifest names may be opened; see `harness.runs.made_with`."""
         self._lock: IO[str] | None = None
+        self._read_only = read_only
+        self._parts: dict[int, Path] | None = None
         self._cases: frozenset[str] | None = None
 
     @property
@@ -172,15 +181,22 @@ class RunDirectory:
         """What holds of the values of a table."""
         if name == "cases":
             return Bounds.of(self.manifest, None)
-        if self._cases is None or not self.finished:
+        if self._cases is None or not (self.finished or self._read_only):
             self._cases = frozenset(self.table("cases", ["case"])["case"].to_pylist())
         return Bounds.of(self.manifest, self._cases)
 
     def _stored(self) -> dict[int, Path]:
-        """The directories of the cases that are there, by ordinal, ascending."""
+        """The directories of the cases that are there, by ordinal, ascending.
+
+        Who only reads keeps to those of the first look, lest one table has cases that another has
+        not while the run goes on.
+        """
+        if self._parts is not None and self._read_only:
+            return self._parts
         found = (self.path / PARTS).glob("[0-9]*")
         parts = {int(part.name): part for part in found if _PART.fullmatch(part.name)}
-        return dict(sorted(parts.items()))
+        self._parts = dict(sorted(parts.items()))
+        return self._parts
 
     def lock(self) -> None:
         """Be the only one to write here, until the process ends.
@@ -274,7 +290,7 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
         there = False
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
-    return RunDirectory(path, _read_manifest(path), trusted=trust)
+    return RunDirectory(path, _read_manifest(path), trusted=trust, read_only=True)
 
 
 def write_part(directory: Path, rows: Rows) -> None:

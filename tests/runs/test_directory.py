@@ -275,6 +275,15 @@ class TestReading:
         found = run.table("verdicts", ["token", "case"])
         assert found.schema == pa.schema([SCHEMAS["verdicts"].field(n) for n in ("token", "case")])
 
+    def test_all_tables_have_the_same_cases_though_the_run_goes_on(self, begun):
+        writing = full(begun, order=[0])
+        reading = open_run(writing.path)
+        before = reading.table("cases")
+        writing.write_case(1, rows_of(CASES[1]))
+        assert reading.table("cases") == before
+        assert set(reading.table("engines")["case"].to_pylist()) == {CASES[0]}
+        assert open_run(writing.path).table("cases").num_rows == 2
+
 
 class TestDamage:
     """Every file of a run, cut, altered or taken away: refused by name, never read."""
