@@ -88,6 +88,10 @@ NO_MULTIPLE = STAMP + "multipleOf is not supported for type:number; ignoring mul
 NO_FRACTION = STAMP + "multipleOf for type:integer must be an integer; ignoring multipleOf\n"
 NO_LARGE = STAMP + "multipleOf for type:integer must be > 0 and <= 1024; ignoring multipleOf\n"
 NO_RANGE = STAMP + "range + multipleOf combination not yet supported; ignoring multipleOf\n"
+BESIDE_PATTERN = (
+    "Specifying pattern and minLength/maxLength/format is not supported yet,"
+    " ignoring minLength/maxLength/format"
+)
 NO_LENGTH = " combined with minLength/maxLength is not supported; ignoring minLength/maxLength\n"
 NO_AHEAD = STAMP + "Lookahead assertion is not supported and is ignored in regex: "
 NO_ANCHOR = STAMP + "Anchor '^' in the middle of regex is ignored: "
@@ -265,6 +269,12 @@ EXAMPLES = {
                 "/maxLength",
                 {"format": "date", "maxLength": 2},
                 output=STAMP + "format" + NO_LENGTH,
+            ),
+            accepted(
+                "format",
+                "/format",
+                {"pattern": "a", "format": "date"},
+                output=STAMP + BESIDE_PATTERN,
             ),
         ],
         [

@@ -97,7 +97,12 @@ def test_no_text_of_xgrammar_that_sounds_like_a_warning_is_missing_from_the_list
 @pytest.mark.parametrize("name", MODULES)
 def test_the_listed_texts_are_those_of_the_installed_version(name):
     data = binary(name)
-    older = {"xgrammar-rule", "xgrammar-keyword", "xgrammar-negative-class"}
+    older = {
+        "xgrammar-rule",
+        "xgrammar-keyword",
+        "xgrammar-negative-class",
+        "xgrammar-beside-pattern",
+    }
     for one in listed():
         if one.engine == name and one.id not in older:
             parts = one.prints.split(" ")
