@@ -36,7 +36,7 @@ from harness.workers.outcomes import Compiled, Failure
 from harness.workers.temporary_directories import saved_vocabulary
 
 _PATIENCE = 10
-"""How many times the time for compilation of the run a replay has."""
+"""How many times the time that an answer may take in the run it may take in a replay."""
 
 _BATCH = 2048
 """Verdicts that are repeated at a time."""
@@ -91,8 +91,9 @@ def replay(run: RunDirectory, choice: Choice) -> Generator[Replayed, None, None]
         return
     engines = run.manifest["identity"]["engines"]
     limits = limits_of(run)
-    # how fast the machine is today is no part of a verdict
-    limits = replace(limits, compile=limits.compile * _PATIENCE)
+    # how fast the machine is today is no part of a verdict, and whole texts are asked about here
+    seconds = {one: getattr(limits, one) * _PATIENCE for one in ("compile", "mask", "resolve")}
+    limits = replace(limits, **seconds)
     vocabulary, specs = vocabulary_of(run), engines_of(run)
     with saved_vocabulary(vocabulary) as file:
         rules = Rules(formats=format_rule(run.manifest["identity"]))
