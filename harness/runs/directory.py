@@ -191,12 +191,14 @@ class RunDirectory:
         Who only reads keeps to those of the first look, lest one table has cases that another has
         not while the run goes on.
         """
-        if self._parts is not None and self._read_only:
+        if self._parts is not None:
             return self._parts
         found = (self.path / PARTS).glob("[0-9]*")
         parts = {int(part.name): part for part in found if _PART.fullmatch(part.name)}
-        self._parts = dict(sorted(parts.items()))
-        return self._parts
+        parts = dict(sorted(parts.items()))
+        if self._read_only:
+            self._parts = parts
+        return parts
 
     def lock(self) -> None:
         """Be the only one to write here, until the process ends.
