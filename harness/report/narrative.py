@@ -37,6 +37,27 @@ _MUCH = 10
 """A token is named when it alone stands behind this part of the schemas."""
 _KEYWORDS = 5
 """Keywords that a sentence names."""
+_PAIRS = 12
+"""Pairs that a sentence names."""
+
+
+def answer(found: Digest) -> list[str]:
+    """What a run says in short: of each engine on how many schemas a model meets a bug, then pairs.
+
+    Shares of engines that were judged on different schemas are no ranking; the pairs are.
+    """
+    parts = []
+    for engine, of in found.summary["engines"].items():
+        share, schemas = _ratio(found, engine, SHARE, "any"), sum(of["compile"].values())
+        text = f"{engine} {of.get('version', '?')} compiles {of['compile']['compiled']:,} of"
+        text += f" {_count(schemas, 'schema')}; "
+        if many := share["of"]:
+            met = share["found"] - share["rare"]
+            text += f"a model meets a bug in {met:,} of {many:,} walked ({met / many:.1%})."
+        else:
+            text += "it was judged in no walk."
+        parts.append(text)
+    return [*parts, *_paired(found, "any")]
 
 
 def direction(found: Digest) -> list[str]:
@@ -102,7 +123,7 @@ def _loosest(found: Digest) -> list[str]:
     }[same[0], same[1]]
     if not _versions_of(found, LOOSE_IN_STUDY):
         verdict = f"{LOOSE_IN_STUDY}, which under-constrains most in the study, is not in this run."
-    return [text, verdict, *_paired(found, widest)]
+    return [text, verdict, *_paired(found, ACCEPTANCE, widest)]
 
 
 def _beside(found: Digest) -> list[str]:
@@ -119,23 +140,23 @@ def _beside(found: Digest) -> list[str]:
     return [f"Side by side: {'; '.join(shown)}."]
 
 
-def _paired(found: Digest, engine: str) -> list[str]:
-    """One engine's false acceptances beside each other engine's, on the same schemas."""
+def _paired(found: Digest, kind: str, engine: str = "") -> list[str]:
+    """Engines in pairs on the same schemas, or one beside each other; a long list is cut."""
     compared = []
-    for row in _rows(found, "pairs", kind=ACCEPTANCE, counted="met"):
-        if engine not in (row["first"], row["second"]) or not row["schemas"]:
+    for row in _rows(found, "pairs", kind=kind, counted="met"):
+        if engine not in ("", row["first"], row["second"]) or not row["schemas"]:
             continue
         sides = [(row[name], row[f"only_{name}"]) for name in ("first", "second")]
-        (_, mine), (other, theirs) = sides if row["first"] == engine else sides[::-1]
-        text = (
-            f"{_count(mine, 'schema')} with one of {engine}'s alone, {theirs:,} of {other}'s alone"
-        )
+        (one, mine), (other, theirs) = sides[::-1] if row["second"] == engine else sides
+        text = f"{_count(mine, 'schema')} with one of {one}'s alone, {theirs:,} of {other}'s alone"
         if row["apart"] is not None:
             how = "these differ" if row["apart"] else "cannot tell apart"
             text += f" ({how}: p = {row['p_holm']:.2g})"
         compared.append(text)
     if not compared:
         return []
+    if (more := len(compared) - _PAIRS) > 0:
+        compared[_PAIRS:] = [f"{_count(more, 'more pair')} in pairs.csv"]
     how = "p by McNemar's exact test with Holm's correction" if found.summary["sampled"] else ""
     pairs = f"In pairs, on the same schemas, by what a model meets: {'; '.join(compared)}."
     return [f"{pairs} {how or NO_SAMPLE}".strip(". ") + "."]

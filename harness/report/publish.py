@@ -146,7 +146,8 @@ def readme(
     name = "." if inside else directory.name
     head = [
         "# Results",
-        "Written from the tables by `make results`; every sentence is computed."
+        _items(narrative.answer(found)),
+        "These and all other sentences here are computed from the tables by `make results`."
         + _changes(directory),
         f"## {name}",
     ]

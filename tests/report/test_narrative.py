@@ -51,6 +51,24 @@ def directed(run, rule=all_bugs):
     return " ".join(narrative.direction(digest(run, rule)))
 
 
+class TestAnswer:
+    def test_is_who_is_wrong_how_often_and_who_alone(self, stored):
+        books = [book(f"case {n}", xgrammar_fa=2) for n in range(9)]
+        first, *others = narrative.answer(digest(stored(*books, book("good")), all_bugs))
+        assert first == (
+            "xgrammar 0.2.8 compiles 10 of 10 schemas;"
+            " a model meets a bug in 9 of 10 walked (90.0%)."
+        )
+        assert "0 of 10 walked" in others[0]
+        assert others[-1].startswith("In pairs, on the same schemas, by what a model meets: 9 sch")
+        assert "9 schemas with one of xgrammar's alone, 0 of llguidance's alone" in others[-1]
+
+    def test_says_who_was_not_walked(self, stored):
+        written = Book("case").engine("xgrammar", "refused", "compile")
+        (first,) = narrative.answer(digest(stored(written, engines={"xgrammar": {}}), all_bugs))
+        assert first == "xgrammar ? compiles 0 of 1 schema; it was judged in no walk."
+
+
 class TestDirection:
     def test_is_that_of_the_study(self, stored):
         said = directed(stored(book(xgrammar_fa=30, llguidance_fa=1, llguidance_fr=9)))
