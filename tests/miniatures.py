@@ -245,6 +245,28 @@ class ForbidsOne(Enumerator):
         return replace(super().language(schema), forbidden=forbidden)
 
 
+class ForcingLanguage(Language):
+    """Allows one token alone, the longest, wherever all texts go on with the same bytes."""
+
+    def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
+        """See `Language.mask`."""
+        rests = [text[len(written) :] for text in self.texts if text.startswith(written)]
+        alike = bytes(one[0] for one in itertools.takewhile(_all_one, zip(*rests, strict=False)))
+        longest = vocabulary.starts(alike)[-1:]
+        return set_bits(longest, vocabulary.words) if longest else super().mask(vocabulary, written)
+
+
+def _all_one(bytes_: Sequence[int]) -> bool:
+    return len(set(bytes_)) == 1
+
+
+class Forces(Enumerator):
+    """Forces tokens: every other cut of bytes that are certain is a false rejection."""
+
+    def language(self, schema: Schema) -> Language:
+        return ForcingLanguage(super().language(schema).texts)
+
+
 class MaskLies(ForbidsOne):
     """Breaks the contract: leaves the tokens of ``x-forbidden`` out of its mask, yet takes them."""
 

@@ -22,12 +22,12 @@ from harness.engines.requests import (
     Confirm,
     Confirmed,
     Exhaust,
-    Follow,
-    Followed,
+    FindRefused,
     Lengthen,
     PositionRequest,
     Prove,
     Proved,
+    RefusedBytes,
     RolledOut,
     RollOut,
 )
@@ -118,15 +118,20 @@ class EngineQueries:
             }
         )
 
-    def follow(
-        self, columns: Mapping[int, Columns], spelled: Callable[[int], Sequence[int]]
-    ) -> Iterator[dict[int, tuple[Columns, Followed]]]:
-        """How far the tokens that `spelled` gives for each column are allowed, by row."""
+    def find_refused(
+        self, columns: Mapping[int, Columns], forced: Mapping[int, int]
+    ) -> Iterator[dict[int, tuple[Columns, RefusedBytes]]]:
+        """Which byte of the columns' tokens is refused, by row.
 
-        def request(_: int, some: Columns) -> Follow:
-            return Follow(wire.Ragged.of_ints(map(spelled, some.tolist())), at=self._at)
-
-        return self._in_chunks(columns, PROVE_CHUNK, request)
+        Args:
+            columns: The columns to ask about, by row.
+            forced: By row the one token that the mask holds; see `harness.engines.refused_byte`.
+        """
+        return self._in_chunks(
+            columns,
+            PROVE_CHUNK,
+            lambda row, some: FindRefused(self._tokens[some], forced[row], at=self._at),
+        )
 
     def exhaust(
         self, columns: Mapping[int, Sequence[int]], limit: int, budget: int

@@ -130,8 +130,9 @@ class Findings:
         completions: What the entries refer to.
         evidence: What the validators said: distinct pieces, of which the first says nothing.
         evidence_number: Index into `evidence`, shape ``(e, n)`` int32.
-        refused_at: How many bytes of a token an engine that rejects it takes one by one, the whole
-            length where it refuses only the token; -1 where nobody asked; shape ``(e, n)`` int32.
+        refused_at: How many bytes of a token go before the one that an engine refuses which rejects
+            it (see `harness.engines.refused_byte`), the whole length where it refuses only the
+            token; -1 where that is not known; shape ``(e, n)`` int32.
         flaws: Errors of other kinds.
     """
 

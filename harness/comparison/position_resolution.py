@@ -22,6 +22,7 @@ from harness.comparison.findings_store import FindingsStore
 from harness.comparison.validator_queries import ValidatorQueries
 from harness.comparison.walk import Position
 from harness.engines.panel import Panel
+from harness.engines.refused_byte import forced_token
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsonschemas.paths import Fault
 from harness.validators.judge import Judge
@@ -158,19 +159,12 @@ class PositionResolution:
                 self.store.leave(row, column, self._reason(row, column, ended))
 
     def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
-        """Note which byte of tokens the engines refuse that reject them.
-
-        Where all bytes are taken one by one, the engine refuses the token as a whole. Where the
-        vocabulary has no token for a byte before the refused one, it is not known.
-        """
-        tokens, vocabulary = self.findings.tokens.tolist(), self.vocabulary
-        for answers in self.engines.follow(rejections, lambda at: vocabulary.spelled(tokens[at])):
+        """Note which byte of tokens the engines refuse that reject them."""
+        masks = self.position.masks
+        forced = {row: forced_token(masks[row], self.vocabulary) for row in rejections}
+        for answers in self.engines.find_refused(rejections, forced):
             for row, (columns, answer) in answers.items():
-                some = [tokens[column] for column in columns.tolist()]
-                known = np.array([len(vocabulary.spelled(token)) for token in some])
-                whole = np.array([len(vocabulary.tokens[token]) for token in some])
-                unknown = (answer.allowed == known) & (known < whole)
-                self.findings.refused_at[row, columns] = np.where(unknown, -1, answer.allowed)
+                self.findings.refused_at[row, columns] = answer.before
 
     def violations(
         self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]

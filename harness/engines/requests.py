@@ -412,6 +412,29 @@ class Follow(PositionRequest[Followed]):
 
 
 @dataclass(frozen=True)
+class RefusedBytes:
+    """How many bytes of each token go before the byte that is refused, ``(n,)`` int32.
+
+    As `harness.engines.refused_byte.RefusedByte.of` gives it.
+    """
+
+    before: Int32s
+
+
+@dataclass(frozen=True)
+class FindRefused(PositionRequest[RefusedBytes]):
+    """Which byte of tokens is refused here that the mask does not hold.
+
+    Attributes:
+        tokens: Shape ``(n,)`` int32.
+        forced: The one token that the mask holds; see `harness.engines.refused_byte`.
+    """
+
+    tokens: Int32s
+    forced: int
+
+
+@dataclass(frozen=True)
 class Probe(Request[ProbedTexts]):
     """From the start, how far each of `texts` (token ids) gets, and what holds there."""
 

@@ -27,6 +27,7 @@ from harness.engines.compiled_cache import (
     open_cache,
     source_digest,
 )
+from harness.engines.refused_byte import RefusedByte
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, AtFault, Done
 from harness.engines.smoke import made
 from harness.engines.text_probe import ProbedTexts, probe
@@ -309,13 +310,23 @@ class EngineService:
 
     def follow(self, asked: requests.Follow) -> requests.Followed:
         """Follow every list from here, in the engine's fastest way unless it is distrusted."""
-        assert self.here is not None
-        here, words = self.here, self.vocabulary.words
-        if isinstance(here, FollowingMatcher) and not self._strict:
-            allowed = [here.follow(tokens) for tokens in asked.lists.ints()]
-        else:
-            allowed = [follow_by_mask(here, tokens, words) for tokens in asked.lists.ints()]
+        allowed = list(map(self._follows(), asked.lists.ints()))
         return requests.Followed(np.array(allowed, dtype=np.int32))
+
+    def _follows(self) -> Callable[[Sequence[int]], int]:
+        """How many leading tokens of a list are allowed from here."""
+        here, words = self.here, self.vocabulary.words
+        assert here is not None
+        if isinstance(here, FollowingMatcher) and not self._strict:
+            return here.follow
+        return lambda tokens: follow_by_mask(here, tokens, words)
+
+    def find_refused(self, asked: requests.FindRefused) -> requests.RefusedBytes:
+        """Look at every token byte by byte."""
+        assert self.here is not None
+        refused = RefusedByte(self.here, self.vocabulary, self._follows())
+        before = [refused.of(token, asked.forced) for token in asked.tokens.tolist()]
+        return requests.RefusedBytes(np.array(before, dtype=np.int32))
 
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         """Lead a clone of the start along every text."""

@@ -15,9 +15,10 @@ are ``valid``, ``invalid`` or empty.
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
 this byte: `refused_at` is how many bytes of the token go before it (the token's length where the
-engine refuses only the token as a whole, -1 where it was not asked). `offset` is the same for
-instances and samples: how many bytes of the text go before the one that is refused, or with which
-what is accepted became invalid (-1 where that is not known).
+engine refuses only the token as a whole, -1 where it was not asked). Where the mask holds one token
+alone, the byte is the first that differs from what is forced (`harness.engines.refused_byte`).
+`offset` is the same for instances and samples: how many bytes of the text go before the one that is
+refused, or with which what is accepted became invalid (-1 where that is not known).
 
 A row of `samples` is a text as it is fed. Its `label` is ``shared`` where every engine is fed with
 it, and ``own`` where only its writer is, in the tokens in which it wrote it: that is so where it is

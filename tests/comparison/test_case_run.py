@@ -22,6 +22,7 @@ from tests.miniatures import (
     CrashesOnMask,
     Enumerator,
     ForbidsOne,
+    Forces,
     HangsOnMask,
     NeverEnds,
     RaisesOnMask,
@@ -87,6 +88,18 @@ class TestHonestEngines:
         rows = run_case([Enumerator, Enumerator], case({"enum": [1, 12, "é"]}, "é"))
         assert rows.count("positions") > 3
         assert not rows.count("disputes")
+
+    def test_are_told_where_a_token_leaves_what_they_force(self):
+        vocabulary = byte_vocabulary([b"[tr", b"[\n"])
+        one = case({"enum": [[True]], "x-extra": ["[\ntrue]"]}, [True])
+        rows = run_case([AcceptsExtra, Forces], one, vocabulary)
+        found = {
+            vocabulary.tokens[verdict["token"]]: (verdict["refused_at"], verdict["place"])
+            for verdict in records(rows, "verdicts")
+            if (verdict["engine"], verdict["position"]) == ("Forces", 0)
+        }
+        assert found[b"[\n"] == (1, "start of value")
+        assert found[b"["] == (0, "start of value")  # another cut
 
     def test_are_accused_of_the_spellings_that_they_forbid(self):
         rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["1.0"]}, 1))

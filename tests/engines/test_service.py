@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES
+from harness.engines.refused_byte import NOT_FORCED
 from harness.engines.requests import (
     NO_CONTINUATION,
     TOKEN_REFUSED,
@@ -23,6 +24,7 @@ from harness.engines.requests import (
     CompileEnded,
     Confirm,
     Done,
+    FindRefused,
     Follow,
     Goto,
     Lengthen,
@@ -444,6 +446,15 @@ def test_following_lists_from_where_it_stands(strict):
     lists = [ids("23", "<eos>"), ids("2", "9"), ids("9"), []]
     for _ in range(2):  # nothing is moved by it
         assert ask(service, Follow(wire.Ragged.of_ints(lists))).allowed.tolist() == [2, 1, 0, 0]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_which_byte_of_tokens_is_refused_where_it_stands(strict):
+    service = standing(miniatures.Enumerator, SCHEMA, "1")
+    service._strict = strict
+    tokens = array([*ids("23", "12"), *VOCABULARY.ids_of(b"ab")])
+    found = ask(service, FindRefused(tokens, NOT_FORCED)).before.tolist()
+    assert found == [2, 0, 0, 0]  # the first is not refused
 
 
 def test_probing_whole_texts():
