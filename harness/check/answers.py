@@ -21,6 +21,7 @@ from harness.bugs.listing import Bug
 from harness.classification.departures import Catalogue, classify
 from harness.counting.counts import StoredRun
 from harness.counting.schema_bugs import WORST_FIRST
+from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import named, spelled, witnesses
@@ -188,7 +189,7 @@ class Answer:
     @property
     def name(self) -> str:
         """The engine and its version."""
-        return f"{self.engine} {self.version}".strip()
+        return with_version(self.engine, self.version)
 
     def joined(self, later: Answer) -> Answer:
         """What both say together; `later` is about the whole vocabulary."""

@@ -122,6 +122,11 @@ class ReadSpec:
         return path if path.startswith(("/", "~", "../")) or path == ".." else f"./{path}"
 
 
+def with_version(spec: str, version: str) -> str:
+    """A spec and the version that the engine has, said once where the spec names it."""
+    return spec if version in ("", read_spec(spec).version) else f"{spec} {version}"
+
+
 def read_spec(text: str) -> ReadSpec:
     """Take a spec's text apart; nothing is looked up.
 

@@ -14,6 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from harness.engines.specs import with_version
 from harness.execution.case_news import CaseNews, Example
 from harness.execution.lanes import CaseDone
 from harness.live import LiveLine
@@ -89,7 +90,8 @@ class RunProgress(LiveLine):
             self._versions[name] = engine["version"]
             self._standings[name] = _Standing()
             self._wrapped(
-                f"engine {name} {engine['version']}" + (f" ({options})" if options else "")
+                f"engine {with_version(name, engine['version'])}"
+                + (f" ({options})" if options else "")
             )
         counts = ", ".join(f"{count:,} {name}" for name, count in families.items())
         self._wrapped(f"{self.total:,} case{'' if self.total == 1 else 's'}: {counts}")
@@ -134,7 +136,7 @@ class RunProgress(LiveLine):
 
     def _told(self, example: Example) -> Iterator[str]:
         """A proven error in words."""
-        name = f"{example.engine} {self._versions.get(example.engine, '')}".strip()
+        name = with_version(example.engine, self._versions.get(example.engine, ""))
         invalid = example.kind == _ACCEPTS
         what = "lets invalid output through" if invalid else "forbids valid output"
         yield f"first proven error, after {time.monotonic() - self._began:.0f} s: {name} {what}"

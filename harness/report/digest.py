@@ -17,6 +17,7 @@ from rich.text import Text
 
 from harness.bugs.listing import BugList
 from harness.counting.counts import Classify, StoredRun, by_catalogue
+from harness.engines.specs import with_version
 from harness.report.bug_lines import LEGEND, WIDTH, bug_lines, explained
 from harness.report.compile_reasons import compile_reasons
 from harness.report.text_counts import is_tested
@@ -111,7 +112,9 @@ def _bugs_by_engine(
     bugs: BugList, tally: Mapping[str, Any], answers: Mapping[str, list[str]], room: int
 ) -> list[str]:
     """What is wrong with each engine, and its first bugs; as many as there is room for."""
-    named = {name: f"{name} {engine['version']}" for name, engine in tally["engines"].items()}
+    named = {
+        name: with_version(name, engine["version"]) for name, engine in tally["engines"].items()
+    }
     begins = answers or {name: [text] for name, text in named.items() if bugs.of(name)}
     lines: list[str] = []
     for most in range(_BUGS, 0, -1):
@@ -143,7 +146,8 @@ def _answer(
     compiled, given = engine["compile"]["compiled"], sum(engine["compile"].values())
     shares = engine["share_with_bug"]
     share, of = shares["any"], shares["any"]["of"]
-    text = f"{name} {engine['version']} compiles {compiled:,} of {_schemas(given)}"
+    named = with_version(name, engine["version"])
+    text = f"{named} compiles {compiled:,} of {_schemas(given)}"
     if not of:
         yield from _cut(f"{text}; judged on none along a walk")
     else:
@@ -232,7 +236,7 @@ def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
     table.add_column("case", overflow="fold", max_width=30)
     for name, engine in tally["engines"].items():
-        table.add_column(Text(f"{name} {engine['version']}"), overflow="fold")
+        table.add_column(Text(with_version(name, engine["version"])), overflow="fold")
     bugs = _bugs(stored)
     rows = stored.run.table("engines", ["case", "engine", "stage", "outcome"]).to_pylist()
     outcomes = {

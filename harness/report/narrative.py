@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.counting.intervals import NO_SAMPLE, Interval
-from harness.engines.specs import read_spec
+from harness.engines.specs import read_spec, with_version
 from harness.report.figure_tables import Digest, Row
 from harness.report.text_counts import is_tested
 from harness.runs.tables import TEXT_TABLES
@@ -49,7 +49,8 @@ def answer(found: Digest) -> list[str]:
     parts = []
     for engine, of in found.summary["engines"].items():
         share, schemas = _ratio(found, engine, SHARE, "any"), sum(of["compile"].values())
-        text = f"{engine} {of.get('version', '?')} compiles {of['compile']['compiled']:,} of"
+        named = with_version(engine, of.get("version", "?"))
+        text = f"{named} compiles {of['compile']['compiled']:,} of"
         text += f" {_count(schemas, 'schema')}; "
         if many := share["of"]:
             met = share["found"] - share["rare"]

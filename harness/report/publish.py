@@ -20,6 +20,7 @@ from harness.bugs.groups import PENDING
 from harness.bugs.listing import BugList, known_bugs
 from harness.classification.departures import load_catalogue
 from harness.counting.counts import Classify, by_catalogue
+from harness.engines.specs import with_version
 from harness.errors import MaskcourtError, UsageError
 from harness.files import writing
 from harness.impact.answer_file import MANIFEST as IMPACT
@@ -160,7 +161,7 @@ def readme(
     for engine in found.engines:
         version = found.summary["engines"][engine].get("version", "?")
         first, *others = narrative.engine_sentences(found, engine)
-        parts += [f"**{markdown(f'{engine} {version}')}**", markdown(first)]
+        parts += [f"**{markdown(with_version(engine, version))}**", markdown(first)]
         parts += [bugs_in_markdown(bugs, engine, _SHOWN)] if bugs is not None else []
         parts += [_items(others)] if others else []
     parts += [
