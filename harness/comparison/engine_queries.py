@@ -121,7 +121,7 @@ class EngineQueries:
     def find_refused(
         self, columns: Mapping[int, Columns], forced: Mapping[int, int]
     ) -> Iterator[dict[int, tuple[Columns, RefusedBytes]]]:
-        """Which byte of the columns' tokens is refused, by row.
+        """Which byte of the columns' tokens is refused, by row; slow masks are asked for no more.
 
         Args:
             columns: The columns to ask about, by row.
@@ -130,7 +130,9 @@ class EngineQueries:
         return self._in_chunks(
             columns,
             PROVE_CHUNK,
-            lambda row, some: FindRefused(self._tokens[some], forced[row], at=self._at),
+            lambda row, some: FindRefused(
+                self._tokens[some], forced[row], looks_on=not self.slow[row], at=self._at
+            ),
         )
 
     def exhaust(

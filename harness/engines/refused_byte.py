@@ -26,21 +26,28 @@ class RefusedByte:
         here: The matcher there; clones of it are led on.
         vocabulary: Of the engine.
         follow: How many leading tokens of a list are allowed there one after another.
+        forced: The one token that the mask there holds, `NOT_FORCED` where it holds more.
+        looks_on: Whether masks are looked at where bytes of a token were taken before one is
+            refused: one mask for each such place.
     """
 
     def __init__(
-        self, here: Matcher, vocabulary: Vocabulary, follow: Callable[[Sequence[int]], int]
+        self,
+        here: Matcher,
+        vocabulary: Vocabulary,
+        follow: Callable[[Sequence[int]], int],
+        forced: int,
+        *,
+        looks_on: bool,
     ) -> None:
         self._here = here
         self._vocabulary = vocabulary
         self._follow = follow
+        self._looks_on = looks_on
+        self._forced: dict[tuple[int, ...], int] = {(): forced}
 
-    def of(self, token: int, forced: int) -> int:
+    def of(self, token: int) -> int:
         """How many bytes of a refused token go before the byte that is refused.
-
-        Args:
-            token: The token.
-            forced: The one token that the mask holds, `NOT_FORCED` where it holds more.
 
         Returns:
             The token's length where all bytes are taken and the token as a whole is refused;
@@ -51,29 +58,46 @@ class RefusedByte:
         taken = self._follow(spelled)
         if taken == len(spelled):
             return taken if taken == len(text) else UNKNOWN
-        return taken if taken or forced == NOT_FORCED else self._along_forced(text, forced)
+        behind = tuple(spelled[:taken])
+        if self._forced_behind(behind) == NOT_FORCED:
+            return taken
+        left = self._where_left(text, behind)
+        return taken if left == len(text) else left
 
-    def _along_forced(self, text: bytes, forced: int) -> int:
-        """Where `text` leaves what is forced, as far as that goes; 0 where it does not leave it."""
-        trial, at = self._here.clone(), 0
-        while True:
-            step, single = forced, self._vocabulary.byte_ids[text[at]]
-            if forced == NOT_FORCED:
-                if single < 0:
-                    return 0
-                if not allows(self._mask(trial), single):
-                    return at
-                step = single
+    def _forced_behind(self, bytes_: tuple[int, ...]) -> int:
+        """The token that is forced behind some bytes."""
+        if bytes_ not in self._forced:
+            trial = self._led(bytes_) if self._looks_on else None
+            known = (
+                NOT_FORCED if trial is None else forced_token(self._mask(trial), self._vocabulary)
+            )
+            self._forced[bytes_] = known
+        return self._forced[bytes_]
+
+    def _where_left(self, text: bytes, behind: tuple[int, ...]) -> int:
+        """How many bytes of `text` are as what is forced and what may follow, token by token."""
+        trial, at, forced = self._led(behind), len(behind), self._forced_behind(behind)
+        while trial is not None and at < len(text):
+            step = forced if forced != NOT_FORCED else self._vocabulary.byte_ids[text[at]]
+            if step < 0:
+                return len(behind)
+            if forced == NOT_FORCED and not allows(self._mask(trial), step):
+                return at
             bytes_ = self._vocabulary.tokens[step]
             same = _alike(bytes_, text[at:])
             at += same
-            if at == len(text):
-                return 0
             if same < len(bytes_):
                 return at
-            if not trial.consume(step):
-                return 0
-            forced = forced_token(self._mask(trial), self._vocabulary)
+            trial = trial if trial.consume(step) else None
+            forced = (
+                NOT_FORCED if trial is None else forced_token(self._mask(trial), self._vocabulary)
+            )
+        return at if at == len(text) else len(behind)
+
+    def _led(self, tokens: Sequence[int]) -> Matcher | None:
+        """A clone behind some tokens; None where it refuses one."""
+        trial = self._here.clone()
+        return trial if all(map(trial.consume, tokens)) else None
 
     def _mask(self, matcher: Matcher) -> Mask:
         mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
@@ -91,5 +115,5 @@ def forced_token(mask: Mask, vocabulary: Vocabulary) -> int:
     """The ordinary token that a mask holds alone, `NOT_FORCED` where there is none."""
     if int(np.bitwise_count(mask).sum()) != 1:
         return NOT_FORCED
-    (token,) = token_ids(mask, vocabulary.size).tolist() or [NOT_FORCED]
+    (token,) = token_ids(mask, vocabulary.size).tolist() or [NOT_FORCED]  # a bit beyond it
     return token if token in vocabulary.ordinary and vocabulary.tokens[token] else NOT_FORCED

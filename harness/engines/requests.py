@@ -428,10 +428,12 @@ class FindRefused(PositionRequest[RefusedBytes]):
     Attributes:
         tokens: Shape ``(n,)`` int32.
         forced: The one token that the mask holds; see `harness.engines.refused_byte`.
+        looks_on: Whether further masks are looked at.
     """
 
     tokens: Int32s
     forced: int
+    looks_on: bool
 
 
 @dataclass(frozen=True)

@@ -324,8 +324,10 @@ class EngineService:
     def find_refused(self, asked: requests.FindRefused) -> requests.RefusedBytes:
         """Look at every token byte by byte."""
         assert self.here is not None
-        refused = RefusedByte(self.here, self.vocabulary, self._follows())
-        before = [refused.of(token, asked.forced) for token in asked.tokens.tolist()]
+        refused = RefusedByte(
+            self.here, self.vocabulary, self._follows(), asked.forced, looks_on=asked.looks_on
+        )
+        before = list(map(refused.of, asked.tokens.tolist()))
         return requests.RefusedBytes(np.array(before, dtype=np.int32))
 
     def probe(self, asked: requests.Probe) -> ProbedTexts:

@@ -20,15 +20,19 @@ TOKENS = [b'{"nam', b'{"na', b"{\n", b'"x', b'{"namx', b'{"name?', b'{"name":x',
 VOCABULARY = byte_vocabulary(TOKENS)
 
 
-def refused(kind, token, vocabulary=VOCABULARY):
+def refused(kind, token, vocabulary=VOCABULARY, schema=SCHEMA, *, looks_on=True):
     """How many bytes of a token go before the refused one, at the start of a text."""
-    matcher = kind(vocabulary, default_options(kind)).compile(json.dumps(SCHEMA))
+    matcher = kind(vocabulary, default_options(kind)).compile(json.dumps(schema))
     mask = np.zeros(vocabulary.words, dtype=np.uint32)
     matcher.mask(mask)
     finder = RefusedByte(
-        matcher, vocabulary, lambda tokens: follow_by_mask(matcher, tokens, vocabulary.words)
+        matcher,
+        vocabulary,
+        lambda tokens: follow_by_mask(matcher, tokens, vocabulary.words),
+        forced_token(mask, vocabulary),
+        looks_on=looks_on,
     )
-    return finder.of(vocabulary.ids_of(token)[0], forced_token(mask, vocabulary))
+    return finder.of(vocabulary.ids_of(token)[0])
 
 
 class TestByteByByte:
@@ -62,3 +66,10 @@ class TestAlongForcedTokens:
     @pytest.mark.parametrize("token", [b'{"na', b'{"name":['])
     def test_another_cut_is_refused_from_its_start(self, token):
         assert refused(miniatures.Forces, token) == 0
+
+    @pytest.mark.parametrize(("looks_on", "before"), [(True, 4), (False, 1)])
+    def test_behind_bytes_that_are_taken_another_mask_is_looked_at(self, looks_on, before):
+        """At the start nothing is certain; behind ``[`` the token ``"axy`` is."""
+        schema = {"enum": [["axy", 1], ["axy", 2], 3]}
+        vocabulary = byte_vocabulary([b'"axy', b'["axz'])
+        assert refused(miniatures.Forces, b'["axz', vocabulary, schema, looks_on=looks_on) == before

@@ -453,7 +453,7 @@ def test_which_byte_of_tokens_is_refused_where_it_stands(strict):
     service = standing(miniatures.Enumerator, SCHEMA, "1")
     service._strict = strict
     tokens = array([*ids("23", "12"), *VOCABULARY.ids_of(b"ab")])
-    found = ask(service, FindRefused(tokens, NOT_FORCED)).before.tolist()
+    found = ask(service, FindRefused(tokens, NOT_FORCED, looks_on=True)).before.tolist()
     assert found == [2, 0, 0, 0]  # the first is not refused
 
 
