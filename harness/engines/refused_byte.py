@@ -68,10 +68,7 @@ class RefusedByte:
         """The token that is forced behind some bytes."""
         if bytes_ not in self._forced:
             trial = self._led(bytes_) if self._looks_on else None
-            known = (
-                NOT_FORCED if trial is None else forced_token(self._mask(trial), self._vocabulary)
-            )
-            self._forced[bytes_] = known
+            self._forced[bytes_] = self._forced_by(trial)
         return self._forced[bytes_]
 
     def _where_left(self, text: bytes, behind: tuple[int, ...]) -> int:
@@ -89,15 +86,18 @@ class RefusedByte:
             if same < len(bytes_):
                 return at
             trial = trial if trial.consume(step) else None
-            forced = (
-                NOT_FORCED if trial is None else forced_token(self._mask(trial), self._vocabulary)
-            )
+            forced = self._forced_by(trial)
         return at if at == len(text) else len(behind)
 
     def _led(self, tokens: Sequence[int]) -> Matcher | None:
         """A clone behind some tokens; None where it refuses one."""
         trial = self._here.clone()
         return trial if all(map(trial.consume, tokens)) else None
+
+    def _forced_by(self, matcher: Matcher | None) -> int:
+        return (
+            NOT_FORCED if matcher is None else forced_token(self._mask(matcher), self._vocabulary)
+        )
 
     def _mask(self, matcher: Matcher) -> Mask:
         mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
