@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
 from harness.completion.text_alterations import START_PLACE, Hints, NamedPlace, by_name
-from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary import Vocabulary, alike
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import (
     Mask,
@@ -313,16 +313,8 @@ class _Pen:
         tokens = self._vocabulary.tokens
         common = max((tokens[one] for one in ids), key=len)
         for one in ids:
-            same = _same(common, tokens[one])
+            same = alike(common, tokens[one])
             if same < min(len(common), len(tokens[one])):
                 common = common[:same]
         whole = [one for one in ids if common.startswith(tokens[one])]
         return int(max(whole or ids[:1], key=lambda one: len(tokens[one])))
-
-
-def _same(one: bytes, other: bytes) -> int:
-    """How many bytes two texts have in common at their begin."""
-    return next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Mask, Matcher, allows, token_ids
+from harness.inputs.vocabulary import Vocabulary, alike
+from harness.protocol import Mask, Matcher, allows, nth_token
 
 UNKNOWN = -1
 """The vocabulary has no token for a byte before the refused one."""
@@ -68,25 +68,29 @@ class RefusedByte:
         """The token that is forced behind some bytes."""
         if bytes_ not in self._forced:
             trial = self._led(bytes_) if self._looks_on else None
-            self._forced[bytes_] = self._forced_by(trial)
+            self._forced[bytes_] = (
+                NOT_FORCED if trial is None else forced_token(self._mask(trial), self._vocabulary)
+            )
         return self._forced[bytes_]
 
     def _where_left(self, text: bytes, behind: tuple[int, ...]) -> int:
         """How many bytes of `text` are as what is forced and what may follow, token by token."""
-        trial, at, forced = self._led(behind), len(behind), self._forced_behind(behind)
+        trial, at = self._led(behind), len(behind)
         while trial is not None and at < len(text):
-            step = forced if forced != NOT_FORCED else self._vocabulary.byte_ids[text[at]]
+            mask = self._mask(trial)
+            step = forced_token(mask, self._vocabulary)
+            if step == NOT_FORCED:
+                step = self._vocabulary.byte_ids[text[at]]
             if step < 0:
                 return len(behind)
-            if forced == NOT_FORCED and not allows(self._mask(trial), step):
+            if not allows(mask, step):
                 return at
             bytes_ = self._vocabulary.tokens[step]
-            same = _alike(bytes_, text[at:])
+            same = alike(bytes_, text[at:])
             at += same
             if same < len(bytes_):
                 return at
             trial = trial if trial.consume(step) else None
-            forced = self._forced_by(trial)
         return at if at == len(text) else len(behind)
 
     def _led(self, tokens: Sequence[int]) -> Matcher | None:
@@ -94,26 +98,15 @@ class RefusedByte:
         trial = self._here.clone()
         return trial if all(map(trial.consume, tokens)) else None
 
-    def _forced_by(self, matcher: Matcher | None) -> int:
-        return (
-            NOT_FORCED if matcher is None else forced_token(self._mask(matcher), self._vocabulary)
-        )
-
     def _mask(self, matcher: Matcher) -> Mask:
         mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
         matcher.mask(mask)
         return mask
 
 
-def _alike(one: bytes, other: bytes) -> int:
-    """How many bytes two texts begin with alike."""
-    differ = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differ, min(len(one), len(other)))
-
-
 def forced_token(mask: Mask, vocabulary: Vocabulary) -> int:
     """The ordinary token that a mask holds alone, `NOT_FORCED` where there is none."""
     if int(np.bitwise_count(mask).sum()) != 1:
         return NOT_FORCED
-    (token,) = token_ids(mask, vocabulary.size).tolist() or [NOT_FORCED]  # a bit beyond it
-    return token if token in vocabulary.ordinary and vocabulary.tokens[token] else NOT_FORCED
+    token = nth_token(mask, 0)
+    return token if token in vocabulary.ordinary else NOT_FORCED

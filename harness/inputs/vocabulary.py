@@ -307,6 +307,12 @@ def is_saved(data: bytes) -> bool:
     return data.startswith(_MAGIC)
 
 
+def alike(one: bytes, other: bytes) -> int:
+    """How many bytes two tokens or texts begin with alike."""
+    differ = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differ, min(len(one), len(other)))
+
+
 def byte_vocabulary(
     extra: Sequence[bytes] = (), specials: Sequence[bytes] = (), name: str = "bytes"
 ) -> Vocabulary:
