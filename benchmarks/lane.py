@@ -209,7 +209,7 @@ class Observed:
 
     def __init__(self, inner: Resolver, way: Way) -> None:
         self.name = inner.name
-        self.one_clears_all = inner.one_clears_all
+        self.valid_completion_exonerates = inner.valid_completion_exonerates
         self.resolved: list[Resolved] = []
         self._inner = inner
         self._way = way

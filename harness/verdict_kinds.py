@@ -78,12 +78,12 @@ _ALL: Final = (
         " leads to an end",
     ),
     VerdictKind(
-        "mask_lies",
+        "mask_consume_mismatch",
         Convicts.ENGINE,
         "the engine's mask and what it consumes do not say the same of a token",
     ),
     VerdictKind(
-        "unfinishable",
+        "unbounded_repetition",
         Convicts.ENGINE,
         "the engine allows the same white space or digit to follow itself 500 times, so that a"
         " model can go on for ever",

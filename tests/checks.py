@@ -186,13 +186,13 @@ def check_masks_are_looked_at() -> None:
     hidden = {"const": 12, "x-extra": [" 12"], "x-forbidden": [[" 1", "2"]]}
     rows = run_case([Enumerator, Follows], case(hidden, 12))
     assert {engine for engine, _ in kinds(rows)} == {"Follows"}
-    assert ("Follows", "mask_lies") in kinds(rows)
+    assert ("Follows", "mask_consume_mismatch") in kinds(rows)
 
 
 def check_mask_violations_have_a_witness() -> None:
     schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
     rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1))
-    assert kinds(rows) == {("LiesAndAccepts", "mask_lies")}
+    assert kinds(rows) == {("LiesAndAccepts", "mask_consume_mismatch")}
     assert records(rows, "completions")[0]["tokens"] == [*b"345"]
 
 
@@ -255,7 +255,7 @@ def check_what_ends_is_not_unfinishable() -> None:
     for times, found in [(LIMIT - 1, False), (LIMIT, True)]:
         schema = {**BLANK, "x-repeats": ["[1,", "\n", times]}
         rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
-        assert (("Repeats", "unfinishable") in kinds(rows)) == found
+        assert (("Repeats", "unbounded_repetition") in kinds(rows)) == found
 
 
 def check_every_disputed_token_is_resolved() -> None:
@@ -272,7 +272,10 @@ def check_every_disputed_token_is_resolved() -> None:
 def check_every_error_has_one_witness() -> None:
     schema = {"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}
     rows = run_case([Enumerator, AcceptsExtra, LiesAndAccepts], case(schema, 12))
-    assert [one["kind"] for one in verdicts_of(rows)] == ["false_acceptance", "mask_lies"]
+    assert [one["kind"] for one in verdicts_of(rows)] == [
+        "false_acceptance",
+        "mask_consume_mismatch",
+    ]
 
 
 def of_all(schema: dict[str, Any], *engines: type) -> set[tuple[str, str, str]]:
@@ -327,7 +330,7 @@ def check_samples_are_fed_as_they_were_written() -> None:
 def check_samples_without_an_end() -> None:
     assert of_samples([ForbidsEnd], {"const": 1}) == {("ForbidsEnd", "dead_end", b"1")}
     schema = {"const": "ab", "x-forbidden": [['"a', "b"]]}
-    assert of_samples([ConsumeLies], schema) == {("ConsumeLies", "mask_lies", b'"ab')}
+    assert of_samples([ConsumeLies], schema) == {("ConsumeLies", "mask_consume_mismatch", b'"ab')}
     assert of_samples([NeverEnds], {"const": 1, "x-open": ['"']}) == set()
 
 

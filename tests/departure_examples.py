@@ -155,14 +155,14 @@ LEAP_MISSES = [
 ]
 
 ENDLESS = [
-    Verdict('{"a":', b" ", A_B, " 1}", kind="unfinishable"),
-    Verdict('{"a": 1', b"1", A_B, "}", kind="unfinishable"),
+    Verdict('{"a":', b" ", A_B, " 1}", kind="unbounded_repetition"),
+    Verdict('{"a": 1', b"1", A_B, "}", kind="unbounded_repetition"),
 ]
 
 EXAMPLES = {
     "text-without-end": Examples(
         ENDLESS,
-        [Verdict('{"a": "', b"a", {}, '"}', kind="unfinishable"), rejected('{"a":', b" ")],
+        [Verdict('{"a": "', b"a", {}, '"}', kind="unbounded_repetition"), rejected('{"a":', b" ")],
         {},
     ),
     "xgrammar-strict-mode": Examples(

@@ -20,7 +20,7 @@ from harness.replay.witness import NO_END, Witness
 from harness.replay.witness_reader import spelled
 from harness.validators.judge import Judge
 
-_OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_lies")
+_OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_consume_mismatch")
 
 
 class Shrinker:
@@ -114,7 +114,7 @@ class Shrinker:
 
     def _case(self, witness: Witness, schema: str) -> ErrorCase:
         text = witness.text
-        if witness.kind in ("dead_end", "mask_lies"):
+        if witness.kind in ("dead_end", "mask_consume_mismatch"):
             token = (witness.token,) if witness.token >= 0 else ()
             text = spelled(self._vocabulary, (*witness.before, *token))
         return ErrorCase(witness.engine, witness.kind, compact(json.loads(schema)), text)

@@ -233,7 +233,7 @@ _PACKAGES: Final[Mapping[str, str]] = {
     "lm-format-enforcer": "'lm-format-enforcer=={version}'",
     "formatron": "'formatron=={version}' 'kbnf==0.4.2'",
 }
-_LIES: Final = "mask_lies"
+_LIES: Final = "mask_consume_mismatch"
 _ALLOWED: Final = "How many of the tokens, the end of sequence last, the engine allows in turn."
 _DIFFERING: Final = (
     "How many tokens go before one that the mask shows and that is not taken, or the reverse."

@@ -39,7 +39,7 @@ def title(case: ErrorCase, keyword: str, at: int) -> str:
     """What is wrong, in one line."""
     if case.kind == "dead_end":
         return f"nothing at all is allowed{_under(keywords(case))}"
-    if case.kind == "mask_lies":
+    if case.kind == "mask_consume_mismatch":
         last = f"token, {case.readable_token!r}," if case.token else "byte"
         what = f"the mask and what is consumed do not say the same of the last {last}"
         return f"{what}{_under(keywords(case))}"

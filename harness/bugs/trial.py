@@ -46,7 +46,7 @@ _LAYOUT = b" \t\n\r"
 _SPACE, *_OTHER_SPACES = (sort_of(bytes([one])) for one in _LAYOUT)
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"behind member{_OF}2c", f"inside key{_OF}letter"
-KINDS = (*WRONG_BITS, "dead_end", "mask_lies")
+KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
 """The kinds that can be tried without other engines and without a search."""
 
 

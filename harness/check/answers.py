@@ -301,7 +301,7 @@ class _Reader:
                 ends[row["case"]] = "refuses", plain_reason(row["message"])
             elif what in EXCLUDING:
                 ends[row["case"]] = "failed", f"its adapter is at fault, {row['message']}"
-            elif what not in ("compiled", "mask_lies", *ADAPTER_FAULTS):
+            elif what not in ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS):
                 doing = _DOING.get(row["stage"], "while it was asked for masks")
                 ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
         return ends

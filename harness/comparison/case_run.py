@@ -414,7 +414,7 @@ class _Run:
                 self._resolve(walk, resolution, tools.resolver)
         with self.notes.cost("probe"):
             if probe:
-                self.probes.unfinishable(resolution, state, probe)
+                self.probes.unbounded_repetition(resolution, state, probe)
             self.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
         charged = self._charge(walk, position, dict(enumerate(disputes)), resolution.findings)
@@ -465,8 +465,13 @@ class _Run:
         assert self.proofs is not None, "a case that cannot be judged is not walked"
         self.proofs.verdicts(walk, position, disputes, findings)
         resolver = self.tools.resolver
-        one_clears_all = resolver is None or resolver.one_clears_all
-        return ask_again(self.tools.panel, position, findings, one_clears_all=one_clears_all)
+        valid_completion_exonerates = resolver is None or resolver.valid_completion_exonerates
+        return ask_again(
+            self.tools.panel,
+            position,
+            findings,
+            valid_completion_exonerates=valid_completion_exonerates,
+        )
 
     def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
@@ -501,22 +506,27 @@ class _Run:
         """
         position = resolution.position
         resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
-        rests_on = witnessed(resolution.findings, one_clears_all=resolver.one_clears_all)
+        rests_on = witnessed(
+            resolution.findings, valid_completion_exonerates=resolver.valid_completion_exonerates
+        )
         resolution.find_refused_bytes(
-            rejections(resolution.findings, one_clears_all=resolver.one_clears_all)
+            rejections(
+                resolution.findings,
+                valid_completion_exonerates=resolver.valid_completion_exonerates,
+            )
         )
         number = position.number
         for violation in resolution.violations(rests_on, self.confirmed):
             engine = resolution.findings.engines[violation.row]
             if engine not in {one.engine for one in self.distrusted}:
                 raise Distrusted.by(violation, engine, walk, number)
-            resolution.store.disown(violation.row, Status.MASK_LIES)
+            resolution.store.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
         for found in self.distrusted:
             one, engines = found.violation, resolution.findings.engines
             here = (found.walk, found.position) == (walk, number) and found.engine in engines
             if here and one is not None and one.consumes:
                 row = engines.index(found.engine)
-                resolution.store.note_flaw(row, one.token, "mask_lies", one.tokens)
+                resolution.store.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
         locate(resolution.store, self.schema)
 
     def _continuations(self, reference: bytes) -> Continuations:
@@ -538,7 +548,7 @@ class _Run:
             self.case,
             [spec.name for spec in tools.panel.specs],
             tools.vocabulary,
-            tools.resolver is None or tools.resolver.one_clears_all,
+            tools.resolver is None or tools.resolver.valid_completion_exonerates,
             self.schema,
         )
 

@@ -172,7 +172,7 @@ class Challenges:
             self._resolve_allowed(resolution, resolver, challenge.context)
         else:
             ChallengeResolver().resolve(resolution, challenge.context, challenge.probable)
-            if refused := rejections(resolution.findings, one_clears_all=True):
+            if refused := rejections(resolution.findings, valid_completion_exonerates=True):
                 stand_by()
                 resolution.find_refused_bytes(refused)
         failures = {
@@ -192,9 +192,11 @@ class Challenges:
         Where a mask forbids what its engine was found to allow, nothing rests on that engine.
         """
         resolver.resolve(resolution, context)
-        rests_on = witnessed(resolution.findings, one_clears_all=resolver.one_clears_all)
+        rests_on = witnessed(
+            resolution.findings, valid_completion_exonerates=resolver.valid_completion_exonerates
+        )
         for one in resolution.violations(rests_on, self._confirmed):
-            resolution.store.disown(one.row, Status.MASK_LIES)
+            resolution.store.disown(one.row, Status.MASK_CONSUME_MISMATCH)
             if one.consumes:
-                resolution.store.note_flaw(one.row, one.token, "mask_lies", one.tokens)
+                resolution.store.note_flaw(one.row, one.token, "mask_consume_mismatch", one.tokens)
         locate(resolution.store, self._schema)

@@ -52,7 +52,7 @@ class Distrusted(Exception):
 
 
 def ask_again(
-    panel: Panel, position: Position, findings: Findings, *, one_clears_all: bool
+    panel: Panel, position: Position, findings: Findings, *, valid_completion_exonerates: bool
 ) -> dict[int, Failure]:
     """Ask engines that are proven to be wrong whether their masks still say so.
 
@@ -60,7 +60,9 @@ def ask_again(
         The engines that say otherwise, and those that fail over it.
     """
     asks = {}
-    for row, tokens in charged(findings, one_clears_all=one_clears_all).items():
+    for row, tokens in charged(
+        findings, valid_completion_exonerates=valid_completion_exonerates
+    ).items():
         some = np.unique(np.array(tokens, dtype=np.int32))
         allowed = np.array([allows(position.masks[row], token) for token in some.tolist()])
         asks[position.engines[row]] = AskAgain(some, allowed, at=position.number)

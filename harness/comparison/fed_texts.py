@@ -141,7 +141,7 @@ def conclude(one: FedText, probed: Probed, refused_at: int) -> list[TextVerdict]
     """
     whole = probed.allowed == len(one.tokens)
     token = -1 if whole else one.tokens[probed.allowed]
-    violation = TextVerdict("mask_lies", "", probed.allowed, token)
+    violation = TextVerdict("mask_consume_mismatch", "", probed.allowed, token)
     if not whole and not probed.forbidden:
         return [violation]
     if not one.ends:

@@ -31,7 +31,7 @@ class Status(IntEnum):
     """The validators do not agree on the completion, or the specification leaves it open."""
     TOO_LONG = 4
     DEAD_END = 5
-    MASK_LIES = 6
+    MASK_CONSUME_MISMATCH = 6
     CRASHED = 7
     TIMED_OUT = 8
     OUT_OF_MEMORY = 9
@@ -45,14 +45,14 @@ FAILED = {
     "crashed": Status.CRASHED,
     "timed_out": Status.TIMED_OUT,
     "out_of_memory": Status.OUT_OF_MEMORY,
-    "mask_lies": Status.MASK_LIES,
+    "mask_consume_mismatch": Status.MASK_CONSUME_MISMATCH,
     "refused": Status.CRASHED,
-    **dict.fromkeys(ADAPTER_FAULTS, Status.MASK_LIES),
+    **dict.fromkeys(ADAPTER_FAULTS, Status.MASK_CONSUME_MISMATCH),
 }
 ENDED = {
     "too_long": Status.TOO_LONG,
     "dead_end": Status.DEAD_END,
-    "mask_lies": Status.MASK_LIES,
+    "mask_consume_mismatch": Status.MASK_CONSUME_MISMATCH,
 }
 
 
@@ -100,7 +100,8 @@ class Flaw:
     Attributes:
         row: The engine.
         token: The token behind the position's text.
-        kind: ``dead_end``, ``mask_lies``, ``unfinishable``, ``never_stops``, ``stops_too_early``.
+        kind: ``dead_end``, ``mask_consume_mismatch``, ``unbounded_repetition``, ``never_stops``,
+            ``stops_too_early``.
         completion: What the engine was led through behind the token; -1 for nothing.
         reason: What sets it apart from others of its kind; mostly empty.
         accepter: The engine (by row) that has a valid completion, -1 where none is needed.
@@ -210,13 +211,13 @@ class Verdicts:
     completion: npt.NDArray[np.int32]
 
 
-def verdicts(findings: Findings, *, one_clears_all: bool) -> Verdicts:
+def verdicts(findings: Findings, *, valid_completion_exonerates: bool) -> Verdicts:
     """The verdicts that `findings` prove.
 
     A valid completion through a token proves every engine wrong that rejects the token. With
-    `one_clears_all` it also clears the token for every other engine that accepts it: an invalid
-    completion of theirs then proves an error behind the token, which is not charged to it.
-    Without (the original procedure), each accepting engine answers for its own completion.
+    `valid_completion_exonerates` it also clears the token for every other engine that accepts it:
+    an invalid completion of theirs then proves an error after the token, which is not charged to
+    it. Without (the original procedure), each accepting engine answers for its own completion.
 
     Tokens about which an engine has an error of another kind are not unresolved for it. At a
     token that ends generation a rejection is called ``never_stops``, and an acceptance
@@ -226,7 +227,7 @@ def verdicts(findings: Findings, *, one_clears_all: bool) -> Verdicts:
     valid = status == Status.VALID
     cleared = valid.any(axis=0)
     first = valid.argmax(axis=0)
-    open_ = accepts & ~cleared[None, :] if one_clears_all else accepts
+    open_ = accepts & ~cleared[None, :] if valid_completion_exonerates else accepts
     kind = np.zeros(status.shape, dtype=np.int8)
     kind[open_ & (status == Status.INVALID)] = _ACCEPTED
     kind[open_ & (status == Status.CONTESTED)] = _CONTESTED
@@ -241,21 +242,23 @@ def verdicts(findings: Findings, *, one_clears_all: bool) -> Verdicts:
     return Verdicts(row, column, of, np.where(completion >= 0, accepter, -1), completion)
 
 
-def witnessed(findings: Findings, *, one_clears_all: bool) -> list[tuple[int, int]]:
+def witnessed(findings: Findings, *, valid_completion_exonerates: bool) -> list[tuple[int, int]]:
     """The entries (row and column) whose completions the verdicts rest on.
 
     Of each engine and completion only the first.
     """
-    found = verdicts(findings, one_clears_all=one_clears_all)
+    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
     proven = np.flatnonzero(found.completion >= 0)
     keys = found.accepter[proven] * len(findings.completions) + found.completion[proven]
     first = proven[np.sort(np.unique(keys, return_index=True)[1])]
     return list(zip(found.accepter[first].tolist(), found.column[first].tolist(), strict=True))
 
 
-def rejections(findings: Findings, *, one_clears_all: bool) -> dict[int, npt.NDArray[np.int64]]:
+def rejections(
+    findings: Findings, *, valid_completion_exonerates: bool
+) -> dict[int, npt.NDArray[np.int64]]:
     """The columns of ordinary tokens that are proven to be rejected falsely, by row."""
-    found = verdicts(findings, one_clears_all=one_clears_all)
+    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
     rejected = found.kind == _REJECTED
     rows = np.unique(found.row[rejected]).tolist()
     return {row: found.column[rejected & (found.row == row)] for row in rows}
@@ -269,9 +272,9 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
     return status.name.lower()
 
 
-def charged(findings: Findings, *, one_clears_all: bool) -> dict[int, list[int]]:
+def charged(findings: Findings, *, valid_completion_exonerates: bool) -> dict[int, list[int]]:
     """The tokens at which engines (by row) are proven to be wrong."""
-    found = verdicts(findings, one_clears_all=one_clears_all)
+    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
     errors = np.isin(found.kind, [CODES.index(one) for one in WRONG_BITS])
     tokens = findings.tokens[found.column[errors]].tolist()
     out: dict[int, list[int]] = {}
@@ -286,7 +289,7 @@ def flawed(findings: Findings) -> npt.NDArray[np.bool_]:
     """Entries that led to a dead end or a mask violation by `Findings.flaws`, shape ``(e, n)``."""
     flawed = np.zeros(findings.status.shape, dtype=np.bool_)
     for flaw in findings.flaws:
-        if flaw.kind in ("dead_end", "mask_lies"):
+        if flaw.kind in ("dead_end", "mask_consume_mismatch"):
             flawed[flaw.row, findings.tokens == flaw.token] = True
     return flawed
 

@@ -114,9 +114,9 @@ class FindingsStore:
     ) -> Attempts:
         """Note what an engine answered to `Prove`; the completions that it allows."""
         refused = asked[choice == TOKEN_REFUSED]
-        self.findings.status[row, refused] = Status.MASK_LIES
+        self.findings.status[row, refused] = Status.MASK_CONSUME_MISMATCH
         tokens = self.findings.tokens[refused].tolist()
-        self.findings.flaws += [Flaw(row, token, "mask_lies") for token in tokens]
+        self.findings.flaws += [Flaw(row, token, "mask_consume_mismatch") for token in tokens]
         first = lists.members.offsets[lists.list_of[asked]]
         length = lists.members.offsets[1:][lists.list_of[asked]] - first
         lists.rank[row, asked] = np.where(choice == NO_CONTINUATION, length, choice + 1)
@@ -139,7 +139,7 @@ class FindingsStore:
                 numbers[column] = self.rolled_out(one)
                 continue
             ended[row, column] = status
-            if status in (Status.DEAD_END, Status.MASK_LIES):
+            if status in (Status.DEAD_END, Status.MASK_CONSUME_MISMATCH):
                 self.note_flaw(row, int(self.findings.tokens[column]), status.name.lower(), one)
         columns = np.array(list(numbers), dtype=np.int64)
         return Attempts(row, columns, np.array(list(numbers.values()), dtype=np.int32)), ended

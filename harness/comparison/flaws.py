@@ -5,9 +5,9 @@
 - ``stops_too_early``: the end is allowed before a complete value.
 - ``dead_end``: a mask is empty though the end is not allowed; or no completion exists within the
   limit where another engine has a valid one.
-- ``mask_lies``: what the mask says of a token and what consuming it says differ.
-- ``unfinishable``: the same white space or digit may follow itself up to the limit. RFC 8259 lets
-  both be as long as one likes, but a model that falls into it never ends.
+- ``mask_consume_mismatch``: what the mask says of a token and what consuming it says differ.
+- ``unbounded_repetition``: the same white space or digit may follow itself up to the limit.
+  RFC 8259 lets both be as long as one likes, but a model that falls into it never ends.
 
 Roll-outs find dead ends and broken masks on their way. The searches here are bounded: a few probes
 per case and engine, all chosen by the walk alone.
@@ -61,7 +61,7 @@ def wrong_steps(
         refused: The engines that did not consume it.
         empty: The engines whose next mask is empty.
     """
-    kinds = {**dict.fromkeys(refused, "mask_lies"), **dict.fromkeys(empty, "dead_end")}
+    kinds = {**dict.fromkeys(refused, "mask_consume_mismatch"), **dict.fromkeys(empty, "dead_end")}
     return [
         Flaw(row, token, kinds[engine])
         for row, engine in enumerate(position.engines)
@@ -98,7 +98,7 @@ class Probes:
             if (engine, state.mode) not in self._asked and (engine, sort) not in self._found
         ]
 
-    def unfinishable(
+    def unbounded_repetition(
         self, resolution: PositionResolution, state: State, engines: Collection[int]
     ) -> None:
         """Look for engines that let one token follow itself for ever.
@@ -112,7 +112,9 @@ class Probes:
             for token, count in zip(self._tokens[sort], times, strict=True):
                 if count >= LIMIT:
                     number = resolution.store.repeated(token, LIMIT - 1)
-                    resolution.findings.flaws.append(Flaw(row, token, "unfinishable", number, sort))
+                    resolution.findings.flaws.append(
+                        Flaw(row, token, "unbounded_repetition", number, sort)
+                    )
                     self._found.add((resolution.findings.engines[row], sort))
                     break
 

@@ -75,7 +75,7 @@ class Resolver(Protocol):
     """A way to resolve the disputed tokens of one position."""
 
     name: str
-    one_clears_all: bool
+    valid_completion_exonerates: bool
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
@@ -85,7 +85,7 @@ class RolloutResolver:
     """One roll-out per accepting engine and disputed token."""
 
     name = "rollout"
-    one_clears_all = False
+    valid_completion_exonerates = False
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort
@@ -103,7 +103,7 @@ class SharedResolver:
     """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
 
     name = "shared"
-    one_clears_all = True
+    valid_completion_exonerates = True
 
     def __init__(self, effort: Effort) -> None:
         self.effort = effort

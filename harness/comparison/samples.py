@@ -42,7 +42,7 @@ _ALTERED = 400
 _ROOM = 12_000
 """Tokens of those that an engine is asked for, taken from all rules in turns."""
 
-_PROVES = ("dead_end", "mask_lies")
+_PROVES = ("dead_end", "mask_consume_mismatch")
 COMPLETE = "complete"
 
 

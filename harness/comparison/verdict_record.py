@@ -61,7 +61,8 @@ class VerdictNotes:
         case: The case.
         names: The engines' names, in the order of the run.
         vocabulary: The shared one.
-        one_clears_all: The resolver's rule; see `harness.comparison.findings.verdicts`.
+        valid_completion_exonerates: The resolver's rule; see
+            `harness.comparison.findings.verdicts`.
         schema: The case's, parsed.
     """
 
@@ -71,7 +72,7 @@ class VerdictNotes:
         case: Case,
         names: Sequence[str],
         vocabulary: Vocabulary,
-        one_clears_all: bool,
+        valid_completion_exonerates: bool,
         schema: Any,
     ) -> None:
         self.rows = rows
@@ -81,7 +82,7 @@ class VerdictNotes:
         self._names = names
         self._vocabulary = vocabulary
         self._eos_ids = vocabulary.eos_ids
-        self._one_clears_all = one_clears_all
+        self._valid_completion_exonerates = valid_completion_exonerates
         self._completions = 0
 
     def verdicts(
@@ -140,7 +141,7 @@ class VerdictNotes:
     def _lines(self, disputes: Mapping[int, Dispute], findings: Findings) -> _Lines:
         """The verdicts on disputed tokens, then the errors of other kinds."""
         dispute, always_resolved = _of_disputes(findings.tokens, disputes)
-        found = proven(findings, one_clears_all=self._one_clears_all)
+        found = proven(findings, valid_completion_exonerates=self._valid_completion_exonerates)
         row, column = found.row, found.column
         reasons, reason = _reasons(findings, found)
         located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)

@@ -22,9 +22,14 @@ from harness.protocol import Mask, Matcher, allows, nth_token, set_bits, token_i
 LIMIT = 500
 """A roll-out of more tokens than this proves nothing (the limit of the original study)."""
 
-RolloutOutcome = Literal["complete", "too_long", "dead_end", "mask_lies"]
+RolloutOutcome = Literal["complete", "too_long", "dead_end", "mask_consume_mismatch"]
 
-ROLLOUT_OUTCOMES: tuple[RolloutOutcome, ...] = ("complete", "too_long", "dead_end", "mask_lies")
+ROLLOUT_OUTCOMES: tuple[RolloutOutcome, ...] = (
+    "complete",
+    "too_long",
+    "dead_end",
+    "mask_consume_mismatch",
+)
 
 _PREFERENCES = (
     rb'["}\]]+',
@@ -108,7 +113,7 @@ def roll_out(
         if token is None:
             return Rollout("dead_end", tuple(taken))
         if not matcher.consume(token):
-            return Rollout("mask_lies", (*taken, token))
+            return Rollout("mask_consume_mismatch", (*taken, token))
         taken.append(token)
         if token in eos_ids:
             return Rollout("complete", tuple(taken))

@@ -219,7 +219,7 @@ class _Pen:
         """Consume a token that the mask allows; whether the text goes on behind it."""
         self._taken.append(token)
         if not self._matcher.consume(token):
-            self._ended = Rollout("mask_lies", tuple(self._taken))
+            self._ended = Rollout("mask_consume_mismatch", tuple(self._taken))
         elif token in self._vocabulary.eos_ids:
             self._ended = Rollout("complete", tuple(self._taken))
         elif self._place is not None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.engines import requests
-from harness.engines.requests import A, Astray, AtFault, Request
+from harness.engines.requests import A, AtFault, ReplayDiverged, Request
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import wire
@@ -307,7 +307,7 @@ class Panel:
         if isinstance(answer, Failure) or engine not in self._asked:
             return answer
         found = self._asked[engine].answer(answer)
-        if isinstance(found, Astray):
+        if isinstance(found, ReplayDiverged):
             return AdapterFault("second_way", f"behind {found.refused_at} tokens")
         if isinstance(found, AtFault):
             return AdapterFault(found.adapter_fault, found.detail)

@@ -54,10 +54,10 @@ class Request(Generic[A]):
         """As a message to the host."""
         return as_message(self, do=self.command)
 
-    def answer(self, message: wire.Message) -> A | Astray | AtFault:
+    def answer(self, message: wire.Message) -> A | ReplayDiverged | AtFault:
         """What the host's message says."""
         if "refused_at" in message.head:
-            return _read(Astray, message)
+            return _read(ReplayDiverged, message)
         at_fault = "adapter_fault" in message.head
         return _read(AtFault if at_fault else self.answered_with, message)
 
@@ -98,7 +98,7 @@ def _read(kind: type[T], message: wire.Message) -> T:
 
 
 @dataclass(frozen=True)
-class Astray:
+class ReplayDiverged:
     """The answer of an engine that refuses tokens which it took before, at the first of them."""
 
     refused_at: int

@@ -28,7 +28,7 @@ from harness.engines.compiled_cache import (
     source_digest,
 )
 from harness.engines.refused_byte import RefusedByte
-from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, Astray, AtFault, Done
+from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, AtFault, Done, ReplayDiverged
 from harness.engines.smoke import made
 from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
@@ -58,7 +58,7 @@ class EngineService:
         self.here: Matcher | None = None
         self._ahead: Matcher | None = None
         self._walked: list[int] = []
-        self._astray = False
+        self._replay_diverged = False
         self._at = 0
         self._preferences: Preferences | None = None
         self._writer: TextWriter | None = None
@@ -72,9 +72,9 @@ class EngineService:
         """Answer one request; an exception that leaves it is the engine's."""
         asked = requests.read_request(message)
         at = asked.at if isinstance(asked, requests.PositionRequest) else None
-        astray = self._stand(at)
-        if astray is not None:
-            return requests.as_message(astray)
+        replay_diverged = self._stand(at)
+        if replay_diverged is not None:
+            return requests.as_message(replay_diverged)
         try:
             answer = getattr(self, asked.command)(asked)
         except FaultFound as found:
@@ -141,21 +141,21 @@ class EngineService:
         self._compilation = None
         return Done()
 
-    def goto(self, asked: requests.Goto) -> Done | Astray:
+    def goto(self, asked: requests.Goto) -> Done | ReplayDiverged:
         """Replay the tokens from the start."""
         tokens = asked.tokens.tolist()
         here, taken = self._replayed(tokens)
         if taken < len(tokens):
-            return Astray(taken)
+            return ReplayDiverged(taken)
         self._begin(here, tokens)
         return Done()
 
     def walk(self, asked: requests.Walk) -> requests.WalkEnded:
         """Walk on, or turn back and walk elsewhere."""
         at, bank = asked.consumed, asked.bank
-        if (self._astray or len(self._walked) != at) and not self._turn_back(at):
+        if (self._replay_diverged or len(self._walked) != at) and not self._turn_back(at):
             return requests.WalkEnded(refused=True)
-        self._astray = True
+        self._replay_diverged = True
         ahead, shared_masks, clock = self._ahead, self.shared_masks, time.perf_counter_ns
         assert ahead is not None
         assert self.start is not None
@@ -179,7 +179,7 @@ class EngineService:
                         examiner.examine(self.start)
                     examiner.examine(ahead, masks[slot])
                     examined[slot] = ahead.clone()
-            self._astray = False
+            self._replay_diverged = False
             for slot, matcher in () if self._strict else examined.items():
                 # behind all of them: what is computed for it would change their times
                 key, way = f"{asked.key}/{at + slot}", tokens[slot + 1 :]
@@ -193,7 +193,7 @@ class EngineService:
         """Stand behind `walked`, with nothing ahead."""
         self.here, self._ahead = here, here.clone()
         self._walked, self._at = walked, len(walked)
-        self._astray = False
+        self._replay_diverged = False
 
     def _turn_back(self, at: int) -> bool:
         """Forget what was walked beyond `at`; False where the engine refuses what it took before.
@@ -207,8 +207,8 @@ class EngineService:
         self._ahead, self._walked = ahead, self._walked[:at]
         return all(map(ahead.consume, self._walked[since:]))
 
-    def _stand(self, at: int | None) -> Astray | None:
-        """Follow to where something is asked; astray where the engine refuses what it took."""
+    def _stand(self, at: int | None) -> ReplayDiverged | None:
+        """Follow to where something is asked; the place where the engine refuses what it took."""
         if at is None or at == self._at:
             return None
         assert self.here is not None
@@ -216,7 +216,7 @@ class EngineService:
             self.here, self._at = self._replayed(self._walked[:at])
         while self._at < at:
             if not self.here.consume(self._walked[self._at]):
-                return Astray(self._at)
+                return ReplayDiverged(self._at)
             self._at += 1
         return None
 
@@ -249,7 +249,7 @@ class EngineService:
         for token in asked.tokens.tolist():
             trial = self._after(token)
             if trial is None:
-                outcomes.append(ROLLOUT_OUTCOMES.index("mask_lies"))
+                outcomes.append(ROLLOUT_OUTCOMES.index("mask_consume_mismatch"))
                 taken.append(())
                 continue
             if token in eos:
@@ -259,7 +259,7 @@ class EngineService:
             one = roll_out(trial, preferences, eos, f"{asked.key}/{token}", asked.limit)
             if one.outcome == "dead_end":
                 self._examiner.ask_again(trial, np.zeros_like(self._buffer))
-            elif one.outcome == "mask_lies":
+            elif one.outcome == "mask_consume_mismatch":
                 self._examiner.hold(trial, one.tokens[-1:], [True])
             outcomes.append(ROLLOUT_OUTCOMES.index(one.outcome))
             taken.append(one.tokens)

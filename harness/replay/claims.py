@@ -63,9 +63,9 @@ def difference(one: Witness, repetition: Repetition, vocabulary: Vocabulary) -> 
         wrong = _not_closed(one, repetition)
     elif one.kind == "dead_end":
         wrong = _not_dead(one, repetition)
-    elif one.kind == "mask_lies":
+    elif one.kind == "mask_consume_mismatch":
         wrong = _not_violated(one, repetition)
-    elif one.kind == "unfinishable":
+    elif one.kind == "unbounded_repetition":
         wrong = _not_whole(one, repetition) or _not_endless(one, vocabulary)
     else:
         wrong = _not_whole(one, repetition)

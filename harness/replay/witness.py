@@ -40,8 +40,8 @@ CLAIMS: Mapping[str, KindClaim] = {
     "never_stops": KindClaim(rulings.VALID),
     "stops_too_early": KindClaim(rulings.INVALID, "not_json"),
     "dead_end": KindClaim(),
-    "mask_lies": KindClaim(),
-    "unfinishable": KindClaim(needs_completion=True),
+    "mask_consume_mismatch": KindClaim(),
+    "unbounded_repetition": KindClaim(needs_completion=True),
 }
 """The kinds that can be repeated; an unresolved verdict proves nothing."""
 
@@ -123,7 +123,7 @@ class Witness:
     @property
     def side(self) -> tuple[list[str], list[str]]:
         """The engine as one that allows the token, or as one that forbids it."""
-        if self.kind == "mask_lies":  # its mask and its consumption do not say the same
+        if self.kind == "mask_consume_mismatch":  # its mask and its consumption do not say the same
             return [], []
         return ([], [self.engine]) if self.kind in REJECTIONS else ([self.engine], [])
 

@@ -66,7 +66,7 @@ class MaskViolation:
 
     message: str
 
-    word = "mask_lies"
+    word = "mask_consume_mismatch"
 
 
 ADAPTER_FAULTS: Final[Mapping[str, str]] = {

@@ -160,7 +160,7 @@ def test_what_cannot_be_done_is_said_in_a_line(run, arguments, problem, monkeypa
 
 ERRORS = [
     ("xgrammar", "false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
-    ("xgrammar", "mask_lies", {"type": "object", "properties": {"a": {"$ref": "#"}}},
+    ("xgrammar", "mask_consume_mismatch", {"type": "object", "properties": {"a": {"$ref": "#"}}},
      b'{"a":{}}', b"{}"),
     ("outlines", "false_acceptance", {"type": "integer", "minimum": 1}, b"0", b'"a"'),
     ("llguidance", "false_rejection", {"type": "integer", "minimum": 0}, b"-0", b"1"),
@@ -214,7 +214,7 @@ def test_a_script_shows_the_error_with_the_engine_alone(
     from harness.bugs.scripts import script
 
     (spec,) = provide_all(parse_specs([engine]))
-    token = b"}}" if kind == "mask_lies" else b""
+    token = b"}}" if kind == "mask_consume_mismatch" else b""
     trial = Trial(spec, InProcessJudge(), load_catalogue(), [token])
     case = ErrorCase(engine, kind, json.dumps(schema), text, token, text.find(token or text))
     try:

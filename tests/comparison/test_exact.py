@@ -62,7 +62,7 @@ def assert_witnesses_replay(trial: Trial, rows: Rows) -> None:
         engine, kind = makers[verdict["engine"]], verdict["kind"]
         if kind == "dead_end":
             assert (allowed(trial, engine, whole), ways(trial, engine, whole)) == (len(whole), 0)
-        elif kind == "mask_lies":
+        elif kind == "mask_consume_mismatch":
             assert allowed(trial, engine, whole) == len(whole) - 1
             assert lies(trial, engine, whole)
         elif kind in PROOFS:
@@ -210,7 +210,7 @@ class TestAgainstTheOracle:
             all_end = all(trial.shows(engine, text, eos) for engine in everyone)
             assert ((position, "stops_too_early") in early) == (all_end and not is_json(text))
         kinds = {kind for *_, kind in found}
-        assert kinds <= {"stops_too_early", "dead_end", "mask_lies"}
+        assert kinds <= {"stops_too_early", "dead_end", "mask_consume_mismatch"}
         self.assert_stuck(trial, rows, found, everyone_asked=resolver == "rollout")
 
     @staticmethod
@@ -229,10 +229,10 @@ class TestAgainstTheOracle:
                     if tuple(place) == split.place and name == trial.engines[engine].__name__
                 }
                 if trial.violates(engine, split.written, split.token):
-                    assert of_engine == {"mask_lies"}
+                    assert of_engine == {"mask_consume_mismatch"}
                 elif everyone_asked or split.place not in cleared:
                     stuck = not whole_texts(trial, split, engine)
-                    assert bool(of_engine & {"dead_end", "mask_lies"}) >= stuck
+                    assert bool(of_engine & {"dead_end", "mask_consume_mismatch"}) >= stuck
                 if trial.engines[engine] not in BARRED:
                     assert of_engine <= {"stops_too_early"}
 

@@ -247,22 +247,27 @@ class TestMasksThatLie:
 
         engines = [Enumerator, ConsumeLies, Narrow]
         rows = run_case(engines, case(schema, 1), resolver=RESOLVERS[resolver])
-        assert listed(rows) == [("ConsumeLies", "mask_lies", "", 1, ord("2"), ())]
-        assert accused(rows) == {("ConsumeLies", "mask_lies"), ("Narrow", "false_rejection")}
+        assert listed(rows) == [("ConsumeLies", "mask_consume_mismatch", "", 1, ord("2"), ())]
+        assert accused(rows) == {
+            ("ConsumeLies", "mask_consume_mismatch"),
+            ("Narrow", "false_rejection"),
+        }
 
     def test_further_on(self, resolver):
         schema = {"const": 1, "x-extra": ["2345"], "x-forbidden": [["234", "5"]]}
         rows = run_case([Enumerator, LiesAndAccepts], case(schema, 1), resolver=RESOLVERS[resolver])
-        assert listed(rows) == [("LiesAndAccepts", "mask_lies", "", 0, ord("2"), (*b"345",))]
-        assert accused(rows) == {("LiesAndAccepts", "mask_lies")}
+        assert listed(rows) == [
+            ("LiesAndAccepts", "mask_consume_mismatch", "", 0, ord("2"), (*b"345",))
+        ]
+        assert accused(rows) == {("LiesAndAccepts", "mask_consume_mismatch")}
 
     def test_once_though_several_completions_show_it(self, resolver):
         schema = {"const": 12, "x-extra": ["12x"], "x-forbidden": [["12", "x"]]}
         engines = [Enumerator, AcceptsExtra, LiesAndAccepts]
         rows = run_case(engines, case(schema, 12), resolver=RESOLVERS[resolver])
-        assert listed(rows) == [("LiesAndAccepts", "mask_lies", "", 2, ord("x"), ())]
+        assert listed(rows) == [("LiesAndAccepts", "mask_consume_mismatch", "", 2, ord("x"), ())]
         assert accused(rows) == {
-            ("LiesAndAccepts", "mask_lies"),
+            ("LiesAndAccepts", "mask_consume_mismatch"),
             ("AcceptsExtra", "false_acceptance"),
         }
 
@@ -272,7 +277,7 @@ class TestMasksThatHideWhatIsConsumed:
 
     FOUND: ClassVar = [
         ("Follows", "dead_end", "", 0, ord(" "), (ord("1"),)),
-        ("Follows", "mask_lies", "", 0, ord(" "), (*b"12",)),
+        ("Follows", "mask_consume_mismatch", "", 0, ord(" "), (*b"12",)),
     ]
     """By its masks it is stuck; by what it consumes it is not."""
 
@@ -280,7 +285,9 @@ class TestMasksThatHideWhatIsConsumed:
         rows = run_case([Enumerator, Follows], case(self.SCHEMA, 12))
         assert listed(rows) == self.FOUND
         assert {engine for engine, _ in accused(rows)} == {"Follows"}
-        (row,) = (one for one in records(rows, "engines") if one["outcome"] == "mask_lies")
+        (row,) = (
+            one for one in records(rows, "engines") if one["outcome"] == "mask_consume_mismatch"
+        )
         assert (row["engine"], row["stage"], row["position"]) == ("Follows", "resolve", 0)
 
     def test_spoil_no_proof_by_another_engine(self):
@@ -311,34 +318,46 @@ class TestUnfinishable:
         schema = {**BLANK, "x-repeats": [written, token, 10**9]}
         rows = run_case([Enumerator, Repeats], case(schema, [1, 2]), resolver=RESOLVERS[resolver])
         code = ord(token)
-        (found,) = (one for one in listed(rows) if one[1] == "unfinishable")
-        assert found == ("Repeats", "unfinishable", sort, len(written), code, (code,) * (LIMIT - 1))
-        assert {engine for engine, kind in accused(rows) if kind == "unfinishable"} == {"Repeats"}
+        (found,) = (one for one in listed(rows) if one[1] == "unbounded_repetition")
+        assert found == (
+            "Repeats",
+            "unbounded_repetition",
+            sort,
+            len(written),
+            code,
+            (code,) * (LIMIT - 1),
+        )
+        assert {engine for engine, kind in accused(rows) if kind == "unbounded_repetition"} == {
+            "Repeats"
+        }
 
     @pytest.mark.parametrize(("times", "found"), [(LIMIT - 1, False), (LIMIT, True)])
     def test_up_to_the_limit(self, times, found):
         schema = {**BLANK, "x-repeats": ["[1,", "\n", times]}
         rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
-        assert (("Repeats", "unfinishable") in accused(rows)) == found
+        assert (("Repeats", "unbounded_repetition") in accused(rows)) == found
 
     def test_needs_no_dispute(self):
         rows = run_case([Repeats, AlsoRepeats], case(BLANK, [1, 2]))
         assert not rows.count("disputes")
         assert [one["dispute"] for one in records(rows, "verdicts")] == [-1, -1]
-        assert accused(rows) == {("Repeats", "unfinishable"), ("AlsoRepeats", "unfinishable")}
+        assert accused(rows) == {
+            ("Repeats", "unbounded_repetition"),
+            ("AlsoRepeats", "unbounded_repetition"),
+        }
 
     def test_is_looked_for_once_and_not_again(self):
         """There is no white space without end at the first place where it is looked for."""
         schema = {**BLANK, "x-repeats": ["[1, ", "\n", 10**9]}
         rows = run_case([Enumerator, Repeats], case(schema, [1, 2]))
-        assert ("Repeats", "unfinishable") not in accused(rows)
+        assert ("Repeats", "unbounded_repetition") not in accused(rows)
 
     def test_one_of_each_sort_at_most(self):
         rows = run_case([Enumerator, RepeatsAll], case({"enum": [[1, 2]]}, [1, 2]))
         found = Counter(one[:3] for one in listed(rows))
         assert found == {
-            ("RepeatsAll", "unfinishable", "whitespace"): 1,
-            ("RepeatsAll", "unfinishable", "digits"): 1,
+            ("RepeatsAll", "unbounded_repetition", "whitespace"): 1,
+            ("RepeatsAll", "unbounded_repetition", "digits"): 1,
         }
 
 
@@ -462,7 +481,12 @@ class TestTheSameWhateverElseHappens:
             for again in replayed(tmp_path / str(number), [book], self.ENGINES):
                 assert again.agrees, str(again)
                 kinds.add(again.witness.kind)
-        assert {"dead_end", "mask_lies", "unfinishable", "false_rejection"} <= kinds
+        assert {
+            "dead_end",
+            "mask_consume_mismatch",
+            "unbounded_repetition",
+            "false_rejection",
+        } <= kinds
 
 
 class StopsDead(Enumerator):
@@ -497,4 +521,4 @@ class TestWhatTheWalkItselfShows:
             (row["position"], row["token"], row["engine"], row["kind"])
             for row in records(rows, "verdicts")
         ]
-        assert found == [(1, ord("2"), "ConsumeLies", "mask_lies")]
+        assert found == [(1, ord("2"), "ConsumeLies", "mask_consume_mismatch")]

@@ -57,8 +57,10 @@ def changed_findings(change: Callable[[Findings], Findings]) -> Patch:
     """Verdicts are drawn from other findings than were made."""
 
     def patch(monkeypatch):
-        def proven(found, *, one_clears_all):
-            return findings.verdicts(change(found), one_clears_all=one_clears_all)
+        def proven(found, *, valid_completion_exonerates):
+            return findings.verdicts(
+                change(found), valid_completion_exonerates=valid_completion_exonerates
+            )
 
         monkeypatch.setattr(verdict_record, "proven", proven)
 
@@ -239,7 +241,7 @@ def clearing_nobody(monkeypatch):
         return screened
 
     def each_for_itself(found, **_):
-        return findings.verdicts(found, one_clears_all=False)
+        return findings.verdicts(found, valid_completion_exonerates=False)
 
     instead(position_resolution.PositionResolution, "screen", without_clearing)(monkeypatch)
     monkeypatch.setattr(verdict_record, "proven", each_for_itself)

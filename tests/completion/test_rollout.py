@@ -59,7 +59,7 @@ class TestEndings:
 
     def test_a_mask_that_lies(self):
         assert rolled([ids("a"), ids("b")], refused=ids("b")) == Rollout(
-            "mask_lies", tuple(ids("a", "b"))
+            "mask_consume_mismatch", tuple(ids("a", "b"))
         )
 
     @pytest.mark.parametrize("length", [0, 1, 9, 10])

@@ -17,7 +17,6 @@ from harness.engines.refused_byte import NOT_FORCED
 from harness.engines.requests import (
     NO_CONTINUATION,
     TOKEN_REFUSED,
-    Astray,
     Check,
     Checked,
     Compile,
@@ -32,6 +31,7 @@ from harness.engines.requests import (
     PositionRequest,
     Probe,
     Prove,
+    ReplayDiverged,
     RollOut,
     Walk,
     WalkEnded,
@@ -237,13 +237,13 @@ class TestWalking:
 
     def test_going_where_the_engine_does_not_go(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
-        assert ask(service, Goto(array(ids("1", "2", "9", "9")))) == Astray(2)
+        assert ask(service, Goto(array(ids("1", "2", "9", "9")))) == ReplayDiverged(2)
         assert allowed(service) == set(ids("2", "23"))
 
     def test_an_engine_that_goes_another_way_the_second_time(self):
         service = standing(miniatures.Enumerator, SCHEMA, "1")
         service._walked[0] = ord("9")
-        assert ask(service, Lengthen(array(ids("2")), 1)) == Astray(0)
+        assert ask(service, Lengthen(array(ids("2")), 1)) == ReplayDiverged(0)
 
 
 class TestProving:
@@ -401,8 +401,8 @@ class TestRollingOut:
     def test_from_a_token_that_is_refused(self):
         tokens = [ord("9"), EOS, ord("2")]
         assert self.roll(miniatures.Enumerator, {"const": 12}, "1", tokens) == [
-            ("mask_lies", []),
-            ("mask_lies", []),
+            ("mask_consume_mismatch", []),
+            ("mask_consume_mismatch", []),
             ("complete", [EOS]),
         ]
 
@@ -415,7 +415,7 @@ class TestRollingOut:
     def test_over_a_lie(self):
         schema = {"const": 123, "x-forbidden": [["12", "3"]]}
         rolled = self.roll(miniatures.ConsumeLies, schema, "1", ids("2"))
-        assert rolled == [("mask_lies", ids("3"))]
+        assert rolled == [("mask_consume_mismatch", ids("3"))]
 
     def test_without_end(self):
         schema = {"const": "a", "x-open": ['"']}

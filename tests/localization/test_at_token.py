@@ -112,7 +112,7 @@ class Tries:
     """Tries the same completions on every token, one after the other."""
 
     name = "tries"
-    one_clears_all = True
+    valid_completion_exonerates = True
 
     def __init__(self, *texts: bytes) -> None:
         self.texts = texts

@@ -258,7 +258,7 @@ class TestDeadEnds:
 class TestLies:
     def write(self, engine):
         return lambda book: book.verdict(
-            "mask_lies", engine, b'"', b"a", book.completion(b"b", end=False)
+            "mask_consume_mismatch", engine, b'"', b"a", book.completion(b"b", end=False)
         )
 
     def test_the_mask_forbids_what_is_consumed(self, again):
@@ -279,7 +279,11 @@ class TestLies:
 class TestUnfinishable:
     def write(self, times, text=b" "):
         return lambda book: book.verdict(
-            "unfinishable", "Dawdler", b"", text, book.completion(text * (times - 1), end=False)
+            "unbounded_repetition",
+            "Dawdler",
+            b"",
+            text,
+            book.completion(text * (times - 1), end=False),
         )
 
     def test_for_as_many_tokens_as_a_roll_out_may_have(self, again):
@@ -295,7 +299,7 @@ class TestUnfinishable:
 
         def write(book):
             book.verdict(
-                *("unfinishable", "Enumerator", b'"', b"a"),
+                *("unbounded_repetition", "Enumerator", b'"', b"a"),
                 book.completion(b"a" * (LIMIT - 1), end=False),
             )
 
@@ -328,7 +332,7 @@ class TestInstances:
         assert again(write, {"enum": ["ab"]}, NeverStops) == [""]
 
     def test_one_that_finds_a_mask_lying(self, again):
-        write = self.write("mask_lies", "MaskLies", b'"ab"', 2, ord("b"))
+        write = self.write("mask_consume_mismatch", "MaskLies", b'"ab"', 2, ord("b"))
         assert again(write, FORBIDDEN, MaskLies) == [""]
 
 
@@ -342,8 +346,8 @@ class TestSamples:
             ("stops_too_early", {"const": [1], "x-extra": ["["]}, AcceptsExtra),
             ("false_rejection", {"enum": [1, 12], "x-forbidden": [["1", "2"]]}, ForbidsOne),
             ("dead_end", {"const": "ab", "x-forbidden": [['"a', "b"]]}, ForbidsOne),
-            ("mask_lies", {"const": "ab", "x-forbidden": [['"a', "b"]]}, ConsumeLies),
-            ("mask_lies", {"enum": [1, 12], "x-forbidden": [["1", "2"]]}, MaskLies),
+            ("mask_consume_mismatch", {"const": "ab", "x-forbidden": [['"a', "b"]]}, ConsumeLies),
+            ("mask_consume_mismatch", {"enum": [1, 12], "x-forbidden": [["1", "2"]]}, MaskLies),
         ],
     )
     def test_come_out_again(self, tmp_path, kind, schema, engine):

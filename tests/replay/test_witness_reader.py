@@ -76,7 +76,9 @@ class TestChoosing:
         one.instance_verdict("contested", "engine", one.instance(b"2"), 2)
         assert every(stored(tmp_path, [one], ["engine"])).of(INSTANCE).tolist() == [1]
 
-    @pytest.mark.parametrize(("kind", "able"), [("dead_end", True), ("unfinishable", False)])
+    @pytest.mark.parametrize(
+        ("kind", "able"), [("dead_end", True), ("unbounded_repetition", False)]
+    )
     def test_some_kinds_need_no_completion(self, tmp_path, kind, able):
         one = Book("one", {}, 1)
         one.verdict(kind, "engine", b"", b"1")

@@ -169,7 +169,7 @@ class TestGroupings:
         }
 
     def test_by_place_where_no_position_is_stored(self, stored):
-        book = Book("case").position(0).verdicts(1, "a", "mask_lies")
+        book = Book("case").position(0).verdicts(1, "a", "mask_consume_mismatch")
         assert rows(stored(book), "place") == [("", "a", 1, 1, 1)]
 
 

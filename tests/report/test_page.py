@@ -119,7 +119,7 @@ class TestSample:
         book = Book("one").position(0)
         for number, detail in enumerate(("declared", "", "declared")):
             more = {"detail": detail, "keyword": f"k{number}"}
-            book.verdicts(0, "a", "mask_lies", 1, first=number, **more)
+            book.verdicts(0, "a", "mask_consume_mismatch", 1, first=number, **more)
         rule = classes({"declared": ("departure", "it")})
         sample = draw(store(tmp_path / "run", book), rule, 1, seed=0)
         assert [one["class"] for one in sample.groups if one["shown"]] == ["bug"]
@@ -160,8 +160,10 @@ class TestCounts:
         assert (row["tokens"], row["right"], row["right_bug"], row["wrong"]) == (5, 2, 2, 1)
 
     def test_what_became_of_the_cases_and_why(self, counted):
-        fates = {(row["family"], row["status"]): row["cases"] for row in counted.fates()}
-        assert fates == {("x", "walked"): 1, ("y", "walked"): 1, ("y", "not_compared"): 1}
+        case_statuses = {
+            (row["family"], row["status"]): row["cases"] for row in counted.case_statuses()
+        }
+        assert case_statuses == {("x", "walked"): 1, ("y", "walked"): 1, ("y", "not_compared"): 1}
         failures = [(row["engine"], row["outcome"], row["cases"]) for row in counted.failures()]
         assert failures == [("b", "refused", 1), ("c", "timed_out", 1)]
 

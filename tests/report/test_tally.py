@@ -420,14 +420,14 @@ class TestClasses:
 class TestOtherKinds:
     def test_are_counted_under_their_own_names(self, stored):
         book = Book("case").position(0).position(1)
-        book.verdicts(0, "a", "never_stops").verdicts(1, "a", "mask_lies", 2, number=-1)
+        book.verdicts(0, "a", "never_stops").verdicts(1, "a", "mask_consume_mismatch", 2, number=-1)
         found = summary(stored(book))["engines"]["a"]
         assert found["other_kinds"] == {
             "never_stops": counts(1, 1, 1),
             "stops_too_early": counts(0, 0, 0),
             "dead_end": counts(0, 0, 0),
-            "mask_lies": counts(2, 1, 1),
-            "unfinishable": counts(0, 0, 0),
+            "mask_consume_mismatch": counts(2, 1, 1),
+            "unbounded_repetition": counts(0, 0, 0),
         }
         assert found["false_rejections"] == judged(0, 0, 0)
         assert found["share_with_bug"]["other"]["cases"] == 1
@@ -440,8 +440,10 @@ class TestOtherKinds:
 
     def test_at_a_position_that_was_never_walked_are_counted_too(self, stored):
         book = Book("case").position(0).verdicts(0, "a", "false_rejection")
-        book.verdicts(1, "a", "mask_lies", number=-1).verdicts(2, "a", "mask_lies", number=-1)
-        found = summary(stored(book))["engines"]["a"]["other_kinds"]["mask_lies"]
+        book.verdicts(1, "a", "mask_consume_mismatch", number=-1).verdicts(
+            2, "a", "mask_consume_mismatch", number=-1
+        )
+        found = summary(stored(book))["engines"]["a"]["other_kinds"]["mask_consume_mismatch"]
         assert found == counts(2, 2, 1)
 
 

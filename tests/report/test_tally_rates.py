@@ -104,9 +104,9 @@ class TestHowBad:
         assert found["any"]["decisions"] == 20 * 40
 
     def test_what_the_specifications_allow_makes_no_schema_bad(self, stored):
-        book = Book("case").position(0).verdicts(0, "a", "unfinishable", number=-1)
+        book = Book("case").position(0).verdicts(0, "a", "unbounded_repetition", number=-1)
         found = summary(stored(book))["engines"]["a"]
-        assert found["other_kinds"]["unfinishable"] == {
+        assert found["other_kinds"]["unbounded_repetition"] == {
             "tokens": 1,
             "positions": 1,
             "cases": 1,

@@ -92,7 +92,7 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "keywords": counted.by_keyword(),
         "families": counted.by_family(),
         "sets": counted.sets(),
-        "fates": counted.fates(),
+        "case_statuses": counted.case_statuses(),
         "failures": counted.failures(),
         "departures": departures,
         "catalogue": _used(catalogue, {row["departure"] for row in departures}),

@@ -64,7 +64,7 @@ class PageCounts:
         """Who accepts together: see `harness.report.agreement.agreement`."""
         return agreement(self._stored, self._walk, self._dispute_rows)
 
-    def fates(self) -> list[dict[str, Any]]:
+    def case_statuses(self) -> list[dict[str, Any]]:
         """What became of the cases: ``family``, ``status``, ``reason`` and ``cases``."""
         table = self._stored.run.table("cases", ["family", "status", "reason"])
         counted = Counter(tuple(row.values()) for row in table.to_pylist())

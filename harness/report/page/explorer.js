@@ -249,8 +249,8 @@ const MEANING = {
   never_stops: (one, group) => `${group.engine} forbids the end of generation behind a complete valid value.`,
   stops_too_early: (one, group) => `${group.engine} allows the end of generation where the text is not yet a complete JSON value.`,
   dead_end: (one, group) => one.reason ? `Behind this token, every way that ${group.engine} allows is longer than the limit, while another engine has a valid completion.` : `The way that ${group.engine} itself allows leads to a place where it allows nothing at all.`,
-  mask_lies: (one, group) => `The mask of ${group.engine} and what it consumes do not say the same of this token.`,
-  unfinishable: (one, group) => `${group.engine} allows the same ${one.reason === 'digits' ? 'digit' : 'white space'} to follow itself 500 times: a model can go on for ever.`,
+  mask_consume_mismatch: (one, group) => `The mask of ${group.engine} and what it consumes do not say the same of this token.`,
+  unbounded_repetition: (one, group) => `${group.engine} allows the same ${one.reason === 'digits' ? 'digit' : 'white space'} to follow itself 500 times: a model can go on for ever.`,
   contested: () => 'The validators differ about this text, or the specification leaves it open: it counts for nobody.',
 };
 

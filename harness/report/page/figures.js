@@ -246,14 +246,14 @@ function leftOut() {
       ['engine', (name) => name, { h: true }], ['false acceptances', (name) => shown(engineOf(name).false_acceptances.estimate), { n: true }], ['false rejections', (name) => shown(engineOf(name).false_rejections.estimate), { n: true }],
     ], ENGINES, 'Estimates', 'cards'), el('p', { class: 'note' }, 'Scaled from the sample that the cap left in each dispute, with 95% intervals; bugs, warned of and departures together, where rates are of bugs alone. Estimated, not proven.'));
   }
-  const fates = DATA.fates.filter((row) => row.status !== 'walked');
+  const case_statuses = DATA.case_statuses.filter((row) => row.status !== 'walked');
   parts.push(el('h3', {}, 'Schemas that were not compared'));
-  if (fates.length) {
-    const reasons = [...new Set(fates.map((row) => JSON.stringify([row.status, row.reason])))].map((key) => JSON.parse(key));
+  if (case_statuses.length) {
+    const reasons = [...new Set(case_statuses.map((row) => JSON.stringify([row.status, row.reason])))].map((key) => JSON.parse(key));
     parts.push(table([
       ['what became of them', ([status, reason]) => words(reason || status), { h: true }],
-      ['schemas', ([status, reason]) => count(sum(fates.filter((row) => row.status === status && row.reason === reason).map((row) => row.cases))), { n: true }],
-      ['families', ([status, reason]) => fates.filter((row) => row.status === status && row.reason === reason).sort((a, b) => b.cases - a.cases).map((row) => `${safe(row.family)} ${row.cases}`).join(', ')],
+      ['schemas', ([status, reason]) => count(sum(case_statuses.filter((row) => row.status === status && row.reason === reason).map((row) => row.cases))), { n: true }],
+      ['families', ([status, reason]) => case_statuses.filter((row) => row.status === status && row.reason === reason).sort((a, b) => b.cases - a.cases).map((row) => `${safe(row.family)} ${row.cases}`).join(', ')],
     ], reasons, 'Schemas that were not compared', 'cards'));
     if (summary.not_compared.not_compiled_by_all) parts.push(el('p', { class: 'note' }, 'A schema is walked only where every engine compiled it, unless the run was made with --panel survivors.'));
   } else parts.push(el('p', {}, 'None.'));
