@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import compact
-from harness.jsonschemas.paths import target
 from harness.jsontext.spans import ValueSpan, root_of
+from harness.schemas.paths import target
 
 MAPS: Final = (
     "properties",

@@ -18,9 +18,9 @@ from harness.bugs.trial import Trial
 from harness.check.answers import Answer
 from harness.check.smallest import usual_spellings
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
-from harness.jsonschemas.paths import target
 from harness.jsontext.strict_json import parse
 from harness.protocol import Option
+from harness.schemas.paths import target
 from harness.verdict_kinds import ACCEPTANCES
 
 _MOST: Final = 6

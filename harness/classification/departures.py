@@ -50,13 +50,13 @@ import numpy as np
 import pyarrow as pa
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from harness.attribution.token_category import CATEGORIES
 from harness.classification.behaviours import SOURCE_KINDS, Behaviour, read_behaviours
 from harness.classification.engine_warnings import EngineWarning, read_warnings
 from harness.classification.verdict_rows import MULTIPLES, VerdictRows
 from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
 from harness.errors import InputError, nearest
+from harness.explain.token_category import CATEGORIES
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory

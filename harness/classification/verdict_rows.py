@@ -22,12 +22,12 @@ from harness.classification.written_text import Prefixes
 from harness.engines.presets import backends_of, taken_by
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.columns import CodedColumn, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, reader_of
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES
+from harness.schemas.lookup import SchemaLookup
 from harness.verdict_kinds import WALK
 
 BEFORE: Final = 32

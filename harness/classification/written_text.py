@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from harness.attribution.applicable import Applicable, Source
-from harness.attribution.key_rules import orders
+from harness.explain.applicable import Applicable, Source
+from harness.explain.key_rules import orders
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.partial import Cursor, Frames, feed
 from harness.runs.columns import Ints, matching, numbers

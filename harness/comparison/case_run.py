@@ -20,6 +20,7 @@ from harness.comparison.fed_texts import (
 )
 from harness.comparison.findings import Findings, Flaw, Status, rejections, witnessed
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
+from harness.comparison.generated_instances import Made, Ruled, make, to_walk
 from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
@@ -38,7 +39,6 @@ from harness.engines.panel import Panel
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
-from harness.instances.made import Made, Ruled, make, to_walk
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.places import place_of

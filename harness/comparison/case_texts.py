@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from harness.comparison.fed_texts import FedText, in_canonical_tokens, label_problem
+from harness.comparison.generated_instances import Ruled
 from harness.comparison.samples import SampleCourt, SampleWriters
 from harness.comparison.text_feeding import TextFeeding
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
-from harness.instances.made import Ruled
-from harness.jsonschemas.hints import hints
 from harness.runs.tables import MADE
+from harness.schemas.hints import hints
 from harness.validators.judge import Judge
 from harness.verdict_kinds import INSTANCE, SAMPLE
 from harness.workers.outcomes import Failure

@@ -21,9 +21,9 @@ from harness.comparison.walk import Position
 from harness.completion.continuations import Context
 from harness.completion.other_spellings import other_spellings
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsonschemas.probable_values import in_turn
 from harness.jsontext.lexer import Mode, State
 from harness.protocol import Mask, allows, token_ids
+from harness.schemas.probable_values import in_turn
 
 NUMBER = -1
 """Stands for the challenger among the numbers of engines."""

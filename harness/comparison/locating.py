@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.comparison.findings_store import FindingsStore
-from harness.localization.at_token import Locating, Shapes
+from harness.explain.at_token import Locating, Shapes
 
 
 def locate(store: FindingsStore, schema: Any) -> None:

@@ -21,7 +21,7 @@ from harness.completion.text_alterations import alterations, by_name
 from harness.engines.requests import Follow, Write
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsonschemas.probable_values import in_turn
+from harness.schemas.probable_values import in_turn
 from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling
 from harness.verdict_kinds import SAMPLE
 from harness.workers import wire
@@ -76,7 +76,7 @@ class SampleWriters:
         vocabulary: The shared one.
         canonical: Its tokenizer, where it has one.
         judge: The validators, open for the schema.
-        hints: JSON values of which some are written: `harness.jsonschemas.hints`.
+        hints: JSON values of which some are written: `harness.schemas.hints`.
         key: On which all choices depend.
     """
 

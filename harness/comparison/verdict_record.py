@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.attribution.attribute import Attribution, GoverningKeyword
 from harness.comparison import challenger
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
@@ -18,12 +17,13 @@ from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdict
 from harness.comparison.findings import verdicts as proven
 from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
+from harness.explain.attribute import Attribution, GoverningKeyword
+from harness.explain.error_location import failing_parts
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.places import place_of
 from harness.jsontext.pointers import typed_steps
-from harness.localization.error_location import failing_parts
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
 from harness.validators.judge import VERDICTS
 from harness.verdict_kinds import CHALLENGER, OPEN, REJECTIONS
@@ -177,7 +177,7 @@ class VerdictNotes:
         Args:
             position: Where they are disputed.
             pieces: Each a token, and how many of its bytes go before the byte; -1 where that is
-                not known: then its first piece decides (`harness.attribution.attribute`).
+                not known: then its first piece decides (`harness.explain.attribute`).
 
         Returns:
             The categories, the places, the distinct governing keywords, and which of these each

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
-from harness.jsonschemas.approximate_validator import count, listed, types
-from harness.jsonschemas.probable_values import ProbableValues, Variant, property_names
 from harness.jsontext.layout import Layout, layout_of
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import (
@@ -28,6 +26,8 @@ from harness.jsontext.partial import (
     with_value,
 )
 from harness.jsontext.pointers import MISSING
+from harness.schemas.approximate_validator import count, listed, types
+from harness.schemas.probable_values import ProbableValues, Variant, property_names
 
 _MAX_VARIANTS = 24
 _MAX_FITS_CACHE = 50_000

@@ -17,10 +17,10 @@ from harness.completion.container_suffixes import CLOSING_PLANS, ClosingPlan, Co
 from harness.completion.literal_suffixes import StringProgress, first_characters, least_rest
 from harness.completion.repairs import Repairs
 from harness.completion.value_suffixes import ValueSuffix, ValueSuffixes
-from harness.jsonschemas.paths import Fault
-from harness.jsonschemas.probable_values import ProbableValues
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
+from harness.schemas.paths import Fault
+from harness.schemas.probable_values import ProbableValues
 
 MAX_CANDIDATES = 12
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from harness.jsonschemas.patterns import Pattern
 from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode, is_high_surrogate, utf8_length, utf8_range
 from harness.jsontext.partial import parse_number
+from harness.schemas.patterns import Pattern
 
 _PADDING = "a"
 _WANTED_BYTE = 0xA6  # completes to printable characters in every UTF-8 length

@@ -18,13 +18,13 @@ from harness.completion.container_suffixes import (
 )
 from harness.completion.literal_suffixes import number_rests, spelled_rest
 from harness.completion.value_suffixes import ValueSuffix
-from harness.jsonschemas.approximate_validator import REFERENCES, count, needed, same
-from harness.jsonschemas.paths import Fault, Path
-from harness.jsonschemas.probable_values import Variant, property_names
 from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
 from harness.jsontext.pointers import MISSING, child
+from harness.schemas.approximate_validator import REFERENCES, count, needed, same
+from harness.schemas.paths import Fault, Path
+from harness.schemas.probable_values import Variant, property_names
 
 _ROUNDS = 4
 _MAX_FAULTS = 32

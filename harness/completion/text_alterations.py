@@ -14,8 +14,8 @@ from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from harness.completion.rollout import keyed_index
-from harness.jsonschemas.probable_values import in_turn
 from harness.jsontext.lexer import START, Mode, State, advance
+from harness.schemas.probable_values import in_turn
 
 _FIRST = {Mode.ITEM_OR_CLOSE: Mode.VALUE, Mode.KEY_OR_CLOSE: Mode.KEY}
 _CLOSERS = (b"]", b"}")
@@ -49,7 +49,7 @@ Hints = Mapping[bytes, Sequence[bytes]]
 
 
 def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
-    """Hints as `harness.jsonschemas.hints` gives them, by name."""
+    """Hints as `harness.schemas.hints` gives them, by name."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in hints:
         found.setdefault(json.dumps(name, ensure_ascii=False).encode(), []).append(value.encode())

@@ -25,13 +25,13 @@ from harness.completion.literal_suffixes import (
     number_rests,
     spelled_rest,
 )
-from harness.jsonschemas.approximate_validator import count, listed, types
-from harness.jsonschemas.format_patterns import FORMAT_PATTERNS
-from harness.jsonschemas.patterns import pattern
-from harness.jsonschemas.probable_values import Variant, distinct, property_names
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with_value
 from harness.jsontext.pointers import MISSING
+from harness.schemas.approximate_validator import count, listed, types
+from harness.schemas.format_patterns import FORMAT_PATTERNS
+from harness.schemas.patterns import pattern
+from harness.schemas.probable_values import Variant, distinct, property_names
 
 MAX_VALUE_SUFFIXES: Final = 14
 _MAX_MEMO = 5000

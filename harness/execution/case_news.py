@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsonschemas.lookup import SchemaLookup
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES, Rows
+from harness.schemas.lookup import SchemaLookup
 from harness.verdict_kinds import BUG, FALSE_ACCEPTANCE, MAIN_KINDS, WALK
 
 _MOST = 120

@@ -15,18 +15,18 @@ from typing import Final
 
 import numpy as np
 
-from harness.attribution.attribute import Attribution
 from harness.completion.continuations import Continuations
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.panel import Panel
 from harness.engines.requests import Goto, RollOut
+from harness.explain.attribute import Attribution
+from harness.explain.earliest_failure import EarliestFailure
 from harness.impact.answers import Overruled
 from harness.impact.generation import NOBODY, Generated
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.spans import root_of
-from harness.localization.earliest_failure import EarliestFailure
 from harness.validators.drafts import LATEST, draft_of
 from harness.validators.judge import CONTESTED, INVALID, UNDECIDED, VALID, Judge, Unjudgeable
 from harness.workers.outcomes import Failure

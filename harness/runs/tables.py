@@ -9,8 +9,8 @@ in every run with the same seed, engines and cases.
 `sample_verdicts` what texts prove that engines wrote themselves. In all of them, `keyword` and the
 pointers say what a false acceptance breaks, and for a false rejection what was in force at the
 place; `category` is the kind of token, `detail` what else a rule of the catalogue of departures may
-ask for (`harness.attribution.attribute`); `located` says of a false acceptance whether the error
-lies at the token itself (`harness.localization.error_location`); `jsonschema` and `jsonschema_rs`
+ask for (`harness.explain.attribute`); `located` says of a false acceptance whether the error
+lies at the token itself (`harness.explain.error_location`); `jsonschema` and `jsonschema_rs`
 are ``valid``, ``invalid`` or empty.
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
-from harness.jsonschemas.approximate_validator import (
+from harness.jsontext import strict_json
+from harness.jsontext.pointers import escape, follow, steps
+from harness.schemas.approximate_validator import (
     REFERENCES,
     ApproximateValidator,
     kinds,
     number,
 )
-from harness.jsontext import strict_json
-from harness.jsontext.pointers import escape, follow, steps
 from harness.validators.coverage import (
     ABSENT,
     BRANCH,

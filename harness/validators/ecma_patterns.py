@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from harness.jsonschemas.patterns import Ranges, complement
+from harness.schemas.patterns import Ranges, complement
 from harness.validators.ecma_syntax import ClassMember, PatternError, Token, tokens
 from harness.validators.unicode_properties import property_ranges
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NoReturn
 
-from harness.jsonschemas.patterns import HIGHEST, Ranges, complement
+from harness.schemas.patterns import HIGHEST, Ranges, complement
 
 DIGITS: Final[Ranges] = ((0x30, 0x39),)
 WORD: Final[Ranges] = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))

@@ -19,7 +19,7 @@ from typing import Final
 
 import regex
 
-from harness.jsonschemas.patterns import HIGHEST, Ranges
+from harness.schemas.patterns import HIGHEST, Ranges
 
 _CATEGORIES: Final[dict[str, str]] = {
     "Cased_Letter": "LC", "Close_Punctuation": "Pe", "Combining_Mark": "M",

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 import jsonschema
 import jsonschema_rs
 
-from harness.jsonschemas.paths import target
 from harness.jsontext.pointers import pointer, steps
+from harness.schemas.paths import target
 from harness.validators.respelling import Respelt
 
 _MAX_REFERENCES = 50

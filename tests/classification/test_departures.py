@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.attribution.attribute import Attribution
 from harness.classification.departures import ANY, PLACES, classify, load_catalogue
 from harness.comparison.verdict_record import piece_at
 from harness.errors import InputError, UsageError
+from harness.explain.attribute import Attribution
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.places import place_of

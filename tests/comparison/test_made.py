@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.comparison.case_run import Rules
-from harness.instances.made import Made, make
-from harness.instances.values import ValueMaker
+from harness.comparison.generated_instances import Made, make
 from harness.runs.tables import is_mislabelled
+from harness.schemas.values import ValueMaker
 from harness.validators.service import ValidatorService
 from harness.workers.outcomes import Crashed
 from tests.comparison.test_instances import BYTES

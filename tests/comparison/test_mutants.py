@@ -21,6 +21,7 @@ from harness.comparison import (
     findings,
     findings_store,
     flaws,
+    generated_instances,
     json_masks,
     position_resolution,
     samples,
@@ -30,8 +31,7 @@ from harness.comparison.fed_texts import FedText
 from harness.comparison.findings import Findings, Status
 from harness.completion.rollout import Rollout
 from harness.engines import service
-from harness.instances import made
-from harness.localization import at_token
+from harness.explain import at_token
 from harness.validators import judge, validate
 from tests import checks
 
@@ -440,12 +440,12 @@ MUTANTS = (
     ),
     Mutant(
         "made instances are what they were made to be",
-        instead(made, "_judged", believed(judge.VALID)),
+        instead(generated_instances, "_judged", believed(judge.VALID)),
         checks.check_made_instances_are_what_the_validators_say,
     ),
     Mutant(
         "made instances are fed as the errors that they were to have",
-        instead(made.Made, "fed", all_invalid),
+        instead(generated_instances.Made, "fed", all_invalid),
         checks.check_made_instances_are_what_the_validators_say,
     ),
     Mutant(

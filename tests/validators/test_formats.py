@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.jsonschemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.schemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
 from harness.validators import format_checks, format_grammars, formats
 from harness.validators.validate import Validators
 

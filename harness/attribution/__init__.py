@@ -1,1 +1,0 @@
-"""Which keyword a verdict is about, which place, and what kind of token."""

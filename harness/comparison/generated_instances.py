@@ -1,0 +1,145 @@
+"""Instances of a schema that nobody gave any for: made, judged, and chosen for what they cover.
+
+What the generator believes counts for nothing. A text is used only where both validators say the
+same of it, as what they say it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from harness.jsontext import strict_json
+from harness.schemas.probable_values import distinct, in_turn
+from harness.schemas.values import ValueMaker
+from harness.schemas.violations import violations
+from harness.validators.coverage import Feature
+from harness.validators.judge import INVALID, VALID, Judge, Ruling
+
+_REFERENCE_ROOM: Final = 600
+"""Bytes of a text that is walked: every token of it is a position."""
+_FED_ROOM: Final = 4000
+_BROKEN: Final = 4
+"""Valid values that others are made of by breaking them."""
+_MOST_BROKEN: Final = 250
+
+
+@dataclass(frozen=True)
+class Ruled:
+    """A text, and what the validators say of it."""
+
+    text: bytes
+    ruling: Ruling
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made for one schema.
+
+    Attributes:
+        valid: Valid texts, those first that cover most of what the ones before do not.
+        invalid: Invalid texts, in turn of the keywords that they break.
+        attempted: How many values were judged that might be valid.
+    """
+
+    valid: tuple[Ruled, ...] = ()
+    invalid: tuple[Ruled, ...] = ()
+    attempted: int = 0
+
+    def references(self) -> list[bytes]:
+        """The valid texts in the order in which they are to be walked: the long ones last."""
+        texts = [one.text for one in self.valid]
+        return sorted(texts, key=lambda text: max(len(text), _REFERENCE_ROOM))
+
+    def fed(self, most: int, known: Collection[bytes]) -> list[Ruled]:
+        """At most so many texts, half of them valid if there are enough, none of those `known`."""
+        valid = [one for one in self.valid if one.text not in known]
+        invalid = [one for one in self.invalid if one.text not in known]
+        rest = max(most // 2, most - len(valid))
+        chosen = valid[: max(most - len(invalid[:rest]), 0)]
+        return chosen + invalid[: most - len(chosen)]
+
+
+def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]) -> Made:
+    """Make instances of the schema that `judge` is open for.
+
+    Everything follows from the arguments: nothing is drawn. That
+    validators die over what is made takes nothing from the case.
+
+    Args:
+        judge: The validators.
+        schema: The schema, parsed.
+        given: Valid texts, if any are known.
+        style: How texts are written; arguments of `json.dumps`.
+    """
+    with judge.apart():
+        return _made(judge, schema, given, style)
+
+
+def to_walk(judge: Judge, ruled: Iterable[Ruled]) -> list[bytes]:
+    """The valid ones of some texts in the order in which they are to be walked."""
+    fit = [one for one in ruled if one.ruling.verdict == VALID and len(one.text) <= _FED_ROOM]
+    with judge.apart():
+        return Made(tuple(_covering(judge, fit))).references()
+
+
+def _made(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]) -> Made:
+    maker = ValueMaker(schema)
+    values = maker.values()
+    judged = _judged(judge, values, style)
+    found = [(value, one) for value, one in judged if one.ruling.verdict == VALID]
+    valid = _covering(judge, [one for _, one in found])
+    known = [strict_json.parse(text) for text in given[:_BROKEN]]
+    bases = [*(value for value, _ in found), *known][:_BROKEN]
+    each = [violations(maker, schema, value) for value in bases]
+    broken = _judged(judge, distinct(islice(in_turn(each), _MOST_BROKEN)), style)
+    wrong = [one for _, one in (*judged, *broken) if one.ruling.verdict == INVALID]
+    return Made(tuple(valid), tuple(_by_keyword(judge, wrong)), len(values))
+
+
+def _judged(
+    judge: Judge, values: Iterable[Any], style: Mapping[str, Any]
+) -> list[tuple[Any, Ruled]]:
+    written = [(value, _written(value, style)) for value in values]
+    fit = [(value, text) for value, text in written if text and len(text) <= _FED_ROOM]
+    rulings = judge.judge([text for _, text in fit])
+    return [(value, Ruled(text, one)) for (value, text), one in zip(fit, rulings, strict=True)]
+
+
+def _written(value: Any, style: Mapping[str, Any]) -> bytes:
+    """The text of a value; empty where it cannot be written in UTF-8, or is no JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, **style).encode("utf-8")
+    except (ValueError, RecursionError):
+        return b""
+
+
+def _covering(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
+    """Texts in the order of what each adds to those before it; short ones first where that ties.
+
+    The first is chosen among those that are short enough to be walked, if there are any.
+    """
+    _, features = judge.reached([one.text for one in ruled])
+    left = dict(zip(ruled, features, strict=True))
+    seen: frozenset[Feature] = frozenset()
+    chosen: list[Ruled] = []
+    while left:
+        short = [one for one in left if len(one.text) <= _REFERENCE_ROOM]
+        among = left if chosen or not short else short
+        best = min(among, key=lambda one: (-len(left[one] - seen), len(one.text), one.text))
+        seen |= left.pop(best)
+        chosen.append(best)
+    return chosen
+
+
+def _by_keyword(judge: Judge, ruled: Sequence[Ruled]) -> list[Ruled]:
+    """Texts in turn of what they break, for each keyword those first that miss a bound by one."""
+    _, features = judge.reached([one.text for one in ruled])
+    missing = {one for one, found in zip(ruled, features, strict=True) if found}
+    groups: dict[tuple[str, str], list[Ruled]] = {}
+    for one in sorted(ruled, key=lambda one: (one not in missing, len(one.text), one.text)):
+        groups.setdefault((one.ruling.keyword, one.ruling.schema_pointer), []).append(one)
+    return list(in_turn(list(groups.values())))

@@ -1,0 +1,400 @@
+"""The keyword in force where a token would come, and the token's category.
+
+A false acceptance is explained by the keyword that the validators name. For a false rejection there
+is no error to ask about; it is attributed to the keyword in force at that place: the most specific
+one, of all the subschemas that apply there, that governs what the token begins to write. Which that
+is for each kind of place says `harness.explain.governing_keyword`, for keys
+`harness.explain.key_rules`; which subschemas apply, `harness.explain.applicable`.
+
+The first piece of a token that is not whitespace decides, as for its category. So a token that
+closes a string and goes on is attributed to the string. A delimiter that ends a number is
+attributed to what the schema says of that number; where that is its type or nothing, to what
+governs the delimiter if anything does.
+
+`GoverningKeyword.detail` looks further: it is the word of `harness.explain.key_rules` for the
+first key that the token writes, begins, or must be followed by (behind a comma in an object),
+wherever in the token that is. For the keyword ``format`` it is the format's name otherwise, inside
+a number that must be an integer ``integer``; else it is empty.
+
+Layout is governed by no keyword: a token of whitespace has an empty keyword, as have reserved
+tokens and every place about which no subschema says anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any, Final
+
+from harness.explain.applicable import Applicable, Sources
+from harness.explain.governing_keyword import (
+    ARRAY_END,
+    BARE,
+    NEXT_ITEM,
+    NEXT_MEMBER,
+    NOT_RANK,
+    NUMBER,
+    OBJECT_END,
+    PLAIN,
+    TEXT,
+    TEXT_END,
+    GoverningRule,
+    Order,
+    by_order,
+    governing_rule,
+)
+from harness.explain.key_rules import KeyRules
+from harness.explain.token_category import (
+    IN_NUMBER,
+    KEY_PLACES,
+    NUMBER_STARTS,
+    QUOTE,
+    category,
+    visible,
+)
+from harness.jsontext.lexer import Mode
+from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
+from harness.jsontext.places import place_of
+from harness.jsontext.pointers import pointer
+from harness.schemas.approximate_validator import types
+
+_MAX_MEMO = 512
+_OBJECT_END, _ARRAY_END = b"}]"
+_KIND: Final = {
+    **dict.fromkeys(NUMBER_STARTS, "number"),
+    QUOTE: "string",
+    b"{"[0]: "object",
+    b"["[0]: "array",
+    b"t"[0]: "boolean",
+    b"f"[0]: "boolean",
+    b"n"[0]: "null",
+}
+_IN_CONTAINER: Final = frozenset({Mode.COLON, Mode.AFTER, *KEY_PLACES})
+_UNFINISHED: Final = frozenset({Mode.MINUS, Mode.DOT, Mode.E, Mode.ESIGN})
+"""In a number that cannot end as it stands."""
+_ORDER: Final[dict[str, Order]] = {"string": TEXT, "number": NUMBER}
+
+
+@dataclass(frozen=True)
+class GoverningKeyword:
+    """What governs a place.
+
+    Attributes:
+        keyword: The keyword in force, empty where none is.
+        schema_pointer: Where it stands in the schema, behind all references (RFC 6901).
+        instance_pointer: The value that it governs: the value being written; for keys, commas,
+            colons, closing brackets and whitespace the open container; for the end the whole.
+        detail: A word for keys, the name of a format, or ``integer`` inside a number that must be
+            one; else empty.
+    """
+
+    keyword: str
+    schema_pointer: str
+    instance_pointer: str
+    detail: str
+
+
+class Attribution:
+    """The attributions for one schema.
+
+    Args:
+        schema: The parsed schema. Anything goes; what is malformed counts as absent.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self._applicable = Applicable(schema)
+        self._last = (b"", Cursor())
+        self._keys: dict[Frames, KeyRules] = {}
+
+    def at(self, text: bytes) -> PlaceAttribution:
+        """The place behind `text`.
+
+        Texts that each begin with the one before are read on from there.
+
+        Raises:
+            ValueError: `text` is no prefix of a JSON text.
+        """
+        known, cursor = self._last
+        if not text.startswith(known):
+            known, cursor = b"", Cursor()
+        further = feed(cursor, text[len(known) :])
+        if further is None:
+            raise ValueError(f"no JSON text begins with {text[-40:]!r}")
+        self._last = (text, further)
+        return PlaceAttribution(self, further)
+
+    def levels(self, cursor: Cursor) -> list[Sources]:
+        """The sources of the open containers, and of the value that comes or is under way."""
+        mode = cursor.mode
+        written = mode is Mode.STRING or mode is Mode.LITERAL or mode.in_number
+        slot = written or mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
+        return self._applicable.levels(cursor.frames, cursor if written else None, slot=slot)
+
+    def keys(self, frames: Frames) -> KeyRules:
+        """The rules for the next key of the innermost of these containers, an object."""
+        if frames not in self._keys:
+            if len(self._keys) >= _MAX_MEMO:
+                self._keys.clear()
+            sources = self._applicable.levels(frames, None, slot=False)[-1]
+            self._keys[frames] = KeyRules(sources, frames[-1])
+        return self._keys[frames]
+
+
+class PlaceAttribution:
+    """One place in a text; `Attribution.at` makes it."""
+
+    def __init__(self, attribution: Attribution, cursor: Cursor) -> None:
+        self._attribution = attribution
+        self._cursor = cursor
+        self._known_levels: list[Sources] | None = None
+        self._memo: dict[int | None, GoverningKeyword] = {}
+        self._of_keys: dict[tuple[str, str, str], GoverningKeyword] = {}
+        self._comma: GoverningRule | None = None
+        self._bare: GoverningKeyword | None = None
+        self._number: tuple[GoverningKeyword, PlaceAttribution | None] | None = None
+        frames = cursor.frames
+        self._container = _pointer(path_of(frames))
+        slot = frames[-1].slot if frames else None
+        self._slot = self._container if slot is None else self._container + _pointer([slot])
+        self._in_object = bool(frames) and frames[-1].is_object
+        self._plain = cursor.mode.in_string and not cursor.state.part
+        self._begun = _bytes(cursor.written) if cursor.mode is Mode.KEY_STRING else b""
+
+    @property
+    def place(self) -> str:
+        """Its word; see `harness.jsontext.places`."""
+        return place_of(self._cursor.state, at_end=False)
+
+    def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
+        """The category of a token here; see `harness.explain.token_category`."""
+        return category(self._cursor.state, token, end=end, reserved=reserved)
+
+    def governing(
+        self, token: bytes, *, end: bool = False, reserved: bool = False
+    ) -> GoverningKeyword:
+        """What is in force for a token here.
+
+        Args:
+            token: The token's bytes; they need not go on as JSON.
+            end: Whether the token ends the generation.
+            reserved: Whether it is another reserved token; nothing is in force for these.
+        """
+        if end:
+            return self._end()
+        if reserved:
+            return GoverningKeyword("", "", self._container, "")
+        if self._cursor.mode is Mode.KEY_STRING:
+            begun = (self._cursor.frames, self._begun + token, False)
+            plain = self._plain and _stays_inside(token)
+            return self._of_key(begun if plain else self._key_in(token) or begun)
+        return self._of_piece(token)
+
+    def many(
+        self,
+        tokens: Sequence[bytes],
+        *,
+        ends: Sequence[bool] = (),
+        reserved: Sequence[bool] = (),
+    ) -> tuple[list[str], list[GoverningKeyword]]:
+        """The categories and the governing keywords of many tokens.
+
+        Args:
+            tokens: The tokens' bytes.
+            ends: For each token whether it ends the generation; empty when none does.
+            reserved: For each token whether it is another reserved token; empty when none is.
+
+        Raises:
+            ValueError: `ends` or `reserved` is neither empty nor as long as `tokens`.
+        """
+        if any(len(flags) not in (0, len(tokens)) for flags in (ends, reserved)):
+            raise ValueError("ends and reserved must be empty or as long as tokens")
+        word = "key" if self._cursor.mode is Mode.KEY_STRING else "string"
+        inside = self.governing(b"a") if self._plain and word == "string" else None
+        categories: list[str] = []
+        keywords: list[GoverningKeyword] = []
+        flagged = zip(tokens, ends or repeat(False), reserved or repeat(False), strict=False)
+        for token, end, special in flagged:
+            if self._plain and not (end or special) and _stays_inside(token):
+                categories.append(word)
+                keywords.append(inside or self.governing(token))
+                continue
+            categories.append(self.category(token, end=end, reserved=special))
+            keywords.append(self.governing(token, end=end, reserved=special))
+        return categories, keywords
+
+    @property
+    def _levels(self) -> list[Sources]:
+        if self._known_levels is None:
+            self._known_levels = self._attribution.levels(self._cursor)
+        return self._known_levels
+
+    def _of_piece(self, token: bytes) -> GoverningKeyword:
+        """What is in force for the first piece of a token that does not begin inside a key."""
+        mode = self._cursor.mode
+        first = (token[0] if token else 0) if mode is Mode.STRING else visible(token)
+        if first is None or mode is Mode.STRING:
+            return self._with_detail(self._of_first(first), token)
+        keyed = self._in_object and (mode in KEY_PLACES or mode is Mode.AFTER)
+        if keyed and first != _OBJECT_END:
+            return self._of_member(token)
+        if mode.in_number and first not in IN_NUMBER:
+            return self._behind_number(token)
+        return self._with_detail(self._of_first(first), token)
+
+    def _end(self) -> GoverningKeyword:
+        """What is in force for the end of the text: a number at the root, or the root's type."""
+        if self._cursor.mode.in_number and not self._cursor.frames:
+            rule = governing_rule(self._levels[-1], by_order(NUMBER))
+            return _governing(rule, "")
+        return _governing(governing_rule(self._levels[0], by_order(BARE)), "")
+
+    def _of_first(self, first: int | None) -> GoverningKeyword:
+        """What is in force by the first byte that counts, the keys of objects apart."""
+        if first not in self._memo:
+            self._memo[first] = self._find(first)
+        return self._memo[first]
+
+    def _find(self, first: int | None) -> GoverningKeyword:
+        mode = self._cursor.mode
+        if first is None:
+            return GoverningKeyword("", "", self._container, "")
+        if mode is Mode.DONE:
+            return self._end()
+        if mode in _IN_CONTAINER or (mode is Mode.ITEM_OR_CLOSE and first == _ARRAY_END):
+            return self._of_container(first)
+        if mode is Mode.STRING:
+            return self._of_value(TEXT_END if first == QUOTE and self._plain else TEXT)
+        if mode.in_number or mode is Mode.LITERAL:
+            governing = self._of_value(NUMBER if mode.in_number else PLAIN)
+            whole = mode.in_number and _whole(self._levels[-1])
+            return replace(governing, detail="integer") if whole else governing
+        kind = _KIND.get(first, "")
+        return self._of_value(_ORDER.get(kind, PLAIN), kind)
+
+    def _of_container(self, first: int) -> GoverningKeyword:
+        """What is in force for a colon, a comma of an array, or a closing bracket."""
+        frames = self._cursor.frames
+        order: Order = OBJECT_END
+        if self._cursor.mode is Mode.COLON:
+            order = BARE
+        elif not self._in_object:
+            order = ARRAY_END if first == _ARRAY_END else NEXT_ITEM
+        rule = governing_rule(self._levels[len(frames) - 1], by_order(order, frames[-1]))
+        return _governing(rule, self._container)
+
+    def _of_value(self, order: Order, kind: str = "") -> GoverningKeyword:
+        return _governing(
+            governing_rule(self._levels[-1], by_order(order, via=True), kind), self._slot
+        )
+
+    def _of_member(self, token: bytes) -> GoverningKeyword:
+        """What is in force for a key, or for a comma of an object and the key behind it."""
+        if not _may_begin_key(token):
+            if self._bare is None:
+                self._bare = self._before_key((self._cursor.frames, b"", False))
+            return self._bare
+        return self._before_key(self._key_in(token) or (self._cursor.frames, b"", False))
+
+    def _before_key(self, key: _Key) -> GoverningKeyword:
+        if self._cursor.mode is Mode.AFTER:
+            if self._comma is None:
+                rule = governing_rule(self._levels[-1], by_order(NEXT_MEMBER))
+                self._comma = rule or _NOTHING
+            if self._comma.rank < NOT_RANK:
+                return self._worded(self._comma, self._detail(key))
+        return self._of_key(key)
+
+    def _of_key(self, key: _Key) -> GoverningKeyword:
+        frames, begun, whole = key
+        return self._worded(*self._attribution.keys(frames).rule(begun, whole=whole))
+
+    def _worded(self, rule: GoverningRule | None, word: str) -> GoverningKeyword:
+        """What governs a key: one object for all keys of which the same is said."""
+        mark = ("", "", word) if rule is None else (rule.keyword, rule.pointer, word)
+        if mark not in self._of_keys:
+            self._of_keys[mark] = GoverningKeyword(*mark[:2], self._container, word)
+        return self._of_keys[mark]
+
+    def _behind_number(self, token: bytes) -> GoverningKeyword:
+        """What is in force for the delimiter that ends a number."""
+        if self._number is None:
+            rule = governing_rule(self._levels[-1], by_order(NUMBER))
+            governed = rule is not None and rule.rank < NOT_RANK
+            open_ = governed or self._cursor.mode in _UNFINISHED
+            behind = None if open_ else PlaceAttribution(self._attribution, settled(self._cursor))
+            self._number = self._of_value(NUMBER), behind
+        of_number, behind = self._number
+        if behind is None:
+            return self._with_detail(of_number, token)
+        governing = behind.governing(token)
+        return governing if governing.keyword else replace(of_number, detail=governing.detail)
+
+    def _with_detail(self, governing: GoverningKeyword, token: bytes) -> GoverningKeyword:
+        key = self._key_in(token) if _may_begin_key(token) else None
+        return governing if key is None else replace(governing, detail=self._detail(key))
+
+    def _detail(self, key: _Key) -> str:
+        frames, begun, whole = key
+        return self._attribution.keys(frames).rule(begun, whole=whole)[1]
+
+    def _key_in(self, token: bytes) -> _Key | None:
+        """The first key that a token goes on with, begins, or that must follow it."""
+        found: _Key | None = None
+        if self._cursor.mode is Mode.KEY_STRING:
+            found = (self._cursor.frames, self._begun, False)
+        comma_behind = self._cursor.mode is Mode.KEY
+        for _, further in trace(self._cursor, token):
+            if further is None:
+                break
+            if further.mode is Mode.KEY_STRING:
+                found = (further.frames, _bytes(further.written), False)
+            elif found is None and further.mode is Mode.KEY and not comma_behind:
+                found = (further.frames, b"", False)
+            elif found is not None and further.mode is Mode.COLON:
+                return (found[0], _bytes(further.frames[-1].key or ""), True)
+        return found
+
+
+_NOTHING: Final = GoverningRule(NOT_RANK, "", "")
+_Key = tuple[Frames, bytes, bool]
+"""The containers around a key, what is written of it, and whether that is all."""
+
+
+def _whole(sources: Sources) -> bool:
+    """Whether of numbers only integers are allowed: by what applies, or in all that may apply."""
+    told = [
+        (source.undecided, "number" in types(source.schema))
+        for source in sources
+        if {"integer", "number"} & set(types(source.schema))
+    ]
+    settled_ = [fraction for undecided, fraction in told if not undecided]
+    return not all(settled_) or (bool(told) and not any(fraction for _, fraction in told))
+
+
+def _stays_inside(token: bytes) -> bool:
+    """Whether a token leaves a string as open as it was."""
+    return b'"' not in token and b"\\" not in token
+
+
+def _may_begin_key(token: bytes) -> bool:
+    """Whether a token that does not begin inside a key may go on with one."""
+    return b'"' in token or b"," in token
+
+
+def _governing(rule: GoverningRule | None, instance_pointer: str) -> GoverningKeyword:
+    if rule is None:
+        return GoverningKeyword("", "", instance_pointer, "")
+    is_format = rule.keyword == "format" and isinstance(rule.value, str)
+    return GoverningKeyword(
+        rule.keyword, rule.pointer, instance_pointer, rule.value if is_format else ""
+    )
+
+
+def _pointer(parts: Iterable[str | int]) -> str:
+    """A JSON Pointer that can be stored: half a surrogate pair becomes a question mark."""
+    return pointer(parts).encode("utf-8", "replace").decode()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -1,0 +1,335 @@
+"""Where in a completed text an error of the validators lies: at the disputed token, or elsewhere.
+
+At fault is the byte with which the error has become certain: what stands before it could still
+have been completed without this error, what stands behind it cannot make up for it. The bytes that
+follow, to the end of the wrong scalar, key or literal, are named with it, its siblings never. So
+of a walk, whose consumed text is the beginning of a valid reference, a token at fault is one behind
+which this completion's error cannot be avoided, by this completion or any other.
+
+What is at fault, by what is wrong:
+
+- no JSON: the byte behind which no JSON text goes on; the end, where more must come.
+- the type: the scalar, or the opening bracket. The first byte tells the type, but not whether a
+  number is whole: 1.5 can become 1.5e1, so there it is the byte behind the number.
+- ``enum`` and ``const``: from where the value is the beginning of none of those allowed.
+- the range of a number: from the digit with which it is lost: 5 may become 50, and 99 become
+  99e-1 unless the schema asks for an integer. Else the byte behind the number, or the end.
+- ``maxLength``: from the surplus character on. ``pattern`` and ``format``: from the character with
+  which no match can begin, where the expression tells, else the closing quote.
+- keys that must not be there: from where they are the beginning of no allowed name; where no name
+  is left, from the comma before them. Members that must be absent: the key's closing quote.
+- surplus items and members: the comma before them, or the first byte of the first.
+- ``anyOf`` and ``oneOf`` without a match: from where the last alternative is lost.
+- all else, and wherever a rule cannot tell: what completes the value: its closing quote or
+  bracket, the byte behind a number. So for what is missing, for duplicate items (the later one),
+  for ``not``, for ``oneOf`` with several matches.
+
+Nothing is at fault where the place is not certain: where references hide the way to the keyword
+(`harness.schemas.paths`), where a condition (``then``, ``else``, dependent schemas) may be
+decided by what is written later, where an empty name may be missing from a path (jsonschema-rs
+leaves it out), where several items or names may be meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from harness.explain.assertions import unknown_keys
+from harness.explain.earliest_failure import EarliestFailure
+from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.spans import Part, ValueSpan, root_of
+from harness.schemas.paths import Condition, Fault, Pointers, Site, in_place
+from harness.validators.drafts import LATEST, draft_of
+
+_CHUNK = 64
+
+
+def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bool:
+    """Whether the token at ``start:end`` of `text` is at fault for an error of the validators.
+
+    Args:
+        text: The whole text, end-of-sequence token without bytes.
+        start: Where the disputed token begins; the length of the text for end-of-sequence.
+        end: Where it ends, exclusive.
+        fault: Keyword (``json`` for what is no JSON), instance path and schema path, as either
+            validator names them.
+        schema: The parsed schema, the same object for each call where speed matters.
+    """
+    return _locator(schema).fails_at(text, start, end, fault)
+
+
+def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
+    """The spans of bytes that are at fault, in their order; the arguments are those of `fails_at`.
+
+    The end of the text is the empty span there.
+    """
+    return _locator(schema).failing_parts(text, fault)
+
+
+_MEMOISABLE: Final = frozenset(
+    (
+        "type", "required", "dependentRequired", "minItems", "maxItems", "minProperties",
+        "maxProperties", "minLength", "contains", "minContains", "maxContains", "multipleOf", "not",
+    )
+)  # fmt: skip
+_PLAIN_RUN = re.compile(rb"([0-9]++)|[^0-9\"{}\[\],:+\-. \t\n\r\x00-\x1f]++")
+
+
+def skeleton(token: bytes) -> bytes:
+    """The token with each run of digits as ``0`` and each run of other ordinary bytes as ``a``.
+
+    Two tokens with the same skeleton are both at fault or neither, when they stand behind the same
+    text, have the same text behind them, are invalid with the same fault (keyword and both paths),
+    and `memoisable` says so of its keyword: of such faults only quotes, brackets, commas, and how
+    scalars begin and end matter. A token with a backslash is its own skeleton.
+    """
+    if b"\\" in token:
+        return token
+    return _PLAIN_RUN.sub(lambda run: b"0" if run[1] else b"a", token)
+
+
+def memoisable(keyword: str) -> bool:
+    """Whether `skeleton` decides for `keyword`.
+
+    It does not where it matters what is written: for ``json``, ``enum``, ``const``, ``pattern``,
+    ``format``, ``maxLength``, the bounds of numbers, all rules about names, ``uniqueItems``,
+    ``unevaluatedItems``, ``anyOf`` and ``oneOf``.
+    """
+    return keyword in _MEMOISABLE
+
+
+class Locator:
+    """The search under one schema.
+
+    Args:
+        schema: The parsed schema; it must not change.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        draft = draft_of(schema)
+        self._draft = LATEST if draft is None else draft.name
+        self._pointers = Pointers(schema, self._draft)
+        self._rules = EarliestFailure(schema, self._draft)
+
+    def fails_at(self, text: bytes, start: int, end: int, fault: Fault) -> bool:
+        """As the function of this name."""
+        if fault[0] == "json":
+            return _breaks_off(text, start, end)
+        parts = self._parts(text, fault, start)
+        if start >= end:
+            return any(begin >= len(text) for begin, _ in parts)
+        return any(begin < end and stop > start for begin, stop in parts)
+
+    def failing_parts(self, text: bytes, fault: Fault) -> list[Part]:
+        """As the function of this name."""
+        if fault[0] == "json":
+            return _broken_off(text)
+        return sorted(set(self._parts(text, fault, len(text))))
+
+    def _parts(self, text: bytes, fault: Fault, known: int) -> list[Part]:
+        """The parts at fault; what decides conditions must be named before byte `known`."""
+        keyword, path, where = fault
+        chain = _chain(root_of(text), path)
+        if chain is None:
+            return []
+        site = self._pointers.site(where, past_references=keyword == "false")
+        if site is None:
+            return []
+        found = (
+            _names(chain[-1], site, self._rules)
+            if site.of_names
+            else self._at(chain, site, keyword)
+        )
+        return [part for part in found if _certain(part, site.conditions, chain, known)]
+
+    def _at(self, chain: Sequence[ValueSpan], site: Site, keyword: str) -> list[Part]:
+        node = chain[-1]
+        if site.keyword is None:
+            whole = site.value is not False or any(not one.steps for one in site.conditions)
+            return [node.last] if whole else [_forbidden(chain)]
+        if keyword == "false":
+            return _false_below(node, site)
+        match site.keyword:
+            case "items" | "additionalItems" if site.value is False:
+                return _surplus_items(chain, site, self._draft)
+            case "additionalProperties" | "unevaluatedProperties":
+                return self._unknown(node, site)
+            case "uniqueItems":
+                return _duplicates(node)
+        return [self._rules.keyword(site.keyword, node, site.holder) or node.last]
+
+    def _unknown(self, node: ValueSpan, site: Site) -> list[Part]:
+        if node.kind != "object" or site.value is not False:
+            return [node.last] if site.keyword == "unevaluatedProperties" else []
+        if site.keyword == "additionalProperties":
+            return list(unknown_keys(node, site.holder))
+        named = in_place(self.schema, site.holder)
+        return [node.last] if named is None else list(unknown_keys(node, named)) or [node.last]
+
+
+class _Same:
+    """A schema as a key: equal to itself alone."""
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.schema is self.schema
+
+    def __hash__(self) -> int:
+        return id(self.schema)
+
+
+@lru_cache(maxsize=4)
+def _made(key: _Same) -> Locator:
+    return Locator(key.schema)
+
+
+def _locator(schema: Any) -> Locator:
+    return _made(_Same(schema))
+
+
+def _chain(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None:
+    """The values from the root to that at `path`; None where the path may not be the whole one."""
+    chain = [root]
+    for key in path:
+        below = chain[-1].child(key)
+        if below is None:
+            return None
+        chain.append(below)
+    if b'""' in root.text and "" not in path and any("" in node.names for node in chain):
+        return None
+    return chain
+
+
+def _certain(
+    part: Part, conditions: Sequence[Condition], chain: Sequence[ValueSpan], known: int
+) -> bool:
+    """Whether nothing behind the first byte of `part` can undo the conditions of the error."""
+    for condition in conditions:
+        if condition.steps >= len(chain):
+            return False
+        node = chain[-1 - condition.steps]
+        if part[0] >= node.last[0]:
+            continue
+        names = condition.names
+        if names is None or node.kind == "number":
+            return False
+        members = node.members if node.kind == "object" else ()
+        settled = (one.name for one in members if one.key.end <= known and one.value.end <= part[0])
+        if not names <= set(settled):
+            return False
+    return True
+
+
+def _names(node: ValueSpan, site: Site, rules: EarliestFailure) -> list[Part]:
+    """The names that break what the pointer below ``propertyNames`` leads to."""
+    if node.kind != "object" or not node.members:
+        return []
+    keys = [member.key for member in node.members]
+    if site.keyword == "propertyNames" and site.value is False:
+        return [member.begin for member in node.members]
+    if site.keyword is None or site.keyword == "propertyNames":
+        return []
+    found = [rules.keyword(site.keyword, key, site.holder) for key in keys]
+    parts = [part for part in found if part is not None]
+    return parts or ([keys[0].last] if len(keys) == 1 else [])
+
+
+def _false_below(node: ValueSpan, site: Site) -> list[Part]:
+    """What the schema false forbids, of which jsonschema names only what is around it."""
+    schemas = site.value
+    match site.keyword:
+        case "properties" if node.kind == "object":
+            return [one.key.last for one in node.members if schemas.get(one.name) is False]
+        case "items" | "prefixItems" if node.kind == "array":
+            if schemas is False:
+                return [item.begin for item in node.items]
+            pairs = zip(node.items, schemas, strict=False)
+            return [item.begin for item, schema in pairs if schema is False]
+        case "patternProperties" if node.kind == "object" and len(node.members) == 1:
+            return [node.members[0].key.last]
+        case "properties" | "items" | "prefixItems" | "patternProperties":
+            return []
+    return [node.last]
+
+
+def _forbidden(chain: Sequence[ValueSpan]) -> Part:
+    """What makes the last value of `chain` exist at all."""
+    node = chain[-1]
+    around = chain[-2] if len(chain) > 1 else None
+    if around is None:
+        return node.first
+    if around.kind == "object":
+        return next(one.key.last for one in around.members if one.value.start == node.start)
+    return next(one.begin for one in around.items if one.value.start == node.start)
+
+
+def _surplus_items(chain: Sequence[ValueSpan], site: Site, draft: str) -> list[Part]:
+    """Items that must not be there: jsonschema names the array, jsonschema-rs often the item."""
+    node = chain[-1]
+    in_array = len(chain) > 1 and chain[-2].kind == "array"
+    if site.keyword == "items" and in_array:
+        return [] if node.kind == "array" else [_forbidden(chain)]
+    if node.kind != "array":
+        return []
+    if site.keyword == "additionalItems":
+        fixed = site.holder.get("items")
+    else:
+        fixed = site.holder.get("prefixItems") if draft == LATEST else None
+    first = len(fixed) if isinstance(fixed, list) else 0
+    return [item.begin for item in node.items[first:]]
+
+
+def _duplicates(node: ValueSpan) -> list[Part]:
+    """What completes every item that was there before."""
+    seen: set[Any] = set()
+    found = []
+    for item in node.items if node.kind == "array" else ():
+        value = _hashable(item.value.value)
+        if value in seen:
+            found.append(item.value.last)
+        seen.add(value)
+    return found
+
+
+def _hashable(value: Any) -> Any:
+    """Equal for equal values of JSON: 1 is 1.0, but not true."""
+    if isinstance(value, list):
+        return ("array", *map(_hashable, value))
+    if isinstance(value, dict):
+        return frozenset((name, _hashable(one)) for name, one in value.items())
+    return (type(value).__name__, value) if isinstance(value, bool) else value
+
+
+def _breaks_off(text: bytes, start: int, end: int) -> bool:
+    """Whether the token at ``start:end`` is the one behind which no JSON text goes on."""
+    state = _state_behind(text[:start])
+    if state is None:
+        return False
+    if start >= end:
+        return start >= len(text) and not state.can_end
+    return advance(state, text[start:end]) is None
+
+
+@lru_cache(maxsize=8)
+def _state_behind(text: bytes) -> State | None:
+    """The state of the lexer behind a text; many tokens stand behind the same."""
+    return advance(START, text)
+
+
+def _broken_off(text: bytes) -> list[Part]:
+    """The byte behind which no JSON text goes on, or the end that comes too early."""
+    state = START
+    for at in range(0, len(text), _CHUNK):
+        behind = advance(state, text[at : at + _CHUNK])
+        if behind is None:
+            while (behind := advance(state, text[at : at + 1])) is not None:
+                state, at = behind, at + 1  # noqa: PLW2901 - the loop ends here
+            return [(at, at + 1)]
+        state = behind
+    return [] if state.can_end else [(len(text), len(text))]

@@ -1,1 +1,0 @@
-"""Instances made of a schema alone."""

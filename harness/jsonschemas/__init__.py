@@ -1,1 +1,0 @@
-"""JSON Schemas as data: what applies where, and values that probably fit."""

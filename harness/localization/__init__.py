@@ -1,1 +1,0 @@
-"""Localization: at which byte of a text an error under a schema lies."""

@@ -1,0 +1,1 @@
+"""JSON Schemas as data: what applies where, values that fit, values that break one rule."""

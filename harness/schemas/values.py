@@ -1,0 +1,322 @@
+"""Values that probably are valid under a schema, so varied that they reach most of it.
+
+Each subschema has a list of *options*, the smallest first: its annotated and listed values, every
+branch, values at the bounds, all of small types. An object takes the k-th option of all its members
+at once, so that many options need few objects; it comes with its required members alone, with all
+that there are, and with others. Nothing here is proven, nothing is drawn, and work is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any, Final
+
+from harness.schemas.approximate_validator import (
+    count,
+    listed,
+    needed,
+)
+from harness.schemas.format_patterns import FORMAT_PATTERNS
+from harness.schemas.patterns import pattern, shortest_in_both
+from harness.schemas.probable_values import (
+    ProbableValues,
+    Variant,
+    in_turn,
+    matching_names,
+    number_examples,
+    probable_types,
+    property_names,
+    spelled,
+    string_examples,
+)
+
+_DEEPEST: Final = 24
+_BARE: Final = 6
+"""The depth from which on objects have no more members than they must."""
+_MOST: Final = (32, 16, 12, 8, 6, 4, *[2] * (_DEEPEST - 6))
+"""Options of one subschema, by how deep in the value it stands."""
+_ROOM: Final = (3000, 2000, 1200, 700, 400, 200, *[100] * (_DEEPEST - 6))
+"""Characters of one value, likewise."""
+_LARGEST: Final = 4000
+"""Likewise, of a value without which there would be none."""
+_ALIKE: Final = 40
+"""Values whose lengths differ by less may come in any order."""
+_CHOICES = 500
+"""Values of an enum that are looked at: to look at one takes as long as the enum is."""
+_MAX_MEMBERS = 60
+_MAX_WORK = 4000
+_MAX_LENGTH = 300
+"""Characters of a string, and a tenth of it items of an array, that are made to meet a bound."""
+_SPECIAL: Final = 'é"\\/\n😀'
+"""What a string may hold that is easily written wrongly."""
+
+
+class ValueMaker:
+    """Makes values for one root schema.
+
+    Args:
+        root: The parsed schema.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.probable = ProbableValues(root)
+        self._root = root
+        self._work = _MAX_WORK
+        self._joint: dict[tuple[int, int], tuple[Variant, Any]] = {}
+        self._known: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
+
+    def values(self) -> list[Any]:
+        """Values for the root schema, all distinct, those that look valid before the others."""
+        return self.options(self._root, 0) or self.probable.examples(self._root, 1)
+
+    def options(self, schema: Any, depth: int) -> list[Any]:
+        """Values for a subschema of values that stand `depth` levels deep; may be none."""
+        if schema is False:
+            return []
+        mark = (id(schema), depth)
+        if mark not in self._known:
+            # A schema that needs a value of its own at every depth has none.
+            self._known[mark] = (schema, [])
+            if depth < _DEEPEST and self._work > 0:
+                self._known[mark] = (schema, self._options(schema, depth))
+        return self._known[mark][1]
+
+    def member(self, variant: Variant, name: str) -> Any:
+        """A small value for one member of objects of `variant`; None where none is found."""
+        return next(iter(self.options(self.probable.child(variant, name), _BARE)), None)
+
+    def _options(self, schema: Any, depth: int) -> list[Any]:
+        self._work -= 1
+        variants = self.probable.variants(schema)[: _MOST[depth]]
+        each = [list(islice(self._of_variant(one, depth), _MOST[depth])) for one in variants]
+        able = [one for one in in_turn(each) if _within(one, _LARGEST)]
+        small = [one for one in able if _within(one, _ROOM[depth])] or able[:1]
+        first: dict[str, Any] = {}
+        for one in small:
+            first.setdefault(spelled(one), one)
+        fits = {text: self.probable.fits(schema, value) for text, value in first.items()}
+        order = sorted(first, key=lambda text: (not fits[text], len(text) // _ALIKE))
+        return [first[text] for text in order[: _MOST[depth]]]
+
+    def _of_variant(self, variant: Variant, depth: int) -> Iterator[Any]:
+        if "const" in variant:
+            yield variant["const"]
+            return
+        choices = listed(variant.get("enum"))[:_CHOICES]
+        if choices:
+            fitting = (value for value in choices if self.probable.fits(variant, value))
+            yield from list(islice(fitting, _MOST[depth])) or choices
+            return
+        if "default" in variant:
+            yield variant["default"]
+        yield from listed(variant.get("examples"))
+        yield from in_turn(
+            [list(self._of_type(kind, variant, depth)) for kind in probable_types(variant)]
+        )
+
+    def _of_type(self, kind: str, variant: Variant, depth: int) -> Iterable[Any]:
+        match kind:
+            case "object":
+                return islice(self._objects(variant, depth), _MOST[depth])
+            case "array":
+                return islice(self._arrays(variant, depth), _MOST[depth])
+            case "string":
+                return _strings(variant)
+            case "integer" | "number":
+                return number_examples(variant, whole=kind == "integer")[: _MOST[depth]]
+        return [True, False] if kind == "boolean" else [None]
+
+    def _objects(self, variant: Variant, depth: int) -> Iterator[dict[str, Any]]:
+        must = needed(variant, {})
+        options = self._members(variant, must, depth)
+        required = [name for name in options if name in must]
+        if len(required) < len(must):
+            return
+        rows = [required] if depth >= _BARE else [required, *self._chunks(options, required, depth)]
+        most = max((len(one) for one in options.values()), default=1)
+        for turn in range(most):
+            for names in rows if turn else [*rows, *_further(options, required)]:
+                row = {name: options[name][turn % len(options[name])] for name in names}
+                yield self._mended(variant, row, options, depth)
+
+    def _members(self, variant: Variant, must: Collection[str], depth: int) -> dict[str, list[Any]]:
+        """The options of all declared members, and of one for each pattern of names."""
+        names = property_names([variant])
+        if depth >= _BARE or len(names) > _MAX_MEMBERS:
+            spare = _MAX_MEMBERS - len(must) if depth < _BARE else 0
+            kept = {*must, *[name for name in names if name not in must][: max(spare, 0)]}
+            names = [name for name in names if name in kept]
+        patterns = variant.get("patternProperties") if depth < _BARE else None
+        for expression in patterns if isinstance(patterns, dict) else ():
+            names += [name for name in islice(matching_names(expression), 1) if name not in names]
+        found = {
+            name: self.options(self.probable.child(variant, name), depth + 1) for name in names
+        }
+        return {name: options for name, options in found.items() if options}
+
+    def _chunks(
+        self, options: dict[str, list[Any]], required: Sequence[str], depth: int
+    ) -> Iterator[list[str]]:
+        """All members, in as few objects as there is room for."""
+        used = sum(_size(name, options[name]) for name in required)
+        here, size = list(required), used
+        for name, found in options.items():
+            if name in required:
+                continue
+            more = _size(name, found)
+            if size + more > _ROOM[depth] and len(here) > len(required):
+                yield here
+                here, size = list(required), used
+            here.append(name)
+            size += more
+        if len(here) > len(required):
+            yield here
+
+    def _mended(
+        self, variant: Variant, row: dict[str, Any], options: dict[str, list[Any]], depth: int
+    ) -> dict[str, Any]:
+        """`row` with what its members ask for, and as many members as are allowed."""
+        for name in sorted(needed(variant, row) - row.keys()):
+            found = options.get(name) or self._of(variant, name, depth)
+            row |= {name: found[0]} if found else {}
+        low = count(variant.get("minProperties")) or 0
+        high = count(variant.get("maxProperties"))
+        while len(row) < min(low, _MAX_MEMBERS):
+            fresh = self.probable.fresh_name(variant, row)
+            if fresh is None:
+                break
+            row[fresh] = next(iter(options.get(fresh) or self._of(variant, fresh, depth)), None)
+        if high is not None and len(row) > high:
+            kept = needed(variant, {})
+            spare = [name for name in row if name not in kept]
+            for name in spare[::-1][: len(row) - high]:
+                del row[name]
+        # In the declared order: many engines take no other, which is a departure of its own.
+        return {name: row[name] for name in (*options, *row) if name in row}
+
+    def _of(self, variant: Variant, name: str, depth: int) -> list[Any]:
+        return self.options(self.probable.child(variant, name), depth + 1)
+
+    def _arrays(self, variant: Variant, depth: int) -> Iterator[list[Any]]:
+        low = count(variant.get("minItems")) or 0
+        high = count(variant.get("maxItems"))
+        if low > _MAX_LENGTH:
+            return
+        first = len(listed(variant.get("prefixItems")) or listed(variant.get("items")))
+        unique = variant.get("uniqueItems") is True
+        top = _MAX_LENGTH // 10 if high is None else min(high, _MAX_LENGTH // 10)
+        options = self.options(self.probable.child(variant, first), depth + 1)
+        sizes = [low, max(low, 1), first, min(max(low, len(options)), 6), high or 0, low + 1, 3]
+        for turn, size in enumerate(dict.fromkeys(sizes)):
+            if low <= size <= max(low, top):
+                yield self._items(variant, size, turn, depth, unique=unique)
+        for turn in range(1, len(options)):
+            yield self._items(variant, max(low, min(top, 1)), turn, depth, unique=unique)
+
+    def _items(
+        self, variant: Variant, size: int, turn: int, depth: int, *, unique: bool
+    ) -> list[Any]:
+        """An array of `size` items, each of another option; those that must differ do, if any."""
+        last = self._contained(variant, size, depth, unique=unique) if "contains" in variant else []
+        found: list[Any] = []
+        while len(found) < size - len(last):
+            schema = self.probable.child(variant, len(found))
+            options = self.options(schema, depth + 1)
+            if unique:
+                taken = set(map(spelled, [*found, *last]))
+                plenty = chain(options, self._numbered(schema))
+                options = list(islice((v for v in plenty if spelled(v) not in taken), 1))
+            if not options:
+                break
+            found.append(options[(len(found) + turn) % len(options)])
+        return found + last
+
+    def _contained(self, variant: Variant, size: int, depth: int, *, unique: bool) -> list[Any]:
+        """The last items of an array of `size`: those that it must contain."""
+        if not size:
+            return []
+        mark = (id(variant), size)
+        if mark not in self._joint:
+            joint = {"allOf": [variant["contains"], self.probable.child(variant, size - 1)]}
+            self._joint[mark] = (variant, joint)
+        options = self.options(self._joint[mark][1], depth + 1)
+        options = options or self.options(variant["contains"], depth + 1)
+        times = 1 if unique else count(variant.get("minContains", 1)) or 0
+        return (options[:1] * times)[:size]
+
+    def _numbered(self, schema: Any) -> Iterator[Any]:
+        """Many strings and numbers for a schema of items that must differ."""
+        for number in range(3 * _MAX_LENGTH // 10):
+            yield from (
+                value
+                for variant in self.probable.variants(schema)[:4]
+                for value in _numbered(variant, number)
+                if self.probable.fits(schema, value)
+            )
+
+
+def _numbered(variant: Variant, number: int) -> Iterator[Any]:
+    kinds = probable_types(variant)
+    if "string" in kinds:
+        yield f"{number}".rjust(count(variant.get("minLength")) or 0, "a")
+        yield f"{'' if number % 26 > 9 else chr(97 + number % 26)}{number}"
+    if "integer" in kinds or "number" in kinds:
+        low = [variant[one] for one in ("minimum", "exclusiveMinimum") if one in variant]
+        yield (int(low[0]) if low and isinstance(low[0], int | float) else 0) + number
+
+
+def _further(options: Iterable[str], required: Sequence[str]) -> Iterator[list[str]]:
+    """Each optional member alone and, where there are few, all but one."""
+    others = [name for name in options if name not in required]
+    if len(others) > 1:
+        yield from ([*required, name] for name in others[:12])
+    if 2 < len(others) <= 6:
+        yield from ([name for name in options if name != missing] for missing in others)
+
+
+def _strings(variant: Variant) -> Iterator[str]:
+    """Strings for the keywords of `variant`, at the bounds of their length too."""
+    low, high = count(variant.get("minLength")) or 0, count(variant.get("maxLength"))
+    free = "pattern" not in variant and "format" not in variant
+    both = [variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format")))]
+    automata = [pattern(one) for one in both if isinstance(one, str)]
+    if len(automata) == 2 and automata[0] and automata[1]:
+        joint = shortest_in_both(automata[0], automata[1], low)
+        yield from [] if joint is None else [joint]
+    found = string_examples(variant)
+    yield from found[:2]
+    for length in (low, high):
+        if length is not None and length <= _MAX_LENGTH:
+            yield from _of_length(variant, length, free=free)
+    if free and (high is None or high >= low + len(_SPECIAL)):
+        yield _SPECIAL + "a" * low
+    yield from found[2:]
+
+
+def _of_length(variant: Variant, length: int, *, free: bool) -> Iterator[str]:
+    if free:
+        yield ("abcdefghij" * (length // 10 + 1))[:length]
+    elif isinstance(variant.get("pattern"), str):
+        automaton = pattern(variant["pattern"])
+        found = automaton.finish(automaton.start, length) if automaton else None
+        if found is not None:
+            yield found
+
+
+def _size(name: str, options: Sequence[Any]) -> int:
+    return len(name) + len(spelled(options[0])) + 6
+
+
+def _within(value: Any, room: int) -> bool:
+    """Whether a value is written in about `room` characters; its parts may be shared many times."""
+    pending = [value]
+    while pending and room >= 0:
+        part = pending.pop()
+        room -= len(part) + 2 if isinstance(part, str) else 2
+        if isinstance(part, dict):
+            room -= sum(map(len, part))
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+    return room >= 0

@@ -1,0 +1,216 @@
+"""Located or not: a false acceptance is placed at its token only where nothing could be saved there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from harness.explain import at_token as locating_module
+from harness.explain.at_token import MAX_SEARCHES, Locating
+from harness.runs.tables import Rows
+from harness.validators.judge import SUSPECT, Ruling
+from tests.comparison.test_exact import PLANTED, told_engines
+from tests.inprocess import case, records, run_case
+from tests.miniatures import AcceptsExtra, Enumerator, ForgetsMaxItems
+from tests.oracle import RESOLVERS, Trial, Verdict, is_valid, trials, written_at
+from tests.worlds import Forgets, hopeless
+
+# The validators raise the limit for good, and hypothesis remarks on it.
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.filterwarnings("ignore:The recursion limit will not be reset"),
+]
+
+
+def acceptances(trial: Trial, rows: Rows) -> Iterator[tuple[bytes, Verdict]]:
+    """The false acceptances, each with the text before its token."""
+    written = written_at(trial, rows)
+    for verdict in records(rows, "verdicts"):
+        if verdict["kind"] == "false_acceptance":
+            yield written[verdict["position"]], verdict
+
+
+class TestWhatIsLocated:
+    """No valid text begins with what is written and a token that is said to be at fault."""
+
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    @given(trial=told_engines())
+    def test_in_a_world_of_which_all_is_known(self, resolver, trial):
+        for written, verdict in acceptances(trial, trial.run(resolver)):
+            assert hopeless(trial, written, verdict) or not verdict["located"]
+
+    @pytest.mark.parametrize("resolver", RESOLVERS)
+    @given(trial=trials())
+    def test_among_all_that_any_engine_allows(self, resolver, trial):
+        texts = set().union(*(language.texts for language in trial.languages))
+        right = [text for text in texts if is_valid(trial.schema, text)]
+        rows = trial.run(resolver)
+        for written, verdict in acceptances(trial, rows):
+            if verdict["located"]:
+                begun = written + trial.bytes_of(verdict["token"])
+                end = verdict["token"] == trial.vocabulary.eos
+                assert not any(one == begun if end else one.startswith(begun) for one in right)
+
+    @given(trial=trials())
+    @settings(max_examples=settings.default.max_examples // 2)
+    def test_is_said_of_false_acceptances_alone(self, trial):
+        for verdict in records(trial.run(), "verdicts"):
+            assert (verdict["located"] is None) == (verdict["kind"] != "false_acceptance")
+
+
+PLAIN = {name: one for name, one in PLANTED.items() if one.engine is Forgets}
+
+
+@pytest.mark.parametrize("resolver", RESOLVERS)
+@pytest.mark.parametrize("planted", PLAIN.values(), ids=PLAIN)
+def test_of_a_plain_error_every_token_without_hope_is_located(planted, resolver):
+    found = []
+    for trial, rows in planted.runs(resolver):
+        for written, verdict in acceptances(trial, rows):
+            # A backslash alone does not yet tell which character it will become a part of.
+            if trial.bytes_of(verdict["token"]) != b"\\":
+                assert verdict["located"] == hopeless(trial, written, verdict)
+                found.append(verdict["located"])
+    assert any(found)
+
+
+def located(rows: Rows, engine: str) -> list[tuple[int, int, bool]]:
+    """Position, token and place of an engine's false acceptances."""
+    return [
+        (one["position"], one["token"], one["located"])
+        for one in records(rows, "verdicts")
+        if (one["engine"], one["kind"]) == (engine, "false_acceptance")
+    ]
+
+
+@pytest.mark.parametrize("resolver", RESOLVERS)
+class TestWhereTheErrorIs:
+    def test_at_the_comma_before_the_surplus_item(self, resolver):
+        schema = {"type": "array", "items": {"enum": [1]}, "maxItems": 1}
+        engines = [Enumerator, ForgetsMaxItems]
+        rows = run_case(engines, case(schema, [1]), resolver=RESOLVERS[resolver])
+        assert located(rows, "ForgetsMaxItems") == [(2, ord(","), True)]
+
+    def test_behind_the_token_that_was_right(self, resolver):
+        """The blank is right, and only what this engine goes on with is not."""
+        schema = {"type": "array", "items": {"enum": [1]}, "maxItems": 1, "x-extra": ["[ 1, 1]"]}
+        engines = [Enumerator, AcceptsExtra]
+        rows = run_case(engines, case(schema, [1]), resolver=RESOLVERS[resolver])
+        assert located(rows, "AcceptsExtra") == [(1, ord(" "), False)]
+
+    def test_at_the_end_that_comes_behind_a_wrong_value(self, resolver):
+        schema = {"enum": [12], "x-extra": ["1"]}
+        engines = [Enumerator, AcceptsExtra]
+        rows = run_case(engines, case(schema, 12), resolver=RESOLVERS[resolver])
+        assert located(rows, "AcceptsExtra") == [(1, 256, True)]
+
+
+class Tries:
+    """Tries the same completions on every token, one after the other."""
+
+    name = "tries"
+    valid_completion_exonerates = True
+
+    def __init__(self, *texts: bytes) -> None:
+        self.texts = texts
+
+    def resolve(self, resolution, context):
+        for text in self.texts:
+            columns = {row: np.flatnonzero(one) for row, one in enumerate(resolution.undecided())}
+            rank = np.zeros_like(resolution.store.tries)
+            list_of = np.zeros(resolution.store.tries.shape[1], dtype=np.int32)
+            for found in resolution.prove(
+                columns, list_of, [[resolution.store.number(text, "pool")]], rank
+            ):
+                resolution.screen(found)
+        resolution.conclude({})
+
+
+@pytest.mark.parametrize(
+    ("texts", "at_token"),
+    [
+        ((b"]",), True),
+        ((b"]]",), False),
+        ((b"]", b"]]"), False),
+        ((b"]]", b"]"), False),
+        ((b"]", b" ]"), True),
+    ],
+)
+def test_every_attempt_must_fail_at_the_token(texts, at_token):
+    """The 2 is wrong, and so is a second bracket behind it."""
+    extra = ["[2]", "[2]]", "[2 ]"]
+    schema = {"type": "array", "items": {"enum": [1]}, "maxItems": 1, "x-extra": extra}
+    rows = run_case([Enumerator, AcceptsExtra], case(schema, [1]), resolver=Tries(*texts))
+    assert located(rows, "AcceptsExtra") == [(1, ord("2"), at_token)]
+
+
+class Searches:
+    """Counts the texts that are looked at."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts: list[bytes] = []
+        genuine = locating_module.fails_at
+
+        def fails_at(text, *arguments):
+            self.texts.append(text)
+            return genuine(text, *arguments)
+
+        monkeypatch.setattr(locating_module, "fails_at", fails_at)
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    return Searches(monkeypatch)
+
+
+SCHEMA = {"type": "array", "items": {"enum": ["a"]}, "maxItems": 1}
+SURPLUS = Ruling(SUSPECT, "", "maxItems", "/maxItems", "")
+BEFORE = b'["a"'
+
+
+class TestLocating:
+    def at_token(self, locating, token, behind=b"]", number=0, ruling=SURPLUS, end=False):
+        text = BEFORE + token + behind
+        start = len(BEFORE)
+        return locating.at_token(lambda: text, number, start, token, ruling, end)
+
+    def test_tokens_of_one_shape_are_looked_at_once(self, searches):
+        locating = Locating(SCHEMA)
+        tokens = [b', "%s"' % word for word in (b"b", b"cde", b"f-g", b"h")]
+        assert [self.at_token(locating, token) for token in tokens] == [True] * 4
+        assert len(searches.texts) == 2, "letters are one shape, f-g is another"
+
+    def test_tokens_are_told_apart_where_what_they_say_matters(self, searches):
+        locating = Locating(SCHEMA)
+        ruling = Ruling(SUSPECT, "", "enum", "/items/enum", "/1")
+        for word in (b"b", b"c"):
+            assert self.at_token(locating, b', "%s"' % word, ruling=ruling)
+        assert len(searches.texts) == 2
+
+    def test_another_completion_is_another_text(self, searches):
+        locating = Locating(SCHEMA)
+        assert self.at_token(locating, b" ", b', "a"]', 0) is False
+        assert self.at_token(locating, b" ", b', "a" ]', 1) is False
+        assert self.at_token(locating, b" ", b', "a"]', 0) is False
+        assert len(searches.texts) == 2
+
+    def test_what_is_beyond_the_budget_is_not_called_located(self, searches):
+        locating = Locating(SCHEMA)
+        found = [
+            self.at_token(locating, b", 1", b"]", number) for number in range(MAX_SEARCHES + 3)
+        ]
+        assert found == [True] * MAX_SEARCHES + [False] * 3
+        assert len(searches.texts) == MAX_SEARCHES
+        assert self.at_token(locating, b", 1", b"]", 0), "what is known stays known"
+
+    def test_an_error_without_a_name_is_nowhere(self, searches):
+        assert not self.at_token(Locating(SCHEMA), b",", ruling=Ruling(SUSPECT, ""))
+        assert not searches.texts
+
+    def test_the_end_of_generation_is_the_end_of_the_text(self):
+        unfinished = Ruling(1, "not_json", "json")
+        assert self.at_token(Locating(SCHEMA), b"", b"", ruling=unfinished, end=True)
+        assert not self.at_token(Locating(SCHEMA), b"x", b"", ruling=unfinished, end=True)

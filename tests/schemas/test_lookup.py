@@ -1,0 +1,71 @@
+"""What stands at a pointer, and by which ways a subschema applies."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.schemas.lookup import SchemaLookup
+
+TREE = {
+    "$ref": "#/$defs/t",
+    "$defs": {
+        "t": {
+            "properties": {
+                "left": {"$ref": "#/$defs/t"},
+                "many": {"items": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/t"}]}},
+                "name": {"type": "string"},
+            }
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "keyword", "found"),
+    [
+        ("/a~1b/type", "type", {"type": "string"}),
+        ("/a~1b", "type", {"type": "string"}),
+        ("/allOf/0/not", "not", {"not": {}}),
+        ("/allOf/1", "not", None),
+        ("/nowhere/type", "type", None),
+        ("", "type", "root"),
+    ],
+)
+def test_the_subschema_at_a_pointer(pointer, keyword, found):
+    root = {"a/b": {"type": "string"}, "allOf": [{"not": {}}]}
+    expected = root if found == "root" else found
+    assert SchemaLookup(root).subschema(pointer, keyword) == expected
+
+
+@pytest.mark.parametrize(
+    ("instance", "fewest"),
+    [("", 1), ("/left", 2), ("/left/left", 3), ("/left/name", 2), ("/many", 1), ("/many/0", 1)],
+)
+def test_the_fewest_references_on_the_way_to_a_value(instance, fewest):
+    assert SchemaLookup(TREE).fewest_references(instance) == fewest
+
+
+def test_a_value_without_a_subschema_has_no_way():
+    assert SchemaLookup(TREE).fewest_references("/left/other/more") is None
+
+
+@pytest.mark.parametrize(
+    ("schema", "only"),
+    [
+        ({"allOf": [{"$ref": "#/$defs/d"}, {}]}, True),
+        ({"allOf": [{"$ref": "#/$defs/d"}]}, False),
+        ({"allOf": [{"$ref": "#/$defs/d"}, {}], "items": {"$ref": "#/$defs/d"}}, False),
+        ({"allOf": [{"$ref": "#/$defs/d"}, {"$ref": "other.json"}]}, False),
+    ],
+)
+def test_what_applies_only_through_a_conjunction(schema, only):
+    schema = {**schema, "$defs": {"d": {"type": "string"}}}
+    assert SchemaLookup(schema).only_through("/$defs/d/type", "type", "allOf") is only
+
+
+def test_what_applies_only_through_a_foreign_reference():
+    schema = {"items": {"$ref": "#d"}, "$defs": {"d": {"$anchor": "d", "type": "null"}}}
+    lookup = SchemaLookup(schema)
+    assert lookup.only_through("/$defs/d/type", "type", "reference")
+    assert not lookup.only_through("/items/$ref", "$ref", "reference")
+    assert not SchemaLookup(TREE).only_through("/$defs/t/properties", "properties", "reference")
