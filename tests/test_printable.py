@@ -6,16 +6,18 @@ import csv
 import io
 import json
 import re
+import xml.etree.ElementTree as ET
 
 import pytest
 from rich.table import Table
 
 import harness.cli.main
-from harness.cli.printing import Terminal, print_json
+from harness.cli.printing import print_json
 from harness.errors import InputError
 from harness.printable import LONGEST, markdown, one_line, printable, spreadsheet_cell
-from harness.report.exports import as_csv, as_markdown
-from harness.report.figure_tables import FigureTable
+from harness.render.table import Column, as_csv, as_html, as_json, as_junit, as_markdown
+from harness.render.table import Table as ResultTable
+from harness.render.terminal import Terminal, print_table
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202etxt.exe\u2066\r\x00\u2028"
 FORMULAS = ("=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", ' "=1', "|cmd", "\n=1")
@@ -93,7 +95,7 @@ class TestSpreadsheet:
 
     def test_no_cell_of_a_table_is_computed(self):
         rows = tuple({"name": text} for text in (*FORMULAS, ESCAPES))
-        _, *read = csv.reader(io.StringIO(as_csv(FigureTable("title", ("name",), rows))))
+        _, *read = csv.reader(io.StringIO(as_csv(ResultTable.of("title", ("name",), rows))))
         assert len(read) == len(rows)
         assert not any(re.match(r"[=+\-@\t\r]", cell) for (cell,) in read)
 
@@ -110,6 +112,53 @@ class TestMarkdown:
 
     def test_a_row_of_a_table_stays_one_row(self):
         rows = tuple({"name": text} for text in (*MARKUP, ESCAPES))
-        table = as_markdown(FigureTable("title", ("name",), rows))
+        table = as_markdown(ResultTable.of("title", ("name",), rows))
         assert len(table.splitlines()) == 4 + len(rows)
         assert is_harmless(table)
+
+
+class TestTable:
+    """Every renderer makes harmless what is in a table by itself."""
+
+    ROWS = tuple({"name": text, "many": number} for number, text in enumerate((ESCAPES, *MARKUP)))
+    TABLE = ResultTable.of(ESCAPES, ("name", "many"), ROWS, ESCAPES)
+
+    def test_on_a_terminal(self):
+        console = Terminal(file=io.StringIO(), width=60)
+        print_table(self.TABLE, console, most=3)
+        printed = console.file.getvalue()
+        assert is_harmless(printed)
+        assert "[a](http://b)" in printed
+        assert f"and {len(self.ROWS) - 3} more" in printed
+
+    def test_a_group_is_named_once(self):
+        rows = [{"engine": engine, "n": n} for n, engine in enumerate(("a", "a", "b"))]
+        columns = (Column("engine", group=True), "n")
+        console = Terminal(file=io.StringIO(), width=60)
+        print_table(ResultTable.of("", columns, rows), console)
+        lines = [line.split() for line in console.file.getvalue().splitlines()]
+        assert [line for line in lines if line][2:] == [["a", "0"], ["1"], ["b", "2"]]
+
+    def test_as_json(self):
+        text = as_json(self.TABLE)
+        assert json.loads(text) == list(self.ROWS)
+        assert is_harmless(text)
+
+    def test_as_html(self):
+        text = as_html(self.TABLE)
+        assert is_harmless(text)
+        assert "<img" not in text
+        read = ET.fromstring(f"<div>{text}</div>")
+        cells = ["".join(cell.itertext()) for cell in read.iter("td")][::2]
+        assert cells[1:] == [str(row["name"]) for row in self.ROWS[1:]]
+
+    def test_as_junit(self):
+        columns = ("suite", "test", "status", "type", "message", "text")
+        rows = [
+            dict(zip(columns, (ESCAPES, "<a>", status, "bug", ESCAPES, "\x00"), strict=True))
+            for status in ("passed", "skipped", "failed")
+        ]
+        read = ET.fromstring(as_junit(ResultTable.of("", columns, rows)))
+        (suite,) = read
+        assert [suite.get(name) for name in ("tests", "skipped", "failures")] == ["3", "1", "1"]
+        assert suite[2][0].text == "\\x00"

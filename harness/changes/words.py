@@ -12,8 +12,7 @@ from harness.changes.comparison import TOLD_TIMES, Comparison
 from harness.changes.schema_changes import RateChange
 from harness.engines.specs import read_spec
 from harness.printable import code, markdown
-from harness.report.page.assemble import written
-from harness.report.page.static import static_page
+from harness.render.page import save_page, static_page
 from harness.verdict_kinds import REJECTIONS
 
 _HEADINGS: Final = {
@@ -51,7 +50,7 @@ def write_page(comparisons: Sequence[Comparison], out: Path) -> int:
     parser = MarkdownIt("commonmark", {"html": False})
     body = parser.enable("table").render(as_markdown(comparisons))
     heading = "; ".join(map(heading_of, comparisons))
-    return written(
+    return save_page(
         static_page("maskcourt compare", heading, LEAD, f"<section>{body}</section>"), out
     )
 

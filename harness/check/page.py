@@ -23,8 +23,7 @@ from harness.check.text import (
 )
 from harness.counting.severity import IN_FULL
 from harness.printable import printable
-from harness.report.page.assemble import written
-from harness.report.page.static import static_page
+from harness.render.page import save_page, static_page
 
 _LEAD: Final = (
     "Each engine was tried by itself. What is called valid or invalid, jsonschema and "
@@ -46,7 +45,7 @@ def write_page(answers: Answers, out: Path) -> int:
     title = printable(answers.schemas[0]) if one else f"each of {len(answers.schemas)} schemas"
     heading = f"Which engine can be trusted with {title}?"
     page = static_page("maskcourt check", heading, _LEAD, "".join(_sections(answers)))
-    return written(page, out)
+    return save_page(page, out)
 
 
 def _sections(answers: Answers) -> Iterator[str]:

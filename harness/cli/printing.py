@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 
-from harness.printable import json_text, printable
+from harness.printable import json_text
+from harness.render.terminal import table_console
 
-_WIDTH = 110
-"""Columns of a table where standard output is no terminal that says how wide it is."""
-
-
-class Terminal(Console):
-    """A console that prints nothing which a terminal would obey but its own styles."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """See `rich.console.Console.render`."""
-        for one in super().render(renderable, options):
-            yield one if one.control else one._replace(text=printable(one.text))
-
-
-def table_console() -> Console:
-    """Where tables are printed."""
-    console = Terminal()
-    return console if console.is_terminal or "COLUMNS" in os.environ else Terminal(width=_WIDTH)
+__all__ = ["print_json", "table_console"]
 
 
 def print_json(value: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from harness.conformance.outcomes import (
 )
 from harness.conformance.printing import SHOWN, case_in_words, summary_cell
 from harness.printable import printable
-from harness.report.page.static import static_page
+from harness.render.page import static_page
 
 _LEAD: Final = (
     "Each keyword in its smallest schema, at each place of a schema, with a few values. What is "

@@ -7,7 +7,7 @@ from typing import Final
 from harness.bugs.listing import Bug, BugList
 from harness.counting.severity import IN_WORDS
 from harness.printable import markdown
-from harness.report.figure_tables import FigureTable, Row
+from harness.render.table import Row, Table
 
 _CASE: Final = ("schema", "text", "token")
 COLUMNS: Final = (
@@ -34,10 +34,10 @@ def bug_rows(bugs: BugList | None) -> list[Row]:
     return [_row(one) for one in bugs.bugs] if bugs is not None else []
 
 
-def bug_table(bugs: BugList) -> FigureTable:
+def bug_table(bugs: BugList) -> Table:
     """The bugs without their cases, which are in a file of their own."""
     columns = tuple(name for name in COLUMNS if name not in _CASE)
-    return FigureTable("Bugs: the few errors behind the verdicts", columns, tuple(bug_rows(bugs)))
+    return Table.of("Bugs: the few errors behind the verdicts", columns, bug_rows(bugs))
 
 
 def _row(one: Bug) -> Row:

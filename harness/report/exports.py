@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from harness.counting.counts import Classify, by_catalogue
 from harness.errors import UsageError
 from harness.files import writing
-from harness.printable import markdown, spreadsheet_cell
-from harness.report.figure_tables import Digest, FigureTable, digest
+from harness.render.table import Table, as_csv, as_markdown
+from harness.report.figure_tables import Digest, digest
 from harness.runs.directory import RunDirectory
 
 
@@ -56,7 +53,7 @@ def write_texts(texts: Mapping[str, str], directory: Path) -> list[Path]:
     return [directory / name for name in texts]
 
 
-def known_kind(kind: str) -> Callable[[Mapping[str, FigureTable]], dict[str, str]]:
+def known_kind(kind: str) -> Callable[[Mapping[str, Table]], dict[str, str]]:
     """What makes files of a kind: their contents by name.
 
     Raises:
@@ -67,60 +64,15 @@ def known_kind(kind: str) -> Callable[[Mapping[str, FigureTable]], dict[str, str
     return _KINDS[kind]
 
 
-def as_csv(table: FigureTable) -> str:
-    """A table in CSV (RFC 4180, but for plain line feeds); what is not known is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([_csv_cell(row[name]) for name in table.columns] for row in table.rows)
-    return text.getvalue()
-
-
-def as_markdown(table: FigureTable) -> str:
-    """A table in GitHub's Markdown, with its title."""
-    numeric = [_is_numeric(table, name) for name in table.columns]
-    lines = [
-        f"### {table.title}",
-        "",
-        _line(name.replace("_", " ") for name in table.columns),
-        _line("---:" if one else "---" for one in numeric),
-        *(_line(_markdown_cell(row[name]) for name in table.columns) for row in table.rows),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _is_numeric(table: FigureTable, name: str) -> bool:
-    values = [row[name] for row in table.rows if row[name] is not None]
-    return bool(values) and all(isinstance(one, int | float) for one in values)
-
-
-def _line(cells: Any) -> str:
-    return "| " + " | ".join(cells) + " |"
-
-
-def _csv_cell(value: Any) -> Any:
-    return "" if value is None else spreadsheet_cell(value)
-
-
-def _markdown_cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-    return markdown(str(value))
-
-
-def _csv_files(tables: Mapping[str, FigureTable]) -> dict[str, str]:
+def _csv_files(tables: Mapping[str, Table]) -> dict[str, str]:
     return {f"{name}.csv": as_csv(table) for name, table in tables.items()}
 
 
-def _markdown_files(tables: Mapping[str, FigureTable]) -> dict[str, str]:
+def _markdown_files(tables: Mapping[str, Table]) -> dict[str, str]:
     return {"tables.md": "\n".join(as_markdown(table) for table in tables.values())}
 
 
-_KINDS: Mapping[str, Callable[[Mapping[str, FigureTable]], dict[str, str]]] = {
+_KINDS: Mapping[str, Callable[[Mapping[str, Table]], dict[str, str]]] = {
     "csv": _csv_files,
     "markdown": _markdown_files,
 }

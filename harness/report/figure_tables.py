@@ -6,12 +6,13 @@ Every table is a list of rows with the same columns, small whatever the size of 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness.counting.counts import Classify, StoredRun, by_catalogue
 from harness.counting.severity import SEVERITIES
+from harness.render.table import Row, Table
 from harness.report.agreement import agreement
 from harness.report.breakdown import breakdown
 from harness.report.estimates import Disputes
@@ -31,25 +32,8 @@ from harness.verdict_kinds import (
 )
 from harness.workers.outcomes import COMPILE_WORDS
 
-Row = Mapping[str, Any]
-
 _RATIO = ("value", "low", "high", "interval")
 _WORST = (*SEVERITIES, "by_format", "several_tokens")
-
-
-@dataclass(frozen=True)
-class FigureTable:
-    """One table.
-
-    Attributes:
-        title: What it shows, in one line.
-        columns: The names of its columns.
-        rows: Its rows; each has every column.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
@@ -62,7 +46,7 @@ class Digest:
     """
 
     summary: Mapping[str, Any]
-    tables: Mapping[str, FigureTable]
+    tables: Mapping[str, Table]
 
     @property
     def engines(self) -> tuple[str, ...]:
@@ -83,11 +67,11 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     once = functools.cache(rule)  # asked for by every count
     found = summary(run, once)
     by_engine = found["engines"]
-    made: dict[str, FigureTable] = {name: make(by_engine) for name, make in _OF_ENGINES.items()}
+    made: dict[str, Table] = {name: make(by_engine) for name, make in _OF_ENGINES.items()}
     for by in ("keyword", "place", "departure", "family"):
         made[f"by_{by}"] = _by(by, breakdown(run, by, once)["rows"])
     made["matrix"] = _matrix(found["matrix"])
-    made["pairs"] = _table("Engines in pairs, on the same schemas", PAIR, found["pairs"])
+    made["pairs"] = Table.of("Engines in pairs, on the same schemas", PAIR, found["pairs"])
     made["agreement"] = _agreement(StoredRun(run, once))
     made["cases"] = _cases(run)
     return Digest(found, {name: made[name] for name in NAMES})
@@ -101,12 +85,7 @@ NAMES = (
 """The tables, in the order in which they are listed."""
 
 
-def _table(title: str, columns: Iterable[str], rows: Iterable[Row]) -> FigureTable:
-    names = tuple(columns)
-    return FigureTable(title, names, tuple({name: row[name] for name in names} for row in rows))
-
-
-def _matrix(found: Mapping[str, Any]) -> FigureTable:
+def _matrix(found: Mapping[str, Any]) -> Table:
     rows = []
     for name, cells in found.items():
         row = {"engine": name}
@@ -114,15 +93,15 @@ def _matrix(found: Mapping[str, Any]) -> FigureTable:
             example = example_text(column, cell["example"])
             row[COLUMNS[column]] = f"{cell['sentence']}{example and f' For example: {example}.'}"
         rows.append(row)
-    return _table("In short, with an example of each", ("engine", *COLUMNS.values()), rows)
+    return Table.of("In short, with an example of each", ("engine", *COLUMNS.values()), rows)
 
 
-def _compile(engines: Mapping[str, Any]) -> FigureTable:
+def _compile(engines: Mapping[str, Any]) -> Table:
     rows = [{"engine": name, **one["compile"]} for name, one in engines.items()]
-    return _table("Schemas by outcome of compilation", ("engine", *COMPILE_WORDS), rows)
+    return Table.of("Schemas by outcome of compilation", ("engine", *COMPILE_WORDS), rows)
 
 
-def _errors(engines: Mapping[str, Any]) -> FigureTable:
+def _errors(engines: Mapping[str, Any]) -> Table:
     """Of walks in tokens, of instances and samples in texts."""
     rows: list[Row] = []
     main = MAIN_KINDS.values()
@@ -141,10 +120,10 @@ def _errors(engines: Mapping[str, Any]) -> FigureTable:
                 row = {"engine": name, "evidence": evidence, "kind": kind, "located": None}
                 rows.append({**row, "by_format": by_format, **counts})
     columns = ("engine", "evidence", "kind", *CLASSES, "by_format", "located", "cases")
-    return _table("Proven errors: tokens of walks, instances and samples", columns, rows)
+    return Table.of("Proven errors: tokens of walks, instances and samples", columns, rows)
 
 
-def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
+def _headline_rates(engines: Mapping[str, Any]) -> Table:
     rows = []
     for name, one in engines.items():
         for kind, share in one["share_with_bug"].items():
@@ -158,33 +137,33 @@ def _headline_rates(engines: Mapping[str, Any]) -> FigureTable:
             worst = {**dict.fromkeys(_WORST), "by_format": rate["by_format"]}
             rows.append({**row, **counts, **_ratio(rate), **worst})
     columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
-    return _table("Headline rates; shares also by the schemas' worst bugs", columns, rows)
+    return Table.of("Headline rates; shares also by the schemas' worst bugs", columns, rows)
 
 
 def _ratio(one: Mapping[str, Any]) -> Row:
     return {key: one[key] for key in _RATIO}
 
 
-def _severity(engines: Mapping[str, Any]) -> FigureTable:
+def _severity(engines: Mapping[str, Any]) -> Table:
     rows = [
         {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
         for name, one in engines.items()
         for kind in MAIN_KINDS.values()
     ]
     columns = ("engine", "kind", *SEVERITIES, "by_format")
-    return _table("Bugs of walks by severity, in tokens", columns, rows)
+    return Table.of("Bugs of walks by severity, in tokens", columns, rows)
 
 
-def _timings(engines: Mapping[str, Any]) -> FigureTable:
+def _timings(engines: Mapping[str, Any]) -> Table:
     rows = [
         {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
         for name, one in engines.items()
         for measure in MEASURES
     ]
-    return _table("Times of the engines", ("engine", "measure", "unit", *FIGURES), rows)
+    return Table.of("Times of the engines", ("engine", "measure", "unit", *FIGURES), rows)
 
 
-_OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], FigureTable]] = {
+_OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], Table]] = {
     "compile": _compile,
     "errors": _errors,
     "headline_rates": _headline_rates,
@@ -193,14 +172,14 @@ _OF_ENGINES: Mapping[str, Callable[[Mapping[str, Any]], FigureTable]] = {
 }
 
 
-def _by(by: str, rows: Sequence[Row]) -> FigureTable:
+def _by(by: str, rows: Sequence[Row]) -> Table:
     apart = ("located", "by_format")
     columns = (by, "engine", "kind", "class", "evidence", "tokens", "cases", *apart)
     filled = [{**dict.fromkeys(apart), **row} for row in rows]
-    return _table(f"Proven errors by {by}", columns, filled)
+    return Table.of(f"Proven errors by {by}", columns, filled)
 
 
-def _agreement(stored: StoredRun) -> FigureTable:
+def _agreement(stored: StoredRun) -> Table:
     columns = ("engine", "kind", "class", "dispute", "always_resolved")
     walk = stored.fold(WALK, columns)
     rows = [
@@ -212,14 +191,14 @@ def _agreement(stored: StoredRun) -> FigureTable:
         for row in agreement(stored, walk, Disputes(stored).rows_of(walk))
     ]
     numbers = ("tokens", "resolved", "wrong", "right", "disputes", "cases")
-    return _table("Disputed tokens by who accepts them", ("accept", "reject", *numbers), rows)
+    return Table.of("Disputed tokens by who accepts them", ("accept", "reject", *numbers), rows)
 
 
 SEPARATOR = " + "
 """Between the engines of a set."""
 
 
-def _cases(run: RunDirectory) -> FigureTable:
+def _cases(run: RunDirectory) -> Table:
     """What became of the cases, by family."""
     names = ["family", "status", "reason"]
     table = run.table("cases", [*names, "positions", "disputed_tokens"])
@@ -236,4 +215,4 @@ def _cases(run: RunDirectory) -> FigureTable:
         for row in grouped.sort_by([(name, "ascending") for name in names]).to_pylist()
     ]
     columns = (*names, "cases", "positions", "disputed_tokens")
-    return _table("Cases by family and what became of them", columns, rows)
+    return Table.of("Cases by family and what became of them", columns, rows)

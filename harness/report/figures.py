@@ -21,7 +21,8 @@ from harness.counting.severity import SEVERITIES
 from harness.errors import UsageError
 from harness.files import writing
 from harness.optional import require
-from harness.report.figure_tables import SEPARATOR, Digest, Row, digest
+from harness.render.table import Row
+from harness.report.figure_tables import SEPARATOR, Digest, digest
 from harness.report.timing import Distribution, distributions
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import (

@@ -14,7 +14,8 @@ import numpy as np
 
 from harness.counting.intervals import NO_SAMPLE, Interval
 from harness.engines.specs import read_spec, with_version
-from harness.report.figure_tables import Digest, Row
+from harness.render.table import Row
+from harness.report.figure_tables import Digest
 from harness.report.text_counts import is_tested
 from harness.runs.tables import TEXT_TABLES
 from harness.validators.format_rules import ANNOTATION

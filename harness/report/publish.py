@@ -26,11 +26,11 @@ from harness.files import writing
 from harness.impact.answer_file import MANIFEST as IMPACT
 from harness.impact.answer_file import open_impact
 from harness.printable import json_rows, markdown
+from harness.render.table import Table, as_csv, as_markdown
 from harness.report import exports, figures, narrative
 from harness.report.bug_lines import explained
 from harness.report.bug_tables import bug_table, bugs_in_markdown
-from harness.report.exports import as_markdown
-from harness.report.figure_tables import Digest, FigureTable, digest
+from harness.report.figure_tables import Digest, digest
 from harness.report.publish_impact import publish_impact
 from harness.report.timing import distributions
 from harness.runs.directory import RunDirectory, open_run
@@ -90,7 +90,7 @@ def publish(
         narrated(directory, inside=inside): readme(run, found, bugs, directory, inside=inside),
     }
     if bugs is not None:
-        written[directory / "bugs.csv"] = exports.as_csv(bug_table(bugs))
+        written[directory / "bugs.csv"] = as_csv(bug_table(bugs))
         written[directory / "bugs.json"] = smallest_cases(bugs)
     with writing(directory):
         for file, text in written.items():
@@ -222,7 +222,7 @@ def _figures(name: str, shown: Iterable[str]) -> list[str]:
     return [f"![{_CAPTIONS[one]}]({name}/{one}.svg)" for one in shown]
 
 
-def _without_title(table: FigureTable) -> str:
+def _without_title(table: Table) -> str:
     return as_markdown(table).partition("\n\n")[2].rstrip("\n")
 
 

@@ -11,8 +11,8 @@ from harness.impact.causes import read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.summary import accuracy, as_json, summarize
 from harness.printable import json_rows
-from harness.report.exports import as_csv, write_texts
-from harness.report.figure_tables import FigureTable, Row
+from harness.render.table import Row, Table, as_csv
+from harness.report.exports import write_texts
 
 _ITEMS = ("item", "condition", "engine", "outcome", "parsed", "correct", "reason")
 
@@ -42,7 +42,7 @@ def publish_impact(run: ImpactRun, directory: Path) -> list[Path]:
     return write_texts(texts, directory)
 
 
-def item_table(run: ImpactRun) -> FigureTable:
+def item_table(run: ImpactRun) -> Table:
     """A row for each item and engine: what became of the answer, and of the overruled steps.
 
     Raises:
@@ -54,7 +54,7 @@ def item_table(run: ImpactRun) -> FigureTable:
         row: Row = {name: getattr(one, name) for name in _ITEMS}
         rows.append({**row, "tokens": len(one.tokens), "overruled": len(one.overruled), **ruled})
     columns = (*_ITEMS, "tokens", "overruled", *RULINGS)
-    return FigureTable("Items by engine", columns, tuple(rows))
+    return Table.of("Items by engine", columns, rows)
 
 
 def _bugs(run: ImpactRun) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from harness.errors import RunDirectoryError, UsageError
+from harness.render.table import Table, as_markdown
 from harness.report import exports, figures
-from harness.report.figure_tables import NAMES, FigureTable, digest
+from harness.report.figure_tables import NAMES, digest
 from harness.report.tally import summary
 from tests import books
 from tests.books import Book, all_bugs, classes
@@ -73,7 +74,7 @@ class TestTables:
         assert tuple(found.tables) == NAMES
         for name, table in found.tables.items():
             assert table.rows, name
-            assert all(tuple(row) == table.columns for row in table.rows), name
+            assert all(tuple(row) == table.names for row in table.rows), name
 
     def test_hold_the_numbers_of_the_tally(self, stored):
         run = stored(book("one"), book("two"))
@@ -122,7 +123,7 @@ class TestExports:
         found = digest(run, DECLARED)
         for file, table in zip(files, found.tables.values(), strict=True):
             header, *lines = csv.reader(io.StringIO(file.read_text("utf-8")))
-            assert tuple(header) == table.columns
+            assert tuple(header) == table.names
             wanted = [
                 ["" if one is None else str(one) for one in row.values()] for row in table.rows
             ]
@@ -135,8 +136,8 @@ class TestExports:
         assert "| a + b | c | 50 | 50 | 3 | 6 | 1 | 1 |" in text
 
     def test_markdown_keeps_its_columns_whatever_is_in_a_cell(self):
-        table = FigureTable("T", ("word", "n"), ({"word": "a|b\nc", "n": 1234567},))
-        assert exports.as_markdown(table).splitlines()[-1] == "| a\\|b c | 1,234,567 |"
+        table = Table.of("T", ("word", "n"), ({"word": "a|b\nc", "n": 1234567},))
+        assert as_markdown(table).splitlines()[-1] == "| a\\|b c | 1,234,567 |"
 
     def test_of_another_kind_are_refused_before_anything_is_read(self, stored, tmp_path):
         run = stored(book())

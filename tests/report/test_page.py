@@ -18,8 +18,9 @@ from harness.classification.departures import Catalogue
 from harness.cli.report import SHOWN, report
 from harness.counting.counts import StoredRun
 from harness.errors import MaskcourtError
+from harness.render.page import embedded
 from harness.report.page import collect as collecting
-from harness.report.page.assemble import assembled, embedded
+from harness.report.page.assemble import assembled
 from harness.report.page.collect import ReportRequest, collect
 from harness.report.page.counted import PageCounts
 from harness.report.page.explained import pieces
