@@ -65,7 +65,7 @@ class CaseNotes:
             stage=stage,
             walk=walk,
             position=number,
-            outcome=outcome.word,
+            outcome=outcome.status,
             signal=(outcome.signal or "") if isinstance(outcome, Crashed) else "",
             message=outcome.message,
             output=self._output(engine),

@@ -48,7 +48,7 @@ class Distrusted(Exception):
     @property
     def excludes(self) -> bool:
         """Whether nothing that the engine says of the case proves anything."""
-        return self.failure.word in EXCLUDING
+        return self.failure.status in EXCLUDING
 
 
 def ask_again(

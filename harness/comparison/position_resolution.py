@@ -185,7 +185,7 @@ class PositionResolution:
                 exemplars.setdefault(row, {}).setdefault(tokens, column)
         answers = self.engines.confirm(exemplars)
         for row in exemplars.keys() - answers.keys():
-            self.store.disown(row, FAILED[self.engines.failure(row).word])
+            self.store.disown(row, FAILED[self.engines.failure(row).status])
         violations = []
         for row, answer in answers.items():
             columns, reached = exemplars[row], answer.reached.tolist()
@@ -205,5 +205,5 @@ class PositionResolution:
         if (row, column) in ended:
             return ended[row, column]
         if not self.engines.alive[row]:
-            return FAILED[self.engines.failure(row).word]
+            return FAILED[self.engines.failure(row).status]
         return Status.GIVEN_UP

@@ -78,7 +78,7 @@ class EngineService:
         try:
             answer = getattr(self, asked.command)(asked)
         except FaultFound as found:
-            answer = AtFault(found.fault.word, found.fault.detail)
+            answer = AtFault(found.fault.status, found.fault.detail)
         return requests.as_message(answer)
 
     def open(self, asked: requests.Open) -> requests.Opened:

@@ -129,7 +129,7 @@ class Generator:
             if isinstance(outcome, Compiled):
                 one.seconds = outcome.compile_seconds, outcome.first_mask_seconds
             else:
-                one.outcome, one.message = outcome.word, outcome.message
+                one.outcome, one.message = outcome.status, outcome.message
             texts.append(one)
         going = [one for one in texts if not one.outcome]
         if going:
@@ -189,7 +189,7 @@ class Generator:
         took = time.perf_counter_ns() - began
         if not len(walked):
             failure = walked.failure
-            one.outcome = failure.word if failure is not None else "crashed"
+            one.outcome = failure.status if failure is not None else "crashed"
             one.message = failure.message if failure is not None else "no mask came"
             return None
         mask_ns, consume_ns = walked.times[0].tolist()

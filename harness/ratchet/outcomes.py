@@ -10,13 +10,13 @@ from harness.counting.counts import StoredRun
 from harness.counting.schema_bugs import SchemaBugs
 from harness.engines.specs import read_spec
 from harness.verdict_kinds import ERRORS
-from harness.workers.outcomes import COMPILE_WORDS
+from harness.workers.outcomes import COMPILE_STATUSES
 
 CORRECT, REFUSED, WRONG, CRASH = "correct", "refused", "wrong", "crash"
 FURTHER: Final = (CORRECT, REFUSED, WRONG, CRASH)
 """Outcomes, each further from correct than the one before."""
 
-_COMPILED, _REFUSED, *_FAILED = COMPILE_WORDS
+_COMPILED, _REFUSED, *_FAILED = COMPILE_STATUSES
 
 Outcomes = dict[tuple[str, str], str]
 """By engine (its spec without its version) and case."""

@@ -153,7 +153,7 @@ class _Again:
         outcomes = self._lane.panel.compile(self._case.schema, numbers) if new else {}
         for name, number in zip(new, numbers, strict=True):
             outcome = outcomes[number]
-            broken = f"does not compile the schema again: {outcome.word}"
+            broken = f"does not compile the schema again: {outcome.status}"
             self._compiled[name] = "" if isinstance(outcome, Compiled) else broken
 
     def _probed(self, engine: str, along: Sequence[Trace]) -> dict[Trace, Probed | str]:
@@ -189,8 +189,8 @@ class _Again:
         if not isinstance(answer, Failure):
             return answer
         if (again := self._lane.panel.recover_start(number)) is not None:
-            self._compiled[engine] = f"does not come back: {again.word}"
-        return answer.word.replace("_", " ")
+            self._compiled[engine] = f"does not come back: {again.status}"
+        return answer.status.replace("_", " ")
 
 
 def _portions(along: Sequence[Trace]) -> Iterator[list[Trace]]:

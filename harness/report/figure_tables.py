@@ -30,7 +30,7 @@ from harness.verdict_kinds import (
     MAIN_KINDS,
     WALK,
 )
-from harness.workers.outcomes import COMPILE_WORDS
+from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO = ("value", "low", "high", "interval")
 _WORST = (*SEVERITIES, "by_format", "several_tokens")
@@ -98,7 +98,7 @@ def _matrix(found: Mapping[str, Any]) -> Table:
 
 def _compile(engines: Mapping[str, Any]) -> Table:
     rows = [{"engine": name, **one["compile"]} for name, one in engines.items()]
-    return Table.of("Schemas by outcome of compilation", ("engine", *COMPILE_WORDS), rows)
+    return Table.of("Schemas by outcome of compilation", ("engine", *COMPILE_STATUSES), rows)
 
 
 def _errors(engines: Mapping[str, Any]) -> Table:

@@ -39,7 +39,7 @@ from harness.verdict_kinds import (
     OTHER_KINDS,
     WALK,
 )
-from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_WORDS
+from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_STATUSES
 
 _BUG: Mapping[str, object] = {"class": BUG}
 _WALK_COLUMNS = (
@@ -194,7 +194,7 @@ class _EngineSummaries:
 
     def _compile_counts(self, name: str) -> dict[str, int]:
         found = {row["outcome"]: row["count_all"] for row in self._rows(name, at_compile=True)}
-        return {word: found.get(word, 0) for word in COMPILE_WORDS}
+        return {word: found.get(word, 0) for word in COMPILE_STATUSES}
 
     def _failures(self, name: str) -> dict[str, int]:
         """What ended the engine's part after compilation, by stage and outcome."""

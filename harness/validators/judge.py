@@ -238,7 +238,7 @@ class Judge:
                 break
             self._host.stop()
             if not self._killed(answer):
-                return Unjudgeable("validators_" + answer.word, answer.message)
+                return Unjudgeable("validators_" + answer.status, answer.message)
         if "unjudgeable" in answer.head:
             return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
         return None

@@ -45,13 +45,13 @@ def opinions(schema: str, text: bytes, memory: int, formats: str) -> dict[str, A
     host = Host(HostSpec("validators", service, memory=memory))
     try:
         if (ended := host.start()) is not None:
-            return {"verdict": "undecided", "reason": ended.word, "detail": ended.message}
+            return {"verdict": "undecided", "reason": ended.status, "detail": ended.message}
         arrays = wire.Ragged.of_bytes([text]).arrays("texts")
         answer = host.request({"schema": schema, "formats": formats}, arrays, limit=_SECONDS)
     finally:
         host.close()
     if not isinstance(answer, wire.Message):
-        return {"verdict": "undecided", "reason": answer.word, "detail": answer.message}
+        return {"verdict": "undecided", "reason": answer.status, "detail": answer.message}
     return dict(answer.head["opinions"])
 
 

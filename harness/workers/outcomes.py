@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Compiled:
     first_mask_seconds: float
     message: str = ""
 
-    word = "compiled"
+    status = "compiled"
 
     @property
     def seconds(self) -> float:
@@ -24,49 +24,55 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class _Ended:
+    message: str
+
+    status: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Refusal(_Ended):
     """The engine declined the schema; `message` is its own."""
 
-    message: str
-
-    word = "refused"
+    status = "refused"
 
 
 @dataclass(frozen=True)
-class Crashed:
+class Crashed(_Ended):
     """The host died of a signal or left, or the engine raised something else than a refusal."""
 
-    message: str
     signal: str | None = None
 
-    word = "crashed"
+    status = "crashed"
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether it died of what no program dies of by itself: somebody else ended it."""
+        return self.signal in _FROM_OUTSIDE
+
+
+_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGSTOP"})
 
 
 @dataclass(frozen=True)
-class TimedOut:
+class TimedOut(_Ended):
     """The engine used more time than the limit; its host was ended."""
 
-    message: str
-
-    word = "timed_out"
+    status = "timed_out"
 
 
 @dataclass(frozen=True)
-class OutOfMemory:
+class OutOfMemory(_Ended):
     """The engine needed more memory than the limit; its host was ended."""
 
-    message: str
-
-    word = "out_of_memory"
+    status = "out_of_memory"
 
 
 @dataclass(frozen=True)
-class MaskViolation:
+class MaskViolation(_Ended):
     """The engine refused to consume a token that its own mask allowed."""
 
-    message: str
-
-    word = "mask_consume_mismatch"
+    status = "mask_consume_mismatch"
 
 
 ADAPTER_FAULTS: Final[Mapping[str, str]] = {
@@ -85,24 +91,21 @@ EXCLUDING: Final = ("mask_not_written", "mask_changes", "clone_differs", "second
 
 @dataclass(frozen=True)
 class AdapterFault:
-    """The adapter contradicts itself, which says nothing about its engine.
+    """The adapter contradicts itself, which says nothing about its engine."""
 
-    Attributes:
-        word: One of `ADAPTER_FAULTS`.
-        detail: What was seen of it.
-    """
-
-    word: str
+    status: str
+    """One of `ADAPTER_FAULTS`."""
     detail: str
+    """The evidence."""
 
     @property
     def message(self) -> str:
-        """In words, and what was seen."""
-        return f"{ADAPTER_FAULTS[self.word]}: {self.detail}"
+        """In words, with the evidence."""
+        return f"{ADAPTER_FAULTS[self.status]}: {self.detail}"
 
 
 Failure = Refusal | Crashed | TimedOut | OutOfMemory | MaskViolation | AdapterFault
 Outcome = Compiled | Failure
 
-COMPILE_WORDS = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")
+COMPILE_STATUSES = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")
 """The outcomes of a compilation, in the order in which tables show them."""

@@ -297,7 +297,7 @@ class TestTables:
 
 class TestWords:
     @pytest.mark.parametrize(
-        "word", [*ADAPTER_FAULTS, *(one.word for one in Failure.__args__ if one != AdapterFault)]
+        "word", [*ADAPTER_FAULTS, *(one.status for one in Failure.__args__ if one != AdapterFault)]
     )
     def test_every_failure_of_an_engine_is_a_status_that_convicts_nobody(self, word):
         assert BY_ACCEPTER[FAILED[word]][0] == "unresolved"

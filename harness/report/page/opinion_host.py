@@ -45,11 +45,11 @@ class OpinionHost:
 
     def _asked(self, schema: str, text: bytes) -> dict[str, Any]:
         if not self._host.running and (ended := self._host.start()) is not None:
-            return {"verdict": "undecided", "reason": ended.word, "detail": ended.message}
+            return {"verdict": "undecided", "reason": ended.status, "detail": ended.message}
         arrays = wire.Ragged.of_bytes([text]).arrays("texts")
         answer = self._host.request(
             {"schema": schema, "formats": self._formats}, arrays, limit=_SECONDS
         )
         if not isinstance(answer, wire.Message):
-            return {"verdict": "undecided", "reason": answer.word, "detail": answer.message}
+            return {"verdict": "undecided", "reason": answer.status, "detail": answer.message}
         return dict(answer.head["opinions"])
