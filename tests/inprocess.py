@@ -65,6 +65,8 @@ class InProcessHost:
         self.ended: Ended | None = None
         self.starts = 0
         self.answer: wire.Message | Ended | None = None
+        self.seconds_used = 0.0
+        """As if it took processor time."""
         self._make = make
         self._service: Service | None = None
 
@@ -117,6 +119,9 @@ class InProcessHost:
 
     def output(self) -> str:
         return ""
+
+    def processor_seconds(self) -> float:
+        return self.seconds_used
 
     def stop(self) -> None:
         self._service = None

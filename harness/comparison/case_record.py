@@ -44,6 +44,22 @@ class CaseNotes:
         self._arrivals: list[tuple[int, int, tuple[int, ...], _Ints, _Ints]] = []
         self._costs: dict[tuple[str, str], float] = {}
 
+    @property
+    def walked(self) -> bool:
+        """Whether any position was come to."""
+        return bool(self._places)
+
+    def mark(self) -> tuple[Mapping[str, int], int, int, int]:
+        """What is noted now, for `back_to`."""
+        return self.rows.mark(), len(self._places), len(self._arrivals), self._disputed
+
+    def back_to(self, mark: tuple[Mapping[str, int], int, int, int]) -> None:
+        """Take back what was noted after a mark."""
+        rows, places, arrivals, self._disputed = mark
+        self.rows.back_to(rows)
+        del self._places[places:]
+        del self._arrivals[arrivals:]
+
     def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
         """How compilation went in every engine."""
         for engine, outcome in outcomes.items():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_texts import CaseTexts
 from harness.comparison.challenger import Challenger
@@ -71,6 +73,7 @@ class Rules:
         made: Instances made of the schema that are fed, at most; a case that brings no valid
             instance is walked along made ones. 0 makes none.
         samples: Texts that each engine writes of each schema.
+        budget: Seconds of processor time for everything about one case.
     """
 
     seed: int = 0
@@ -82,6 +85,7 @@ class Rules:
     challenger: bool = True
     made: int = 16
     samples: int = 8
+    budget: float = 600.0
 
 
 class CaseRun:
@@ -108,6 +112,7 @@ class CaseRun:
         self.vocabulary = vocabulary
         self.resolver = resolver
         self.rules = rules
+        self.validator_seconds = judge.seconds
         self.canonical = Canonical.of(vocabulary)
         self.challenger = Challenger(vocabulary, rules.cap) if rules.challenger else None
 
@@ -137,13 +142,22 @@ class CaseRun:
         engine where its masks are not to be relied on.
         """
         run = self._begun
+        run.budget = CaseBudget(self.rules.budget, self._hosts_seconds)
         distrusted: list[Distrusted] = []
         while True:
             try:
                 return run.rows()
             except Distrusted as found:
                 distrusted.append(found)
+                budget = run.budget
                 run = _Run(self, run.case, distrusted)
+                run.budget = budget
+
+    def _hosts_seconds(self) -> float:
+        """Processor seconds of the hosts, those that are gone included."""
+        gone = resource.getrusage(resource.RUSAGE_CHILDREN)
+        running = self.panel.processor_seconds() + self.judge.processor_seconds()
+        return gone.ru_utime + gone.ru_stime + running
 
 
 class _Run:
@@ -169,10 +183,43 @@ class _Run:
         self.alone = False
         self.made = Made()
         self.fed: CaseTexts | None = None
+        self.budget = CaseBudget(tools.rules.budget, lambda: 0.0)
+        self.references: list[bytes] = []
+        self.judged: list[int] = []
+        self.are_made = False
+        self.whole = self.notes.mark()
         tools.panel.begin_compile(case.schema, distrusted={one.engine for one in distrusted})
 
     def rows(self) -> Rows:
-        """Run the case and return what there is to store."""
+        """Run the case, as far as its budget goes, and return what there is to store."""
+        try:
+            with self.budget.enforced():
+                status, reason, message = self._run()
+        except BudgetSpentError:
+            self.notes.back_to(self.whole)
+            status, reason = "walked" if self.notes.walked else "set_aside", "case_budget"
+            message = (
+                f"the case took more than {self.budget.seconds:g} s of processor time; "
+                "what was proven until then is kept"
+            )
+        finally:
+            self.tools.judge.seconds = self.tools.validator_seconds
+        self.notes.finish(status, reason, message, self.references, self.judged, made=self.are_made)
+        return self.notes.rows
+
+    def _step(self) -> None:
+        """Between two steps, where all rows belong together: may the case go on?
+
+        Raises:
+            BudgetSpentError: It has used up its budget.
+        """
+        self.whole = self.notes.mark()
+        self.budget.check()
+        left = self.budget.left()
+        self.tools.judge.seconds = min(self.tools.validator_seconds, max(left, 1.0))
+
+    def _run(self) -> tuple[str, str, str]:
+        """Run the case; its status, the reason and a message."""
         tools = self.tools
         with self.notes.cost("compile"):
             outcomes = tools.panel.end_compile()
@@ -180,6 +227,7 @@ class _Run:
         for one in self.distrusted:
             self.notes.failure(one.engine, one.failure, one.stage, one.walk, one.position)
         excluded = {one.engine for one in self.distrusted if one.excludes}
+        self._step()
         with self.notes.cost("references"):
             references, problem = self._references()
         compiled = [
@@ -187,11 +235,13 @@ class _Run:
             for index, one in outcomes.items()
             if isinstance(one, Compiled) and index not in excluded
         ]
-        judged = list(compiled)
+        self.judged = judged = list(compiled)
+        self._step()
         status, reason, message = "walked", "", ""
         made = self._made(compiled) if problem is not None else []
         if made:
             references, problem = [made[at % len(made)] for at in range(tools.rules.walks)], None
+        self.references, self.are_made = references, bool(made)
         if problem is not None:
             status, (reason, message) = "set_aside", problem
         elif (missing := self._unfit(judged)) is not None:
@@ -201,8 +251,7 @@ class _Run:
                 self._walk(walk, reference, judged)
         if self.proofs is not None:
             message = self._texts(compiled, self.proofs).wrong_label() or message
-        self.notes.finish(status, reason, message, references, judged, made=bool(made))
-        return self.notes.rows
+        return status, reason, message
 
     def _made(self, compiled: Sequence[int]) -> list[bytes]:
         """The texts to walk where the case brings none: made ones, else valid ones of engines."""
@@ -216,15 +265,18 @@ class _Run:
         """Feed instances and samples, once."""
         if self.fed is None:
             tools, rules = self.tools, self.tools.rules
+            self._step()
             of_text = (tools.vocabulary, tools.canonical)
             texts = CaseTexts(tools.panel, tools.judge, *of_text, proofs, self._failed_at)
             with self.notes.cost("instances"):
                 own = prepare(self.case, rules.style, *of_text, tools.judge)
                 texts.feed_instances(own, compiled)
                 # Apart: an engine that fails over a made text has been fed with the case's own.
+                self._step()
                 made = self.made.fed(rules.made, {one.text for one in own})
                 texts.feed_made(made, self._able(compiled))
             if rules.samples:
+                self._step()
                 key = f"{rules.seed}/{self.case.id}/samples"
                 with self.notes.cost("samples"):
                     texts.feed_samples(key, rules.samples, self.schema, self._able(compiled))
@@ -290,6 +342,7 @@ class _Run:
         offset = 0
         state: State | None = START
         while self._enough(engines, judged):
+            self._step()
             self.alone = len(engines) < 2
             position = Position(
                 key.at(len(consumed)),

@@ -412,6 +412,10 @@ class Panel:
         """What the engine printed since this was last asked, or until a time-out before."""
         return self._printed.pop(engine, "") + self._hosts[engine].output()
 
+    def processor_seconds(self) -> float:
+        """What the present processes of all hosts have used."""
+        return sum(host.processor_seconds() for host in self._hosts)
+
     def close(self) -> None:
         """End all hosts."""
         for host in self._hosts:

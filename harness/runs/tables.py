@@ -257,6 +257,15 @@ class Rows:
                 raise ValueError(message)
         self._pieces[table].append((count, values))
 
+    def mark(self) -> Mapping[str, int]:
+        """What is there now, for `back_to`."""
+        return {table: len(pieces) for table, pieces in self._pieces.items()}
+
+    def back_to(self, mark: Mapping[str, int]) -> None:
+        """Take back what was appended after a mark."""
+        for table, pieces in self._pieces.items():
+            del pieces[mark[table] :]
+
     def count(self, table: str) -> int:
         """How many rows a table has."""
         return sum(count for count, _ in self._pieces[table])

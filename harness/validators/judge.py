@@ -197,6 +197,10 @@ class Judge:
         possible, each = self.reached(texts)
         return Coverage.of(possible, frozenset[Feature]().union(*each))
 
+    def processor_seconds(self) -> float:
+        """What the validators' present process has used."""
+        return self._host.processor_seconds()
+
     def close(self) -> None:
         """End the host."""
         self._host.close()

@@ -348,6 +348,10 @@ class Host:
         # of which step it was is not known: then it is held against what is asked next
         return self.ended if self._steps is None and self._over_memory() else message
 
+    def processor_seconds(self) -> float:
+        """What its present process has used."""
+        return self._cpu() if self._process is not None else 0.0
+
     def _cpu(self) -> float:
         fields = _proc(self._process, "stat").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _CLOCK_TICKS if len(fields) > 12 else 0.0

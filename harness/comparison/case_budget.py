@@ -1,0 +1,82 @@
+"""The budget of one case: processor time after which everything about the case ends.
+
+Limits of single answers say nothing about how many answers a case needs, nor about what the
+coordinator does between them: a pattern such as ``^(a|a)*$`` or an ``anyOf`` in every member can
+keep each part busy within its limit for minutes. So a case has a budget for all of it. It is looked
+at between steps; within a step a timer interrupts what the coordinator itself computes.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_NOT_INTERRUPTED = (
+    "harness.engines.panel",
+    "harness.validators.judge",
+    "harness.workers.",
+)
+"""Modules that talk to processes: half a message would be worse than waiting for its end."""
+
+_AGAIN = 0.05
+"""Seconds until the timer looks again after it came in one of these modules."""
+
+
+class BudgetSpentError(Exception):
+    """The case has used up its budget."""
+
+
+class CaseBudget:
+    """The budget of the case that is being run.
+
+    Args:
+        seconds: Of processor time, of this process and of the hosts together.
+        hosts: Gives the seconds that the hosts have used since they exist.
+    """
+
+    def __init__(self, seconds: float, hosts: Callable[[], float]) -> None:
+        self.seconds = seconds
+        self._hosts = hosts
+        self._began = self._used()
+
+    def left(self) -> float:
+        """Seconds that are left; negative once it is spent."""
+        return self.seconds - (self._used() - self._began)
+
+    def check(self) -> None:
+        """Raise `BudgetSpentError` where it is spent."""
+        if self.left() <= 0:
+            raise BudgetSpentError
+
+    @contextmanager
+    def enforced(self) -> Iterator[None]:
+        """Raise `BudgetSpentError` inside once it is spent, unless a host is being talked to.
+
+        Outside the main thread nothing can be interrupted: there only `check` ends the case.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.signal(signal.SIGPROF, _interrupt)
+        signal.setitimer(signal.ITIMER_PROF, max(self.left(), _AGAIN))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+
+    def _used(self) -> float:
+        return time.process_time() + self._hosts()
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).startswith(_NOT_INTERRUPTED):
+            signal.setitimer(signal.ITIMER_PROF, _AGAIN)
+            return
+        frame = frame.f_back
+    raise BudgetSpentError
