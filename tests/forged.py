@@ -94,5 +94,4 @@ def commands(run: Path, out: Path) -> dict[str, list[object]]:
         **queries,
         "replay": ["replay", run, "--all"],
         "sample": ["replay", run, "--sample", 3, "--json"],
-        "resolvers": ["resolvers", run, run],
     }

@@ -33,7 +33,7 @@ from harness.cli.query import query
 from harness.cli.ratchet import Ratchet, ratchet_options
 from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options
-from harness.cli.runs import replay, resolvers, tally
+from harness.cli.runs import replay, tally
 from harness.cli.summary import end_run
 from harness.cli.sweep import sweep
 from harness.cli.vocabularies import vocabularies
@@ -108,7 +108,6 @@ for _command in (
     bugs,
     minimize,
     compare,
-    resolvers,
     engines,
     protocol,
     impact,

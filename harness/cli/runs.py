@@ -1,4 +1,4 @@
-"""The commands that read stored runs: ``maskcourt tally | replay | resolvers``."""
+"""The commands that read stored runs: ``maskcourt tally | replay``."""
 
 from __future__ import annotations
 
@@ -113,24 +113,3 @@ def replay(
         print_witness(stored, choice, as_json=as_json)
     elif not print_replay(stored, choice, as_json=as_json):
         sys.exit(1)
-
-
-@click.command()
-@click.argument("rollout", type=click.Path(path_type=Path))
-@click.argument("shared", type=click.Path(path_type=Path))
-@trust_option
-@json_option
-def resolvers(rollout: Path, shared: Path, trust: bool, as_json: bool) -> None:
-    """Say what became of one resolver's false acceptances in a run with another.
-
-    ROLLOUT and SHARED are runs of the same walks, made with --resolver rollout and shared.
-    """
-    from harness.report.render import print_resolvers
-    from harness.report.resolver_comparison import compare
-    from harness.runs.directory import open_run
-
-    found = compare(open_run(rollout, trust=trust), open_run(shared, trust=trust))
-    if as_json:
-        print_json(found)
-    else:
-        print_resolvers(found, table_console())

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from harness.bugs.listing import Bug, BugList
-from harness.counting.severity import IN_WORDS
-from harness.printable import markdown
 from harness.render.table import Row, Table
 
 _CASE: Final = ("schema", "text", "token")
@@ -47,25 +45,3 @@ def _row(one: Bug) -> Row:
     row |= {"low": ends["low"], "high": ends["high"]}
     row |= {"state": known.get("state"), "thread": known.get("thread"), "also_in": one.also_in}
     return {name: row[name] for name in COLUMNS}
-
-
-def bugs_in_markdown(bugs: BugList, engine: str, most: int) -> str:
-    """The first bugs of an engine as a table in GitHub's Markdown; how many more is said below."""
-    mine = bugs.of(engine)
-    if not mine:
-        return f"No bug of {markdown(engine)} was found."
-    lines = [
-        "| bug | what is wrong | schemas | met | upstream |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for one in mine[:most]:
-        schemas = f"{one.cases:,} of {one.judged:,}{one.share.in_brackets}"
-        met = IN_WORDS[one.severity]
-        cells = (f"`{one.id}`", markdown(one.title), schemas, met, _upstream(one))
-        lines.append(f"| {' | '.join(cells)} |")
-    more = len(mine) - most
-    return "\n".join(lines) + (f"\n\nAnd {more:,} more in bugs.csv." if more > 0 else "")
-
-
-def _upstream(one: Bug) -> str:
-    return "" if one.upstream is None else f"[{one.upstream.status}]({one.upstream.thread})"

@@ -474,23 +474,3 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def print_resolvers(found: Mapping[str, Any], console: Console) -> None:
-    """What `harness.report.resolver_comparison.compare` found."""
-    table = _by_engine(
-        "False acceptances of one roll-out per token, looked at again",
-        numbers=[column.replace("_", " ") for column in _RESOLVED],
-    )
-    for name, row in found["engines"].items():
-        table.add_row(Text(name), *(f"{row[key]:,}" for key in _RESOLVED))
-    console.print(table)
-    console.print(
-        "cleared: a valid completion exists, the token was right and who forbids it is wrong\n"
-        f"{found['cases']:,} cases and {found['positions']:,} positions walked alike,"
-        f" {found['cases_walked_differently']:,} cases not",
-        highlight=False,
-    )
-
-
-_RESOLVED = ("false_acceptances", "confirmed", "cleared", "open")
