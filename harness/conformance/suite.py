@@ -19,8 +19,7 @@ from harness.conformance.cells import instances
 from harness.conformance.keywords import DRAFTS
 from harness.errors import InputError, UsageError, nearest
 from harness.inputs.case_archives import members
-from harness.inputs.case_parts import parsed
-from harness.inputs.cases import Case, Instance
+from harness.inputs.cases import Case, Instance, parsed
 
 PREFIX: Final = "suite"
 _FOLDERS: Final = {

@@ -168,7 +168,7 @@ class SchemaBugs:
             return None
         most = int(ids[cases.argmax()])  # of several the smallest
         known = self.vocabulary
-        spelled = None if known is None or most >= known.size else repr(known.token(most))[2:-1]
+        spelled = None if known is None or most >= known.size else repr(known[most])[2:-1]
         return {"token": most, "bytes": spelled, "cases": int(cases.max())}
 
     @cached_property

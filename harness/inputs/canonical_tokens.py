@@ -10,7 +10,7 @@ the reader gives a pattern where all of this is true:
 
 * The pre-tokeniser is ``ByteLevel`` with its own expression, or one ``Split`` by an expression
   before a ``ByteLevel`` without; no space is put before the text.
-* The merges are in the order of the ids they make, behind the ids of the 256 bytes.
+* The merges are in the order of the ids they make, after the ids of the 256 bytes.
 * Every ordinary id is a byte or made by a merge, so none is an added token. With
   ``ignore_merges`` it is enough that it belongs to the model: a piece that is a token is that
   token, however its merges go, as here.

@@ -17,16 +17,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
 from harness.errors import InputError
-
-MAX_MEMBER_BYTES: Final = 64 * 2**20
-"""Bytes that one file may have; the largest of MaskBench has 2 million."""
-
-MAX_TOTAL_BYTES: Final = 4 * 2**30
-"""Bytes that all members together may have unpacked; MaskBench has 156 million."""
+from harness.inputs.limits import TOTAL, check_size, max_bytes, read_bounded, read_file
 
 _Unpacked = gzip.GzipFile | lzma.LZMAFile
 _BLOCK: Final = tarfile.BLOCKSIZE
@@ -37,7 +33,8 @@ _TRUNCATED: Final = "fetch it again: it is damaged or was not downloaded complet
 class Member:
     """A file: its path with forward slashes, and its content for as long as it is the current one.
 
-    `read` raises `InputError` when the file is larger than `MAX_MEMBER_BYTES` or damaged.
+    `read` raises `InputError` when the file is larger than `harness.inputs.limits` allows, or
+    damaged.
     """
 
     name: str
@@ -61,12 +58,6 @@ def combined_sha256(digests: Mapping[str, bytes]) -> str:
     return total.hexdigest()
 
 
-def file_sha256(path: Path) -> str:
-    """Hex digest of the file `path`."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def members(path: Path) -> Iterator[Member]:
     """The regular files in `path`, a directory (with those below it) or an archive.
 
@@ -79,19 +70,22 @@ def members(path: Path) -> Iterator[Member]:
     """
     with _reported(path):
         if path.is_dir():
-            yield from _directory(path)
+            for file in sorted(path.rglob("*")):
+                if file.is_file():
+                    name = file.relative_to(path).as_posix()
+                    yield Member(name, partial(read_file, file))
             return
-        with path.open("rb") as file:
-            magic = file.read(6)
-            file.seek(0)
+        with path.open("rb") as packed:
+            magic = packed.read(6)
+            packed.seek(0)
             if magic[:2] == b"\x1f\x8b":
-                with gzip.GzipFile(fileobj=file) as unpacked:
+                with gzip.GzipFile(fileobj=packed) as unpacked:
                     yield from _tar(unpacked, path)
             elif magic == b"\xfd7zXZ\0":
-                with lzma.LZMAFile(file) as plain:
+                with lzma.LZMAFile(packed) as plain:
                     yield from _tar(plain, path)
             elif magic[:2] == b"PK":
-                yield from _zip(file, path)
+                yield from _zip(packed, path)
             else:
                 accepted = "it must be a .tar.gz, .tar.xz or .zip archive, or a directory"
                 raise InputError(f"{path} is no archive", accepted)
@@ -100,17 +94,10 @@ def members(path: Path) -> Iterator[Member]:
 @contextmanager
 def _reported(path: Path) -> Iterator[None]:
     """Turn what the standard library raises for damaged data into an `InputError`."""
-    damaged = (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        lzma.LZMAError,
-        zlib.error,
-        gzip.BadGzipFile,
-        EOFError,
-    )
+    damaged = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError)
     try:
         yield
-    except damaged as error:
+    except (*damaged, gzip.BadGzipFile) as error:
         raise InputError(f"{path} is damaged: {error}", _TRUNCATED) from error
     except FileNotFoundError:
         raise InputError(f"{path} does not exist") from None
@@ -119,27 +106,18 @@ def _reported(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-def _directory(path: Path) -> Iterator[Member]:
-    for file in sorted(path.rglob("*")):
-        if file.is_file():
-            name = file.relative_to(path).as_posix()
-
-            def read(file: Path = file) -> bytes:
-                with _reported(file):
-                    _check_size(str(file), file.stat().st_size)
-                    return file.read_bytes()
-
-            yield Member(name, read)
-
-
 class _Tail(io.RawIOBase):
-    """A stream that remembers what was last read from it."""
+    """A stream that remembers what was last read from it, and that is never read at one go.
 
-    def __init__(self, stream: _Unpacked) -> None:
-        self._stream = stream
+    tarfile reads the headers for long names and attributes into memory, whatever size they claim.
+    """
+
+    def __init__(self, stream: _Unpacked, where: str) -> None:
+        self._stream, self._where = stream, where
         self.last = b""
 
     def read(self, size: int = -1, /) -> bytes:
+        check_size(self._where, max_bytes() + 1 if size < 0 else size)
         self.last = self._stream.read(size)
         return self.last
 
@@ -151,12 +129,13 @@ class _Tail(io.RawIOBase):
 
 
 def _tar(unpacked: _Unpacked, path: Path) -> Iterator[Member]:
-    stream: Any = _Tail(unpacked)
+    stream: Any = _Tail(unpacked, str(path))
     total = 0
     with tarfile.open(fileobj=stream, mode="r:") as archive:
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
-            total = _checked_total(total, info.size + _BLOCK, path)
+            total += info.size + _BLOCK
+            check_size(str(path), total, TOTAL)
             _check_name(info.name, path)
             if info.issym():
                 _check_link(info.name, str(PurePosixPath(info.name).parent / info.linkname), path)
@@ -166,7 +145,7 @@ def _tar(unpacked: _Unpacked, path: Path) -> Iterator[Member]:
 
                 def read(info: tarfile.TarInfo = info) -> bytes:
                     with _reported(path):
-                        _check_size(f"{path}:{info.name}", info.size)
+                        check_size(f"{path}:{info.name}", info.size)
                         content = archive.extractfile(info)
                         assert content is not None
                         return content.read()
@@ -179,7 +158,7 @@ def _check_tar_end(stream: _Tail, path: Path) -> None:
     """Read on to the end of the file, which only then is known to be whole.
 
     The standard library ends quietly at a header that it cannot read, and does not look at the
-    checksum behind the last member.
+    checksum after the last member.
     """
     block = stream.last
     if len(block) < _BLOCK:
@@ -187,7 +166,7 @@ def _check_tar_end(stream: _Tail, path: Path) -> None:
     padding = 0
     while block:
         padding += len(block)
-        if block.strip(b"\0") or padding > MAX_MEMBER_BYTES:
+        if block.strip(b"\0") or padding > max_bytes():
             raise InputError(f"{path} is damaged: its last entries cannot be read", _TRUNCATED)
         block = stream.read(2**16)
 
@@ -196,18 +175,16 @@ def _zip(file: IO[bytes], path: Path) -> Iterator[Member]:
     total = 0
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            total = _checked_total(total, info.file_size, path)
+            total += info.file_size
+            check_size(str(path), total, TOTAL)
             _check_name(info.filename, path)
 
             def read(info: zipfile.ZipInfo = info) -> bytes:
+                where = f"{path}:{info.filename}"
                 with _reported(path):
-                    where = f"{path}:{info.filename}"
-                    _check_size(where, info.file_size)
+                    check_size(where, info.file_size)
                     with archive.open(info) as content:
-                        # Bounded, because what is packed may be more than what is declared.
-                        unpacked = content.read(MAX_MEMBER_BYTES + 1)
-                    _check_size(where, len(unpacked))
-                    return unpacked
+                        return read_bounded(content, where)
 
             if stat.S_ISLNK(info.external_attr >> 16):
                 target = read().decode("utf-8", "replace")
@@ -215,20 +192,6 @@ def _zip(file: IO[bytes], path: Path) -> Iterator[Member]:
                 _check_link(info.filename, str(parent / target), path)
             elif not info.is_dir():
                 yield Member(info.filename, read)
-
-
-def _checked_total(total: int, size: int, path: Path) -> int:
-    total += size
-    if total > MAX_TOTAL_BYTES:
-        limit = f"the limit is {MAX_TOTAL_BYTES // 2**30} GiB"
-        raise InputError(f"{path} unpacks to more than it may", limit)
-    return total
-
-
-def _check_size(where: str, size: int) -> None:
-    if size > MAX_MEMBER_BYTES:
-        limit = f"the limit for a file is {MAX_MEMBER_BYTES // 2**20} MiB"
-        raise InputError(f"{where} has {size:,} bytes", limit)
 
 
 def _check_name(name: str, path: Path) -> None:

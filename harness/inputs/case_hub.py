@@ -12,26 +12,17 @@ from typing import Any, Final
 
 from harness.errors import InputError, UsageError, nearest
 from harness.inputs.case_archives import content_sha256
-from harness.inputs.case_parts import schema_text
-from harness.inputs.cases import Case, CaseSource, ListedCases
+from harness.inputs.cases import Case, CaseSource, ListedCases, schema_text
 
 DATASET: Final = "epfl-dlab/JSONSchemaBench"
 REVISION: Final = "5bd0f4640badc6f3f02df796421d21cb0ca0b141"
 """The commit of the dataset that is read, so that a run can be repeated."""
 
-FAMILIES: Final = (
-    "Github_easy",
-    "Github_hard",
-    "Github_medium",
-    "Github_trivial",
-    "Github_ultra",
-    "Glaiveai2K",
-    "JsonSchemaStore",
-    "Kubernetes",
-    "Snowplow",
-    "WashingtonPost",
+_FAMILIES: Final = (
+    *("Github_easy", "Github_hard", "Github_medium", "Github_trivial", "Github_ultra"),
+    *("Glaiveai2K", "JsonSchemaStore", "Kubernetes", "Snowplow", "WashingtonPost"),
 )
-SPLITS: Final = ("train", "val", "test")
+_SPLITS: Final = ("train", "val", "test")
 
 
 def open_hub(split: str | None = None) -> CaseSource:
@@ -41,12 +32,12 @@ def open_hub(split: str | None = None) -> CaseSource:
         UsageError: No such split.
         InputError: The library ``datasets`` is missing, or the data cannot be had.
     """
-    if split is not None and split not in SPLITS:
-        raise UsageError(f"no split {split!r}", nearest(split, SPLITS))
+    if split is not None and split not in _SPLITS:
+        raise UsageError(f"no split {split!r}", nearest(split, _SPLITS))
     load = _library().load_dataset
     cases: dict[str, Case] = {}
-    for family in FAMILIES:
-        for part in SPLITS if split is None else (split,):
+    for family in _FAMILIES:
+        for part in _SPLITS if split is None else (split,):
             _add(cases, _rows(load, family, part), family, f"{DATASET}:{family}/{part}")
     digest = content_sha256({id_: case.schema.encode() for id_, case in cases.items()})
     name = "jsonschemabench" if split is None else f"jsonschemabench:{split}"

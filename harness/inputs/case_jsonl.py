@@ -9,17 +9,23 @@ that is to stay as it is spelt. Blank lines are skipped.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from harness.directories import data_path
 from harness.errors import InputError, nearest
 from harness.inputs.case_archives import content_sha256
-from harness.inputs.case_parts import kind_of, parsed, schema_text
-from harness.inputs.cases import Case, CaseSource, Instance, ListedCases
+from harness.inputs.cases import (
+    Case,
+    CaseSource,
+    Instance,
+    ListedCases,
+    kind_of,
+    parsed,
+    schema_text,
+)
+from harness.inputs.limits import TOTAL, check_size, max_bytes, read_file
 from harness.jsontext import strict_json
 
 QUICK: Final = "quick.json"
@@ -44,7 +50,7 @@ def quick() -> CaseSource:
     Raises:
         InputError: It names a case that does not exist, or is not in the format.
     """
-    text = _content(data_path("embedded") / QUICK)
+    text = read_file(data_path("embedded") / QUICK)
     cases, texts = _embedded()
     known = {case.id: case for case in cases}
     try:
@@ -58,33 +64,36 @@ def quick() -> CaseSource:
 def _embedded() -> tuple[list[Case], dict[str, bytes]]:
     """The embedded cases, and the files that they come from."""
     directory = data_path("embedded")
-    texts = {path.name: _content(path) for path in sorted(directory.glob("*.jsonl"))}
-    read = (_read(text, f"embedded/{name}", Path(name)) for name, text in texts.items())
-    return list(itertools.chain.from_iterable(read)), texts
+    texts = {path.name: read_file(path) for path in sorted(directory.glob("*.jsonl"))}
+    return [
+        _case(line, f"embedded/{name}:{number}", Path(name).stem)
+        for name, text in texts.items()
+        for number, line in enumerate(text.split(b"\n"), 1)
+        if line.strip()
+    ], texts
 
 
 def open_jsonl(path: Path) -> CaseSource:
-    """The cases in the file `path`, all read at once.
+    """The cases in the file `path`.
 
     Raises:
-        InputError: The file cannot be read, is empty or not in the format; with the line.
+        InputError: It cannot be read, is empty, too large or not in the format; with the line.
     """
-    text = _content(path)
-    cases = list(_read(text, str(path), path))
-    return ListedCases(path.name, cases, hashlib.sha256(text).hexdigest())
-
-
-def _content(path: Path) -> bytes:
+    cases: list[Case] = []
+    digest, size, number = hashlib.sha256(), 0, 0
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            while line := file.readline(max_bytes() + 1):
+                number += 1
+                size += len(line)
+                check_size(f"{path}:{number}", len(line))
+                check_size(str(path), size, TOTAL)
+                digest.update(line)
+                if line.strip():
+                    cases.append(_case(line, f"{path}:{number}", path.stem))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-
-
-def _read(text: bytes, shown: str, path: Path) -> Iterator[Case]:
-    for number, line in enumerate(text.split(b"\n"), 1):
-        if line.strip():
-            yield _case(line, f"{shown}:{number}", path.stem)
+    return ListedCases(path.name, cases, digest.hexdigest())
 
 
 def _case(line: bytes, where: str, stem: str) -> Case:
@@ -98,17 +107,18 @@ def _case(line: bytes, where: str, stem: str) -> Case:
     for key in ("id", "schema"):
         if key not in members:
             raise InputError(f"{where}: {key!r} is missing")
-    id_ = _string(members["id"], where, "id")
-    if not id_:
+    given = members.keys() & {"id", "family", "about"}
+    texts = {key: _string(members[key], where, key) for key in given}
+    if not texts["id"]:
         raise InputError(f"{where}: 'id' is empty")
     return Case(
-        id=id_,
-        family=_string(members["family"], where, "family") if "family" in members else stem,
+        id=texts["id"],
+        family=texts.get("family", stem),
         schema=schema_text(members["schema"], where),
         valid=_instances(members.get("valid", b"[]"), where, "valid"),
         invalid=_instances(members.get("invalid", b"[]"), where, "invalid"),
         source=where,
-        about=_string(members["about"], where, "about") if "about" in members else "",
+        about=texts.get("about", ""),
     )
 
 

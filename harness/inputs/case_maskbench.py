@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from harness.directories import MASKBENCH, fetched_path
 from harness.errors import InputError
-from harness.inputs.case_archives import Member, combined_sha256, file_sha256, members
-from harness.inputs.case_parts import kind_of, parsed, schema_text
-from harness.inputs.cases import Case, CaseSource, Instance
+from harness.inputs.case_archives import Member, combined_sha256, members
+from harness.inputs.cases import Case, CaseSource, Instance, kind_of, parsed, schema_text
 from harness.jsontext import strict_json
 
 _SUFFIX: Final = ".json"
@@ -31,18 +30,11 @@ def open_maskbench(path: Path | None = None) -> CaseSource:
     Raises:
         InputError: There is nothing, or it is damaged or has no MaskBench file.
     """
-    return MaskBench(path or _default_path())
-
-
-def _default_path() -> Path:
     named = os.environ.get(MASKBENCH)
-    if named:
-        return Path(named).expanduser()
-    fetched = fetched_path()
-    if not fetched.exists():
+    if path is None and not named and not fetched_path().exists():
         hint = f"run `make data`, or set {MASKBENCH} to the archive, or give maskbench:PATH"
-        raise InputError(f"MaskBench is not there: no {fetched}", hint)
-    return fetched
+        raise InputError(f"MaskBench is not there: no {fetched_path()}", hint)
+    return MaskBench(path or (Path(named).expanduser() if named else fetched_path()))
 
 
 def family_of(id_: str) -> str:
@@ -59,10 +51,8 @@ def data_sha256(path: Path) -> str:
     Raises:
         InputError: `path` is damaged or has no MaskBench file.
     """
-    digests: dict[str, bytes] = {}
-    for member in _data_files(path):
-        digests[_base(member)] = hashlib.sha256(member.read()).digest()
-    return combined_sha256(digests)
+    files = _data_files(path)
+    return combined_sha256({_base(one): hashlib.sha256(one.read()).digest() for one in files})
 
 
 class MaskBench(CaseSource):
@@ -75,14 +65,15 @@ class MaskBench(CaseSource):
     def __init__(self, path: Path) -> None:
         self.name = f"maskbench:{path.name}"
         self._path = path
-        self._members = {
-            _base(member)[: -len(_SUFFIX)]: member.name for member in _data_files(path)
-        }
+        self._members = {_base(one).removesuffix(_SUFFIX): one.name for one in _data_files(path)}
 
     @cached_property
     def sha256(self) -> str:
         """Hex digest: an archive's own, or `data_sha256` of a directory."""
-        return data_sha256(self._path) if self._path.is_dir() else file_sha256(self._path)
+        if self._path.is_dir():
+            return data_sha256(self._path)
+        with self._path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     @cached_property
     def index(self) -> Mapping[str, str]:
@@ -116,9 +107,14 @@ def _data_files(path: Path) -> Iterator[Member]:
         InputError: There is none, or two have the same name.
     """
     seen: set[str] = set()
-    belongs = _layout(path)
+    flat = path.is_dir() and not any(
+        _in_archive_layout(file.relative_to(path).as_posix())
+        for pattern in ("maskbench/data/*", "*/maskbench/data/*")
+        for file in path.glob(pattern)
+    )
     for member in members(path):
-        if belongs(member.name):
+        name = member.name
+        if (name.endswith(_SUFFIX) and "/" not in name) if flat else _in_archive_layout(name):
             base = _base(member)
             if base in seen:
                 raise InputError(f"{path} holds two files {base!r}", "an id must be unique")
@@ -127,18 +123,6 @@ def _data_files(path: Path) -> Iterator[Member]:
     if not seen:
         hint = "expected maskbench/data/*.json in it, as in MaskBench's source archive"
         raise InputError(f"{path} holds no MaskBench file", hint)
-
-
-def _layout(path: Path) -> Callable[[str], bool]:
-    """Whether a member of `path` is a MaskBench file, by its name."""
-    if path.is_dir() and not any(map(_in_archive_layout, _names_near(path))):
-        return lambda name: name.endswith(_SUFFIX) and "/" not in name
-    return _in_archive_layout
-
-
-def _names_near(path: Path) -> Iterator[str]:
-    for pattern in ("maskbench/data/*", "*/maskbench/data/*"):
-        yield from (file.relative_to(path).as_posix() for file in path.glob(pattern))
 
 
 def _in_archive_layout(name: str) -> bool:
@@ -157,13 +141,7 @@ def _case(id_: str, text: bytes, where: str) -> Case:
         raise InputError(f"{where} is not a MaskBench file: {error}") from None
     if "schema" not in parts:
         raise InputError(f"{where} has no 'schema'")
-    valid, invalid = _tests(parts.get("tests", b"[]"), where)
-    schema = schema_text(parts["schema"], where)
-    return Case(id_, family_of(id_), schema, tuple(valid), tuple(invalid), where)
-
-
-def _tests(raw: bytes, where: str) -> tuple[list[Instance], list[Instance]]:
-    tests = parsed(raw, where, "tests")
+    tests = parsed(parts.get("tests", b"[]"), where, "tests")
     if not isinstance(tests, list):
         raise InputError(f"{where}: 'tests' is {kind_of(tests)}, not an array")
     valid: list[Instance] = []
@@ -174,4 +152,5 @@ def _tests(raw: bytes, where: str) -> tuple[list[Instance], list[Instance]]:
                 (valid if is_valid else invalid).append(Instance.of(data))
             case _:
                 raise InputError(f"{where}: tests[{number}] has no 'valid' and 'data'")
-    return valid, invalid
+    schema = schema_text(parts["schema"], where)
+    return Case(id_, family_of(id_), schema, tuple(valid), tuple(invalid), where)

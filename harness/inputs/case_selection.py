@@ -89,17 +89,12 @@ def select(
 ) -> Selected:
     """The cases of `source` that pass every filter; then a sample of them; then the first ones.
 
-    Args:
-        source: Where they come from.
-        families: Only these families; none means all.
-        pattern: Only ids that match this shell pattern, case-sensitively (`fnmatch`).
-        limit: At most this many, the first by id.
-        sample: At most this many, chosen with `seed`, in proportion to the families.
-        seed: With the ids it decides the sample, whatever their order.
-        with_valid: Only cases with a valid instance. This reads the cases (with `limit` alone:
-            until there are enough), in a stream; the ones selected are read again when the
-            result is iterated.
-        made: Where no case has one, take them all: instances are made of their schemas.
+    No `families` means all. `pattern` is a shell pattern for ids, case-sensitive (`fnmatch`).
+    `limit` takes the first by id, `sample` draws in proportion to the families, with the `seed`,
+    whatever the order. `with_valid` leaves only cases with a valid instance: it reads the cases in
+    a stream (with `limit` alone: until there are enough), and the ones selected are read again when
+    the result is iterated. `made`: where no case has one, take them all, since instances are made
+    of their schemas.
 
     Raises:
         UsageError: A family does not exist, a number is not positive, or nothing is left.

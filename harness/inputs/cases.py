@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from harness.errors import InputError, UsageError, nearest
+from harness.jsontext import strict_json
 
 STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "default": {},
@@ -54,7 +55,7 @@ def _dump(value: object, style: str) -> bytes:
     """`value` as UTF-8; all escaped where a lone surrogate cannot be written in any other way.
 
     Such a text stays in the case: whether it is JSON is for the validators to say, and nothing
-    is dropped behind the user's back.
+    is dropped unseen.
     """
     try:
         return json.dumps(value, ensure_ascii=False, **STYLES[style]).encode("utf-8")
@@ -80,13 +81,10 @@ class Case:
 
 
 class CaseSource(ABC):
-    """Cases that can be read again and again, always in the order of `index`.
-
-    Attributes:
-        name: What the data is called in reports.
-    """
+    """Cases that can be read again and again, always in the order of `index`."""
 
     name: str
+    """What the data is called in reports."""
 
     @property
     @abstractmethod
@@ -128,24 +126,72 @@ class ListedCases(CaseSource):
         self.name = name
         self._sha256 = sha256
         self._cases: dict[str, Case] = {}
-        self._index: dict[str, str] = {}
         for case in cases if as_listed else sorted(cases, key=lambda case: case.id):
             twin = self._cases.setdefault(case.id, case)
             if twin is not case:
                 raise InputError(f"two cases have the id {case.id!r}: {twin.source}, {case.source}")
-            self._index[case.id] = case.family
+        self._index = {case.id: case.family for case in self._cases.values()}
 
     @property
-    def sha256(self) -> str:
-        """The digest that was given with the cases."""
+    def sha256(self) -> str:  # noqa: D102 - as in `CaseSource`
         return self._sha256
 
     @property
-    def index(self) -> Mapping[str, str]:
-        """The family of every case by id, in order."""
+    def index(self) -> Mapping[str, str]:  # noqa: D102
         return self._index
 
-    def read(self, ids: Collection[str]) -> Iterator[Case]:
-        """The cases with these ids, in order."""
+    def read(self, ids: Collection[str]) -> Iterator[Case]:  # noqa: D102
         wanted = set(ids)
         return (case for id_, case in self._cases.items() if id_ in wanted)
+
+
+_KINDS: Final = {dict: "object", list: "array", str: "string", bool: "boolean"}
+
+
+def schema_text(raw: bytes, where: str) -> str:
+    """The text `raw` of a schema, unchanged.
+
+    It is JSON, and an object or a boolean. What is JSON and yet a trap (nested too deep, duplicate
+    keys, numbers out of range, lone surrogates) is let through: an engine may be tried on it, and
+    the validators say what they make of it.
+
+    Raises:
+        InputError: It is something else; `where` begins the message.
+    """
+    try:
+        value = strict_json.parse(raw, lone_surrogates=True)
+    except (strict_json.TooDeep, strict_json.DuplicateKeys, strict_json.NumberOverflow):
+        if raw[:1] != b"{":
+            raise InputError(f"{where}: the schema is not an object or a boolean") from None
+    except strict_json.JsonError as error:
+        raise InputError(f"{where}: the schema is not JSON: {error}") from None
+    else:
+        if not isinstance(value, (dict, bool)):
+            raise InputError(f"{where}: the schema is {kind_of(value)}, not an object or a boolean")
+    return raw.decode("utf-8")
+
+
+def parsed(raw: bytes, where: str, part: str) -> Any:
+    """The value of the JSON text `raw`; lone surrogates are let through.
+
+    Raises:
+        InputError: It cannot be read without loss; the message names `where` and the `part`.
+    """
+    try:
+        return strict_json.parse(raw, lone_surrogates=True)
+    except strict_json.JsonError as error:
+        raise InputError(f"{where}: {part!r} cannot be read: {error}", _hint(error)) from None
+
+
+def kind_of(value: object) -> str:
+    """The JSON type of `value`, with its article."""
+    if value is None:
+        return "null"
+    kind = _KINDS.get(type(value), "number")
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _hint(error: strict_json.JsonError) -> str | None:
+    if type(error) is strict_json.JsonError:
+        return None
+    return 'an instance that must stay as it is written can be given as {"text": "..."}'

@@ -28,10 +28,6 @@ ATTEMPTS: Final = 3
 TIMEOUT_S: Final = 60.0
 _CHUNK: Final = 2**18
 
-Progress = Callable[[int, int | None], None]
-"""Called with the bytes that are there, and how many it will be if that is known."""
-
-
 MASKBENCH: Final = "MaskBench at commit ba103c73756198dd9b149ddc7db7867da7a077f6"
 URL: Final = (
     "https://codeload.github.com/guidance-ai/jsonschemabench/tar.gz/"
@@ -40,29 +36,21 @@ URL: Final = (
 DATA_SHA256: Final = "99c68b6b1949c75e41ce0869a18b1787f6c1b475680d929750044749445d21de"
 """`harness.inputs.case_maskbench.data_sha256` of it."""
 
+_Progress = Callable[[int], None]
+
 
 def fetch(
-    url: str,
-    target: Path,
-    *,
-    verify: Callable[[Path], None] | None = None,
-    progress: Progress | None = None,
+    url: str, target: Path, verify: Callable[[Path], None], progress: _Progress | None = None
 ) -> None:
     """Download `url` to `target`, which appears only when it is complete and right.
 
     What has arrived is kept in ``TARGET.part`` when the transfer breaks off, and the next call
-    goes on from there if the server can.
-
-    Args:
-        url: An http or https address.
-        target: The file to make; its directory is made as well.
-        verify: Raises `InputError` when the complete file, given by its path, is not right.
-        progress: Told of every piece that arrives.
+    goes on from there if the server can. `verify` raises `InputError` when the complete file is not
+    right: then nothing is kept. `progress` is called with the bytes that are there.
 
     Raises:
         UsageError: `target` exists already, or `url` is not of a kind that can be fetched.
-        InputError: The server does not have it, the network fails, or the file is not right: in
-            this last case nothing is kept.
+        InputError: The server does not have it, the network fails, or the file is not right.
     """
     if target.exists():
         raise UsageError(f"{target} exists already", "delete it to download it again")
@@ -71,12 +59,11 @@ def fetch(
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _receive(url, part, progress or (lambda _done, _total: None))
+        _receive(url, part, progress or (lambda _done: None))
     except OSError as error:
         raise InputError(f"cannot write {part}: {error}") from error
     try:
-        if verify is not None:
-            verify(part)
+        verify(part)
     except InputError:
         part.unlink()
         raise
@@ -87,25 +74,19 @@ class _BrokenOffError(Exception):
     """The transfer ended before the file did; the message says how."""
 
 
-def _receive(url: str, part: Path, progress: Progress) -> None:
+def _receive(url: str, part: Path, progress: _Progress) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            _transfer(url, part, progress)
-        except _BrokenOffError as error:
+            return _transfer(url, part, progress)
+        except (_BrokenOffError, urllib.error.URLError, http.client.HTTPException) as error:
             if attempt == ATTEMPTS:
                 hint = "try again: it goes on from what has arrived"
                 raise InputError(f"downloading {url} failed: {error}", hint) from error
-        else:
-            return
+    return None
 
 
-def _transfer(url: str, part: Path, progress: Progress) -> None:
-    """Bring `part` to the end of the file, from where it ends now.
-
-    Raises:
-        InputError: The server says that it does not have the file.
-        _BrokenOffError: It is worth another attempt.
-    """
+def _transfer(url: str, part: Path, progress: _Progress) -> None:
+    """Bring `part` to the end of the file, from where it ends now."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "maskcourt"} | ({"Range": f"bytes={have}-"} if have else {})
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - fetch checked the scheme
@@ -114,26 +95,21 @@ def _transfer(url: str, part: Path, progress: Progress) -> None:
             _store(response, part, have, progress)
     except urllib.error.HTTPError as error:
         error.close()
+        if error.code == 416 and error.headers.get("Content-Range") == f"bytes */{have}":
+            return  # it was complete
         if error.code == 416:
-            _settle_beyond_end(error.headers.get("Content-Range"), part, have)
-        elif error.code >= 500:
-            raise _BrokenOffError(f"the server answers {error.code} {error.reason}") from error
-        else:
+            part.unlink(missing_ok=True)
+        elif error.code < 500:
             raise InputError(f"cannot download {url}: {error.code} {error.reason}") from error
-    except (
-        urllib.error.URLError,
-        ConnectionError,
-        TimeoutError,
-        http.client.HTTPException,
-    ) as error:
+        raise _BrokenOffError(f"the server answers {error.code} {error.reason}") from error
+    except (ConnectionError, TimeoutError) as error:
         raise _BrokenOffError(str(error)) from error
 
 
-def _store(response: http.client.HTTPResponse, part: Path, have: int, progress: Progress) -> None:
-    """Write the answer to `part`: behind what it has, or over it if the server sends it all."""
+def _store(response: http.client.HTTPResponse, part: Path, have: int, progress: _Progress) -> None:
+    """Write the answer to `part`: after what it has, or over it if the server sends it all."""
     if response.status == 206:
-        start = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-        if start is None or int(start.group(1)) != have:
+        if not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
             part.unlink()
             raise _BrokenOffError("the server sent another part than was asked for")
     else:
@@ -141,27 +117,12 @@ def _store(response: http.client.HTTPResponse, part: Path, have: int, progress: 
     length = response.headers.get("Content-Length")
     total = have + int(length) if length else None
     with part.open("ab" if have else "wb") as file:
-        while piece := _piece(response):
+        while piece := response.read1(_CHUNK):  # unlike read, it loses nothing when it breaks off
             file.write(piece)
             have += len(piece)
-            progress(have, total)
+            progress(have)
     if total is not None and have != total:
         raise _BrokenOffError(f"{have:,} of {total:,} bytes arrived")
-
-
-def _piece(response: http.client.HTTPResponse) -> bytes:
-    try:
-        return response.read1(_CHUNK)  # unlike read, it loses nothing when the rest is missing
-    except (OSError, http.client.HTTPException) as error:
-        raise _BrokenOffError(str(error)) from error
-
-
-def _settle_beyond_end(content_range: str | None, part: Path, have: int) -> None:
-    """Deal with "no bytes from there on": `part` is the whole file, or none of it."""
-    if content_range == f"bytes */{have}":
-        return
-    part.unlink(missing_ok=True)
-    raise _BrokenOffError("what was there of the file was longer than the file")
 
 
 def _check_data(path: Path) -> None:
@@ -171,9 +132,8 @@ def _check_data(path: Path) -> None:
         raise InputError(message, f"expected {DATA_SHA256}")
 
 
-def _show(done: int, total: int | None) -> None:
-    of = f" of {total / 1e6:.1f}" if total else ""
-    click.echo(f"\r{done / 1e6:.1f}{of} MB", nl=False, err=True)
+def _show(done: int) -> None:
+    click.echo(f"\r{done / 1e6:.1f} MB", nl=False, err=True)
 
 
 @click.command()
@@ -187,7 +147,7 @@ def main(url: str, target: Path | None) -> None:
             _check_data(target)
             click.echo(f"{target} is there already: {MASKBENCH}")
             return
-        fetch(url, target, verify=_check_data, progress=_show if sys.stderr.isatty() else None)
+        fetch(url, target, _check_data, _show if sys.stderr.isatty() else None)
     except MaskcourtError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

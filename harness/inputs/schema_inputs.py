@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.errors import InputError, UsageError
-from harness.inputs.case_parts import parsed, schema_text
+from harness.inputs.cases import parsed, schema_text
+from harness.inputs.limits import read_bounded, read_file
 from harness.jsontext import strict_json
 from harness.jsontext.pointers import pointer
 
@@ -26,12 +27,7 @@ _ABOUT_TOOLS: Final = frozenset(("name", "description", "strict", "type", *_BARE
 
 @dataclass(frozen=True)
 class NamedSchema:
-    """A schema and what its user calls it.
-
-    Attributes:
-        name: As it was named; within a file of tools, with the pointer of the schema behind it.
-        text: Its JSON text.
-    """
+    """A schema's JSON text and what its user calls it; among tools, a pointer follows the name."""
 
     name: str
     text: str
@@ -55,7 +51,7 @@ def read_schemas(names: Sequence[str]) -> list[NamedSchema]:
 def _named(name: str) -> Iterator[NamedSchema]:
     path = Path(name)
     if name == STDIN:
-        yield from _read(sys.stdin.buffer.read(), "standard input")
+        yield from _read(read_bounded(sys.stdin.buffer, "standard input"), "standard input")
     elif path.is_dir():
         files = sorted(path.rglob("*.json"))
         if not files:
@@ -74,11 +70,7 @@ def _of_file(path: Path) -> Iterator[NamedSchema]:
         raise UsageError(f"{name} holds cases, not a schema", f"maskcourt bench --cases {name}")
     if path.suffix == ".py":
         raise UsageError(f"{name} is no schema", f"name a model in it: {path.stem}:Model")
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}") from None
-    yield from _read(raw, name)
+    yield from _read(read_file(path, name), name)
 
 
 def _read(raw: bytes, name: str) -> Iterator[NamedSchema]:
@@ -155,11 +147,9 @@ def read_instance(path: Path, *, is_json: bool) -> bytes:
     Raises:
         InputError: It cannot be read, or should be JSON and is none, or is not UTF-8.
     """
+    raw = read_file(path).strip(b" \t\r\n")
     try:
-        raw = path.read_bytes().strip(b" \t\r\n")
         raw.decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8") from None
     if is_json:

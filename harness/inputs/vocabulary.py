@@ -112,14 +112,6 @@ class Vocabulary:
             raise IndexError(f"id {token} is outside 0..{self.size - 1}")
         return self.blob[int(self.offsets[token]) : int(self.offsets[token + 1])]
 
-    def token(self, token: int) -> bytes:
-        """The bytes of an id; of a special id, its name.
-
-        Raises:
-            IndexError: The id is negative or not below `size`.
-        """
-        return self[token]
-
     @cached_property
     def plain_first(self) -> npt.NDArray[np.int16]:
         """The first byte of every token that may stand in a JSON string as it is, else -1.
@@ -318,7 +310,7 @@ def byte_vocabulary(
 ) -> Vocabulary:
     """A tiny vocabulary for trials: id ``b`` is byte ``b``, 256 is ``<eos>``, then the rest.
 
-    The `extra` ordinary tokens have the ids from 257, the `specials` those behind them.
+    The `extra` ordinary tokens have the ids from 257, the `specials` those after them.
 
     Example:
         >>> byte_vocabulary([b"true"]).encode_greedy(b"[true]")
@@ -334,7 +326,7 @@ class _Prefixes:
     """The ordinary tokens in order of their bytes, each linked to its longest proper prefix.
 
     The longest token that a text begins with is, in this order, the last token that is not
-    behind the text, or one of that token's prefixes: all that lies between a prefix of a text
+    after the text, or one of that token's prefixes: all that lies between a prefix of a text
     and the text has that prefix itself. So one bisection finds it, and the links find the rest.
     """
 

@@ -1,6 +1,6 @@
 """A small vocabulary that is more awkward than any model's, for trials and the contract.
 
-Two things are left out that no vocabulary with a name here has either: a NUL behind other bytes,
+Two things are left out that no vocabulary with a name here has either: a NUL after other bytes,
 where xgrammar 0.1.32 cuts the token, and the overlong NUL, C0 80, which llama.cpp b11549 allows in
 strings and cannot accept: it ends the process.
 """
@@ -55,10 +55,8 @@ def hostile_vocabulary(eos_count: int = 3) -> Vocabulary:
 
     Among them: two ids with the same bytes; an ordinary token with the bytes of a special one's
     name, and the other way round; parts of characters; empty ids in the middle and at the end,
-    where they fill a word of the mask and a part of the next.
-
-    Args:
-        eos_count: How many ids end the sequence, 1 to 3: they are apart, and the usual one first.
+    where they fill a word of the mask and a part of the next. `eos_count` ids, 1 to 3, end the
+    sequence: they are apart, and the usual one first.
     """
     tokens = [bytes([value]) for value in range(256)]
     tokens += _ENDS[:3]

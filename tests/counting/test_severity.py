@@ -33,7 +33,7 @@ def test_of_single_bytes_those_that_are_written_are_common(byte, word):
     """In the vocabularies that come with the project; bytes of one have the order of GPT-2's."""
     for name in ("qwen2.5", "bytes"):
         vocabulary = open_vocabulary(name, None)
-        (token,) = (one for one in range(256) if vocabulary.token(one) == byte)
+        (token,) = (one for one in range(256) if vocabulary[one] == byte)
         assert severity(token, size=vocabulary.size) == word
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.inputs import case_archives
 from harness.inputs.case_archives import content_sha256
 from harness.inputs.case_maskbench import data_sha256, family_of
 from harness.inputs.case_selection import open_cases, select
@@ -300,20 +299,6 @@ def test_two_files_of_one_name_are_refused(tmp_path):
         tmp_path / "x.tgz", {f"{top}/maskbench/data/A---1.json": file() for top in "ab"}, "w:gz"
     )
     assert "two files 'A---1.json'" in refused(path)
-
-
-@pytest.mark.parametrize("kind", ["tar.gz", "zip", "directory"])
-def test_a_file_larger_than_the_limit_is_refused(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(case_archives, "MAX_MEMBER_BYTES", 2**20)
-    assert "1 MiB" in refused(pack(tmp_path, kind, {"A---1.json": b" " * 2**20 + b"{}"}))
-
-
-@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
-def test_an_archive_larger_than_the_limit_is_refused(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(case_archives, "MAX_TOTAL_BYTES", 100_000)
-    assert "unpacks to more" in refused(
-        pack(tmp_path, kind, {f"A---{n}.json": b" " * 9000 for n in range(12)})
-    )
 
 
 @pytest.mark.maskbench

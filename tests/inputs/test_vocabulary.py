@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from harness.directories import DATASETS, data_path
 from harness.errors import InputError, UsageError
-from harness.inputs import vocabulary_build
+from harness.inputs import vocabulary_names
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.inputs.vocabulary_build import get
-from harness.inputs.vocabulary_names import catalogue, unpack_tokens
+from harness.inputs.vocabulary_names import catalogue, get, unpack_tokens
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.protocol import set_bits, token_ids
 
@@ -42,7 +41,7 @@ def ids(mask):
 
 class TestTokens:
     def test_an_id_has_its_bytes_and_a_special_id_its_name(self):
-        assert SMALL[3] == SMALL.token(3) == b"abc"
+        assert SMALL[3] == b"abc"
         assert SMALL[2] == b"<pad>"
         assert SMALL[5] == b""
         assert SMALL.tokens == [SMALL[token] for token in range(SMALL.size)] == list(SMALL)
@@ -50,7 +49,7 @@ class TestTokens:
     @pytest.mark.parametrize("token", [-1, 7])
     def test_an_id_out_of_range_is_an_index_error(self, token):
         with pytest.raises(IndexError, match=r"outside 0\.\.6"):
-            SMALL.token(token)
+            SMALL[token]
 
     def test_size_and_words(self):
         assert (SMALL.size, len(SMALL), SMALL.words) == (7, 7, 1)
@@ -378,7 +377,7 @@ class TestRebuild:
     @pytest.fixture
     def described(self, tmp_path, monkeypatch):
         """A catalogue of the embedded vocabulary alone, made of two ranks."""
-        packed = vocabulary_build.pack_tokens([b"a", b"bc"])
+        packed = vocabulary_names.pack_tokens((b"a", b"bc"))
         vocabulary = Vocabulary.from_tokens("", [b"a", b"bc", b"<e>"], [2], [2], pattern="a|bc")
         entry = {"id": "qwen2.5", "make": "", "models": "", "package": "p", "version": "1"}
         entry |= {"licence": "", "format": "tiktoken", "size": 3, "eos": ["<e>"], "pattern": "a|bc"}
@@ -393,11 +392,11 @@ class TestRebuild:
         path = tmp_path / "some.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(file, content)
-        return CliRunner().invoke(vocabulary_build.main, ["--wheel", str(path)])
+        return CliRunner().invoke(vocabulary_names.main, ["--wheel", str(path)])
 
     def test_packing_is_undone_by_unpacking(self):
-        tokens = [b"a", b"", bytes(range(255)), b"a"]
-        assert unpack_tokens(vocabulary_build.pack_tokens(tokens), len(tokens)) == tokens
+        tokens = (b"a", b"", bytes(range(255)), b"a")
+        assert unpack_tokens(vocabulary_names.pack_tokens(tokens), len(tokens)) == tokens
 
     @pytest.mark.usefixtures("described")
     def test_it_writes_what_the_reader_opens(self, tmp_path):
