@@ -16,15 +16,14 @@ from harness.cli.common import (
 )
 from harness.cli.printing import print_json
 from harness.cli.summary import find_bugs
-from harness.errors import UsageError
 from harness.verdict_kinds import BUG, CLASSES, ERRORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from harness.bugs.across import MetBug
     from harness.bugs.listing import Bug, BugList
     from harness.runs.directory import RunDirectory
+    from harness.versions.bugs import MetBug
 
 _run = click.argument("run", type=click.Path(path_type=Path))
 _write = click.option(
@@ -83,8 +82,6 @@ def bugs(
     What is found is kept in the run and used again; an interrupted search goes on. Of several runs,
     say of the same cases with other vocabularies, it says of each bug in which it was met.
     """
-    from harness.bugs.across import bugs_across
-    from harness.bugs.elsewhere import with_others
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bug, print_unexplained
     from harness.classification.departures import load_catalogue
@@ -92,11 +89,15 @@ def bugs(
     from harness.engines.specs import parse_specs
     from harness.execution.lanes import default_lanes
     from harness.runs.directory import open_run
+    from harness.versions.bugs import bugs_across, with_others
+    from harness.versions.sides import require_engine, require_finished
 
     further = provide_all(parse_specs([also])) if also else []
     stored = [open_run(run, trust=trust) for run in runs]
     for one in stored:
-        _check(one, engine)
+        require_finished(one)
+        if engine is not None:
+            require_engine(one, engine)
     how = {
         "classes": (class_,),
         "seed": seed,
@@ -131,17 +132,6 @@ def bugs(
         print_unexplained(everything, class_, name if len(lists) > 1 else "")
     for file in written:
         click.echo(file)
-
-
-def _check(run: RunDirectory, engine: str | None) -> None:
-    """Refuse a run that is not finished, or that has not the engine that is asked about."""
-    if not run.finished:
-        raise UsageError(
-            f"{run.path} is not finished", "finish it first: the same bench command goes on"
-        )
-    if engine is not None and engine not in run.manifest["identity"]["engines"]:
-        names = ", ".join(run.manifest["identity"]["engines"])
-        raise UsageError(f"{run.path} has no engine {engine!r}", f"it has {names}")
 
 
 def _names(runs: list[RunDirectory]) -> list[str]:

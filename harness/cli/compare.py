@@ -21,7 +21,7 @@ from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.bugs.listing import BugList
-    from harness.changes.sides import Side
+    from harness.versions.sides import Side
 
 
 @click.command()
@@ -63,13 +63,13 @@ def compare(
     version.
     """
     from harness.bugs.listing import bug_list
-    from harness.changes.comparison import as_json as rows
-    from harness.changes.comparison import compare as compared
-    from harness.changes.sides import sides
-    from harness.changes.words import as_markdown, write_page
     from harness.classification.departures import load_catalogue
     from harness.execution.lanes import default_lanes
     from harness.runs.directory import open_run
+    from harness.versions.compare import as_json as rows
+    from harness.versions.compare import compare as compared
+    from harness.versions.sides import sides
+    from harness.versions.text import comparison_markdown, write_page
 
     if as_json and markdown:
         raise UsageError("--json and --markdown are both given", "leave one out")
@@ -90,10 +90,10 @@ def compare(
     if as_json:
         print_json(rows(found))
     elif markdown:
-        click.echo(as_markdown(found), nl=False)
+        click.echo(comparison_markdown(found), nl=False)
     else:
         from rich.markdown import Markdown
 
-        table_console().print(Markdown(as_markdown(found)))
+        table_console().print(Markdown(comparison_markdown(found)))
     if report is not None:
         click.echo(f"{report} ({write_page(found, report):,} bytes)", err=True)

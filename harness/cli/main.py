@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import click
 
 from harness import __version__, interrupts
+from harness.cli.baseline import BaselineCheck, baseline_options
 from harness.cli.bugs import bugs, minimize
 from harness.cli.cases import cases
 from harness.cli.check import check
@@ -30,7 +31,6 @@ from harness.cli.engines import engines
 from harness.cli.impact import impact
 from harness.cli.protocol import protocol
 from harness.cli.query import query
-from harness.cli.ratchet import Ratchet, ratchet_options
 from harness.cli.report import report
 from harness.cli.run_options import is_url, request_of, run_options
 from harness.cli.runs import replay, tally
@@ -83,7 +83,7 @@ def cli(debug: bool) -> None:
 
 @cli.command()
 @run_options
-@ratchet_options
+@baseline_options
 def bench(**options: Any) -> None:
     """Run the comparison and print who is wrong: the bugs of each engine, how often and why."""
     from harness.execution.bench import bench as run_bench
@@ -93,8 +93,8 @@ def bench(**options: Any) -> None:
             f"bench writes to directories of this machine, not to {options['out']}",
             "maskcourt sweep writes to URLs",
         )
-    fail_on, ratchet = FailOn.of(options), Ratchet.of(options)
-    end_run(run_bench(request_of(options)), options, fail_on, ratchet)
+    fail_on, baseline = FailOn.of(options), BaselineCheck.of(options)
+    end_run(run_bench(request_of(options)), options, fail_on, baseline)
 
 
 for _command in (

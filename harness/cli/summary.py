@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import interrupts
+from harness.cli.baseline import NO_BASELINE, BaselineCheck
 from harness.cli.common import FailOn
 from harness.cli.printing import print_json, table_console
-from harness.cli.ratchet import NO_RATCHET, Ratchet
 from harness.errors import MaskcourtError
 from harness.printable import one_line
 from harness.verdict_kinds import BUG
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def end_run(
-    run: RunDirectory, options: Mapping[str, Any], fail_on: FailOn, ratchet: Ratchet = NO_RATCHET
+    run: RunDirectory,
+    options: Mapping[str, Any],
+    fail_on: FailOn,
+    baseline: BaselineCheck = NO_BASELINE,
 ) -> None:
     """Search a run for the bugs behind its verdicts, as the options say, and sum it up in short.
 
@@ -34,13 +37,13 @@ def end_run(
 
     Raises:
         KeyboardInterrupt: The search was interrupted.
-        UsageError: The run was to be held to a baseline, and not all of its bugs are known.
+        UsageError: The run was to be compared with a baseline, and not all of its bugs are known.
     """
     from harness.classification.departures import load_catalogue
 
     summary = Summary(run, load_catalogue(), fail_on)
     interrupted = False
-    seconds = None if ratchet.asked else options["bugs"]
+    seconds = None if baseline.asked else options["bugs"]
     if seconds != 0 and run.finished:
         try:
             with interrupts.heeded():
@@ -54,8 +57,8 @@ def end_run(
     failed = summary.show(as_json=options["as_json"], in_short=True)
     if interrupted:
         raise KeyboardInterrupt
-    if ratchet.asked:
-        failed |= ratchet.holds(run, summary.bugs, summary.rule)
+    if baseline.asked:
+        failed |= baseline.fails(run, summary.bugs, summary.rule)
     if failed:
         sys.exit(1)
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from harness.bugs.across import bugs_across
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import ErrorRows, Explanation
 from harness.bugs.listing import bug_list
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.search import Found
+from harness.versions.bugs import bugs_across
 
 SCHEMA = '{"type":"integer","minimum":1}'
 

@@ -1,4 +1,4 @@
-"""A run diff to a file of what is known to be wrong."""
+"""A run compared with a file of what is known to be wrong."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError, UsageError
-from harness.ratchet.baseline import Baseline, hold, read_baseline
-from harness.ratchet.outcomes import CORRECT, CRASH, FURTHER, REFUSED, WRONG
-from harness.ratchet.reports import as_junit, as_markdown, in_lines
+from harness.versions.baseline import (
+    CORRECT,
+    CRASH,
+    REFUSED,
+    WORSE,
+    WRONG,
+    Baseline,
+    against,
+    read_baseline,
+)
+from harness.versions.text import baseline_junit, baseline_lines, baseline_markdown
 from tests.buglists import bug
 from tests.command import STUDY, maskcourt
 
@@ -21,7 +29,7 @@ KNOWN, OTHER = bug("a@1.0", 1), bug("a@2.0", 2, title="`enum` lets other types t
 
 
 def diff(baseline=None, bugs=(), outcomes=None):
-    return hold(baseline or Baseline(), bugs, outcomes or {("a", "case"): CORRECT}, {})
+    return against(baseline or Baseline(), bugs, outcomes or {("a", "case"): CORRECT}, {})
 
 
 class TestHolding:
@@ -40,12 +48,12 @@ class TestHolding:
     def test_bugs_of_engines_that_took_no_part_are_not_missed(self):
         assert diff(Baseline.of([bug("b", 3)], {})).gone_bugs == {}
 
-    @pytest.mark.parametrize("was", FURTHER)
-    @pytest.mark.parametrize("now", FURTHER)
+    @pytest.mark.parametrize("was", WORSE)
+    @pytest.mark.parametrize("now", WORSE)
     def test_what_is_further_from_correct_fails(self, was, now):
         found = diff(Baseline.of([], {("a", "case"): was}), outcomes={("a", "case"): now})
-        assert found.fails == (FURTHER.index(now) > FURTHER.index(was))
-        assert bool(found.better) == (FURTHER.index(now) < FURTHER.index(was))
+        assert found.fails == (WORSE.index(now) > WORSE.index(was))
+        assert bool(found.better) == (WORSE.index(now) < WORSE.index(was))
 
     def test_what_the_file_does_not_name_was_correct(self):
         assert diff(outcomes={("a", "case"): REFUSED}).fails
@@ -56,7 +64,7 @@ NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 class TestFile:
     @given(
-        st.dictionaries(st.tuples(NAMES, NAMES), st.sampled_from(FURTHER[1:]), max_size=4),
+        st.dictionaries(st.tuples(NAMES, NAMES), st.sampled_from(WORSE[1:]), max_size=4),
         st.lists(st.integers(0, 99), max_size=3, unique=True),
     )
     def test_what_is_written_is_read(self, tmp_path_factory, outcomes, numbers):
@@ -90,22 +98,22 @@ OUTCOMES = {("a", "fine"): CORRECT, ("a", "x<y"): WRONG, ("a", "no"): REFUSED}
 
 
 class TestReports:
-    FOUND = hold(Baseline.of([KNOWN], {("a", "no"): REFUSED}), [OTHER], OUTCOMES, {"slow": 3})
+    FOUND = against(Baseline.of([KNOWN], {("a", "no"): REFUSED}), [OTHER], OUTCOMES, {"slow": 3})
 
     def test_lines_begin_with_what_fails(self):
-        assert [line.partition(":")[0] for line in in_lines(self.FOUND)] == [
+        assert [line.partition(":")[0] for line in baseline_lines(self.FOUND)] == [
             "new bug",
             "worse",
             "not met",
         ]
 
     def test_markdown_says_the_outcome_first(self):
-        first, *rest = as_markdown(self.FOUND).splitlines()
+        first, *rest = baseline_markdown(self.FOUND).splitlines()
         assert first.startswith("## maskcourt fails: 1 new bugs, 1 schemas worse")
         assert "3 verdicts belong to no bug: slow" in rest
 
     def test_junit_has_a_test_for_each_schema_and_new_bug(self):
-        (suite,) = ET.fromstring(as_junit(self.FOUND, OUTCOMES))
+        (suite,) = ET.fromstring(baseline_junit(self.FOUND, OUTCOMES))
         counted = {name: suite.get(name) for name in ("name", "tests", "failures", "skipped")}
         assert counted == {"name": "a", "tests": "4", "failures": "2", "skipped": "1"}
 

@@ -8,9 +8,10 @@ import shutil
 
 import pytest
 
-from harness.changes.bug_changes import CANNOT_TELL, FIXED, NEW, REMAINING, bug_changes
-from harness.changes.sides import sides
 from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import BUG
+from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING, CaseAnswer, bug_change
+from harness.versions.sides import sides
 from tests.buglists import bug
 from tests.command import STUDY, maskcourt
 
@@ -24,35 +25,19 @@ CASES = [
 ]  # fmt: skip
 
 
-class TestStatus:
-    OLDER, BOTH, NEWEST = (bug(number=number) for number in range(3))
-
-    def changes(self, in_old, in_new):
-        """What becomes of a bug of the old version, one of both and one of the new version."""
-        found = bug_changes(
-            [self.OLDER, self.BOTH], [self.BOTH, self.NEWEST], lambda _: in_old, lambda _: in_new
-        )
-        return {one.bug.id: (one.status, one.reason) for one in found}
-
-    def test_what_the_other_version_gets_right_is_fixed_or_new(self):
-        assert self.changes((FIXED, ""), (FIXED, "")) == {
-            self.OLDER.id: (FIXED, ""),
-            self.BOTH.id: (NEW, ""),
-            self.NEWEST.id: (NEW, ""),
-        }
-
-    def test_what_the_other_version_gets_wrong_is_there_still(self):
-        assert set(self.changes((REMAINING, ""), (REMAINING, "")).values()) == {(REMAINING, "")}
-
-    def test_what_it_does_not_compile_cannot_be_told(self):
-        refuses = (CANNOT_TELL, "2.0 does not compile the schema")
-        assert set(self.changes(refuses, refuses).values()) == {refuses}
-
-    def test_new_bugs_come_first(self):
-        found = bug_changes(
-            [self.OLDER], [self.NEWEST], lambda _: (FIXED, ""), lambda _: (FIXED, "")
-        )
-        assert [one.status for one in found] == [NEW, FIXED]
+@pytest.mark.parametrize(
+    ("answer", "is_new", "becomes"),
+    [
+        (CaseAnswer(FIXED), False, (FIXED, "")),
+        (CaseAnswer(FIXED), True, (NEW, "")),
+        (CaseAnswer(REMAINING, BUG), True, (REMAINING, "")),
+        (CaseAnswer(REMAINING, "departure"), False, (REMAINING, "counts as departure in 2.0")),
+        (CaseAnswer(CANNOT_TELL, reason="refuses it"), True, (CANNOT_TELL, "2.0 refuses it")),
+    ],
+)
+def test_what_became_of_a_bug_is_what_the_other_version_does(answer, is_new, becomes):
+    change = bug_change(bug(), answer, "2.0", is_new=is_new)
+    assert (change.status, change.reason) == becomes
 
 
 def test_builds_of_one_version_are_two_sides(tmp_path):

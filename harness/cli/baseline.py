@@ -1,4 +1,4 @@
-"""Options that hold a run to a file of what is known to be wrong, and write what became of it."""
+"""Options that compare a run with a file of what is known to be wrong, and write the outcome."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from harness.errors import UsageError
 if TYPE_CHECKING:
     from harness.bugs.listing import BugList
     from harness.counting.counts import Classify
-    from harness.ratchet.baseline import Baseline
     from harness.runs.directory import RunDirectory
+    from harness.versions.baseline import Baseline
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _OPTIONS = (
@@ -36,7 +36,7 @@ _OPTIONS = (
 )
 
 
-def ratchet_options(command: Callable[..., None]) -> Callable[..., None]:
+def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
     """``--baseline``, ``--write-baseline``, ``--junit`` and ``--summary``."""
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -44,15 +44,8 @@ def ratchet_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @dataclass(frozen=True)
-class Ratchet:
-    """What a run is held to, and where what becomes of it is written.
-
-    Attributes:
-        known: What is known to be wrong; None where nothing is to be failed on.
-        write: The file of a new baseline, if one is wanted.
-        junit: The file of the XML, likewise.
-        summary: That of the Markdown.
-    """
+class BaselineCheck:
+    """The baseline that a run must pass, if any, and the files for the outcome."""
 
     known: Baseline | None = None
     write: Path | None = None
@@ -60,13 +53,13 @@ class Ratchet:
     summary: Path | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Ratchet:
+    def of(cls, options: Mapping[str, Any]) -> BaselineCheck:
         """What the options ask for; the baseline is read before anything is run.
 
         Raises:
             MaskcourtError: The baseline cannot be read.
         """
-        from harness.ratchet.baseline import read_baseline
+        from harness.versions.baseline import read_baseline
 
         file = options["baseline"]
         known = read_baseline(file) if file is not None else None
@@ -75,42 +68,41 @@ class Ratchet:
     @property
     def asked(self) -> bool:
         """Whether there is anything to do."""
-        return self != NO_RATCHET
+        return self != NO_BASELINE
 
-    def holds(self, run: RunDirectory, bugs: BugList | None, rule: Classify) -> bool:
-        """Write what is asked for, and say what is beyond the baseline; whether anything is.
+    def fails(self, run: RunDirectory, bugs: BugList | None, rule: Classify) -> bool:
+        """Write the files that are asked for, print what differs; whether the run fails.
 
         Raises:
             UsageError: The run is not finished, not all of its bugs are known, or a file cannot be
                 written.
         """
         from harness.counting.counts import StoredRun
-        from harness.ratchet.baseline import Baseline, hold
-        from harness.ratchet.outcomes import outcomes
-        from harness.ratchet.reports import as_junit, as_markdown, in_lines, listed, verdict
+        from harness.versions import text
+        from harness.versions.baseline import Baseline, against, outcomes_of
 
         if not run.finished or bugs is None or bugs.pending:
             raise UsageError(
                 "a baseline needs all bugs of a finished run", "the same command goes on"
             )
-        stored = StoredRun(run, rule)
-        now = outcomes(stored)
-        diff = hold(self.known or Baseline(), bugs.bugs, now, bugs.unexplained)
+        outcomes = outcomes_of(StoredRun(run, rule))
+        diff = against(self.known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
         if self.junit is not None:
-            _write(self.junit, as_junit(diff, now))
+            _write(self.junit, text.baseline_junit(diff, outcomes))
         if self.summary is not None:
-            _write(self.summary, as_markdown(diff))
+            _write(self.summary, text.baseline_markdown(diff))
         if self.write is not None:
-            _write(self.write, Baseline.of(bugs.bugs, now).text())
+            _write(self.write, Baseline.of(bugs.bugs, outcomes).text())
         if self.known is None:
             return False
-        for line in listed(in_lines(diff)):
+        for line in text.first(text.baseline_lines(diff)):
             click.echo(line, err=True)
-        click.echo(f"maskcourt: held to the baseline, the run {verdict(diff)}", err=True)
+        verdict = text.baseline_verdict(diff)
+        click.echo(f"maskcourt: compared with the baseline, the run {verdict}", err=True)
         return diff.fails
 
 
-NO_RATCHET = Ratchet()
+NO_BASELINE = BaselineCheck()
 
 
 def _write(file: Path, text: str) -> None:

@@ -94,7 +94,7 @@ def build(name):
 def test_a_planted_wheel_fails_and_the_same_without_the_fault_passes(place, told, bench):
     good = bench(build("good"), "old")
     assert good.returncode == 0, good.stderr
-    assert "maskcourt: held to the baseline, the run passes" in good.stderr
+    assert "maskcourt: compared with the baseline, the run passes" in good.stderr
     planted = bench(build("planted"), "new")
     assert planted.returncode == 1, planted.stderr
     (line,) = [one for one in planted.stderr.splitlines() if one.startswith("new bug: ")]

@@ -1,0 +1,197 @@
+"""The baseline: what is known to be wrong, as a file of lines that a pull request can show.
+
+A line is a bug or an outcome::
+
+    bug      xgrammar  1b9ccb0c  `enum` beside `type` lets other types through
+    outcome  xgrammar  realistic/order  refused
+
+Engines are named without their version: the next version is compared with the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+import numpy as np
+
+from harness.bugs.listing import Bug
+from harness.counting.counts import StoredRun
+from harness.counting.schema_bugs import SchemaBugs
+from harness.engines.specs import read_spec
+from harness.errors import InputError, UsageError
+from harness.printable import printable
+from harness.verdict_kinds import ERRORS
+from harness.workers.outcomes import COMPILE_STATUSES
+
+CORRECT, REFUSED, WRONG, CRASH = "correct", "refused", "wrong", "crash"
+WORSE: Final = (CORRECT, REFUSED, WRONG, CRASH)
+"""Outcomes, each worse than the one before. ``crash`` stands for time-outs and exceeded memory as
+well, ``wrong`` for any bug, by whatever evidence."""
+
+_COMPILED, _REFUSED, *_FAILED = COMPILE_STATUSES
+_HEAD: Final = (
+    "# Known to maskcourt: bugs, and schemas with another outcome than correct. A run that is\n"
+    "# compared with this file fails on other bugs and on worse outcomes. Written by\n"
+    "# maskcourt bench --write-baseline; remove a line when what it names is fixed.\n"
+)
+
+_Key = tuple[str, str]
+Outcomes = dict[_Key, str]
+"""By engine (its spec without its version) and case."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What is known to be wrong: titles of bugs by engine and id, outcomes that are not correct."""
+
+    bugs: Mapping[_Key, str] = field(default_factory=dict)
+    outcomes: Mapping[_Key, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, bugs: Sequence[Bug], outcomes: Outcomes) -> Baseline:
+        """What is wrong in a run."""
+        wrong = {key: status for key, status in outcomes.items() if status != CORRECT}
+        return cls({_key(bug): bug.title for bug in bugs}, wrong)
+
+    def text(self) -> str:
+        """The file."""
+        bugs = (
+            f"bug      {_quoted(engine)}  {id_}  {printable(title, '')}\n"
+            for (engine, id_), title in sorted(self.bugs.items())
+        )
+        outcomes = (
+            f"outcome  {_quoted(engine)}  {_quoted(case)}  {status}\n"
+            for (engine, case), status in sorted(self.outcomes.items())
+        )
+        return "".join((_HEAD, *bugs, *outcomes))
+
+
+def read_baseline(file: Path) -> Baseline:
+    """The baseline in a file.
+
+    Raises:
+        UsageError: There is no such file.
+        InputError: A line of it cannot be read.
+    """
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"there is no baseline {file}", f"make it: --write-baseline {file}"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
+    bugs: dict[_Key, str] = {}
+    outcomes: Outcomes = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match line.split(maxsplit=3):
+            case ["bug", engine, id_, *title]:
+                bugs[unquote(engine), id_] = " ".join(title)
+            case ["outcome", engine, case, status] if status in WORSE:
+                outcomes[unquote(engine), unquote(case)] = status
+            case _:
+                raise InputError(
+                    f"{file}, line {number}: neither bug ENGINE ID nor outcome ENGINE CASE STATUS",
+                    f"STATUS is one of {', '.join(WORSE)}",
+                )
+    return Baseline(bugs, outcomes)
+
+
+def _key(bug: Bug) -> _Key:
+    return read_spec(bug.engine).unversioned, bug.id
+
+
+def _quoted(name: str) -> str:
+    """A name without white space; what it needs is written as in URLs."""
+    return quote(name, safe="/:@+,=[]()*!$&'~")
+
+
+@dataclass(frozen=True)
+class OutcomeChange:
+    """A case with another outcome than the baseline says."""
+
+    engine: str
+    case: str
+    was: str
+    now: str
+
+    @property
+    def worse(self) -> bool:
+        """Whether it is further from correct."""
+        return WORSE.index(self.now) > WORSE.index(self.was)
+
+
+@dataclass(frozen=True)
+class BaselineDiff:
+    """A run compared with a baseline.
+
+    `gone_bugs` are bugs of the run's engines that the baseline names and the run did not meet;
+    `open` counts the verdicts that no bug explains, by reason.
+    """
+
+    new_bugs: tuple[Bug, ...]
+    gone_bugs: Mapping[_Key, str]
+    worse: tuple[OutcomeChange, ...]
+    better: tuple[OutcomeChange, ...]
+    open: Mapping[str, int]
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run has anything that the baseline does not know."""
+        return bool(self.new_bugs or self.worse)
+
+
+def against(
+    baseline: Baseline, bugs: Sequence[Bug], outcomes: Outcomes, unexplained: Mapping[str, int]
+) -> BaselineDiff:
+    """What in a run differs from a baseline; `outcomes` are of all its cases and engines."""
+    met = {_key(bug): bug for bug in bugs}
+    engines = {engine for engine, _ in outcomes}
+    gone = {
+        key: title for key, title in baseline.bugs.items() if key not in met and key[0] in engines
+    }
+    changes = [
+        OutcomeChange(engine, case, was, now)
+        for (engine, case), now in sorted(outcomes.items())
+        if (was := baseline.outcomes.get((engine, case), CORRECT)) != now
+    ]
+    return BaselineDiff(
+        tuple(bug for key, bug in met.items() if key not in baseline.bugs),
+        gone,
+        tuple(change for change in changes if change.worse),
+        tuple(change for change in changes if not change.worse),
+        unexplained,
+    )
+
+
+def outcomes_of(stored: StoredRun) -> Outcomes:
+    """What became of each case in each engine of a run.
+
+    Cases that the validators cannot judge have no outcome.
+    """
+    cases = stored.run.table("cases", ["case", "status"]).to_pylist()
+    judgeable = {row["case"] for row in cases if row["status"] != "set_aside"}
+    found: Outcomes = {}
+
+    def worsen(engine: str, case: str, status: str) -> None:
+        key = read_spec(engine).unversioned, case
+        found[key] = max(found.get(key, CORRECT), status, key=WORSE.index)
+
+    for row in stored.run.table("engines", ["case", "engine", "outcome"]).to_pylist():
+        if row["case"] in judgeable:
+            outcome = row["outcome"]
+            status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT
+            worsen(row["engine"], row["case"], status)
+    bugs = SchemaBugs(stored)
+    for number, engine in enumerate(stored.engines):
+        flagged = bugs.of(number, ERRORS).any
+        for case in np.array(stored.cases, dtype=object)[flagged].tolist():
+            if (read_spec(engine).unversioned, case) in found:
+                worsen(engine, case, WRONG)
+    return found

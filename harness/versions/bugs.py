@@ -1,0 +1,172 @@
+"""Bugs in other engines, other versions and other runs.
+
+That a bug was not met again says little: its schemas may be refused now, or not have been in the
+run. So two lists are never subtracted: the smallest case of each bug is put to the other engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from harness.bugs.error_case import ErrorCase
+from harness.bugs.listing import Bug, BugList
+from harness.bugs.trial import Trial
+from harness.classification.departures import Catalogue
+from harness.engines.specs import EngineSpec
+from harness.protocol import EngineInfo
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import limits_of
+from harness.validators.format_rules import format_rule
+from harness.validators.judge import Judge
+from harness.verdict_kinds import BUG, WRONG_BITS
+
+NEW, FIXED, REMAINING, CANNOT_TELL = "new", "fixed", "remaining", "cannot_tell"
+STATUSES: Final = (NEW, FIXED, REMAINING, CANNOT_TELL)
+"""What may become of a bug, in the order of the report."""
+
+
+@dataclass(frozen=True)
+class BugChange:
+    """A bug, its status in the other version, and the reason where one is needed.
+
+    Of a bug that both versions have, `bug` is the new run's.
+    """
+
+    bug: Bug
+    status: str
+    reason: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """As JSON."""
+        return {**self.bug.row(), "status": self.status, "reason": self.reason}
+
+
+@dataclass(frozen=True)
+class CaseAnswer:
+    """What an engine does with a case that shows an error of another.
+
+    `status` is `REMAINING` where it makes the same error, which counts as `class_`; `FIXED` where
+    it compiles the schema and treats the text as both validators do; else `CANNOT_TELL`.
+    """
+
+    status: str
+    class_: str = ""
+    reason: str = ""
+
+
+class OtherEngine:
+    """An engine, ready to be started, to which cases of others are put."""
+
+    def __init__(self, spec: EngineSpec, judge: Judge, catalogue: Catalogue) -> None:
+        self._spec = spec
+        self._trial = Trial(spec, judge, catalogue)
+
+    @property
+    def info(self) -> EngineInfo:
+        """Which engine it is."""
+        return self._trial.info
+
+    def close(self) -> None:
+        """End the engine's host."""
+        self._trial.close()
+
+    def does(self, case: ErrorCase) -> CaseAnswer:
+        """What the engine does with a case."""
+        mine = replace(case, engine=self._spec.name)
+        with self._with_token(mine):
+            shown = self._trial.shown(mine)
+            if shown is not None:
+                return CaseAnswer(REMAINING, shown.class_)
+            if not self._trial.compiles(mine.schema):
+                return CaseAnswer(CANNOT_TELL, reason="does not compile the schema")
+            if case.kind not in WRONG_BITS or self._trial.is_right(mine):
+                return CaseAnswer(FIXED)
+            return CaseAnswer(CANNOT_TELL, reason="does something else with the text")
+
+    @contextmanager
+    def _with_token(self, case: ErrorCase) -> Iterator[None]:
+        if not case.token:
+            yield
+            return
+        self._trial.change(self._spec, [case.token])
+        try:
+            yield
+        finally:
+            self._trial.change(self._spec)
+
+
+def bug_change(bug: Bug, answer: CaseAnswer, version: str, *, is_new: bool) -> BugChange:
+    """What became of a bug, by the answer of the other version to its smallest case."""
+    if answer.status == REMAINING:
+        counted = "" if answer.class_ == BUG else f"counts as {answer.class_} in {version}"
+        return BugChange(bug, REMAINING, counted)
+    if answer.status == FIXED:
+        return BugChange(bug, NEW if is_new else FIXED)
+    return BugChange(bug, CANNOT_TELL, f"{version} {answer.reason}")
+
+
+def with_others(
+    run: RunDirectory, listed: BugList, specs: Sequence[EngineSpec], catalogue: Catalogue
+) -> BugList:
+    """The bugs of a run with what further engines, ready to be started, do with their cases."""
+    if not specs:
+        return listed
+    engines = len(run.manifest["identity"]["engines"]) + len(specs)
+    with ExitStack() as stack:
+        formats = format_rule(run.manifest["identity"])
+        judge = stack.enter_context(closing(Judge(limits_of(run).memory, formats=formats)))
+        others = {
+            spec.name: stack.enter_context(closing(OtherEngine(spec, judge, catalogue)))
+            for spec in specs
+        }
+        bugs = []
+        for bug in listed.bugs:
+            answers = {name: other.does(bug.error) for name, other in others.items()}
+            errs = {name: one.class_ for name, one in answers.items() if one.status == REMAINING}
+            known = {**(bug.others or {}), **errs}
+            bugs.append(replace(bug, others=known, shared=len(known) == engines - 1))
+    return replace(listed, bugs=tuple(bugs))
+
+
+@dataclass(frozen=True)
+class MetBug:
+    """A bug, as the first run that met it has it, and by the names of runs whether it was met.
+
+    `met` is None for a run in which the engine was judged on no schema.
+    """
+
+    bug: Bug
+    met: Mapping[str, bool | None]
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether every run met it that could have."""
+        return False not in self.met.values()
+
+
+def bugs_across(lists: Mapping[str, tuple[RunDirectory, BugList]]) -> list[MetBug]:
+    """The bugs of runs, by the names of these: first those that not every run met.
+
+    The same engine in another version or configuration is another engine here.
+    """
+    judged = {name: _judged(run) for name, (run, _) in lists.items()}
+    first: dict[tuple[str, str], Bug] = {}
+    for _, listed in lists.values():
+        for bug in listed.bugs:
+            first.setdefault((bug.engine, bug.id), bug)
+    ids = {name: {(bug.engine, bug.id) for bug in one.bugs} for name, (_, one) in lists.items()}
+    every = [
+        MetBug(bug, {name: key in ids[name] if key[0] in judged[name] else None for name in lists})
+        for key, bug in first.items()
+    ]
+    return sorted(every, key=lambda met: (met.everywhere, met.bug.order))
+
+
+def _judged(run: RunDirectory) -> set[str]:
+    """The engines that a run judged on any schema."""
+    bits = run.table("cases", ["judged"])["judged"].to_pylist()
+    engines = enumerate(run.manifest["identity"]["engines"])
+    return {name for number, name in engines if any(one >> number & 1 for one in bits)}

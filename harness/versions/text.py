@@ -1,0 +1,218 @@
+"""Comparisons in words: Markdown, the page made of it, lines for a terminal, JUnit's XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from harness.bugs.listing import Bug
+from harness.bugs.scripts import marked
+from harness.engines.specs import read_spec
+from harness.printable import code, markdown, printable
+from harness.render.page import save_page, static_page
+from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_markdown
+from harness.verdict_kinds import REJECTIONS
+from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
+from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING
+from harness.versions.compare import Comparison
+from harness.versions.schemas import RateChange
+
+_HEADINGS: Final = {
+    NEW: "New",
+    FIXED: "Fixed",
+    REMAINING: "Still there",
+    CANNOT_TELL: "Cannot be told",
+}
+_DOES: Final = {
+    "false_acceptance": "let invalid output through",
+    "false_rejection": "forbid valid output",
+}
+_TIMES: Final = ("time_to_first_mask", "time_between_masks")
+"""Of `harness.report.timing.MEASURES`."""
+_MOST: Final = 30
+"""Cases that are listed; JSON, the baseline's file and the run have all."""
+_LEAD: Final = (
+    "Every bug is a smallest case that one version gets wrong, put to the other version. Fixed:"
+    " that one gets it right. What is valid, jsonschema and jsonschema-rs both call so."
+)
+
+
+def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
+    """The comparisons, each with its own heading."""
+    return "\n".join(line for one in comparisons for line in _comparison(one)) + "\n"
+
+
+def write_page(comparisons: Sequence[Comparison], out: Path) -> int:
+    """Write the page to a file, whole or not at all; its size in bytes.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    body = f"<section>{parser.render(comparison_markdown(comparisons))}</section>"
+    heading = "; ".join(map(_heading, comparisons))
+    return save_page(static_page("maskcourt compare", heading, _LEAD, body), out)
+
+
+def _heading(one: Comparison) -> str:
+    return f"{read_spec(one.new.engine).name} {one.old.label} → {one.new.label}"
+
+
+def _comparison(one: Comparison) -> Iterator[str]:
+    new, fixed, remaining, unknown = (len(one.having(status)) for status in _HEADINGS)
+    yield f"## {markdown(_heading(one))}\n"
+    yield (
+        f"{new} new bugs, {fixed} fixed, {remaining} still there, {unknown} that cannot be told."
+    )
+    if left := max(one.pending.values()):
+        yield (
+            f"The search for bugs was stopped: {left:,} verdicts are not shrunk yet, so there may"
+            " be more of each."
+        )
+    yield ""
+    yield from _schemas(one)
+    yield ""
+    times = [
+        {
+            "time, in µs": measure.replace("_", " "),
+            **{
+                f"{side} {figure}": one.times[side][measure][figure]
+                for figure in ("p50", "p99")
+                for side in ("old", "new")
+            },
+        }
+        for measure in _TIMES
+    ]
+    yield as_markdown(Table.of("", times[0], times)).rstrip()
+    for status, heading in _HEADINGS.items():
+        if changes := one.having(status):
+            yield f"\n### {heading}: {len(changes)}\n"
+        for change in changes:
+            schemas = f"{change.bug.cases:,} of {change.bug.judged:,} schemas"
+            about = "; ".join(filter(None, (schemas, change.reason)))
+            yield from _bug(change.bug, f"{markdown(change.bug.title)} ({about})")
+
+
+def _schemas(one: Comparison) -> Iterator[str]:
+    schemas = one.schemas
+    yield (
+        f"Of {schemas.schemas:,} schemas in both runs, {len(schemas.compiled_now):,} compile now"
+        f" that did not, {len(schemas.not_now):,} no longer do."
+    )
+    yield from map(_rate, schemas.rates)
+    for title, listed in (("Compiled now", schemas.compiled_now), ("No longer", schemas.not_now)):
+        if listed:
+            yield f"\n{title}:\n"
+            yield from first(f"- {code(name)}: {markdown(why)}" for name, why in listed.items())
+
+
+def _rate(rate: RateChange) -> str:
+    before, after = rate.both + rate.only_old, rate.both + rate.only_new
+    words = (
+        f"On what both were judged on, bugs that {_DOES[rate.kind]} are in {before:,} of"
+        f" {rate.schemas:,} schemas before and {after:,} now ({rate.only_new:,} only now,"
+        f" {rate.only_old:,} only before"
+    )
+    if rate.low is not None and rate.high is not None:
+        words += f"; the difference is {rate.low:+.1%} to {rate.high:+.1%}"
+    if rate.p is not None:
+        words += f", McNemar's p {rate.p:.2g}"
+    return words + ")."
+
+
+def _bug(bug: Bug, about: str) -> Iterator[str]:
+    yield f"- {code(bug.id)} {about}"
+    yield f"  - schema {code(bug.error.schema)}"
+    yield f"  - text {code(_text(bug))}"
+
+
+def _text(bug: Bug) -> str:
+    return marked(bug) if bug.error.kind in REJECTIONS else bug.error.readable_text
+
+
+def _named(bug: Bug) -> str:
+    return f"{read_spec(bug.engine).name} {bug.version}"
+
+
+def first(lines: Iterable[str]) -> list[str]:
+    """The first of many lines, and how many more there are."""
+    every = list(lines)
+    more = len(every) - _MOST
+    return [*every[:_MOST], *([f"and {more:,} more"] if more > 0 else [])]
+
+
+def baseline_verdict(diff: BaselineDiff) -> str:
+    """What comparing a run with a baseline gave, in one line."""
+    return (
+        f"{'fails' if diff.fails else 'passes'}: {len(diff.new_bugs)} new bugs,"
+        f" {len(diff.worse)} schemas worse, {len(diff.better)} better,"
+        f" {len(diff.gone_bugs)} known bugs not met"
+    )
+
+
+def baseline_lines(diff: BaselineDiff) -> list[str]:
+    """The same in lines for a terminal, the reasons to fail first."""
+    bugs = [f"new bug: {_named(bug)} {bug.id} {bug.title}" for bug in diff.new_bugs]
+    changes = [
+        f"{word}: {one.engine} {one.case}: {one.was} before, {one.now} now"
+        for word, listed in (("worse", diff.worse), ("better", diff.better))
+        for one in listed
+    ]
+    gone = [f"not met: {engine} {id_} {title}" for (engine, id_), title in diff.gone_bugs.items()]
+    return [printable(line, "") for line in (*bugs, *changes, *gone)]
+
+
+def baseline_markdown(diff: BaselineDiff) -> str:
+    """The same for the page of a job: the verdict, then its reasons."""
+    lines = [f"## maskcourt {baseline_verdict(diff)}"]
+    if diff.new_bugs:
+        lines.append("\n### New bugs\n")
+        for bug in diff.new_bugs:
+            lines += _bug(bug, markdown(f"{_named(bug)}: {bug.title}"))
+    for title, changes in (("Worse", diff.worse), ("Better", diff.better)):
+        if changes:
+            rows = [
+                {"engine": one.engine, "schema": one.case, "baseline": one.was, "now": one.now}
+                for one in changes[:_MOST]
+            ]
+            more = f"and {len(changes) - _MOST:,} more" if len(changes) > _MOST else ""
+            lines.append("\n" + as_markdown(Table.of(title, rows[0], rows, more)).rstrip())
+    if diff.gone_bugs:
+        lines.append("\n### Known bugs that were not met\n")
+        for (engine, id_), title in diff.gone_bugs.items():
+            lines.append(f"- {code(id_)} {markdown(f'{engine}: {title}')}")
+    for reason, many in diff.open.items():
+        lines.append(f"\n{many:,} verdicts belong to no bug: {markdown(reason)}")
+    return "\n".join(lines) + "\n"
+
+
+def baseline_junit(diff: BaselineDiff, outcomes: Outcomes) -> str:
+    """The same as JUnit's XML: a suite per engine, a test per schema and per new bug.
+
+    Known refusals and crashes are skipped tests; what the baseline does not know fails.
+    """
+    worse = {(one.engine, one.case): one for one in diff.worse}
+    tests = [
+        {
+            "suite": read_spec(bug.engine).unversioned,
+            "test": f"bug {bug.id}",
+            "status": FAILED,
+            "type": "bug",
+            "message": bug.title,
+            "text": f"schema {bug.error.schema}\ntext {_text(bug)}",
+        }
+        for bug in diff.new_bugs
+    ]
+    for (engine, case), status in sorted(outcomes.items()):
+        change = worse.get((engine, case))
+        known = SKIPPED if status in (REFUSED, CRASH) else PASSED
+        message = (
+            f"{status}, as is known" if change is None else f"{change.was} before, {status} now"
+        )
+        result = {"status": known if change is None else FAILED, "type": status, "text": ""}
+        tests.append({"suite": engine, "test": case, "message": message, **result})
+    columns = ("suite", "test", "status", "type", "message", "text")
+    return as_junit(Table.of("", columns, tests))
