@@ -21,7 +21,12 @@ NOTHING_SAID = {
     "located": False,
     "jsonschema": "",
     "jsonschema_rs": "",
+    "format_alone": False,
+    "number_spelling": "",
 }
+
+
+NOT_ACCEPTED = {"accepter": "", "reason": "", "keyword": "", "only_challenger": False}
 
 
 class Book:
@@ -150,7 +155,7 @@ class Book:
             engine=engine,
             kind=kind,
             completion=-1,
-            **{**NOTHING_SAID, "accepter": "", "reason": "", "keyword": "", **NO_BYTE, **more},
+            **{**NOTHING_SAID, **NO_BYTE, **NOT_ACCEPTED, **more},
         )
         return self
 

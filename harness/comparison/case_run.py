@@ -27,6 +27,7 @@ from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
+from harness.comparison.text_facts import TextFacts
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     Position,
@@ -603,6 +604,11 @@ class _Run:
             tools.vocabulary,
             tools.resolver is None or tools.resolver.valid_completion_exonerates,
             self.schema,
+            TextFacts(
+                self.case.schema,
+                self.schema,
+                tools.judge.valid_without_formats if tools.rules.formats == ASSERTION else None,
+            ),
         )
 
     def _recovered(

@@ -15,6 +15,7 @@ from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.findings import verdicts as proven
+from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
 from harness.explain.attribute import Attribution, GoverningKeyword
@@ -26,7 +27,13 @@ from harness.jsontext.places import place_of
 from harness.jsontext.pointers import typed_steps
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
 from harness.validators.judge import VERDICTS
-from harness.verdict_kinds import CHALLENGER, OPEN, REJECTIONS
+from harness.verdict_kinds import (
+    CHALLENGER,
+    FALSE_ACCEPTANCE,
+    FALSE_REJECTION,
+    OPEN,
+    REJECTIONS,
+)
 
 _GOVERNED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
@@ -64,6 +71,7 @@ class VerdictNotes:
         valid_completion_exonerates: The resolver's rule; see
             `harness.comparison.findings.verdicts`.
         schema: The case's, parsed.
+        facts: What there is to say of texts; None says nothing.
     """
 
     def __init__(
@@ -74,8 +82,10 @@ class VerdictNotes:
         vocabulary: Vocabulary,
         valid_completion_exonerates: bool,
         schema: Any,
+        facts: TextFacts | None = None,
     ) -> None:
         self.rows = rows
+        self._facts = facts
         self.attribution = Attribution(schema)
         self._parsed = schema
         self._case = case
@@ -109,6 +119,11 @@ class VerdictNotes:
         # of a rejection what is in force, of all else what the validators said
         reasons: list[GoverningKeyword | Evidence] = [*keywords, *evidence]
         attributed = np.where(governed, governing[of_piece], len(keywords) + lines.evidence)
+        categories = Words(categories.codes[of_piece], categories.words)
+        details = Words(governing[of_piece], [one.detail for one in keywords])
+        format_alone, spelling = self._text_facts(
+            position, findings, lines, attributed, reasons, categories, details
+        )
         self.rows.extend(
             "verdicts",
             count,
@@ -125,15 +140,67 @@ class VerdictNotes:
             reason=lines.reason,
             accepter=Words(lines.accepter + 1, names),
             completion=stored,
+            only_challenger=self._only_challenger(position, disputes, lines),
             keyword=Words(attributed, [one.keyword for one in reasons]),
             schema_pointer=Words(attributed, [one.schema_pointer for one in reasons]),
             instance_pointer=Words(attributed, [one.instance_pointer for one in reasons]),
-            category=Words(categories.codes[of_piece], categories.words),
-            detail=Words(governing[of_piece], [one.detail for one in keywords]),
+            category=categories,
+            detail=details,
             located=lines.located,
             jsonschema=Words(lines.evidence, [one.jsonschema for one in evidence]),
             jsonschema_rs=Words(lines.evidence, [one.jsonschema_rs for one in evidence]),
+            format_alone=format_alone,
+            number_spelling=spelling,
         )
+
+    def _only_challenger(
+        self, position: Position, disputes: Mapping[int, Dispute], lines: _Lines
+    ) -> npt.NDArray[np.bool_]:
+        """Which verdicts are about tokens that only the challenger allowed, or that all allowed."""
+        engines = [one for one in position.engines if one != challenger.NUMBER]
+        if len(engines) < 2:
+            return np.ones(len(lines.row), dtype=np.bool_)
+        by_all = [number for number, one in disputes.items() if not one.rejecters]
+        alone = lines.accepter == len(engines) if len(engines) < len(position.engines) else False
+        return np.asarray(np.isin(lines.dispute, by_all) | alone)
+
+    def _text_facts(
+        self,
+        position: Position,
+        findings: Findings,
+        lines: _Lines,
+        attributed: npt.NDArray[Any],
+        reasons: Sequence[GoverningKeyword | Evidence],
+        categories: Words,
+        details: Words,
+    ) -> tuple[npt.NDArray[np.bool_], Words]:
+        """Which texts break `format` alone, and how the numbers are spelt: see `TextFacts`."""
+        alone = np.zeros(len(lines.row), dtype=np.bool_)
+        spellings = [""] * len(lines.row)
+        facts = self._facts
+        if facts is None:
+            return alone, _coded(spellings)
+        kinds = [lines.kind.words[code] for code in lines.kind.codes.tolist()]
+        about_format: dict[int, bytes] = {}
+        for at, (kind, which) in enumerate(zip(kinds, attributed.tolist(), strict=True)):
+            if kind not in (FALSE_ACCEPTANCE.name, FALSE_REJECTION.name):
+                continue
+            reason, category = reasons[which], categories.words[categories.codes[at]]
+            is_number = facts.may_be_number(kind, category, reason.keyword)
+            is_format = facts.may_be_format(kind, reason.keyword)
+            if not is_number and not is_format:
+                continue
+            token = int(lines.token[at])
+            written = b"" if token in self._eos_ids else self._vocabulary.tokens[token]
+            text = position.text + written + findings.completions[int(lines.completion[at])].text
+            if is_format:
+                about_format[at] = text
+            if is_number:
+                pointers = reason.schema_pointer, reason.instance_pointer
+                detail = details.words[details.codes[at]]
+                spellings[at] = facts.number_spelling(text, kind, detail, *pointers)
+        alone[list(about_format)] = facts.format_alone(list(about_format.values()))
+        return alone, _coded(spellings)
 
     def _name(self, engine: int) -> str:
         return CHALLENGER if engine == challenger.NUMBER else self._names[engine]
@@ -238,9 +305,18 @@ class VerdictNotes:
         self, evidence: str, engine: int, number: int, one: FedText, verdict: TextVerdict
     ) -> None:
         ruling = one.ruling
-        governed = verdict.kind in _GOVERNED
         offset = self._offset(one, verdict)
         place, category, governing = self._text_attributed(one, verdict, offset)
+        reason = governing if verdict.kind in _GOVERNED else ruling
+        format_alone, spelling = False, ""
+        if (facts := self._facts) is not None:
+            if facts.may_be_format(verdict.kind, reason.keyword):
+                (format_alone,) = facts.format_alone([one.text])
+            if facts.may_be_number(verdict.kind, category, reason.keyword):
+                pointers = reason.schema_pointer, reason.instance_pointer
+                spelling = facts.number_spelling(
+                    one.text, verdict.kind, governing.detail, *pointers
+                )
         self.rows.add(
             VERDICT_TABLES[evidence],
             case=self._case.id,
@@ -252,14 +328,16 @@ class VerdictNotes:
             token=verdict.token,
             offset=offset,
             place=place,
-            keyword=governing.keyword if governed else ruling.keyword,
-            schema_pointer=governing.schema_pointer if governed else ruling.schema_pointer,
-            instance_pointer=governing.instance_pointer if governed else ruling.instance_pointer,
+            keyword=reason.keyword,
+            schema_pointer=reason.schema_pointer,
+            instance_pointer=reason.instance_pointer,
             category=category,
             detail=governing.detail,
             located=None,
             jsonschema=ruling.jsonschema,
             jsonschema_rs=ruling.jsonschema_rs,
+            format_alone=format_alone,
+            number_spelling=spelling,
         )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:

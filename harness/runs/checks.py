@@ -39,7 +39,13 @@ _MANIFEST: Mapping[str, Any] = {
         | {"sha256": (str,)},
         "data": {"name": (str,), "cases": _COUNT},
         "rules": {"seed": _SEED, "cap": (int, type(None)), "walks": _COUNT}
-        | {"challenger": (bool,), "made": _COUNT, "samples": _COUNT, "*": (str,)},
+        | {
+            "challenger": (bool,),
+            "made": _COUNT,
+            "samples": _COUNT,
+            "budget": (int, float),
+            "*": (str,),
+        },
         "resolver": {"name": (str,), "*": _COUNT},
         "limits": {"memory": _COUNT, "*": (int, float)},
     },

@@ -11,7 +11,10 @@ pointers say what a false acceptance breaks, and for a false rejection what was 
 place; `category` is the kind of token, `detail` what else a rule of the catalogue of departures may
 ask for (`harness.explain.attribute`); `located` says of a false acceptance whether the error
 lies at the token itself (`harness.explain.error_location`); `jsonschema` and `jsonschema_rs`
-are ``valid``, ``invalid`` or empty.
+are ``valid``, ``invalid`` or empty. `format_alone` says of a false acceptance that its text breaks
+nothing but `format`, and `number_spelling` how the number is spelt that a verdict is about
+(`harness.comparison.text_facts`); `only_challenger` that without the challenger there would be no
+such verdict.
 
 Where an engine was asked which byte of a token it refuses, all that is said of the place is said of
 this byte: `refused_at` is how many bytes of the token go before it (the token's length where the
@@ -51,6 +54,8 @@ _ATTRIBUTION = [
     ("located", pa.bool_()),
     ("jsonschema", _NAME),
     ("jsonschema_rs", _NAME),
+    ("format_alone", pa.bool_()),
+    ("number_spelling", _NAME),
 ]
 
 _FED = [
@@ -147,6 +152,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("reason", _NAME),
             ("accepter", _NAME),
             ("completion", pa.int32()),
+            ("only_challenger", pa.bool_()),
             *_ATTRIBUTION,
         ]
     ),

@@ -171,6 +171,17 @@ class Judge:
             rulings += [kinds[number] for number in numbers]
         return rulings
 
+    def valid_without_formats(self, texts: Sequence[bytes]) -> list[bool]:
+        """Which texts both validators call valid where formats are annotations."""
+        valid: list[bool] = []
+        with self.apart():
+            for at in range(0, len(texts), CHUNK):
+                some = texts[at : at + CHUNK]
+                arrays = wire.Ragged.of_bytes(some).arrays("texts")
+                answer = self._ask("valid_without_formats", arrays)
+                valid += [False] * len(some) if answer is None else answer.arrays["valid"].tolist()
+        return valid
+
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
         answer = self._ask("errors", _as_arrays([text]))

@@ -2,7 +2,8 @@
 
 Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
 error), ``judge_many`` (the same for texts that differ in one place), ``screen_many`` (likewise, but
-short where the fast one alone already says invalid), ``errors`` (all that is named about one
+short where the fast one alone already says invalid), ``valid_without_formats`` (judged with formats
+as annotations), ``errors`` (all that is named about one
 text) and ``cover`` (what texts reach of the schema).
 """
 
@@ -16,6 +17,7 @@ from harness.jsontext.pointers import typed_steps
 from harness.validators.batch.prepared_documents import Prepared, Whole
 from harness.validators.coverage_meter import CoverageMeter
 from harness.validators.encoded_rulings import EncodedRuling, of_outcome, of_suspicion
+from harness.validators.format_rules import ANNOTATION
 from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
 from harness.workers import wire
 
@@ -24,7 +26,9 @@ class ValidatorService:
     """Answers for the schema that was opened last."""
 
     validators: Validators
+    _schema: str
     _prepared: Prepared | None = None
+    _without_formats: Validators | None = None
 
     def handle(self, message: wire.Message) -> wire.Message:
         """Answer one command."""
@@ -32,6 +36,7 @@ class ValidatorService:
             "open": self.open,
             "screen_many": self.screen_many,
             "judge": self.judge,
+            "valid_without_formats": self.valid_without_formats,
             "judge_many": self.judge_many,
             "errors": self.errors,
             "cover": self.cover,
@@ -40,7 +45,8 @@ class ValidatorService:
 
     def open(self, message: wire.Message) -> wire.Message:
         """Build both validators for ``schema``, by the rule ``formats``."""
-        self._prepared = None
+        self._prepared = self._without_formats = None
+        self._schema = message.head["schema"]
         try:
             self.validators = Validators(message.head["schema"], message.head["formats"])
         except UnjudgeableError as problem:
@@ -76,6 +82,14 @@ class ValidatorService:
         """What both say, as numbers into a list of distinct rulings."""
         texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
         return _numbered(map(self._judged, texts))
+
+    def valid_without_formats(self, message: wire.Message) -> wire.Message:
+        """Which texts both call valid where formats are annotations: ``valid``, shape ``(n,)``."""
+        if self._without_formats is None:
+            self._without_formats = Validators(self._schema, ANNOTATION)
+        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
+        valid = [self._without_formats.judge(text).verdict == "valid" for text in texts]
+        return wire.Message({}, {"valid": np.array(valid, dtype=np.bool_)})
 
     def _screened(self, text: bytes) -> EncodedRuling:
         found = self.validators.screen(text)

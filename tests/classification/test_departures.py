@@ -53,6 +53,8 @@ def attributed(one):
         "located": None,
         "jsonschema": "",
         "jsonschema_rs": "",
+        "format_alone": False,
+        "number_spelling": "",
     }
 
 

@@ -1,0 +1,125 @@
+"""What the text behind a verdict says beyond the keyword that it breaks.
+
+Both are decided when the verdict is made and stored with it, so that readers need neither engine
+nor validator: whether an invalid text breaks nothing but `format`, and how the number is spelt that
+a verdict is about. JSON and JSON Schema say what such numbers mean, but many readers do not keep to
+it: see the section on numbers in ``docs/validators.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from harness.jsontext.pointers import follow, steps
+from harness.jsontext.spans import ValueSpan, root_of
+from harness.validators.drafts import draft_of
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
+
+MINUS_ZERO, BEYOND, WHOLE, WHOLE_04 = SPELLINGS = (
+    *("-0", "beyond 2^53", "1.0 as an integer", "1.0 as an integer, draft-04"),
+)
+"""Minus zero; an integer that no double is sure to keep; an integer that is written with a fraction
+or an exponent, which draft-04 calls none. A verdict about anything else has no such word."""
+
+_HIDING: Final = (
+    *("anyOf", "oneOf", "not", "contains", "minContains", "maxContains"),
+    *("unevaluatedItems", "unevaluatedProperties"),
+)
+"""Keywords that validators name where what was broken is something below them."""
+_EXACT: Final = 2**53
+_DIGITS: Final = 17
+"""So many digits are beyond `_EXACT` whatever they are."""
+_ABOUT: Final = (
+    *("type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    *("multipleOf", "anyOf", "oneOf", "not"),
+)
+"""Keywords that a number can break."""
+
+
+class TextFacts:
+    """Tells these facts for the texts of one case.
+
+    Args:
+        source: The schema as it stands in the case.
+        schema: The same, parsed.
+        valid_without_formats: Which of some texts both validators call valid where formats are
+            annotations; None where they are annotations anyway.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        schema: Any,
+        valid_without_formats: Callable[[Sequence[bytes]], Sequence[bool]] | None,
+    ) -> None:
+        self._schema = schema
+        self._valid_without_formats = valid_without_formats
+        self._known: dict[bytes, bool] = {}
+        self._has_format = '"format"' in source
+        self._has_branches = '"if"' in source
+        draft = draft_of(schema)
+        self._whole = WHOLE_04 if draft is not None and draft.name == "draft-04" else WHOLE
+
+    def may_be_format(self, kind: str, keyword: str) -> bool:
+        """Whether it takes the validators to say that `format` alone is broken, or is not."""
+        if kind != FALSE_ACCEPTANCE.name or not self._has_format:
+            return False
+        branches = self._has_branches and keyword != "json"
+        return keyword == "format" or keyword in _HIDING or branches
+
+    def format_alone(self, texts: Sequence[bytes]) -> list[bool]:
+        """Which of some invalid texts break nothing but `format`."""
+        if self._valid_without_formats is None:
+            return [False] * len(texts)
+        new = [one for one in dict.fromkeys(texts) if one not in self._known]
+        if new:
+            self._known |= zip(new, self._valid_without_formats(new), strict=True)
+        return [self._known[one] for one in texts]
+
+    def may_be_number(self, kind: str, category: str, keyword: str) -> bool:
+        """Whether a verdict may be about a number."""
+        if kind == FALSE_ACCEPTANCE.name:
+            return keyword in _ABOUT
+        return kind == FALSE_REJECTION.name and category == "number"
+
+    def number_spelling(
+        self, text: bytes, kind: str, detail: str, schema_pointer: str, instance_pointer: str
+    ) -> str:
+        """One of `SPELLINGS` for the number that a verdict is about, else nothing."""
+        asks = kind == FALSE_ACCEPTANCE.name and _is_integer(self._schema, schema_pointer)
+        as_integer = detail == "integer" or asks
+        return _spelling(_number(text, instance_pointer), self._whole if as_integer else "")
+
+
+def _number(text: bytes, pointer: str) -> str:
+    """The number at a pointer, as it is written; empty for anything else."""
+    node: ValueSpan | None = root_of(text)
+    for step in steps(pointer):
+        if node is None:
+            return ""
+        in_array = node.kind == "array"
+        node = node.child(int(step)) if in_array and step.isdecimal() else node.child(step)
+    return node.raw.decode() if node is not None and node.kind == "number" else ""
+
+
+def _is_integer(schema: Any, pointer: str) -> bool:
+    """Whether what a pointer leads to is a ``type`` that asks for an integer."""
+    asked = follow(schema, steps(pointer))
+    return asked == "integer" or (isinstance(asked, list) and "integer" in asked)
+
+
+def _spelling(number: str, whole: str) -> str:
+    """The word for a number; `whole` is that for an integer with a fraction or an exponent."""
+    mantissa = number.lower().partition("e")[0]
+    if number.startswith("-") and not mantissa.strip("-0."):
+        return MINUS_ZERO
+    digits = number.removeprefix("-")
+    if digits.isdecimal():
+        return BEYOND if len(digits) >= _DIGITS or int(digits) > _EXACT else ""
+    if not number or not whole:
+        return ""
+    _, parts, exponent = Decimal(number).as_tuple()
+    zeros = len(parts) - len("".join(map(str, parts)).rstrip("0"))
+    return whole if isinstance(exponent, int) and exponent + zeros >= 0 else ""
