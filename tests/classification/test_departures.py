@@ -137,6 +137,7 @@ def walk_rows(rows, name, one, vocabulary):
         reason="",
         accepter="",
         completion=0,
+        only_challenger=False,
         **attributed(one),
     )
 
