@@ -56,13 +56,10 @@ class Behaviour:
     """One entry of the list.
 
     Attributes:
-        id: Its name in entries of the catalogue.
-        about: What an engine does that has it.
         bug: The engines that have it without a source that declares it, each with the reason: a key
             of `NO_SOURCE`, or of `SOURCE_KINDS` where a source is held not to suffice.
         schema: A schema that shows it; empty where no text does.
         text: A text that is valid under it and refused, or invalid and let through.
-        valid: Which of the two.
         options: The options with which an engine has it, where it has not by default.
         part_of: A more general behaviour, or empty: what has that one has this one by it.
     """

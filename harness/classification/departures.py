@@ -91,16 +91,11 @@ class Departure:
     """One entry of the catalogue.
 
     Attributes:
-        id: Its name in tables.
         behaviour: What the engine does that it is about: the id of a behaviour.
         class_: ``departure`` or ``warned``.
         engine: The distribution whose version counts, such as ``outlines-core``, or `ANY`.
-        versions: The versions that it is about.
         options: Sets of options of which the engine must have one; empty for any.
-        from_: What is departed from: document and section.
         source_kind: What kind of source declares it; see `SOURCE_KINDS`.
-        source: The public URL where it is declared.
-        says: What is declared there, in one line.
         when: The rules: conditions by name, in the order in which they are tried.
     """
 
@@ -193,11 +188,8 @@ def classify(
     """The class of each verdict in a table of a run.
 
     Args:
-        catalogue: The departures.
-        run: The run; it may be unfinished.
         evidence: ``walk`` for the table `verdicts`, ``instance`` or ``sample`` for
             `instance_verdicts` or `sample_verdicts`.
-        vocabulary: The run's, if it is at hand.
 
     Returns:
         One row per verdict, in order: ``class`` (bug, warned, departure, or empty for those that
@@ -254,10 +246,7 @@ class _EntryReader:
     """Reads one entry strictly.
 
     Args:
-        entry: What TOML says.
         where: What to call it in a message until its id is known.
-        behaviours: Those that it may be about.
-        warnings: Those that its rules may name.
     """
 
     def __init__(

@@ -26,8 +26,6 @@ class EngineWarning:
     """One entry of the list.
 
     Attributes:
-        id: Its name in rules.
-        engine: The distribution that prints it.
         text: A regular expression that is found in it; ``{keyword}``, ``{format}`` and
             ``{pattern}`` stand for those of a verdict.
         keywords: What it is about; none where it is about nothing that a schema says.

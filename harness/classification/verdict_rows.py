@@ -53,7 +53,6 @@ class VerdictRows:
     """One table of verdicts, and what a run holds besides about each of them.
 
     Args:
-        run: The run.
         evidence: ``walk``, ``instance`` or ``sample``.
         vocabulary: The run's; None opens the one that its manifest names, once it is needed.
     """
@@ -83,9 +82,6 @@ class VerdictRows:
         """Which of some verdicts meet a condition.
 
         Args:
-            condition: Its name; see `harness.classification.departures`.
-            wanted: What the rule says about it.
-            rows: The verdicts, by row.
             engine: The engine that all of them are about.
 
         Returns:
@@ -118,8 +114,6 @@ class VerdictRows:
         Where it is a server's, that is the backend that took the schema.
 
         Args:
-            rows: The verdicts, by row.
-            engine: The engine's name.
             described: The engine, as a run's manifest describes it.
         """
         backends = backends_of(described)

@@ -40,9 +40,7 @@ class Prefixes:
     Attributes:
         of_row: The prefix of each verdict, shape ``(n,)``.
         row: The row of each prefix in the table of positions, or of instances; -1 without one.
-        case: The row of each prefix's case.
         keys: The columns that identify the rows of that table.
-        positions: How many rows that table has.
     """
 
     of_row: Ints
@@ -71,7 +69,6 @@ class Prefixes:
             columns: Of the verdicts: case, walk and position, or case, text and offset.
             begun: What each verdict's token writes before the byte: which of some, and these.
             table: The columns of positions, or of texts; ``case`` as rows of the cases.
-            texts: The references by case, or the texts.
         """
         changed = np.ones(len(columns[0]), dtype=np.bool_)
         changed[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
@@ -117,8 +114,6 @@ class Prefixes:
         """Whether a byte goes on to declared names that need not come, while another has to.
 
         Args:
-            prefix: The prefix.
-            byte: The byte behind it, in a key.
             schema_of: Gives the parsed schema of a case, by its row.
         """
         text = self.written(prefix)
@@ -138,7 +133,6 @@ class Prefixes:
         """Which of `OBJECTS` are true of the object that is open behind each prefix.
 
         Args:
-            prefixes: The prefixes; quickest in their own order.
             schema_of: Gives the parsed schema of a case, by its row.
         """
         place = _Place()

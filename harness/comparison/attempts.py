@@ -19,7 +19,6 @@ class Attempts:
     """One engine's completions of some disputed tokens.
 
     Attributes:
-        row: The engine.
         columns: The tokens, none twice, shape ``(k,)``.
         numbers: The completion of each, shape ``(k,)``.
     """
@@ -34,8 +33,6 @@ class ViolationWitness:
     """An engine was found to consume what its mask forbids.
 
     Attributes:
-        row: The engine.
-        token: The disputed token.
         tokens: The tokens behind it, the last of which the mask forbids.
         consumes: Whether the engine consumes that one by itself, as it did in a longer text.
     """
@@ -52,8 +49,6 @@ class AttemptLists:
 
     Attributes:
         list_of: Which list belongs to a column, shape ``(n,)``.
-        members: The lists of completion numbers.
-        lists: The same as Python lists.
         rank: Where in its list an entry goes on, shape ``(e, n)``.
     """
 

@@ -24,7 +24,6 @@ class CaseNotes:
     """The rows of one case, as its run goes along.
 
     Args:
-        case: The case.
         names: The engines' names, in the order of the run.
         output: Gives what an engine printed since it was last asked.
     """

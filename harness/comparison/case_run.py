@@ -61,13 +61,11 @@ class Rules:
     """What a run does with each case.
 
     Attributes:
-        seed: Of every random choice.
         cap: Disputed tokens resolved per dispute; None resolves all.
         panel: ``common`` stops a walk for all as soon as one engine can no longer be judged,
             ``survivors`` goes on with the others.
         walks: Walks per case; walk ``i`` takes instance ``i`` of those that are labelled valid and
             are it by both validators, modulo their number.
-        style: How references are written.
         formats: What they are to the validators, by `harness.validators.format_rules`.
         challenger: Whether engines are held against what JSON itself allows, too
             (`harness.comparison.challenger`); one engine alone can then be walked.
@@ -93,11 +91,7 @@ class CaseRun:
     """Runs cases one after the other on one panel and one judge.
 
     Args:
-        panel: The engines.
-        judge: The validators.
-        vocabulary: The shared one.
         resolver: How disputes are resolved; None only walks and counts them.
-        rules: What is done with each case.
     """
 
     def __init__(

@@ -24,11 +24,6 @@ class CaseTexts:
     """Feeds the texts of one case, a kind after the other.
 
     Args:
-        panel: The engines.
-        judge: The validators, open for the schema.
-        vocabulary: The shared one.
-        canonical: Its tokenizer, where it has one.
-        proofs: Where what is proven goes.
         failed: Is told of engines that fail: which, how, and at what stage.
 
     Attributes:
@@ -74,14 +69,7 @@ class CaseTexts:
         self.feed_instances(fed, engines, MADE)
 
     def feed_samples(self, key: str, count: int, schema: Any, engines: Sequence[int]) -> None:
-        """Have engines write `count` texts each, and feed all with them.
-
-        Args:
-            key: Of what is drawn.
-            count: Texts of each engine.
-            schema: The schema, parsed.
-            engines: Those that write and are fed.
-        """
+        """Have engines write `count` texts each, and feed all with them."""
         feeding = self._feeding(SAMPLE)
         of_text = (self._vocabulary, self._canonical, self._judge)
         writers = SampleWriters(feeding, *of_text, hints(schema), key)

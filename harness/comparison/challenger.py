@@ -42,7 +42,6 @@ class Challenger:
     """Finds what the engines of a position are agreed on and JSON is not.
 
     Args:
-        vocabulary: The shared one.
         cap: Tokens resolved per dispute; None resolves all. Up to half of them are chosen for
             their chance of being valid, the others are a uniform sample.
     """
@@ -53,13 +52,7 @@ class Challenger:
         self._masks = json_masks(vocabulary)
 
     def forbidden(self, position: Position, state: State, *, ends: bool) -> Mask | None:
-        """The tokens that all engines forbid though JSON goes on so, if there is one.
-
-        Args:
-            position: Where.
-            state: That of its text.
-            ends: Whether ends of generation are among them.
-        """
+        """The tokens that all engines forbid though JSON goes on so, if there is one."""
         return self._some(self._masks.at(state) & ~np.bitwise_or.reduce(position.masks), ends)
 
     def allowed(self, position: Position, state: State, *, ends: bool) -> Mask | None:

@@ -35,11 +35,8 @@ class Challenge:
     """What the challenger disputes at one position.
 
     Attributes:
-        position: Where, without the challenger.
         challenged: The same with the challenger among the engines.
-        context: The continuations behind its text.
         forbidden: About tokens that all engines forbid; None where there is none.
-        probable: Those of them that begin probable texts.
         allowed: About tokens that all engines allow; None where there is none.
     """
 
@@ -62,9 +59,6 @@ class Proven:
 
     Attributes:
         position: Its position, with the challenger among the engines where it takes part.
-        dispute: The dispute.
-        findings: The findings.
-        failures: What ended engines meanwhile, by engine number.
     """
 
     position: Position
@@ -74,15 +68,7 @@ class Proven:
 
 
 class Challenges:
-    """What the challenger does in one case.
-
-    Args:
-        challenger: The challenger.
-        panel: All engines.
-        judge: The validators, opened for the case's schema.
-        vocabulary: The shared one.
-        schema: The case's, parsed.
-    """
+    """What the challenger does in one case."""
 
     def __init__(
         self,
@@ -105,8 +91,6 @@ class Challenges:
         """What the challenger disputes at a position.
 
         Args:
-            position: Where.
-            state: That of its text.
             ends: Whether the end of generation is disputed, too; False where what all engines say
                 of it is proven wrong already.
         """
@@ -138,8 +122,6 @@ class Challenges:
         """What is proven in the disputes of a challenge, one after the other.
 
         Args:
-            challenge: The challenge.
-            resolver: How engines' own completions are found.
             down: What has ended engines at this position, by engine number.
             stand_by: Brings the other engines to the position; called before one is asked.
         """

@@ -47,8 +47,6 @@ def find_disputes(
 
     Args:
         masks: One mask per engine, in the order of `engines`.
-        engines: The numbers of the engines judged here.
-        size: The vocabulary's size.
         cap: Resolve a sample of this many tokens per dispute; None resolves all.
         always: Tokens that a sample never leaves out (those on the reference's path, and the
             end of generation).

@@ -21,11 +21,7 @@ class Distrusted(Exception):
     """An engine or its adapter was found to contradict itself.
 
     Attributes:
-        engine: Which.
-        failure: How.
-        stage: What was asked of it.
         walk: The walk, -1 for none.
-        position: Likewise.
         violation: Where it consumes what its mask forbids: what it consumes.
     """
 

@@ -42,10 +42,7 @@ class EngineQueries:
     """The engines at one position.
 
     Args:
-        panel: All engines.
-        position: Its engines are the rows.
         tokens: The disputed tokens, shape ``(n,)`` int32: the columns.
-        completions: The completions by number; more may come.
         failures: What has ended engines before, by engine number: they are not asked.
 
     Attributes:
@@ -124,7 +121,6 @@ class EngineQueries:
         """Which byte of the columns' tokens is refused, by row; slow masks are asked for no more.
 
         Args:
-            columns: The columns to ask about, by row.
             forced: By row the one token that the mask holds; see `harness.engines.refused_byte`.
         """
         return self._in_chunks(

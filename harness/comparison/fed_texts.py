@@ -30,9 +30,7 @@ class FedText:
             `harness.runs.tables.MADE`.
         text: Its bytes.
         tokens: Its tokens, end of sequence last where it has an end.
-        canonical: Whether these are the tokenizer's own.
         ruling: What the validators say of it: this counts, not the label.
-        ends: Whether it has an end.
     """
 
     label: str
@@ -48,9 +46,7 @@ class TextVerdict:
     """What one text proves about one engine.
 
     Attributes:
-        kind: What kind of verdict.
         reason: Why it is open, else empty.
-        consumed: How many tokens the engine took.
         token: The one that was refused, or -1.
         refused_at: How many of its bytes the engine takes one by one; -1 where nobody asked.
     """
@@ -134,8 +130,6 @@ def conclude(one: FedText, probed: Probed, refused_at: int) -> list[TextVerdict]
     """What a text proves about the engine that let it come so far.
 
     Args:
-        one: The text.
-        probed: How far it came.
         refused_at: How many bytes of the refused token the engine takes one by one, -1 where
             that was not asked.
     """

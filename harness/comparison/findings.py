@@ -78,11 +78,7 @@ class Evidence:
 
     Attributes:
         reason: Why it is contested or undecided, or ``not_json``; empty otherwise.
-        keyword: What the first error is about.
-        schema_pointer: Where that keyword stands in the schema.
-        instance_pointer: What it is said of.
         jsonschema: ``valid``, ``invalid`` or empty.
-        jsonschema_rs: Likewise.
     """
 
     reason: str = ""
@@ -98,8 +94,6 @@ class Flaw:
     """An engine's error of another kind than a false acceptance or rejection.
 
     Attributes:
-        row: The engine.
-        token: The token behind the position's text.
         kind: ``dead_end``, ``mask_consume_mismatch``, ``unbounded_repetition``, ``never_stops``,
             ``stops_too_early``.
         completion: What the engine was led through behind the token; -1 for nothing.
@@ -128,13 +122,11 @@ class Findings:
         status: `Status` values, shape ``(e, n)`` int8.
         completion: Index into `completions`, -1 for none, shape ``(e, n)`` int32.
         elsewhere: Whether an invalid completion fails at another place than the token, ``(e, n)``.
-        completions: What the entries refer to.
         evidence: What the validators said: distinct pieces, of which the first says nothing.
         evidence_number: Index into `evidence`, shape ``(e, n)`` int32.
         refused_at: How many bytes of a token go before the one that an engine refuses which rejects
             it (see `harness.engines.refused_byte`), the whole length where it refuses only the
             token; -1 where that is not known; shape ``(e, n)`` int32.
-        flaws: Errors of other kinds.
     """
 
     engines: tuple[int, ...]

@@ -29,7 +29,6 @@ class FindingsStore:
     """The findings of one position; an entry is an engine (row) at a token (column).
 
     Attributes:
-        position: Where.
         findings: What will be concluded from; rows are the position's engines.
         token_bytes: The bytes of every token; none at the end of generation.
         first_invalid: Number of the first invalid completion per entry, -1 for none, ``(e, n)``.

@@ -56,9 +56,7 @@ def wrong_steps(
     """What the walk's own token shows: engines that refuse it, or that it leads nowhere.
 
     Args:
-        position: Where the token was consumed.
         token: A token that the masks of these engines allow.
-        refused: The engines that did not consume it.
         empty: The engines whose next mask is empty.
     """
     kinds = {**dict.fromkeys(refused, "mask_consume_mismatch"), **dict.fromkeys(empty, "dead_end")}

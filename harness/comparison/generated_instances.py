@@ -68,12 +68,6 @@ def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, 
 
     Everything follows from the arguments: nothing is drawn. That
     validators die over what is made takes nothing from the case.
-
-    Args:
-        judge: The validators.
-        schema: The schema, parsed.
-        given: Valid texts, if any are known.
-        style: How texts are written; arguments of `json.dumps`.
     """
     with judge.apart():
         return _made(judge, schema, given, style)

@@ -32,11 +32,7 @@ _Texts = list[tuple[bytes, list[int]]]
 
 
 class JsonMasks:
-    """Gives the mask behind every text that is a beginning of JSON.
-
-    Args:
-        vocabulary: The shared one.
-    """
+    """Gives the mask behind every text that is a beginning of JSON."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary

@@ -40,13 +40,10 @@ class Arrived:
     """What the engines say at one position.
 
     Attributes:
-        engines: Those that came here.
-        failures: What kept the others from it.
         masks: The masks of those that came, shape ``(e, words)``.
         allowed: How many tokens each allows, shape ``(e,)``.
         times: Nanoseconds inside the hosts: to compute the mask, and to consume the token before;
             shape ``(e, 2)``.
-        differ: Whether any two masks differ.
         empty: Whether any mask is empty.
     """
 
@@ -64,8 +61,6 @@ class _Batch:
     """The positions that were asked for together, the first of which is number `first`.
 
     Attributes:
-        tokens: The token that leads to each.
-        engines: Those that were asked.
         reached: How many of the positions each engine reached.
         failures: What kept an engine from the next one.
         masks: Of each engine, shape ``(reached, words)``; shared memory.
@@ -179,9 +174,6 @@ class LookaheadWalk:
 
     Args:
         panel: The engines; those that take part stand at the start of the text.
-        vocabulary: The shared one.
-        key: The walk's.
-        reference: The text.
         timed: Times what it is entered for: asking for positions and waiting for them.
     """
 
@@ -210,7 +202,6 @@ class LookaheadWalk:
 
         Args:
             engines: Those that go on, in the order of the run.
-            consumed: The tokens consumed before.
             offset: Bytes of the reference that are consumed with `token`.
             token: The token to take; `NOTHING` for the first position.
         """

@@ -36,16 +36,8 @@ class PositionResolution:
     """One position while it is resolved.
 
     Args:
-        position: Where.
         tokens: The tokens to resolve, ascending, shape ``(n,)`` int32.
-        panel: All engines.
-        judge: The validators, opened for the case's schema.
-        vocabulary: The shared one.
         failures: What has ended engines before, by engine number: they are not asked.
-
-    Attributes:
-        store: What is known so far.
-        engines: The engines at this position.
     """
 
     def __init__(
@@ -109,9 +101,7 @@ class PositionResolution:
         The engines are at work on the next chunk while the caller has one.
 
         Args:
-            columns: The columns to ask about, by row.
             list_of: Which list belongs to a column, shape ``(n,)``.
-            lists: Lists of completion numbers.
             rank: Where in the list to go on, shape ``(e, n)``; moved behind what was found, or
                 to the list's end.
 

@@ -38,7 +38,6 @@ class Effort:
         aimed: Situations per position for which continuations are built that avoid the error.
         rollouts: Roll-outs per situation without success after which the rest is given up.
         doubts: Roll-outs per engine and position for tokens with only invalid completions.
-        limit: Tokens in a roll-out.
     """
 
     attempts: int = 6
@@ -64,7 +63,6 @@ def slow_tokens(number: int, remaining: int) -> int:
     A continuation is as long as what remains of the reference, and each of its tokens costs a mask.
 
     Args:
-        number: The position's.
         remaining: Bytes of the reference behind it.
     """
     stride = min(64, 1 + (remaining // 50) ** 2)

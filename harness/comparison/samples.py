@@ -51,8 +51,6 @@ class Sample:
     """One text as an engine wrote it.
 
     Attributes:
-        writer: The engine.
-        outcome: One of `harness.completion.rollout.ROLLOUT_OUTCOMES`.
         tokens: Its tokens, end of sequence included where it has one.
         text: Its bytes.
     """
@@ -73,11 +71,7 @@ class SampleWriters:
 
     Args:
         feeding: How engines are asked; they stand at the start.
-        vocabulary: The shared one.
-        canonical: Its tokenizer, where it has one.
-        judge: The validators, open for the schema.
         hints: JSON values of which some are written: `harness.schemas.hints`.
-        key: On which all choices depend.
     """
 
     def __init__(
@@ -188,15 +182,7 @@ def _bases(known: Iterable[FedText]) -> list[bytes]:
 
 
 class SampleCourt:
-    """Feeds what engines wrote, and notes what that proves.
-
-    Args:
-        feeding: How engines are fed.
-        proofs: Where what is proven goes.
-        vocabulary: The shared one.
-        canonical: Its tokenizer, where it has one.
-        judge: The validators, open for the schema.
-    """
+    """Feeds what engines wrote, and notes what that proves."""
 
     def __init__(
         self,

@@ -43,7 +43,6 @@ class TextFacts:
 
     Args:
         source: The schema as it stands in the case.
-        schema: The same, parsed.
         valid_without_formats: Which of some texts both validators call valid where formats are
             annotations; None where they are annotations anyway.
     """

@@ -29,10 +29,6 @@ class TextFeeding:
     """What is asked of engines about whole texts of one kind of evidence.
 
     Args:
-        evidence: The kind.
-        panel: The engines, which compiled the schema.
-        vocabulary: The shared one.
-        proofs: Where what is proven goes.
         failed: Is told of engines that fail: which, how, and at what stage.
         stage: That of failures; the table of the texts unless it is given.
     """

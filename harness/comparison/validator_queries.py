@@ -29,7 +29,6 @@ class AttemptRulings:
     """The rulings on some texts.
 
     Attributes:
-        rulings: The distinct rulings so far.
         verdicts: Their verdicts, shape ``(len(rulings),)`` int8.
         which: The ruling of each text, shape ``(k,)``.
     """
@@ -47,10 +46,7 @@ class ValidatorQueries:
     """The validators at one position.
 
     Args:
-        judge: The validators, opened for the case's schema.
-        text: The position's text.
         tokens: The bytes of every disputed token.
-        completions: The completions by number; more may come.
     """
 
     def __init__(
@@ -94,7 +90,6 @@ class _RulingCache:
     """The rulings on the texts of one position.
 
     Args:
-        count: How many columns there are.
         ask: Given columns and completion numbers, the distinct rulings and which each text has.
     """
 

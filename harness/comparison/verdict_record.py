@@ -64,13 +64,7 @@ class VerdictNotes:
     """Writes the verdicts of one case.
 
     Args:
-        rows: Where they go.
-        case: The case.
         names: The engines' names, in the order of the run.
-        vocabulary: The shared one.
-        valid_completion_exonerates: The resolver's rule; see
-            `harness.comparison.findings.verdicts`.
-        schema: The case's, parsed.
         facts: What there is to say of texts; None says nothing.
     """
 
@@ -101,10 +95,7 @@ class VerdictNotes:
         """What was proven at one position, and the completions that prove it.
 
         Args:
-            walk: The walk's number.
-            position: Where.
             disputes: Those that the findings are about, by their numbers at the position.
-            findings: What was found out.
         """
         lines = self._lines(disputes, findings)
         count = len(lines.row)
@@ -242,7 +233,6 @@ class VerdictNotes:
         """What there is to say of tokens behind a position's text, at the byte that is refused.
 
         Args:
-            position: Where they are disputed.
             pieces: Each a token, and how many of its bytes go before the byte; -1 where that is
                 not known: then its first piece decides (`harness.explain.attribute`).
 

@@ -38,14 +38,10 @@ class Position:
     """One step of a walk, before its token is chosen.
 
     Attributes:
-        key: The position's key.
-        number: How many tokens were consumed.
-        consumed: The consumed tokens.
         reference: The reference's bytes.
         offset: Bytes of the reference that were consumed.
         path: Tokens that go on along the reference: ordinary tokens whose bytes are a prefix of
             what remains; at the end, the end-of-sequence ids.
-        engines: The engines judged here.
         masks: Their masks, shape ``(len(engines), words)``.
     """
 
@@ -87,9 +83,7 @@ def choose(position: Position, *, differ: bool = True, predicted: int | None = N
     """The token that all engines take: one of the path that all accept; None if there is none.
 
     Args:
-        position: Where it is taken.
         differ: Whether any two masks of the position differ.
-        predicted: Its `predicted_token`, if that is known.
     """
     candidates: Sequence[int] = position.path
     for mask in position.masks if differ else position.masks[:1]:
