@@ -10,6 +10,7 @@ from harness.bugs.scripts import marked
 from harness.counting.severity import IN_FULL
 from harness.engines.specs import read_spec
 from harness.live import LiveLine
+from harness.printable import printable
 from harness.verdict_kinds import BUG
 
 
@@ -27,36 +28,41 @@ class ShrinkProgress(LiveLine):
             self.plain(f"{done:,} verdicts shrunk, {note}")
 
 
-def print_bug(one: Bug) -> None:
+def print_bug(bug: Bug) -> None:
     """One bug: its title, its smallest case, how often it was met."""
-    kind = one.error.kind.replace("_", " ")
-    click.echo(f"{one.id}  {read_spec(one.engine).name} {one.version}  {kind}")
-    click.echo(f"  {one.title}")
-    click.echo(f"  schema  {one.error.schema}")
-    click.echo(f"  text    {marked(one)}")
-    met = f"in {one.cases:,} of {one.judged:,} schemas{one.share.in_brackets}"
-    where = IN_FULL[one.severity]
-    click.echo(f"  {met}, {where}; {one.verdicts:,} verdicts, such as {one.verdict}")
-    click.echo(f"  {_upstream(one)}")
-    if one.also_in:
-        click.echo(f"  the same case is an error of: {one.also_in}")
-    if one.since:
-        there = ", ".join(f"{name} {'yes' if met else 'no'}" for name, met in one.versions.items())
-        click.echo(f"  met in version: {there}")
+    kind = bug.error.kind.replace("_", " ")
+    met = f"in {bug.cases:,} of {bug.judged:,} schemas{bug.share.in_brackets}"
+    where = IN_FULL[bug.severity]
+    lines = [
+        bug.title,
+        f"schema  {bug.error.schema}",
+        f"text    {marked(bug)}",
+        f"{met}, {where}; {bug.verdicts:,} verdicts, such as {bug.verdict}",
+        _upstream(bug),
+    ]
+    if bug.also_in:
+        lines.append(f"the same case is an error of: {bug.also_in}")
+    if bug.since:
+        versions = ", ".join(
+            f"{name} {'yes' if is_in else 'no'}" for name, is_in in bug.versions.items()
+        )
+        lines.append(f"met in version: {versions}")
+    head = f"{bug.id}  {read_spec(bug.engine).name} {bug.version}  {kind}"
+    click.echo("\n  ".join(printable(line, "") for line in (head, *lines)))
 
 
-def _upstream(one: Bug) -> str:
-    if one.departure or one.class_ != BUG:
-        return f"{one.class_}: {one.departure}"
-    if one.upstream is None:
+def _upstream(bug: Bug) -> str:
+    if bug.departure or bug.class_ != BUG:
+        return f"{bug.class_}: {bug.departure}"
+    if bug.upstream is None:
         return "not yet reported, as far as is known"
-    return f"reported ({one.upstream.status}): {one.upstream.thread}"
+    return f"reported ({bug.upstream.status}): {bug.upstream.thread}"
 
 
-def print_unexplained(found: BugList, class_: str, run: str = "") -> None:
+def print_unexplained(bugs: BugList, class_: str, run: str = "") -> None:
     """How much the bugs of a run explain, and why the rest is not."""
     of = f"{run}: " if run else ""
-    what = f"{found.verdicts:,} verdicts of the class {class_}"
-    click.echo(f"{of}{found.percent_explained} of {what} explained by {len(found.bugs)} bugs")
-    for reason, count in found.unexplained.items():
-        click.echo(f"  {count:,} not: {reason}")
+    what = f"{bugs.verdicts:,} verdicts of the class {class_}"
+    lines = [f"{of}{bugs.percent_explained} of {what} explained by {len(bugs.bugs)} bugs"]
+    lines += [f"  {count:,} not: {reason}" for reason, count in bugs.unexplained.items()]
+    click.echo("\n".join(printable(line, "") for line in lines))

@@ -1,60 +1,73 @@
-"""Stand-alone scripts that show a bug with nothing but the engine, and texts for its tracker."""
+"""Stand-alone scripts that show a bug with nothing but the engine, and texts for its tracker.
+
+A script is fixed text but for its data section, where everything that a run says stands as a
+literal made by `repr`: no schema, text, token, version or title can become code.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
-from harness.bugs.error_case import ErrorCase
+from packaging.version import InvalidVersion, Version
+
 from harness.bugs.listing import Bug
 from harness.bugs.specification import section
 from harness.engines.specs import read_spec
+from harness.printable import code, markdown, printable
 from harness.verdict_kinds import REJECTIONS, WRONG_BITS
 
 _TOP: Final = '''#!/usr/bin/env python3
-"""{title}
+"""Shows a bug of a constrained-decoding engine, with nothing but the engine.
 
-Seen with {engine} {version}: {install}
-{rule}
-Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run.
+Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run. Whether TEXT is valid
+under SCHEMA is what jsonschema and jsonschema-rs agree on.
 """
 
 import sys
 
-SCHEMA = {schema!r}
-TEXT = {text!r}
-EXTRA = {extra!r}  # tokens beside the 256 bytes
-END = 256 + len(EXTRA)
-TOKENS = {tokens}  # how the text is cut
-VOCABULARY = [bytes([byte]) for byte in range(256)] + EXTRA
-
-
-def {function}():
-    """{counts}"""
-{body}
-
-try:
-    count = {function}()
-except Exception as problem:
-    print("cannot run:", problem)
-    sys.exit(2)
-print("schema ", SCHEMA)
 '''
 
-_OF_A_TEXT: Final = """spelled = b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count])
-whole = count == len(TOKENS)
-print("allowed", spelled.decode("utf-8", "backslashreplace"), "and the end" if whole else "")
-if not whole:
-    print("refused", (VOCABULARY + [b"the end"])[TOKENS[count]])
-print("the text is {ruling}, so the engine is", {verdict})
-sys.exit({exit})
+_TOKENS: Final = """
+VOCABULARY = [bytes([byte]) for byte in range(256)] + ([TOKEN] if TOKEN else [])
+END = len(VOCABULARY)
+TOKENS = [*TEXT[:TOKEN_AT], 256, *TEXT[TOKEN_AT + len(TOKEN) :]] if TOKEN else [*TEXT]
+
+
 """
 
-_OF_A_MASK: Final = """if count is None:
+_RUN: Final = """
+
+try:
+    count = run()
+except Exception as problem:
+    print(f"cannot run: {problem!r}; it needs: {INSTALL}")
+    sys.exit(2)
+print("schema ", repr(SCHEMA))
+"""
+
+_ALLOWED: Final = '''def run():
+    """How many of the tokens, the end of sequence last, the engine allows in turn."""
+    TOKENS.append(END)
+'''
+
+_TEXT_RESULT: Final = """whole = count == len(TOKENS)
+print("allowed", b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count]))
+print("refused", "nothing" if whole else (VOCABULARY + [b"the end"])[TOKENS[count]])
+verdict = "right" if whole == VALID else "wrong"
+print("the text is", "valid," if VALID else "invalid,", "so the engine is", verdict)
+sys.exit(whole != VALID)
+"""
+
+_DIFFERING: Final = '''def run():
+    """How many tokens go before one that the mask shows and that is not taken, or the reverse."""
+'''
+
+_MASK_RESULT: Final = """if count is None:
     print("what the masks show is taken, and nothing else")
     sys.exit(0)
-before = b"".join(VOCABULARY[token] for token in TOKENS[:count])
-print("behind", before.decode("utf-8", "backslashreplace"))
+print("after", b"".join(VOCABULARY[token] for token in TOKENS[:count]))
 print("the mask and what is taken differ on", VOCABULARY[TOKENS[count]])
 sys.exit(1)
 """
@@ -223,36 +236,27 @@ _BODIES: Final[Mapping[str, str]] = {
     "lm-format-enforcer": _LM_FORMAT_ENFORCER,
     "formatron": _FORMATRON,
 }
-_BODIES_OF_MASKS: Final[Mapping[str, str]] = {"xgrammar": _XGRAMMAR_MASK}
-_PACKAGES: Final[Mapping[str, str]] = {
-    "xgrammar": "'xgrammar=={version}'",
-    "llguidance": "'llguidance=={version}'",
-    "outlines": "'outlines-core=={version}'",
-    "glrmask": "'glrmask=={version}'",
-    "maskforge": "'maskforge=={version}'",
-    "lm-format-enforcer": "'lm-format-enforcer=={version}'",
-    "formatron": "'formatron=={version}' 'kbnf==0.4.2'",
-}
-_LIES: Final = "mask_consume_mismatch"
-_ALLOWED: Final = "How many of the tokens, the end of sequence last, the engine allows in turn."
-_DIFFERING: Final = (
-    "How many tokens go before one that the mask shows and that is not taken, or the reverse."
-)
+_MASK_BODIES: Final[Mapping[str, str]] = {"xgrammar": _XGRAMMAR_MASK}
+_PACKAGES: Final[Mapping[str, str]] = {"outlines": "outlines-core"}
+"""What an engine is called on PyPI, where that is not its name."""
+_FURTHER: Final[Mapping[str, str]] = {"formatron": " 'kbnf==0.4.2'"}
+_MISMATCH: Final = "mask_consume_mismatch"
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
-_USUAL: Final = {"spec", "auto", "", False}
+_USUAL: Final = ("spec", "auto", "", False)
 """Values of options that stand for what the configuration says."""
 
 
 def no_script(bug: Bug) -> str:
     """Why there is no script for a bug; empty where there is one."""
-    spec = read_spec(bug.engine)
-    if spec.name not in _BODIES:
+    name = read_spec(bug.engine).name
+    if name not in _BODIES:
         return f"scripts are written for {', '.join(_BODIES)}"
-    if bug.options.get("config") != "spec" or set(bug.options.values()) - _USUAL:
+    options = bug.options
+    if options.get("config") != "spec" or any(one not in _USUAL for one in options.values()):
         return "scripts are written for the configuration spec"
-    if bug.error.kind == _LIES and spec.name not in _BODIES_OF_MASKS:
-        return f"for this kind scripts are written for {', '.join(_BODIES_OF_MASKS)}"
-    if bug.error.kind not in (*WRONG_BITS, _LIES):
+    if bug.error.kind == _MISMATCH and name not in _MASK_BODIES:
+        return f"for this kind scripts are written for {', '.join(_MASK_BODIES)}"
+    if bug.error.kind not in (*WRONG_BITS, _MISMATCH):
         return f"there are no scripts for the kind {bug.error.kind}"
     return ""
 
@@ -266,55 +270,49 @@ def script(bug: Bug) -> str:
     if problem := no_script(bug):
         raise ValueError(problem)
     name = read_spec(bug.engine).name
-    valid = bug.error.kind in REJECTIONS
-    lies = bug.error.kind == _LIES
-    ruling = "valid" if valid else "invalid"
-    judged = f"The text is {ruling} under the schema, by jsonschema and jsonschema-rs."
-    return (_TOP + (_OF_A_MASK if lies else _OF_A_TEXT)).format(
-        function="differing" if lies else "allowed",
-        counts=_DIFFERING if lies else _ALLOWED,
-        title=bug.title,
-        engine=name,
-        version=bug.version,
-        install=_install(bug),
-        rule=_MASK_RULE if lies else f"{judged}\n{section(bug.keyword)}",
-        ruling=ruling,
-        schema=bug.error.schema,
-        text=bug.error.text,
-        tokens=_tokens(bug.error),
-        extra=[bug.error.token] if bug.error.token else [],
-        body=(_BODIES_OF_MASKS if lies else _BODIES)[name],
-        verdict="'right' if whole else 'wrong'" if valid else "'wrong' if whole else 'right'",
-        exit="0 if whole else 1" if valid else "1 if whole else 0",
-    )
+    mismatch = bug.error.kind == _MISMATCH
+    data = {
+        "TITLE": bug.title,
+        "ENGINE": f"{name} {bug.version}",
+        "INSTALL": install(bug),
+        "RULE": _MASK_RULE if mismatch else section(bug.keyword),
+        "SCHEMA": bug.error.schema,
+        "TEXT": bug.error.text,
+        "TOKEN": bug.error.token,
+        "TOKEN_AT": bug.error.token_at,
+    }
+    if not mismatch:
+        data["VALID"] = bug.error.kind in REJECTIONS
+    literals = "".join(f"{key} = {value!r}\n" for key, value in data.items())
+    if mismatch:
+        program = (_DIFFERING, _MASK_BODIES[name], _RUN, _MASK_RESULT)
+    else:
+        program = (_ALLOWED, _BODIES[name], _RUN, _TEXT_RESULT)
+    return "".join((_TOP, literals, _TOKENS, *program))
 
 
-def _install(bug: Bug) -> str:
-    """Where the engine is to be had."""
+def install(bug: Bug) -> str:
+    """How to get the engine; says so where the run names no version that a registry could have."""
     read = read_spec(bug.engine)
-    packages = _PACKAGES[read.name].format(version=bug.version)
-    return f"the build {read.path}" if read.path else f"pip install {packages}"
-
-
-def _tokens(case: ErrorCase) -> str:
-    """How the script cuts the text."""
-    last = [] if case.kind == _LIES else ["END"]
-    parts = ["*TEXT"]
-    if case.token:
-        end = case.token_at + len(case.token)
-        parts = [f"*TEXT[:{case.token_at}]", "256", f"*TEXT[{end}:]"]
-    return f"[{', '.join([*parts, *last])}]"
+    if read.path:
+        return printable(f"the build {read.path}", "")
+    try:
+        version = Version(str(bug.version))
+    except InvalidVersion:
+        return "not known: the run names no version by PEP 440"
+    package = _PACKAGES.get(read.name, read.name)
+    return f"pip install '{package}=={version}'{_FURTHER.get(read.name, '')}"
 
 
 def report(bug: Bug) -> str:
     """What to tell the engine's tracker, in Markdown."""
     return "\n".join(
         [
-            f"# {bug.title}",
+            f"# {markdown(bug.title)}",
             "",
-            f"With {read_spec(bug.engine).name} {bug.version} and the schema",
+            f"With {code(f'{read_spec(bug.engine).name} {bug.version}')} and the schema",
             "",
-            f"```json\n{bug.error.schema}\n```",
+            _fenced(bug.error.schema, "json"),
             "",
             *_what_happens(bug),
             "",
@@ -328,30 +326,40 @@ def report(bug: Bug) -> str:
 
 
 def _what_happens(bug: Bug) -> list[str]:
-    if bug.error.kind == _LIES:
+    text = _fenced(bug.error.readable_text)
+    if bug.error.kind == _MISMATCH:
         what = "the mask and what is consumed do not say the same of the end of this text:"
-        return [what, "", f"```\n{bug.error.readable_text}\n```"]
-    valid = bug.error.kind in REJECTIONS
-    token = f", as the one token `{bug.error.token!r}`" if bug.error.token else ""
+        return [what, "", text]
+    if valid := bug.error.kind in REJECTIONS:
+        token = f", as the one token {code(repr(bug.error.token))}" if bug.error.token else ""
+        does, text = f"refuses it at the place marked »…«{token}", _fenced(marked(bug))
+    else:
+        does = "allows it to the end"
     word = "valid" if valid else "invalid"
-    does = f"refuses it at the place marked »…«{token}" if valid else "allows it to the end"
     return [
         f"this text is {word} (jsonschema and jsonschema-rs agree), and the engine {does}:",
         "",
-        f"```\n{marked(bug) if valid else bug.error.readable_text}\n```",
+        text,
         "",
         f"Specified in {section(bug.keyword)}",
     ]
 
 
+def _fenced(text: str, language: str = "") -> str:
+    """A block of code in Markdown that no text can end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{language}\n{printable(text)}\n{fence}"
+
+
 def marked(bug: Bug) -> str:
-    """The text with the byte or the token at fault between marks."""
-    before, there, behind = (one.decode("utf-8", "backslashreplace") for one in marked_parts(bug))
-    return f"{before}»{there or 'the end'}«{behind}"
+    """The text in one printable line, with the byte or the token at fault between marks."""
+    before, fault, rest = (part.decode("utf-8", "backslashreplace") for part in marked_parts(bug))
+    return printable(f"{before}»{fault or 'the end'}«{rest}", "")
 
 
 def marked_parts(bug: Bug) -> tuple[bytes, bytes, bytes]:
     """The text before the byte or the token at fault, this (empty for the end), and the rest."""
-    at = bug.at if 0 <= bug.at <= len(bug.error.text) else len(bug.error.text)
-    end = at + max(1, len(bug.error.token))
-    return bug.error.text[:at], bug.error.text[at:end], bug.error.text[end:]
+    text = bug.error.text
+    start = bug.at if 0 <= bug.at <= len(text) else len(text)
+    end = start + max(1, len(bug.error.token))
+    return text[:start], text[start:end], text[end:]

@@ -10,6 +10,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.schema_edits import subschemas
 from harness.jsontext.lexer import START, advance
 from harness.jsontext.places import place_of
+from harness.printable import printable
 
 _STRUCTURE = ("$defs", "definitions", "$schema", "$ref", "type", "properties", "$id", "id")
 _CHARACTERS: Mapping[int, str] = {
@@ -36,7 +37,11 @@ def keywords(case: ErrorCase) -> list[str]:
 
 
 def title(case: ErrorCase, keyword: str, at: int) -> str:
-    """What is wrong, in one line."""
+    """What is wrong, in one printable line."""
+    return printable(_title(case, keyword, at), "")
+
+
+def _title(case: ErrorCase, keyword: str, at: int) -> str:
     if case.kind == "dead_end":
         return f"nothing at all is allowed{_under(keywords(case))}"
     if case.kind == "mask_consume_mismatch":

@@ -16,6 +16,7 @@ from harness.cli.common import (
 )
 from harness.cli.printing import print_json
 from harness.cli.summary import find_bugs
+from harness.printable import printable
 from harness.verdict_kinds import BUG, CLASSES, ERRORS
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def bugs(
     for met in chosen:
         print_bug(met.bug)
         if len(lists) > 1:
-            click.echo(f"  met with: {_in_words(met)}")
+            click.echo(printable(f"  met with: {_in_words(met)}"))
     for name, (_, everything) in lists.items():
         print_unexplained(everything, class_, name if len(lists) > 1 else "")
     for file in written:
@@ -216,7 +217,7 @@ def minimize(run: Path, verdict: str, departures: Path | None, trust: bool, as_j
         if as_json:
             print_json({"run": str(run), "verdict": verdict, "bug": None, "reason": sample.reason})
         else:
-            click.echo(f"verdict {verdict} is not shrunk: {sample.reason}")
+            click.echo(printable(f"verdict {verdict} is not shrunk: {sample.reason}"))
         return
     one = bug_of(stored, sample)
     if as_json:
