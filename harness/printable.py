@@ -15,7 +15,7 @@ LONGEST = 500
 
 _FORMULA = re.compile(r"[\s'\"]*[=+\-@|]|[\t\r]")
 _CODE = re.compile(r"((?<!`)`[^`]+`(?!`))")
-_MARKUP = re.compile(r"([\\`*\[\]<>#|~&$])")
+_MARKUP = re.compile(r"([\\`*\[\]<>#|~&$]|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def printable(text: str, keep: str = "\n") -> str:
