@@ -12,21 +12,17 @@ CATALOGUE = load_catalogue()
 
 def cell(behaviour, engine):
     """What the table says of one behaviour in one engine."""
-    some = [one for one in CATALOGUE if one.behaviour == behaviour.id]
     reason = behaviour.bug.get(engine)
     parts = []
-    for one in some:
-        if one.engine in (engine, ANY):
-            kind = "" if one.class_ == "warned" else f" ({SOURCE_KINDS[one.source_kind]})"
-            when = f", {one.versions}" if reason else ", by its options" if one.options else ""
-            parts.append(f"[{one.class_}]({one.source}){kind}{when}")
+    for one in CATALOGUE:
+        if one.behaviour == behaviour.id and one.engine in (engine, ANY):
+            when = f" {one.versions}" if reason else " (options)" if one.options else ""
+            parts.append(f"[{one.class_[0].upper()}]({one.source}){when}")
     if reason:
-        parts.append(f"bug ({NO_SOURCE[reason]})")
+        parts.append(f"bug {reason}")
     if not parts and behaviour.part_of:
-        general = CATALOGUE.behaviours[behaviour.part_of]
-        if cell(general, engine) != "none":
-            return f"as part of: {general.about.rstrip('.')}"
-    return "; ".join(parts) or "none"
+        return cell(CATALOGUE.behaviours[behaviour.part_of], engine)
+    return "; ".join(parts) or "-"
 
 
 def table():
