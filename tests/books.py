@@ -46,7 +46,7 @@ class Book:
             message="",
             schema=schema,
             references=[reference],
-            made=False,
+            generated=False,
             judged=7,
             walks=1,
             positions=0,

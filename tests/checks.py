@@ -225,7 +225,7 @@ def check_a_failure_is_no_error() -> None:
     schema = {"const": 7, "x-extra": ["1234"], "x-crash": 3}
     rows = run_case([Enumerator, Stumbles, AcceptsExtra], case(schema, 7))
     assert kinds(rows) == {("Stumbles", "unresolved"), ("AcceptsExtra", "false_acceptance")}
-    rules = replace(UNCAPPED, panel="survivors")
+    rules = replace(UNCAPPED, on_dropout="continue")
     rows = run_case(
         [CrashesOnMask, Enumerator], case({"const": "ab", "x-crash": 2}, "ab"), rules=rules
     )

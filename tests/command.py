@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-c", "from harness.cli.main import main; main()"]
 PATIENCE = 300
 """Seconds after which something that should have happened is taken to never happen."""
 
-STUDY = ("--panel", "common", "--challenger", "none", "--samples", 0, "--made", 0)
+STUDY = ("--on-dropout", "stop", "--challenger", "none", "--samples", 0, "--generated", 0)
 """Options for a run in the original study's way: it proves what engines dispute themselves."""
 
 

@@ -27,7 +27,7 @@ def whole(directory: Path) -> Path:
         "vocabulary": {"spec": spec, "eos": None, "name": "bytes", "size": VOCABULARY.size}
         | {"sha256": VOCABULARY.sha256},
         "data": {"name": "own", "cases": 2, "ids": "0", "sha256": "0"},
-        "rules": {"seed": 0, "cap": 100, "panel": "survivors", "walks": 1, "style": "default"},
+        "rules": {"seed": 0, "cap": 100, "on_dropout": "continue", "walks": 1, "style": "default"},
         "limits": asdict(Limits()),
     }
     notes = {"started": "2026-01-01T00:00:00Z", "machine": {"system": "Linux"}, "commit": None}

@@ -213,7 +213,7 @@ class SchemaCheck:
 
 def _on_bytes(rules: Rules) -> Rules:
     """Rules for bytes, where a text costs next to nothing."""
-    return replace(rules, cap=40, made=64, samples=64)
+    return replace(rules, cap=40, generated=64, samples=64)
 
 
 class _Quiet(RunProgress):

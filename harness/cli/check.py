@@ -125,7 +125,7 @@ def _request(names: Sequence[str], options: Mapping[str, Any]) -> CheckRequest:
         for name in ("valid", "invalid")
     )
     limits = Limits(compile=options["compile_timeout"], memory=options["memory"])
-    rules = Rules(seed=options["seed"], made=32, samples=16)
+    rules = Rules(seed=options["seed"], generated=32, samples=16)
     return CheckRequest(schemas, specs, valid, invalid, options["vocabulary"], rules, limits)
 
 

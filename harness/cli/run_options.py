@@ -97,12 +97,12 @@ def request_of(options: dict[str, Any]) -> BenchRequest:
         rules=Rules(
             options["seed"],
             options["cap"],
-            options["panel"],
+            options["on_dropout"],
             options["walks"],
             options["style"],
             options["formats"],
             options["challenger"] == CHALLENGER,
-            options["made"],
+            options["generated"],
             options["samples"],
         ),
         limits=Limits(
@@ -211,9 +211,9 @@ def _how() -> list[Callable[..., Any]]:
             help="Walks per case, through its valid instances.",
         ),
         click.option(
-            "--made",
+            "--generated",
             type=click.IntRange(min=0),
-            default=rules.made,
+            default=rules.generated,
             show_default=True,
             metavar="N",
             help="Instances made of the schema, fed beside the case's own; where a case has none"
@@ -235,11 +235,11 @@ def _how() -> list[Callable[..., Any]]:
             " disputed, too.",
         ),
         click.option(
-            "--panel",
-            type=click.Choice(["common", "survivors"]),
-            default=rules.panel,
+            "--on-dropout",
+            type=click.Choice(["continue", "stop"]),
+            default=rules.on_dropout,
             show_default=True,
-            help="When an engine drops out of a walk the survivors go on; or it ends (common).",
+            help="What a walk does when an engine drops out: continue with the others, or stop.",
         ),
         click.option(
             "--resolver",

@@ -153,9 +153,9 @@ class CaseNotes:
         references: Sequence[bytes],
         judged: Sequence[int],
         *,
-        made: bool = False,
+        generated: bool = False,
     ) -> None:
-        """What became of the case as a whole; `made` says so of the references."""
+        """What became of the case as a whole; `generated` says so of the references."""
         self._add_places()
         self.rows.add(
             "cases",
@@ -166,7 +166,7 @@ class CaseNotes:
             message=message,
             schema=self._case.schema,
             references=list(references),
-            made=made,
+            generated=generated,
             judged=_as_set(judged),
             walks=len(references) if status == "walked" else 0,
             positions=self.rows.count("positions"),

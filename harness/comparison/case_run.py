@@ -62,27 +62,27 @@ class Rules:
 
     Attributes:
         cap: Disputed tokens resolved per dispute; None resolves all.
-        panel: ``common`` stops a walk for all as soon as one engine can no longer be judged,
-            ``survivors`` goes on with the others.
+        on_dropout: ``stop`` ends a walk for all as soon as one engine can no longer be judged,
+            ``continue`` goes on with the others.
         walks: Walks per case; walk ``i`` takes instance ``i`` of those that are labelled valid and
             are it by both validators, modulo their number.
         formats: What they are to the validators, by `harness.validators.format_rules`.
         challenger: Whether engines are held against what JSON itself allows, too
             (`harness.comparison.challenger`); one engine alone can then be walked.
-        made: Instances made of the schema that are fed, at most; a case that brings no valid
-            instance is walked along made ones. 0 makes none.
+        generated: Instances made of the schema that are fed, at most; a case that brings no valid
+            instance is walked along generated ones. 0 makes none.
         samples: Texts that each engine writes of each schema.
         budget: Seconds of processor time for everything about one case.
     """
 
     seed: int = 0
     cap: int | None = 100
-    panel: str = "survivors"
+    on_dropout: str = "continue"
     walks: int = 1
     style: str = "default"
     formats: str = ASSERTION
     challenger: bool = True
-    made: int = 16
+    generated: int = 16
     samples: int = 8
     budget: float = 600.0
 
@@ -199,7 +199,9 @@ class _Run:
             )
         finally:
             self.tools.judge.seconds = self.tools.validator_seconds
-        self.notes.finish(status, reason, message, self.references, self.judged, made=self.are_made)
+        self.notes.finish(
+            status, reason, message, self.references, self.judged, generated=self.are_made
+        )
         return self.notes.rows
 
     def _step(self) -> None:
@@ -251,7 +253,7 @@ class _Run:
     def _made(self, compiled: Sequence[int]) -> list[bytes]:
         """The texts to walk where the case brings none: made ones, else valid ones of engines."""
         found = self.made.references()
-        if not found and self.proofs is not None and self.tools.rules.made:
+        if not found and self.proofs is not None and self.tools.rules.generated:
             written = self._texts(compiled, self.proofs).samples
             found = to_walk(self.tools.judge, [Ruled(one.text, one.ruling) for one in written])
         return found
@@ -268,7 +270,7 @@ class _Run:
                 texts.feed_instances(own, compiled)
                 # Apart: an engine that fails over a made text has been fed with the case's own.
                 self._step()
-                made = self.made.fed(rules.made, {one.text for one in own})
+                made = self.made.fed(rules.generated, {one.text for one in own})
                 texts.feed_made(made, self._able(compiled))
             if rules.samples:
                 self._step()
@@ -297,21 +299,23 @@ class _Run:
         texts = [styled(one, rules.style) for one in self.case.valid]
         ruled = list(zip(texts, self.tools.judge.judge(texts), strict=True))
         fit = [text for text, ruling in ruled if ruling.verdict == VALID]
-        if rules.made:
-            with self.notes.cost("made"):
+        if rules.generated:
+            with self.notes.cost("generated"):
                 self.made = make(self.tools.judge, self.schema, fit, STYLES[rules.style])
         if fit:
             return [fit[walk % len(fit)] for walk in range(rules.walks)], None
         if ruled:
             return [], reference_problem(*ruled[0])
-        also = f", and none of {self.made.attempted} made of the schema is" if rules.made else ""
+        also = (
+            f", and none of {self.made.attempted} made of the schema is" if rules.generated else ""
+        )
         return [], ("no_reference", f"the case has no valid instance{also}")
 
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
         if len(judged) < self._fewest:
             return "no_engine" if self.challenges else "fewer_than_two_engines"
-        if self.tools.rules.panel == "common" and len(judged) < len(self.tools.panel):
+        if self.tools.rules.on_dropout == "stop" and len(judged) < len(self.tools.panel):
             return "not_compiled_by_all"
         return None
 
@@ -383,7 +387,7 @@ class _Run:
 
     def _enough(self, engines: Sequence[int], judged: Sequence[int]) -> bool:
         """Whether the walk may go on with these engines."""
-        if self.tools.rules.panel == "common":
+        if self.tools.rules.on_dropout == "stop":
             return len(engines) == len(judged) and len(engines) >= self._fewest
         return len(engines) >= self._fewest
 
@@ -394,7 +398,7 @@ class _Run:
         token = choose(position, differ=here.differ, predicted=predicted)
         if token is not None:
             return token, position.engines
-        if self.tools.rules.panel == "survivors":
+        if self.tools.rules.on_dropout == "continue":
             token = choose_for_most(position)
         return token, () if token is None else accepters(position, token)
 

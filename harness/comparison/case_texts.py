@@ -13,7 +13,7 @@ from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.tables import MADE
+from harness.runs.tables import GENERATED
 from harness.schemas.hints import hints
 from harness.validators.judge import Judge
 from harness.verdict_kinds import INSTANCE, SAMPLE
@@ -63,10 +63,10 @@ class CaseTexts:
     def feed_made(self, texts: Iterable[Ruled], engines: Iterable[int]) -> None:
         """Feed engines with instances that were made of the schema."""
         fed = [
-            in_canonical_tokens(MADE, one.text, one.ruling, self._vocabulary, self._canonical)
+            in_canonical_tokens(GENERATED, one.text, one.ruling, self._vocabulary, self._canonical)
             for one in texts
         ]
-        self.feed_instances(fed, engines, MADE)
+        self.feed_instances(fed, engines, GENERATED)
 
     def feed_samples(self, key: str, count: int, schema: Any, engines: Sequence[int]) -> None:
         """Have engines write `count` texts each, and feed all with them."""

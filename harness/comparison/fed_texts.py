@@ -27,7 +27,7 @@ class FedText:
 
     Attributes:
         label: Of an instance what the case says of it, ``valid`` or ``invalid``; or
-            `harness.runs.tables.MADE`.
+            `harness.runs.tables.GENERATED`.
         text: Its bytes.
         tokens: Its tokens, end of sequence last where it has an end.
         ruling: What the validators say of it: this counts, not the label.

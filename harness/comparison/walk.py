@@ -99,7 +99,7 @@ def predicted_token(key: str, path: Sequence[int]) -> int:
 
 
 def choose_for_most(position: Position) -> int | None:
-    """For the rule of survivors: a token of the path that as many engines as possible accept.
+    """A token of the path that as many engines as possible accept, where others may drop out.
 
     None when no engine accepts any.
     """

@@ -315,7 +315,7 @@ def _selected(source: CaseSource, request: BenchRequest) -> Selected:
         sample=request.sample,
         seed=request.rules.seed,
         with_valid=request.sample is not None,
-        made=request.rules.made > 0,
+        generated=request.rules.generated > 0,
     )
 
 

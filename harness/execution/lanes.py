@@ -471,7 +471,7 @@ def failed_rows(case: Case, status: str, message: str) -> Rows:
         message=message[-8000:],
         schema=case.schema,
         references=[],
-        made=False,
+        generated=False,
         judged=0,
         walks=0,
         positions=0,

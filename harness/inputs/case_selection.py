@@ -85,7 +85,7 @@ def select(
     sample: int | None = None,
     seed: int = 0,
     with_valid: bool = False,
-    made: bool = False,
+    generated: bool = False,
 ) -> Selected:
     """The cases of `source` that pass every filter; then a sample of them; then the first ones.
 
@@ -93,8 +93,8 @@ def select(
     `limit` takes the first by id, `sample` draws in proportion to the families, with the `seed`,
     whatever the order. `with_valid` leaves only cases with a valid instance: it reads the cases in
     a stream (with `limit` alone: until there are enough), and the ones selected are read again when
-    the result is iterated. `made`: where no case has one, take them all, since instances are made
-    of their schemas.
+    the result is iterated. `generated`: where no case has one, take them all, since instances are
+    made of their schemas.
 
     Raises:
         UsageError: A family does not exist, a number is not positive, or nothing is left.
@@ -107,7 +107,7 @@ def select(
     if with_valid:
         able = (case.id for case in source.read(ids) if case.valid)
         valid_ids = list(islice(able, limit if sample is None else None))
-        if not valid_ids and not made:
+        if not valid_ids and not generated:
             raise UsageError(f"none of the {len(ids)} selected cases has a valid instance")
         ids = valid_ids or ids
     if sample is not None:

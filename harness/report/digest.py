@@ -301,7 +301,7 @@ def _closing(
         reasons = _not_walked(tally)
         more = f" (others: {reasons})" if reasons else ""
         yield f"{_schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
-    if many := tally["made"]["cases"]:
+    if many := tally["generated"]["cases"]:
         yield f"walked along instances made of the schema, for want of valid ones: {_schemas(many)}"
     if (wrong := tally["mislabelled"])["instances"]:
         yield (

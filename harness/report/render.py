@@ -385,7 +385,7 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
     if summary["not_compared"].get("not_compiled_by_all"):
         lines.append(
             "  a case is walked only where every engine compiled its schema;"
-            " --panel survivors walks the others with the engines that did"
+            " --on-dropout continue walks the others with the engines that did"
         )
     lines += [
         f"fault of an adapter, no bug of {name}: {ADAPTER_FAULTS[what]}, in"
@@ -395,7 +395,7 @@ def _notes(summary: Mapping[str, Any], path: str) -> list[str]:
     ]
     if summary["set_aside"]:
         lines.append(f"set aside: {_listed(summary['set_aside'])}")
-    if (made := summary["made"])["instances"]:
+    if (made := summary["generated"])["instances"]:
         lines.append(
             f"made of schemas: {_plural(made['instances'], 'instance')};"
             f" {_plural(made['cases'], 'case')} without a valid one walked along them"

@@ -102,7 +102,7 @@ def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, A
         "set_aside": _by_reason(status, "set_aside"),
         "not_compared": _by_reason(status, "not_compared"),
         "mislabelled": mislabelled(run),
-        "made": made_of_schemas(run),
+        "generated": made_of_schemas(run),
         "harness_errors": _with_status(status, "harness_error", "lane_died"),
         "positions": len(stored.positions.case),
         "disputed_tokens": disputes.tokens,

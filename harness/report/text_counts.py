@@ -11,7 +11,7 @@ import numpy.typing as npt
 from harness.counting.counts import Counts, StoredRun
 from harness.runs.columns import Ints, matching, numbers, words
 from harness.runs.directory import RunDirectory
-from harness.runs.tables import MADE, TEXT_TABLES, VERDICT_TABLES, is_mislabelled
+from harness.runs.tables import GENERATED, TEXT_TABLES, VERDICT_TABLES, is_mislabelled
 from harness.verdict_kinds import (
     CLASSES,
     FALSE_ACCEPTANCE,
@@ -36,9 +36,9 @@ def mislabelled(run: RunDirectory) -> dict[str, int]:
 def made_of_schemas(run: RunDirectory) -> dict[str, int]:
     """How many instances were made of schemas, and how many cases were walked along such."""
     label = words(run.table("instances", ["label"])["label"])
-    walked = run.table("cases", ["made", "walks"]).to_pylist()
-    cases = sum(one["made"] and one["walks"] > 0 for one in walked)
-    return {"instances": int(label.equal(MADE).sum()), "cases": cases}
+    walked = run.table("cases", ["generated", "walks"]).to_pylist()
+    cases = sum(one["generated"] and one["walks"] > 0 for one in walked)
+    return {"instances": int(label.equal(GENERATED).sum()), "cases": cases}
 
 
 class TextCounts:
@@ -63,7 +63,7 @@ class TextCounts:
         self._verdict = words(table["verdict"])
         self._writers = numbers(table["writers"]).astype(np.int64) if more else None
         label = words(table["label"])
-        self._shared, self._made = ~label.equal("own"), label.equal(MADE)
+        self._shared, self._made = ~label.equal("own"), label.equal(GENERATED)
         found = stored.run.table(VERDICT_TABLES[evidence], ["case", evidence, "engine", "kind"])
         self._open = words(found["kind"]).equal("unresolved")
         self._open_engine = words(found["engine"])
@@ -71,7 +71,7 @@ class TextCounts:
         told = stored.run.table("engines", ["case", "engine", "stage", "outcome"])
         stage, outcome = words(told["stage"]), words(told["outcome"])
         self._compiled = stage.equal("compile") & outcome.equal("compiled")
-        self._failed, self._failed_at_made = stage.equal(self.unit), stage.equal(MADE)
+        self._failed, self._failed_at_made = stage.equal(self.unit), stage.equal(GENERATED)
         for one in EXCLUDING:
             self._failed |= outcome.equal(one)
         self._told_engine = words(told["engine"])

@@ -41,7 +41,7 @@ _MANIFEST: Mapping[str, Any] = {
         "rules": {"seed": _SEED, "cap": (int, type(None)), "walks": _COUNT}
         | {
             "challenger": (bool,),
-            "made": _COUNT,
+            "generated": _COUNT,
             "samples": _COUNT,
             "budget": (int, float),
             "*": (str,),

@@ -1,9 +1,9 @@
 """The tables of a run: their columns, and the rows that one case contributes.
 
 Engines are stored by name. `judged`, `accepters`, `rejecters` and `writers` are sets of engines as
-bit masks in the order of the run's engine list. `made` says of a case that its references were made
-of the schema; instances that were have this label. Everything but `timings` and `costs` is the same
-in every run with the same seed, engines and cases.
+bit masks in the order of the run's engine list. `generated` says of a case that its references were
+made of the schema; instances that were have this label. Everything but `timings` and `costs` is the
+same in every run with the same seed, engines and cases.
 
 `verdicts` is what walks prove, `instance_verdicts` what instances prove, own and made ones,
 `sample_verdicts` what texts prove that engines wrote themselves. In all of them, `keyword` and the
@@ -88,7 +88,7 @@ SCHEMAS: Mapping[str, pa.Schema] = {
             ("message", pa.string()),
             ("schema", pa.large_string()),
             ("references", pa.list_(pa.binary())),
-            ("made", pa.bool_()),
+            ("generated", pa.bool_()),
             ("judged", pa.uint32()),
             ("walks", pa.int32()),
             ("positions", pa.int32()),
@@ -198,7 +198,7 @@ TEXT_TABLES: Mapping[str, str] = {INSTANCE: "instances", SAMPLE: "samples"}
 EVIDENCE_OF: Mapping[str, str] = {table: one for one, table in VERDICT_TABLES.items()}
 """The kind of evidence of each table of verdicts."""
 
-MADE = "made"
+GENERATED = "generated"
 """The label of an instance that was made of the schema, and claims nothing; also the stage of an
 engine that fails over such instances."""
 

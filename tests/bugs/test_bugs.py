@@ -89,7 +89,7 @@ def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_f
     out = tmp_path / "run"
     done = maskcourt(
         "bench", "--cases", cases, "-e", f"{HALF_AS_FUSSY},{FUSSY}", "--out", out, "--bugs", 0,
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--json", "--samples", 0, "--made", 0,
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--json", "--samples", 0, "--generated", 0,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     shrunk = maskcourt("bugs", out, "--trust", "--json", "--lanes", 1)

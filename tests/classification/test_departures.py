@@ -82,7 +82,7 @@ def case_row(rows, name, one, references):
         message="",
         schema=json.dumps(one.schema),
         references=references,
-        made=False,
+        generated=False,
         judged=1,
         walks=1,
         positions=1,

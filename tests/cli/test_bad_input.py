@@ -115,7 +115,7 @@ class TestWhatIsAskedFor:
             (["--mask-timeout", "nan"], "'nan' is no positive number of seconds"),
             (["--resolve-timeout", "inf"], "'inf' is no positive number of seconds"),
             (["--style", "tight"], "'tight' is not one of 'default', 'compact', 'indent'"),
-            (["--panel", "all"], "'all' is not one of 'common', 'survivors'"),
+            (["--on-dropout", "all"], "'all' is not one of 'continue', 'stop'"),
             (["--resolver", "magic"], "'magic' is not one of 'shared', 'rollout'"),
             (["--family", "owm"], "no family 'owm' in the data (did you mean 'own'?)"),
             (["--id", "nothing-*"], "none of 3 case ids matches 'nothing-*'"),

@@ -34,8 +34,8 @@ FAULTS: dict[type[Enumerator], str] = {
     GoesBeyond: "bits_beyond",
     FollowsAll: "faster_way",
 }
-STUDY = study(cap=None, panel="survivors")
-USUAL = Rules(panel="survivors", made=4, samples=4)
+STUDY = study(cap=None, on_dropout="continue")
+USUAL = Rules(on_dropout="continue", generated=4, samples=4)
 SCHEMA = {"enum": [123, 129, 23], "x-extra": ["125"], "x-forbidden": [["12", "3"]]}
 OTHERS = (Enumerator, AcceptsExtra, ForbidsOne)
 

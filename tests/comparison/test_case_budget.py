@@ -15,7 +15,7 @@ ENGINES = [Enumerator, ForbidsOne]
 
 
 def run(budget):
-    runner = make_run(ENGINES, rules=study(cap=None, panel="survivors", budget=budget))
+    runner = make_run(ENGINES, rules=study(cap=None, on_dropout="continue", budget=budget))
     host = runner.panel._hosts[0]
     host.answers = 0
     submit = host.submit

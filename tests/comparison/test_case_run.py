@@ -293,7 +293,7 @@ class TestTheFailureOfOneEngine:
     @pytest.mark.parametrize("failing", [CrashesOnMask, HangsOnMask, RaisesOnMask])
     def test_in_a_walk_is_its_own(self, failing):
         alone = run_case([Enumerator, AcceptsExtra], case(LIE, "ab"))
-        rules = replace(UNCAPPED, panel="survivors")
+        rules = replace(UNCAPPED, on_dropout="continue")
         rows = run_case([failing, Enumerator, AcceptsExtra], case(LIE, "ab"), rules=rules)
         others = (Enumerator, AcceptsExtra)
         assert proofs(rows, *others) == proofs(alone, *others) != []
@@ -311,7 +311,7 @@ class TestTheFailureOfOneEngine:
 
     def test_at_compilation_leaves_the_others_to_be_judged(self):
         crash = case({**LIE, "x-crash": 0}, "ab")
-        rules = replace(UNCAPPED, panel="survivors")
+        rules = replace(UNCAPPED, on_dropout="continue")
         rows = run_case([Enumerator, CrashesOnCompile, AcceptsExtra], crash, rules=rules)
         others = (Enumerator, AcceptsExtra)
         assert proofs(rows, *others) == proofs(run_case(others, crash), *others) != []
@@ -340,7 +340,7 @@ class TestTheFailureOfOneEngine:
 
 
 class TestSeveralWalks:
-    RULES = replace(UNCAPPED, walks=2, panel="survivors")
+    RULES = replace(UNCAPPED, walks=2, on_dropout="continue")
 
     def test_go_through_the_valid_instances_with_proofs_of_their_own(self):
         rows = run_case([Enumerator, AcceptsExtra], case(LIE, "ab", "cd"), rules=self.RULES)
@@ -359,7 +359,7 @@ class TestSeveralWalks:
         assert failures(rows) == [("CrashesOnMask", "walk", 2), ("CrashesOnMask", "instances", -1)]
 
     def test_end_with_it_under_the_common_rule(self):
-        rules = replace(self.RULES, panel="common")
+        rules = replace(self.RULES, on_dropout="stop")
         rows = run_case([CrashesOnMask, Enumerator], case(LIE, "ab", "cd"), rules=rules)
         assert {one["walk"] for one in records(rows, "positions")} == {0}
 
@@ -385,7 +385,7 @@ class TestTheSameEveryTime:
         case({"const": "é", "x-extra": ['"é!"']}, "é", name="plain"),
     )
     ENGINES = (Enumerator, AcceptsExtra, CrashesOnMask)
-    SURVIVORS = replace(UNCAPPED, panel="survivors")
+    SURVIVORS = replace(UNCAPPED, on_dropout="continue")
 
     def test_whatever_the_order_of_the_cases(self):
         expected = {
@@ -397,13 +397,13 @@ class TestTheSameEveryTime:
 
     @given(trial=trials())
     def test_whatever_is_resolved_the_same_text_is_walked(self, trial):
-        def walked(resolver: str, cap: int | None, panel: str = "common") -> list[int]:
-            rows = trial.run(resolver, study(cap=cap, panel=panel))
+        def walked(resolver: str, cap: int | None, on_dropout: str = "stop") -> list[int]:
+            rows = trial.run(resolver, study(cap=cap, on_dropout=on_dropout))
             return [one["token"] for one in records(rows, "positions") if one["token"] >= 0]
 
         expected = walked("shared", None)
         assert walked("rollout", None) == walked("rollout", 1) == walked("shared", 1) == expected
-        assert walked("shared", 1, "survivors")[: len(expected)] == expected
+        assert walked("shared", 1, "continue")[: len(expected)] == expected
 
     @given(trial=trials())
     def test_a_cap_takes_verdicts_away_and_changes_none(self, trial):

@@ -274,20 +274,20 @@ def named(rows: Rows) -> dict[str, Counter[str]]:
 
 
 class TestTakesNothingAway:
-    @given(trials(), st.sampled_from([None, 3]), st.sampled_from(["common", "survivors"]))
-    def test_every_verdict_without_it_is_there_with_it(self, trial: Trial, cap, panel):
+    @given(trials(), st.sampled_from([None, 3]), st.sampled_from(["stop", "continue"]))
+    def test_every_verdict_without_it_is_there_with_it(self, trial: Trial, cap, on_dropout):
         for resolver in RESOLVERS:
-            rules = study(cap=cap, panel=panel, walks=2)
+            rules = study(cap=cap, on_dropout=on_dropout, walks=2)
             before = named(trial.run(resolver, rules))
             after = named(trial.run(resolver, replace(rules, challenger=True)))
             for table in TABLES:
                 assert not before[table] - after[table], table
 
-    @pytest.mark.parametrize("panel", ["common", "survivors"])
-    def test_where_an_engine_fails_on_the_way(self, panel):
+    @pytest.mark.parametrize("on_dropout", ["stop", "continue"])
+    def test_where_an_engine_fails_on_the_way(self, on_dropout):
         one = case({"enum": [[1, 2]], "x-crash": 3}, [1, 2])
         for engines in ([Enumerator, CrashesOnMask], [CrashesOnMask, Enumerator, Typist]):
-            rules = study(cap=None, panel=panel, walks=2)
+            rules = study(cap=None, on_dropout=on_dropout, walks=2)
             before = named(run_case(engines, one, VOCABULARY, rules))
             after = named(run_case(engines, one, VOCABULARY, replace(rules, challenger=True)))
             for table in TABLES:

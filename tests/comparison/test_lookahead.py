@@ -65,7 +65,7 @@ class Proves(CrashesOnMask):
 class TestBatches:
     """Whatever is predicted, and however often wrongly."""
 
-    @pytest.mark.parametrize("panel", ["common", "survivors"])
+    @pytest.mark.parametrize("on_dropout", ["stop", "continue"])
     @pytest.mark.parametrize(
         ("engines", "schema"),
         [
@@ -86,8 +86,8 @@ class TestBatches:
             ),
         ],
     )
-    def test_of_any_length_tell_the_same(self, engines, schema, panel, monkeypatch):
-        rules = study(cap=None, panel=panel, walks=2)
+    def test_of_any_length_tell_the_same(self, engines, schema, on_dropout, monkeypatch):
+        rules = study(cap=None, on_dropout=on_dropout, walks=2)
         found = []
         for first, slots in ((1, 1), (2, 4), (8, SLOTS), (SLOTS, SLOTS)):
             monkeypatch.setattr(lookahead, "_FIRST", first)

@@ -23,7 +23,7 @@ from tests.worlds import Allows
 
 pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
 
-MAKING = replace(UNCAPPED, made=16)
+MAKING = replace(UNCAPPED, generated=16)
 ENGINES = [Enumerator, AcceptsExtra]
 
 
@@ -102,14 +102,22 @@ class TestWalks:
     def test_a_case_without_instances_is_walked_along_a_made_one(self):
         rows = run_case(ENGINES, case({"enum": [12], "x-extra": ["120"]}), BYTES, MAKING)
         (found,) = records(rows, "cases")
-        assert (found["status"], found["references"], found["made"]) == ("walked", [b"12"], True)
+        assert (found["status"], found["references"], found["generated"]) == (
+            "walked",
+            [b"12"],
+            True,
+        )
         (verdict,) = records(rows, "verdicts")
         assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "false_acceptance")
 
     def test_so_is_one_whose_instances_are_not_valid(self):
         rows = run_case(ENGINES, case({"enum": [12]}, 13), BYTES, MAKING)
         (found,) = records(rows, "cases")
-        assert (found["status"], found["references"], found["made"]) == ("walked", [b"12"], True)
+        assert (found["status"], found["references"], found["generated"]) == (
+            "walked",
+            [b"12"],
+            True,
+        )
         assert (
             found["message"] == "the reference 13 is not valid under its schema: enum at its root"
         )
@@ -121,7 +129,7 @@ class TestWalks:
 
     def test_a_case_with_a_valid_instance_is_walked_along_that(self):
         (found,) = records(run_case(ENGINES, case({"enum": [1, 2]}, 2), BYTES, MAKING), "cases")
-        assert (found["references"], found["made"]) == ([b"2"], False)
+        assert (found["references"], found["generated"]) == ([b"2"], False)
 
     def test_where_nothing_valid_is_found_the_case_is_set_aside(self):
         unknown = {"enum": [1], "not": {"const": 1}}
@@ -134,7 +142,7 @@ class TestWalks:
     def test_none_are_made_the_study_s_way(self):
         rows = run_case(ENGINES, case({"enum": [1]}), BYTES, UNCAPPED)
         (found,) = records(rows, "cases")
-        assert (found["reason"], found["made"]) == ("no_reference", False)
+        assert (found["reason"], found["generated"]) == ("no_reference", False)
         assert found["message"] == "the case has no valid instance"
         assert records(rows, "instances") == []
 
@@ -193,7 +201,7 @@ class TestFed:
             for one in records(rows, "engines")
             if one["outcome"] != "compiled"
         }
-        assert failed == {("CrashesOnMask", "made")}
+        assert failed == {("CrashesOnMask", "generated")}
         plain = run_case([CrashesOnMask, ForbidsOne], own, BYTES, UNCAPPED)
         verdicts = records(rows, "instance_verdicts")
         assert [one for one in verdicts if one["instance"] < 2] == records(
@@ -203,7 +211,7 @@ class TestFed:
 
     def test_no_label_is_wrong(self):
         rows = fed({"type": "integer", "minimum": 3})
-        assert {one["label"] for one in rows} == {"made"}
+        assert {one["label"] for one in rows} == {"generated"}
         assert {one["verdict"] for one in rows} == {"valid", "invalid"}
         assert not any(is_mislabelled(one["label"], one["verdict"]) for one in rows)
 
@@ -221,7 +229,7 @@ def fed(schema):
 
 
 def test_the_default_is_to_make_some():
-    assert Rules().made == 16
+    assert Rules().generated == 16
 
 
 class TestWalksAlongSamples:
@@ -233,12 +241,16 @@ class TestWalksAlongSamples:
     def test_where_nothing_valid_could_be_made(self, monkeypatch):
         rows = self.rows(monkeypatch, samples=4)
         (found,) = records(rows, "cases")
-        assert (found["status"], found["references"], found["made"]) == ("walked", [b"12"], True)
+        assert (found["status"], found["references"], found["generated"]) == (
+            "walked",
+            [b"12"],
+            True,
+        )
         (verdict,) = records(rows, "verdicts")
         assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "false_acceptance")
         assert b"12" in [one["text"] for one in records(rows, "samples")]
 
-    @pytest.mark.parametrize("rules", [{"samples": 0}, {"samples": 4, "made": 0}])
+    @pytest.mark.parametrize("rules", [{"samples": 0}, {"samples": 4, "generated": 0}])
     def test_only_if_such_may_be_walked(self, monkeypatch, rules):
         (found,) = records(self.rows(monkeypatch, **rules), "cases")
         assert (found["status"], found["reason"]) == ("set_aside", "no_reference")

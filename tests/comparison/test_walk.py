@@ -164,7 +164,7 @@ class TestWalkedText:
         tokens = self.walked()
         assert self.walked(resolver=RolloutResolver(self.BRIEF)) == tokens
         assert self.walked(cap=1) == tokens
-        assert self.walked(panel="survivors") == tokens
+        assert self.walked(on_dropout="continue") == tokens
         assert self.walked(self.ENGINES[::-1]) == tokens
         assert self.walked(self.ENGINES[:2]) == tokens
         before = case({"const": 5}, 5, name="before")
@@ -182,8 +182,8 @@ class TestWalkedText:
         engines = (Enumerator, ForbidsOne, Enumerator)
         common = run_case(engines, there, VOCABULARY)
         assert [row["token"] for row in records(common, "positions")] == [ord('"'), -1]
-        survivors = run_case(engines, there, VOCABULARY, study(cap=None, panel="survivors"))
-        judged = [row["judged"] for row in records(survivors, "positions")]
+        going_on = run_case(engines, there, VOCABULARY, study(cap=None, on_dropout="continue"))
+        judged = [row["judged"] for row in records(going_on, "positions")]
         assert judged[:2] == [0b111, 0b111]
         assert set(judged[2:]) == {0b101}
-        assert records(survivors, "positions")[-1]["token"] == VOCABULARY.eos
+        assert records(going_on, "positions")[-1]["token"] == VOCABULARY.eos

@@ -268,6 +268,6 @@ def test_wrong_labels_are_reported_and_the_run_goes_on(undisturbed, tmp_path):
     ]
     tally = json.loads(done.stdout)
     assert tally["mislabelled"] == {"instances": 3, "cases": 2}
-    assert (tally["walked"], tally["set_aside"], tally["made"]["cases"]) == (3, {}, 1)
+    assert (tally["walked"], tally["set_aside"], tally["generated"]["cases"]) == (3, {}, 1)
     table = maskcourt("tally", tmp_path / "run").stdout
     assert "wrong labels: 3 instances in 2 cases; what both validators say counts" in table

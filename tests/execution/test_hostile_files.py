@@ -75,7 +75,7 @@ def run(tmp_path_factory, listener, vocabulary_file):
     done = maskcourt(
         *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
         *("--vocabulary", vocabulary_file, "--out", root / "run", "--bugs", 0),
-        *("--samples", 2, "--made", 4, "--json", *LIMITS),
+        *("--samples", 2, "--generated", 4, "--json", *LIMITS),
     )
     assert done.returncode == 0, done.stderr
     names = ("cases", "engines")

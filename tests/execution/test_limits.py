@@ -30,7 +30,7 @@ def test_the_outcome_is_named_and_the_others_are_judged_as_ever(tmp_path):
         done = maskcourt(
             *("bench", "-e", engines, "--cases", tmp_path / "own.jsonl", *STUDY),
             *("--vocabulary", tmp_path / "vocabulary", "--out", tmp_path / out, "--cap", "none"),
-            *("--memory", "300M", *seconds, "--panel", "survivors", *others),
+            *("--memory", "300M", *seconds, "--on-dropout", "continue", *others),
         )
         assert done.returncode == 0, done.stderr
 

@@ -122,7 +122,10 @@ class TestCosts:
             (1, Case("b", "f", "{}", (Instance(b"1"),), (), "")),
         ]
         assert [one.text_bytes for one in pack_cases(bare, 1).facts] == [0, 1]
-        assert [one.text_bytes for one in pack_cases(bare, 1, made=True).facts] == [MADE_BYTES, 1]
+        assert [one.text_bytes for one in pack_cases(bare, 1, generated=True).facts] == [
+            MADE_BYTES,
+            1,
+        ]
 
     def test_a_larger_schema_costs_more(self):
         assert CostModel().expected(case(schema=9000)) > CostModel().expected(case(schema=900))

@@ -18,7 +18,7 @@ from harness.execution.sweep.submit import COMMAND, _followed, _submitted
 MANY = shlex.split(
     "--engines xgrammar@0.2.8[any_whitespace=false],llguidance --cases maskbench:/data/mb.tar.xz"
     " --family Github_easy --family Snowplow --id 'Git*' --limit 70 --sample 60 --lanes 12 --ahead 2"
-    " --seed=-7 --cap none --panel survivors --walks 3 --style indent --made 3 --formats annotation"
+    " --seed=-7 --cap none --on-dropout continue --walks 3 --style indent --generated 3 --formats annotation"
     " --resolver rollout --challenger none --samples 3"
     " --compile-timeout 10 --mask-timeout 2.5 --resolve-timeout 30 --memory 1G --eos '<end>'"
     " --vocabulary own.json --lane-cpus 0.5 --lane-memory 3G --out '/shared/my run'"

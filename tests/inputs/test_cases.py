@@ -107,9 +107,9 @@ def test_only_cases_with_a_valid_instance():
 
 def test_where_no_case_has_a_valid_instance_all_may_be_taken_since_such_are_made():
     mixed = source(case("a", valid=False), case("b"), case("c", valid=False))
-    assert select(mixed, with_valid=True, made=True).ids == ("b",)
+    assert select(mixed, with_valid=True, generated=True).ids == ("b",)
     bare = source(case("a", valid=False), case("c", valid=False))
-    assert select(bare, with_valid=True, made=True, sample=2).ids == ("a", "c")
+    assert select(bare, with_valid=True, generated=True, sample=2).ids == ("a", "c")
 
 
 def test_with_a_limit_cases_are_read_only_until_there_are_enough():

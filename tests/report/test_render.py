@@ -146,8 +146,8 @@ class TestSummary:
         assert "fault of" not in text(stored(book()))
 
     def test_says_how_much_was_made_of_schemas(self, stored):
-        made = book().instance(7, label="made")
-        made.rows.replace("cases", made=[True])
+        made = book().instance(7, label="generated")
+        made.rows.replace("cases", generated=[True])
         expected = "made of schemas: 1 instance; 1 case without a valid one walked along them"
         assert expected in text(stored(made))
         assert "made of schemas" not in text(stored(book()))

@@ -118,7 +118,7 @@ class TestSummary:
             "set_aside": {"reference_invalid": 2},
             "not_compared": {"not_compiled_by_all": 1},
             "mislabelled": {"instances": 0, "cases": 0},
-            "made": {"instances": 0, "cases": 0},
+            "generated": {"instances": 0, "cases": 0},
             "harness_errors": 2,
             "positions": 5,
             "disputed_tokens": 14,
@@ -547,8 +547,10 @@ class TestInstances:
         assert found["a"]["tested_valid"] == 2
 
     def test_who_failed_on_made_ones_was_tested_with_the_others(self, stored):
-        book = self.book().engine("a", "crashed", "made").instance(6, "valid", label="made")
-        found = self.found(stored, book.instance(7, "invalid", label="made"))
+        book = (
+            self.book().engine("a", "crashed", "generated").instance(6, "valid", label="generated")
+        )
+        found = self.found(stored, book.instance(7, "invalid", label="generated"))
         assert (found["a"]["tested_valid"], found["a"]["tested_invalid"]) == (2, 2)
         assert (found["b"]["tested_valid"], found["b"]["tested_invalid"]) == (2, 3)
 

@@ -66,19 +66,21 @@ class PackedCases:
         return case
 
 
-def pack_cases(jobs: Iterable[tuple[int, Case]], walks: int, *, made: bool = False) -> PackedCases:
+def pack_cases(
+    jobs: Iterable[tuple[int, Case]], walks: int, *, generated: bool = False
+) -> PackedCases:
     """Pack cases with their ordinals.
 
     Args:
         jobs: The cases.
         walks: How many texts of each are walked.
-        made: Whether cases without a valid one are walked along made ones.
+        generated: Whether cases without a valid one are walked along made ones.
     """
     pieces: list[bytes] = []
     current = bytearray()
     index = {}
     facts = []
-    made_bytes = MADE_BYTES if made else 0
+    made_bytes = MADE_BYTES if generated else 0
     for ordinal, case in jobs:
         data = pickle.dumps(case)
         index[ordinal] = Entry(len(pieces), len(current), len(data))

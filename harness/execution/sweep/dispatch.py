@@ -206,7 +206,7 @@ class Dispatch:
         assert list(opened.engines) == [spec.name for spec in self.order.settings.specs]
         self._run, jobs = self.begin(opened.engines)
         rules = self.order.settings.rules
-        self._cases = pack_cases(jobs, rules.walks, made=rules.made > 0)
+        self._cases = pack_cases(jobs, rules.walks, generated=rules.generated > 0)
         self._pieces = [self.ray.put(piece) for piece in self._cases.pieces]
         self._index = self.ray.put(self._cases.index)
         self._ledger = Ledger(self._cases.facts, self.count, 1 + self.order.settings.ahead)

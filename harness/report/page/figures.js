@@ -79,7 +79,7 @@ function inNumbers() {
     ['schemas with a dead end, or a mask that lies', (name) => { const one = engineOf(name).share_with_bug.other; return ratio(one, percent, ` (${count(one.cases)} of ${count(one.of)})`); }],
   ], ENGINES, 'All errors by engine', 'cards'));
   byId('note-short').textContent = `Bugs only; what engines warn of or document is counted below. ${sampled ? 'Below each figure its 95% interval (2,000 resamples of the schemas; the rule of three where a share is none or all). ' : ''}`
-    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --panel survivors), each by its worst bug: on path, common or rare; instances, samples and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
+    + 'Engines are measured by the schemas on which they were judged in a walk (the same for all, unless the run was made with --on-dropout continue), each by its worst bug: on path, common or rare; instances, samples and keywords are of all schemas that an engine compiled. A mask bit is one token at one position of a walk; a few schemas hold most of the wrong ones.'
     + `${DATA.summary.capped ? ' The sample that the cap left of each dispute stands for the whole of it.' : ''} What is not proven counts for nobody.`;
   const all = (row) => pairs.find((one) => one.counted === 'all' && ['kind', 'first', 'second'].every((name) => one[name] === row[name]));
   const only = (key) => (row) => [count(row[key]), el('small', {}, `by all bugs ${count(all(row)[key])}`)];
@@ -255,7 +255,7 @@ function leftOut() {
       ['schemas', ([status, reason]) => count(sum(case_statuses.filter((row) => row.status === status && row.reason === reason).map((row) => row.cases))), { n: true }],
       ['families', ([status, reason]) => case_statuses.filter((row) => row.status === status && row.reason === reason).sort((a, b) => b.cases - a.cases).map((row) => `${safe(row.family)} ${row.cases}`).join(', ')],
     ], reasons, 'Schemas that were not compared', 'cards'));
-    if (summary.not_compared.not_compiled_by_all) parts.push(el('p', { class: 'note' }, 'A schema is walked only where every engine compiled it, unless the run was made with --panel survivors.'));
+    if (summary.not_compared.not_compiled_by_all) parts.push(el('p', { class: 'note' }, 'A schema is walked only where every engine compiled it, unless the run was made with --on-dropout continue.'));
   } else parts.push(el('p', {}, 'None.'));
   if (DATA.failures.length) {
     parts.push(el('details', {}, el('summary', {}, 'What engines said when they did not go along'), table([
