@@ -6,10 +6,6 @@ read at every compilation, so it is set for that long alone. How masks are compu
 (`mask_strategy`) changes times and memory alone. Where a text may end is part of the grammar: the
 end-of-sequence ids are put behind the value.
 
-Compiled grammars can be stored. Of seven embedded cases of the family realistic, with the
-vocabulary of Qwen2.5, compiling took 0.3 to 8.9 s on a busy machine, saving at most 45 ms, loading
-at most 56 ms, of 1 to 2.5 MB each.
-
 Sources: glrmask 0.5.0, docstrings in `__init__.pyi`; the variable is found in the library, and in
 tests of its repository. Observed: a refused token ends the state; the library cannot be asked for
 the bytes of its tokens.
@@ -35,9 +31,7 @@ from harness.protocol import (
     Refused,
     allows,
     copied,
-    restored,
     settle_switches,
-    stored,
     switch,
 )
 
@@ -97,19 +91,6 @@ class GLRMaskEngine:
                 return ended.compile(self._vocabulary, mask_strategy=self._strategy)
         except ValueError as error:
             raise Refused(str(error).strip()) from error
-
-    def store(self, matcher: GLRMaskMatcher) -> bytes | None:
-        """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
-        return stored(self.info, bytes(matcher.constraint.save()))
-
-    def restore(self, schema: str, data: bytes) -> GLRMaskMatcher:  # noqa: ARG002 - protocol
-        """See `harness.protocol.StoringEngine.restore`.
-
-        Raises:
-            ValueError: Another version stored it, or the library cannot read it.
-        """
-        constraint = self._library.Constraint.load(restored(self.info, data), self._vocabulary)
-        return GLRMaskMatcher(constraint, self._ids)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """None of all ids: the library cannot be asked."""

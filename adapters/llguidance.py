@@ -4,9 +4,6 @@ As shipped it *forces* tokens: where only certain bytes may follow, the mask hol
 with which the tokenizer itself would write them. Configuration ``spec`` switches that off, so
 that the mask is the whole language, and permits every escape that JSON has.
 
-Nothing can be stored: the library has no way to write a compiled grammar down, and with 2 ms per
-schema of MaskBench (the slowest of 276 took 26 ms) there is nothing to be saved.
-
 Sources: llguidance 1.9.1, docstrings in `_lib.pyi`, `docs/fast_forward.md` (which tokens are forced
 and why; nothing on others being consumed all the same), `docs/json_schema.md` (options under
 ``x-guidance``), `no_forcing` in `parser/src/api.rs`. Observed in 0.7.29, 1.6.1 and 1.9.1: a refused

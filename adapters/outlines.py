@@ -5,12 +5,6 @@ chooses the vocabulary's keys, and configuration ``shipped`` does as it does: ke
 broken UTF-8 becomes U+FFFD, special tokens have a text, and both are allowed inside strings.
 Configuration ``spec`` has the ordinary tokens' bytes as keys, which the library supports as well.
 
-Indexes can be stored. Of 40 schemas of MaskBench, compiled by outlines-core 0.2.14 with the
-vocabulary of Qwen2.5, 28 took more than 0.5 s: 95 s to compile (at most 15 s), at most 25 s to
-store and compress on a busy machine, 5 s to restore. The size goes by the number of transitions,
-from some hundred bytes to 94 MB, half of that compressed. Along the references of 30 of them and
-along random texts every mask was the same (8,430 masks).
-
 Works from 0.1.26 on; what differs between versions is looked for in the library. 0.2.3 cannot write
 masks: they are made of an index's lists. 0.1.26 leaves the automaton to the package interegular;
 what it takes for keys is what its users gave it, bytes beyond ASCII written behind a NUL, special
@@ -18,9 +12,7 @@ tokens left out, so that its two configurations are one.
 
 Sources: outlines 1.3.3, `outlines/backends/outlines_core.py`; outlines-core 0.1.26,
 `fsm/guide.py` and `fsm/regex.py`. Observed in outlines-core 0.2.14: `Guide.advance` and
-`Index.get_next_state` refuse the end-of-sequence id although the mask has its bit in final states;
-`Index.__reduce__` gives the bytes that `Index.from_binary` reads, in which neither the library's
-version nor the tokens' bytes are found.
+`Index.get_next_state` refuse the end-of-sequence id although the mask has its bit in final states.
 """
 
 from __future__ import annotations
@@ -44,9 +36,7 @@ from harness.protocol import (
     Refused,
     copied,
     library_of,
-    restored,
     set_bits,
-    stored,
 )
 
 if TYPE_CHECKING:
@@ -111,19 +101,6 @@ class OutlinesEngine:
             special_is_text=self.bytes_differ_on_purpose,
         )
 
-    def store(self, matcher: OutlinesMatcher) -> bytes | None:
-        """See `harness.protocol.StoringEngine.store`; the library's version, then its own bytes."""
-        _, (data,) = matcher.index.__reduce__()
-        return stored(self.info, bytes(data))
-
-    def restore(self, schema: str, data: bytes) -> OutlinesMatcher:  # noqa: ARG002 - protocol
-        """See `harness.protocol.StoringEngine.restore`.
-
-        Raises:
-            ValueError: Another version stored it, or the library cannot read it.
-        """
-        return self._start(self._library.read(restored(self.info, data)))
-
     def _index(self, schema: str) -> Any:
         try:
             return self._library.index(schema, self._whitespace)
@@ -181,10 +158,6 @@ class _Library:
     def index(self, schema: str, whitespace: str | None) -> Any:
         return self._index(self._build_regex(schema, whitespace), self._vocabulary)
 
-    def read(self, data: bytes) -> Any:
-        """The index that `Index.__reduce__` gave."""
-        return self._index.from_binary(data)
-
     def ids(self, key: bytes | str) -> Sequence[int] | None:
         """The ids that the library has under a key; None where it cannot be asked."""
         return self._vocabulary.get(key) or ()
@@ -217,9 +190,6 @@ class _FirstLibrary:
         of_bytes = regex.make_byte_level_fsm(automaton, keep_utf8=True)
         deterministic, _ = regex.make_deterministic_fsm(of_bytes)
         return regex.Index(deterministic.fsm_info, self._vocabulary, self._eos, frozenset())
-
-    def read(self, data: bytes) -> Any:
-        return self._regex.Index.from_binary(data)
 
     def ids(self, key: bytes | str) -> Sequence[int] | None:  # noqa: ARG002 - as _Library
         return None

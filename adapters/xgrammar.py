@@ -1,14 +1,7 @@
 """xgrammar: token masks from a pushdown automaton compiled from the schema.
 
 Written for 0.1.10 to 0.2.8; what differs between them (`GrammarMatcher.fork` and `accept_string`,
-`CompiledGrammar.serialize_json`, the parameter `any_order`) is looked for in the library, not
-inferred from its version.
-
-Compiled grammars can be stored, but for the largest. Of 40 schemas of MaskBench, compiled by 0.2.8
-with the vocabulary of Qwen2.5, 16 took more than 0.5 s and are small enough: 27 s to compile, 5 s
-to store and compress, 2.2 s to restore, 2.3 MB each. The 13 that are larger took 125 s, some 70 s
-and 30 s: there storing costs nearly what restoring saves. Along the references of all 40 and along
-random texts every mask was the same (15,311 masks). 0.1.32 keeps the contract with it, too.
+the parameter `any_order`) is looked for in the library, not inferred from its version.
 
 Sources: docstrings of `GrammarCompiler.compile_json_schema`, `GrammarMatcher` and
 `CompiledGrammar` in 0.1.10 and 0.2.8; behaviour at the end of a text and of special tokens was
@@ -56,10 +49,6 @@ _PRESETS = {
 
 _IMPOSSIBLE, _ORDINARY, _END = 0, 1, 2
 
-
-_STORABLE = 6 << 20
-"""Bytes in memory of the largest grammar that is stored: up to some 17 times that as JSON, and
-writing that takes 14 times as much memory again."""
 
 _THREADS = 2
 """Of the library's own batches of masks."""
@@ -137,31 +126,6 @@ class XGrammarEngine:
         return Library(
             lambda: _calls_of(new(grammar), batch), self._ends, special_is_text=self._named
         )
-
-    def store(self, matcher: XGrammarMatcher) -> bytes | None:
-        """See `harness.protocol.StoringEngine.store`; the library's own JSON."""
-        grammar = matcher.grammar
-        if not hasattr(grammar, "serialize_json") or grammar.memory_size_bytes > _STORABLE:
-            return None
-        return str(grammar.serialize_json()).encode()
-
-    def restore(self, schema: str, data: bytes) -> XGrammarMatcher:  # noqa: ARG002 - protocol
-        """See `harness.protocol.StoringEngine.restore`.
-
-        The library looks at the version of its format and at the number of tokens, not at their
-        bytes.
-
-        Raises:
-            ValueError: With the library's message.
-            MemoryError: The library ran out of memory.
-        """
-        try:
-            grammar = self._library.CompiledGrammar.deserialize_json(data.decode(), self._tokenizer)
-        except RuntimeError as error:
-            if "bad_alloc" in str(error):
-                raise MemoryError(str(error)) from error
-            raise ValueError(f"xgrammar cannot read it: {error}") from error
-        return self._start(grammar)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library's decoded vocabulary; None for what it takes for special.

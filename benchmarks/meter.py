@@ -18,10 +18,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from harness.engines.requests import Done, Request, as_message
+from harness.engines.requests import Done
 from harness.engines.service import EngineService
 from harness.validators.service import ValidatorService
 from harness.workers import wire
+from harness.workers.commands import Request, as_answer
 
 _TRIALS, _CALLS = 40, 500
 """Trials, and calls in each, with which the meter's own cost is measured."""
@@ -183,10 +184,10 @@ class Meter:
         """Answer a request: one of the meter's own here, any other by `handle`."""
         match message.head["do"]:
             case TellExpenses.command:
-                return as_message(self.spent())
+                return as_answer(self.spent())
             case TimeCalls.command:
                 self.switch(on=bool(message.head["on"]))
-                return as_message(Done())
+                return as_answer(Done())
             case do:
                 return self._measured(do, handle, message)
 

@@ -20,9 +20,6 @@ MASKBENCH = "MASKCOURT_MASKBENCH"
 ENVIRONMENTS = "MASKCOURT_ENVIRONMENTS"
 """Names the directory of all environments of engines."""
 
-COMPILED = "MASKCOURT_COMPILED"
-"""Names the directory of compiled schemas; empty means that none is kept."""
-
 SLOW_SCHEMAS = "MASKCOURT_SLOW_SCHEMAS"
 """Names the directory of outcomes of compilations that came near their limit."""
 
@@ -41,11 +38,6 @@ def only_mine(status: os.stat_result, *, root_too: bool = False) -> bool:
 def environments_directory() -> Path:
     """Where the environments of engines lie. It need not exist; nor need the others here."""
     return _cache(ENVIRONMENTS, "environments").expanduser().absolute()
-
-
-def compiled_directory() -> Path | None:
-    """Where compiled schemas are kept; None where `COMPILED` is empty: nothing is to be kept."""
-    return None if os.environ.get(COMPILED) == "" else _cache(COMPILED, "compiled")
 
 
 def slow_schemas_directory() -> Path:

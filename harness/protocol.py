@@ -180,33 +180,6 @@ class Engine(Protocol):
         """What the library itself holds as the bytes of `ids`; None where it cannot be asked."""
 
 
-@runtime_checkable
-class StoringEngine(Engine, Protocol):
-    """An engine whose library can write a compiled schema down, and read it faster than compile.
-
-    Only worth having where reading is several times faster than compiling; an adapter says so
-    with figures. What is stored holds for the same version of the library, the same options and
-    the same vocabulary: keeping it apart from others is the caller's duty.
-    """
-
-    def store(self, matcher: Any) -> bytes | None:
-        """The compiled schema of `matcher`, which `compile` gave and nothing was consumed on.
-
-        `matcher` stays as it is. None where this one cannot be written, or is too large to be
-        worth it. May need many times the memory of what was compiled.
-        """
-
-    def restore(self, schema: str, data: bytes) -> Matcher:
-        """The matcher at the start of a text that `compile` of `schema` would give.
-
-        Its masks are those of the matcher that was stored, everywhere: the contract suite holds
-        it to that. Nothing is printed.
-
-        Raises:
-            ValueError: `data` are damaged, or were stored by another version of the library.
-        """
-
-
 Masks = npt.NDArray[np.uint32]
 """Masks one below the other, shape ``(rows, words)``, rows beside each other in memory."""
 
@@ -319,27 +292,6 @@ def library_of(start: Callable[[], Matcher], ends: tuple[int, ...]) -> Library:
         )
 
     return Library(lambda: calls(start()), ends, by_adapter=True)
-
-
-def stored(info: EngineInfo, data: bytes) -> bytes:
-    """`data` of a library as `StoringEngine.store` gives them, headed by the library's version."""
-    return _heading(info) + data
-
-
-def restored(info: EngineInfo, data: bytes) -> bytes:
-    """What was given to `stored`.
-
-    Raises:
-        ValueError: Another library stored it, or another version.
-    """
-    heading = _heading(info)
-    if not data.startswith(heading):
-        raise ValueError(f"not stored by {heading.decode().strip()}")
-    return data[len(heading) :]
-
-
-def _heading(info: EngineInfo) -> bytes:
-    return f"{next(iter(info.packages))} {info.version}\n".encode()
 
 
 def allows(mask: Mask, token: int) -> bool:

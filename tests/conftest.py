@@ -95,7 +95,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 @pytest.fixture(scope="session", autouse=True)
 def _remember_nothing_of_other_runs(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["MASKCOURT_SLOW_SCHEMAS"] = str(tmp_path_factory.mktemp("slow-schemas"))
-    os.environ["MASKCOURT_COMPILED"] = ""
 
 
 @pytest.fixture(scope="session")

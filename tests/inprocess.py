@@ -22,7 +22,7 @@ import numpy as np
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import Effort, Resolver, SharedResolver
-from harness.engines.panel import Limits, Panel, Step, Steps
+from harness.engines.panel import Limits, Panel, Step
 from harness.engines.requests import Opened
 from harness.engines.service import EngineService
 from harness.engines.specs import EngineSpec
@@ -80,7 +80,7 @@ class InProcessHost:
         try:
             self._service = self._make()
         except Died as death:
-            return self._end(death.outcome)
+            return self.end(death.outcome)
         except BaseException as error:  # noqa: BLE001 - as a host does
             return Crashed(f"{type(error).__name__}: {error}")
         self.ended = None
@@ -100,9 +100,9 @@ class InProcessHost:
         try:
             return travelled(self._service.handle(travelled(wire.Message(head, arrays or {}))))
         except Died as death:
-            return self._end(death.outcome)
+            return self.end(death.outcome)
         except MemoryError as error:
-            return self._end(OutOfMemory(f"MemoryError: {error}"))
+            return self.end(OutOfMemory(f"MemoryError: {error}"))
         except Exception as error:  # noqa: BLE001 - as a host does
             return Crashed(f"{type(error).__name__}: {error}")
 
@@ -117,8 +117,11 @@ class InProcessHost:
         assert self.answer is None, "asked twice before the answer was collected"
         self.answer = self.request(head, arrays, limit)
 
-    def output(self) -> str:
+    def output(self, end: int | None = None) -> str:
         return ""
+
+    def printed(self) -> int:
+        return 0
 
     def processor_seconds(self) -> float:
         return self.seconds_used
@@ -129,7 +132,7 @@ class InProcessHost:
     def close(self) -> None:
         self.stop()
 
-    def _end(self, outcome: Ended) -> Ended:
+    def end(self, outcome: Ended) -> Ended:
         self.ended, self._service = outcome, None
         return outcome
 
@@ -155,22 +158,19 @@ class InProcessPanel(Panel):
             )
             for name, kind in zip(names_of(engines), kinds, strict=True)
         )
-        self.limits = Limits()
+        self._kinds, self._vocabulary = kinds, vocabulary
+        super().__init__(self.specs, "", vocabulary.words, Limits())
         self.infos = {
             index: Opened(
                 name=spec.name, version="0", sha256=vocabulary.sha256, words=vocabulary.words
             )
             for index, spec in enumerate(self.specs)
         }
-        self._schema = ""
-        self._strict = set()
-        self._printed = {}
-        self._opened = [False] * len(kinds)
-        self._compiling, self._asked = Steps({}), {}
-        self._walking, self._walked, self._bank = set(), {}, 0
-        self._hosts = [_engine_host(kind, vocabulary) for kind in kinds]  # type: ignore[misc]
 
-    def _opening(self, index: int) -> Step[Failure | None]:
+    def _host(self, index: int, words: int) -> Any:
+        return _engine_host(self._kinds[index], self._vocabulary)
+
+    def _opening(self, index: int, *, once_more: bool = True) -> Step[Failure | None]:
         """The service makes its engine when it starts: there is nothing to open."""
         if (ended := self._hosts[index].start()) is not None:
             return ended

@@ -8,12 +8,10 @@ import pytest
 
 from harness import directories
 from harness.directories import (
-    COMPILED,
     DATASETS,
     ENVIRONMENTS,
     SLOW_SCHEMAS,
     VOCABULARIES,
-    compiled_directory,
     data_path,
     environments_directory,
     slow_schemas_directory,
@@ -23,7 +21,6 @@ from harness.errors import InputError, MaskcourtError
 
 CACHES = {
     ENVIRONMENTS: ("environments", environments_directory),
-    COMPILED: ("compiled", compiled_directory),
     SLOW_SCHEMAS: ("slow-schemas", slow_schemas_directory),
     VOCABULARIES: ("vocabularies", vocabularies_directory),
 }
@@ -47,11 +44,6 @@ def test_where_caches_lie(monkeypatch, variable, named, cache, directory):
         if value is not None:
             monkeypatch.setenv(one, value)
     assert find() == Path(directory.format(name))
-
-
-def test_that_compiled_schemas_are_kept_can_be_switched_off(monkeypatch):
-    monkeypatch.setenv(COMPILED, "")
-    assert compiled_directory() is None
 
 
 class TestDataPath:

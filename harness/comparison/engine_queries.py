@@ -18,7 +18,6 @@ from harness.comparison.findings import Completion
 from harness.comparison.walk import Position
 from harness.engines.panel import Panel
 from harness.engines.requests import (
-    A,
     Confirm,
     Confirmed,
     Exhaust,
@@ -32,6 +31,7 @@ from harness.engines.requests import (
     RollOut,
 )
 from harness.workers import wire
+from harness.workers.commands import A
 from harness.workers.outcomes import Failure
 
 PROVE_CHUNK = 1024

@@ -8,11 +8,12 @@ from itertools import accumulate
 from harness.comparison.fed_texts import FedText, spelled_out
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
-from harness.engines.requests import A, Probe, Request
+from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.tables import TEXT_TABLES
 from harness.workers import wire
+from harness.workers.commands import A, Request
 from harness.workers.outcomes import Crashed, Failure
 
 Texts = Mapping[int, FedText]

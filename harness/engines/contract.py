@@ -12,7 +12,6 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from harness.protocol import (
     Mask,
     Matcher,
     Refused,
-    StoringEngine,
     allows,
     complete_options,
     follow_by_mask,
@@ -111,13 +109,10 @@ class Contract:
     def leader(self, engine: Engine, schema: str) -> Callable[[str], None]:
         """Compile `schema`; gives what walks along one text of it, and raises as `check` does."""
         start = engine.compile(schema)
-        restored = _restored(engine, schema, start)
 
         def lead(text: str) -> None:
             rng = random.Random(f"{self.seed}/{schema}/{text}")  # noqa: S311 - to be repeated
             self._walk(start.clone(), text.encode(), rng)
-            if restored is not None:
-                self._walk_together(start.clone(), restored.clone(), text.encode(), rng)
 
         return lead
 
@@ -139,40 +134,6 @@ class Contract:
         if not allowed:
             raise NotAllowed(f"no token may be taken behind {text[:at]!r}")
         return rng.choice(allowed)
-
-    def _walk_together(
-        self, matcher: Matcher, restored: Matcher, text: bytes, rng: random.Random
-    ) -> None:
-        """A restored matcher allows the same everywhere: along the text, astray, at the end."""
-        at = 0
-        while at < len(text):
-            mask = self._check_equal(matcher, restored, text[:at])
-            self._check_equal_astray(matcher.clone(), restored.clone(), rng)
-            token = self._step(mask, text, at, rng)
-            _hold(matcher.consume(token), "refuses {} of its mask behind {!r}", token, text[:at])
-            _hold(restored.consume(token), "restored, it refuses {}", token)
-            at += len(self.vocabulary.tokens[token])
-        self._check_equal(matcher, restored, text)
-        for one in (matcher, restored):
-            _hold(one.consume(self.vocabulary.eos), "restored, it does not end")
-        self._check_equal(matcher, restored, text + b" and the end")
-
-    def _check_equal_astray(self, matcher: Matcher, restored: Matcher, rng: random.Random) -> None:
-        astray = b""
-        for _ in range(3):
-            mask = self._check_equal(matcher, restored, astray)
-            tokens = token_ids(mask & ~self.vocabulary.eos_mask, self.vocabulary.size).tolist()
-            if not tokens:
-                return
-            token = rng.choice(tokens)
-            taken = matcher.consume(token), restored.consume(token)
-            _hold(taken[0] == taken[1], "restored, it consumes {} otherwise", token)
-            astray += self.vocabulary.tokens[token]
-
-    def _check_equal(self, matcher: Matcher, restored: Matcher, written: bytes) -> Mask:
-        mask = mask_of(matcher, self.vocabulary)
-        assert_same(mask_of(restored, self.vocabulary), mask, f"restored, behind {written!r}")
-        return mask
 
     def _examine(self, matcher: Matcher, text: bytes, at: int, rng: random.Random) -> None:
         try:
@@ -307,21 +268,6 @@ class Contract:
                     followed = [one.follow(tokens) for tokens in ([eos], [32], [])]
                     _hold(not any(followed), "follows {} tokens after the end", followed)
             assert_same(mask_of(matcher, self.vocabulary), before, "moved by its clone's end")
-
-
-def _restored(engine: Engine, schema: str, start: Matcher) -> Matcher | None:
-    """`start` stored and restored, by an engine that can."""
-    data = engine.store(start) if isinstance(engine, StoringEngine) else None
-    return engine.restore(schema, data) if data is not None else None  # type: ignore[attr-defined]
-
-
-def check_damage_shows(engine: StoringEngine, schema: str) -> None:
-    """What was stored cannot be restored in part, nor as nothing."""
-    data = engine.store(engine.compile(schema)) or b""
-    _hold(data, "nothing is stored")
-    for damaged in (data[: len(data) // 2], b"", b"?" + data):
-        told = _raised(ValueError, partial(engine.restore, schema, damaged))
-        _hold(told, "damage of what was stored is not told")
 
 
 def check_refusal(engine: Engine, schema: str, message: str) -> None:

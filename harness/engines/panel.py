@@ -1,52 +1,48 @@
 """The panel: the engines of a run, each in its host, asked together and kept alive.
 
 An engine that fails is absent for the rest of the case, or until `Panel.recover` has brought its
-host back to the same position. Every failure is told as an outcome of that engine alone.
+host back to the same position. Every failure is an outcome of that engine alone, as is an answer
+that does not belong to the question. A host that somebody else killed is started again, brought to
+where it stood and asked once more; only a second death over the same question is the engine's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from harness.engines import requests
-from harness.engines.requests import A, AtFault, ReplayDiverged, Request
+from harness.engines.requests import AtFault, ReplayDiverged
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import wire
+from harness.workers.commands import A, Request
 from harness.workers.hosts import Host, HostSpec, poll
 from harness.workers.mask_buffer import BANKS
 from harness.workers.outcomes import (
     AdapterFault,
     Compiled,
+    Crashed,
     Failure,
     MaskViolation,
     Outcome,
     TimedOut,
 )
 
-KEEP_SECONDS = 60.0
-"""Processor time for keeping a compilation."""
-
 _TICK = 0.05
 """Seconds between two looks after what goes on elsewhere, while engines are waited for."""
 
 T = TypeVar("T")
 Step = Generator[None, Any, T]
-"""What takes several answers of one engine: it asks, waits to be given the answer, goes on."""
+"""Work that takes several answers of one engine: it asks, waits for the answer, goes on."""
 
 
 class Steps(Generic[T]):
-    """Steps of several engines.
-
-    Attributes:
-        waiting: Those that wait for an answer, by engine.
-        ended: What became of the others.
-    """
+    """Steps of several engines: those `waiting` for an answer, and how the others `ended`."""
 
     def __init__(self, steps: Mapping[int, Step[T]]) -> None:
         self.waiting = dict(steps)
@@ -95,24 +91,28 @@ class Walked:
         return len(self.masks)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The last question to an engine, and what it takes to ask it again."""
+
+    request: Request[Any]
+    limit: float
+    stepwise: bool
+    way: Sequence[int] | None
+    """The tokens consumed before; None where nothing was compiled yet."""
+    printed: int
+    """Bytes that the host had printed before."""
+    once_more: bool
+    """Whether it is asked again where somebody kills the host."""
+
+
 class Panel:
-    """All engines of a run, numbered as the run lists them.
+    """All engines of a run, numbered as the run lists them; masks have so many `words`.
 
-    Args:
-        specs: The engines.
-        vocabulary_path: A saved vocabulary.
-        words: Words of its masks.
-        limits: What a request may cost.
-        slow: What is remembered of slow compilations; None remembers nothing.
-        kept_in: The directory of compilations that are kept; None keeps none.
-
-    Attributes:
-        meanwhile: Called again and again while engines are waited for.
+    `meanwhile` is called again and again while engines are waited for.
     """
 
     meanwhile: Callable[[], None] | None = None
-    _kept_in: str | None = None
-    _slow: SlowSchemas | None = None
 
     def __init__(
         self,
@@ -121,36 +121,28 @@ class Panel:
         words: int,
         limits: Limits,
         slow: SlowSchemas | None = None,
-        kept_in: str | None = None,
     ) -> None:
-        self._slow = slow
-        self._kept_in = kept_in
         self.specs = tuple(specs)
         self.limits = limits
         self.infos: dict[int, requests.Opened] = {}
+        self._slow = slow
         self._vocabulary_path = vocabulary_path
         self._schema = ""
         self._strict: set[int] = set()
         self._printed: dict[int, str] = {}
         self._opened = [False] * len(specs)
+        self._ways: dict[int, list[int]] = {}
         self._bank = 0
         self._walking: set[int] = set()
         self._walked: dict[int, Walked] = {}
         self._compiling: Steps[Outcome] = Steps({})
-        self._asked: dict[int, Request[Any]] = {}
-        self._hosts = [
-            Host(
-                HostSpec(
-                    spec.name,
-                    "harness.engines.service:EngineService",
-                    spec.interpreter,
-                    spec.paths,
-                    limits.memory,
-                ),
-                words,
-            )
-            for spec in specs
-        ]
+        self._asked: dict[int, _Asked] = {}
+        self._hosts = [self._host(index, words) for index in range(len(specs))]
+
+    def _host(self, index: int, words: int) -> Host:
+        spec, service = self.specs[index], "harness.engines.service:EngineService"
+        memory = self.limits.memory
+        return Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory), words)
 
     def __len__(self) -> int:
         return len(self.specs)
@@ -158,50 +150,43 @@ class Panel:
     def open(self) -> dict[int, Failure]:
         """Start the hosts that are down, all at once; the engines that do not come up."""
         down = [index for index in range(len(self)) if not self.up(index)]
-        found = self._done(Steps({index: self._opening(index) for index in down}))
-        return {index: failure for index, failure in found.items() if failure is not None}
+        failures = self._done(Steps({index: self._opening(index) for index in down}))
+        return {index: failure for index, failure in failures.items() if failure is not None}
 
     def change(self, index: int, spec: EngineSpec, vocabulary_path: str) -> Failure | None:
         """Have an engine opened in another way where its host is up: it can only be probed then.
 
-        Args:
-            index: The engine.
-            spec: The same engine, with other options perhaps.
-            vocabulary_path: A saved vocabulary, for all engines that are opened from now on.
+        `spec` is the same engine, with other options perhaps; the vocabulary is that of all engines
+        that are opened from now on.
         """
         self.specs = (*self.specs[:index], spec, *self.specs[index + 1 :])
         self._vocabulary_path = vocabulary_path
         return self._done(Steps({index: self._opening(index)}))[index]
 
-    def _opening(self, index: int) -> Step[Failure | None]:
+    def _opening(self, index: int, *, once_more: bool = True) -> Step[Failure | None]:
         """Have one engine opened in its host, which is started if it is down."""
         spec, host = self.specs[index], self._hosts[index]
         self._opened[index] = False
-        buffer = requests.SAME_BUFFER
+        self._ways.pop(index, None)
+        buffer, answer = requests.SAME_BUFFER, None
         if not host.running:
             self._asked.pop(index, None)
             buffer = host.buffer_descriptor
             host.launch()
             answer = yield
-            if isinstance(answer, Failure):
-                return answer
-        request = requests.Open(
-            spec.reference,
-            dict(spec.options),
-            self._vocabulary_path,
-            buffer,
-            self._kept_in,
-            self.limits.memory,
-            spec.build,
-        )
-        self._submit({index: request}, host.spec.start_seconds)
-        answer = yield
-        if isinstance(answer, Failure):
-            host.stop()
-            return answer
-        self.infos[index] = answer
-        self._opened[index] = True
-        return None
+        if not isinstance(answer, Failure):
+            options, path = dict(spec.options), self._vocabulary_path
+            request = requests.Open(spec.reference, options, path, buffer, spec.build)
+            self._submit({index: request}, 120.0)
+            answer = yield
+        if not isinstance(answer, Failure):
+            self.infos[index] = answer
+            self._opened[index] = True
+            return None
+        host.stop()
+        if once_more and _killed(answer):
+            return (yield from self._opening(index, once_more=False))
+        return answer
 
     def check(self) -> dict[int, requests.Checked | Failure]:
         """Ask every engine which bytes it holds for the vocabulary's tokens."""
@@ -213,13 +198,10 @@ class Panel:
         engines: Iterable[int] | None = None,
         distrusted: Collection[int] | None = None,
     ) -> dict[int, Outcome]:
-        """Compile a schema in every engine at once; restarts the hosts that are down.
+        """Compile a schema in all engines, or some, at once; restarts the hosts that are down.
 
-        Args:
-            schema: Its JSON text.
-            engines: Only these engines; None means all.
-            distrusted: Engines of which every mask is looked at while resolving; None leaves
-                them as they are.
+        Of engines that are `distrusted` every mask is looked at while resolving; None leaves them
+        as they are.
         """
         self.begin_compile(schema, engines, distrusted)
         return self.end_compile()
@@ -250,42 +232,73 @@ class Panel:
         """The hosts that are at work on what was begun."""
         return [self._hosts[index] for index in self._compiling.waiting]
 
-    def _compile(self, index: int, *, keep: bool = True) -> Step[Outcome]:
-        """Bring one host up if it is down, and have the schema compiled in it, and kept."""
-        host, schema = self._hosts[index], self._schema
+    def _compile(self, index: int) -> Step[Outcome]:
+        """Bring one host up if it is down, and have the schema compiled in it."""
+        host, schema, limit = self._hosts[index], self._schema, self.limits.compile
         self.output(index)
         if not self.up(index):
             failure = yield from self._opening(index)
             host.output()
             if failure is not None:
                 return failure
-        timed_out = TimedOut(f"over the limit of {self.limits.compile:g} s")
-        limit = self.limits.compile
+        self._ways.pop(index, None)
+        timed_out = TimedOut(f"over the limit of {limit:g} s")
         if self._slow is not None:
             known = self._slow.recall(self.infos[index], schema)
             limit = self._slow.limit(known)
             if known is not None and known.outcome == "timed_out":
                 self._printed[index] = known.printed
                 return timed_out
-        request = requests.Compile(schema, index in self._strict, limit)
-        self._submit({index: request}, limit)
-        answer = yield
-        failed = isinstance(answer, Failure)
-        outcome: Outcome = answer if failed else answer.outcome
-        if keep and not failed and answer.keep:
-            self._submit({index: requests.Keep()}, KEEP_SECONDS)
-            yield
-            if not host.running:  # of what nobody asked for: nothing is held against the engine
-                return (yield from self._compile(index, keep=False))
+        self._submit({index: requests.Compile(schema, index in self._strict)}, limit)
+        answer = yield from self._answered(index)
+        outcome: Outcome = answer if isinstance(answer, Failure) else answer.outcome
         self._opened[index] = host.running
+        if isinstance(outcome, Compiled):
+            self._ways[index] = []
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):
             outcome = timed_out
         self._remember(index, schema, outcome)
         return outcome
 
+    def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
+        match outcome:
+            case TimedOut() if self._slow is not None:
+                printed = self._printed[index] = self._hosts[index].output()
+                limit = self.limits.compile
+                self._slow.keep(self.infos[index], schema, "timed_out", limit, printed)
+            case Compiled() if self._slow is not None:
+                self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
+
+    def _answered(self, index: int) -> Step[Any]:
+        """Wait for one answer; what somebody kills meanwhile is brought back and asked again."""
+        asked = self._asked[index]
+        answer = yield
+        if not (asked.once_more and _killed(answer)):
+            return answer
+        printed = self.output(index, asked.printed)
+        failure = yield from self._brought_to(index, asked.way)
+        self._hosts[index].output()
+        self._printed[index] = printed
+        if failure is not None:
+            return failure
+        self._asked[index] = replace(asked, once_more=False)
+        self._send(index)
+        return (yield)
+
+    def _brought_to(self, index: int, way: Sequence[int] | None) -> Step[Failure | None]:
+        """Start a host again, and lead its engine to where it stood."""
+        if way is None:
+            return (yield from self._opening(index))
+        outcome = yield from self._compile(index)
+        if not isinstance(outcome, Compiled):
+            return outcome
+        self._submit({index: requests.Goto(np.array(way, dtype=np.int32))}, self.limits.mask)
+        answer = yield
+        return answer if isinstance(answer, Failure) else None
+
     def _done(self, steps: Steps[T]) -> dict[int, T]:
-        """What became of steps, waited for."""
+        """How steps ended, waited for."""
         while not self._gone_on(steps, _TICK):
             if self.meanwhile is not None:
                 self.meanwhile()
@@ -299,38 +312,32 @@ class Panel:
 
     def _polled(self, engines: Sequence[int], timeout: float) -> dict[int, Any]:
         """The answers that are there within `timeout` seconds."""
-        found = poll([self._hosts[index] for index in engines], timeout)
-        return {engines[at]: self._read(engines[at], answer) for at, answer in found.items()}
+        answers = poll([self._hosts[index] for index in engines], timeout)
+        return {engines[at]: self._read(engines[at], answer) for at, answer in answers.items()}
 
-    def _read(self, engine: int, answer: wire.Message | Failure) -> Any:
+    def _read(self, engine: int, message: wire.Message | Failure) -> Any:
         """The answer to what was asked of an engine last; to its start there is nothing to read."""
-        if isinstance(answer, Failure) or engine not in self._asked:
-            return answer
-        found = self._asked[engine].answer(answer)
-        if isinstance(found, ReplayDiverged):
-            return AdapterFault("second_way", f"behind {found.refused_at} tokens")
-        if isinstance(found, AtFault):
-            return AdapterFault(found.adapter_fault, found.detail)
-        return found
-
-    def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
-        match outcome:
-            case TimedOut() if self._slow is not None:
-                printed = self._printed[index] = self._hosts[index].output()
-                limit = self.limits.compile
-                self._slow.keep(self.infos[index], schema, "timed_out", limit, printed)
-            case Compiled() if self._slow is not None:
-                self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
+        if isinstance(message, Failure) or engine not in self._asked:
+            return message
+        try:
+            answer = self._asked[engine].request.answer(message)
+        except wire.Broken:
+            return self._hosts[engine].end(Crashed("gave no answer to what it was asked"))
+        if isinstance(answer, ReplayDiverged):
+            return AdapterFault("second_way", f"behind {answer.refused_at} tokens")
+        if isinstance(answer, AtFault):
+            return AdapterFault(answer.adapter_fault, answer.detail)
+        return answer
 
     def walk(
         self, engines: Sequence[int], tokens: Sequence[int], at: int, key: str = ""
     ) -> dict[int, Walked]:
-        """Consume tokens everywhere, and have the mask behind each written.
+        """Consume tokens everywhere, and have the mask after each written.
 
         Args:
             engines: Of which engines.
             tokens: `harness.workers.mask_buffer.SLOTS` at most; -1 as the first consumes nothing.
-            at: How many tokens were consumed before them; the engines forget what came behind.
+            at: How many tokens were consumed before them; the engines forget what came after.
             key: On which it depends at which positions adapters are examined.
         """
         self.begin_walk(engines, tokens, at, key)
@@ -361,17 +368,22 @@ class Panel:
             self._walked[index] = self._reached(index, answer)
 
     def _reached(self, engine: int, answer: requests.WalkEnded | Failure) -> Walked:
+        host, walk = self._hosts[engine], self._asked[engine].request
+        assert isinstance(walk, requests.Walk)
+        asked, reached = len(walk.tokens), int(host.buffer.progress[0])
         failure = answer if isinstance(answer, Failure) else None
         if isinstance(answer, requests.WalkEnded) and answer.refused:
             failure = MaskViolation("refused to consume a token that its mask allows")
-        buffer = self._hosts[engine].buffer
-        bank, reached = self._bank, int(buffer.progress[0])
-        masks, wide, times = (
-            buffer.masks[bank],
-            buffer.wide[bank],
-            buffer.times[bank],
-        )
-        return Walked(masks[:reached], wide[:reached], times[:reached], failure)
+        elif failure is None and reached != asked:
+            failure = host.end(Crashed("ended a walk before its end"))
+            self._opened[engine] = False
+        reached = max(0, min(reached, asked))
+        if engine in self._ways:
+            passed = int((walk.tokens[:reached] >= 0).sum())
+            self._ways[engine] = self._ways[engine][: walk.consumed + passed]
+        some, buffer = slice(reached), host.buffer
+        masks, wide, times = (one[walk.bank] for one in (buffer.masks, buffer.wide, buffer.times))
+        return Walked(masks[some], wide[some], times[some], failure)
 
     def ask(self, asks: Mapping[int, Request[A]]) -> dict[int, A | Failure]:
         """Ask several engines something while resolving, all at once."""
@@ -384,7 +396,7 @@ class Panel:
     def collect(self, engines: Iterable[int]) -> dict[int, Any]:
         """The answers of engines of which something was asked, or what ended them."""
         engines = list(engines)
-        answers = self._done(Steps({index: _answered() for index in engines}))
+        answers = self._done(Steps({index: self._answered(index) for index in engines}))
         for index in engines:
             if not self._hosts[index].running:
                 self._opened[index] = False
@@ -392,25 +404,21 @@ class Panel:
 
     def recover(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         """Bring a failed engine back to the position after `consumed`."""
-        outcome = self._recompile(engine)
-        if outcome is not None:
-            return outcome
-        return self._go_to(engine, consumed)
+        outcome = self.compile(self._schema, [engine])[engine]
+        return outcome if isinstance(outcome, Failure) else self._go_to(engine, consumed)
 
     def recover_start(self, engine: int) -> Failure | None:
         """Put a running engine back to the start of the text."""
-        if not self.up(engine):
-            return self.recover(engine, ())
-        return self._go_to(engine, ())
+        return self._go_to(engine, ()) if self.up(engine) else self.recover(engine, ())
 
     def _go_to(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         request = requests.Goto(np.array(consumed, dtype=np.int32))
         answer = self._ask({engine: request}, self.limits.mask)[engine]
         return answer if isinstance(answer, Failure) else None
 
-    def output(self, engine: int) -> str:
+    def output(self, engine: int, end: int | None = None) -> str:
         """What the engine printed since this was last asked, or until a time-out before."""
-        return self._printed.pop(engine, "") + self._hosts[engine].output()
+        return self._printed.pop(engine, "") + self._hosts[engine].output(end)
 
     def processor_seconds(self) -> float:
         """What the present processes of all hosts have used."""
@@ -420,13 +428,6 @@ class Panel:
         """End all hosts."""
         for host in self._hosts:
             host.close()
-
-    def _recompile(self, engine: int) -> Failure | None:
-        match self.compile(self._schema, [engine])[engine]:
-            case Compiled():
-                return None
-            case failure:
-                return failure
 
     def up(self, index: int) -> bool:
         """Whether an engine can be asked."""
@@ -441,11 +442,25 @@ class Panel:
     ) -> None:
         self._end_walks(asks)
         for index, request in asks.items():
-            self._asked[index] = request
-            message = request.message()
-            self._hosts[index].submit(message.head, message.arrays, limit, stepwise=stepwise)
+            way, printed, up = self._ways.get(index), self._hosts[index].printed(), self.up(index)
+            self._asked[index] = _Asked(request, limit, stepwise, way, printed, up)
+            self._send(index)
+
+    def _send(self, index: int) -> None:
+        """Send an engine its question, and note to where that leads it."""
+        asked = self._asked[index]
+        message = asked.request.message()
+        self._hosts[index].submit(
+            message.head, message.arrays, asked.limit, stepwise=asked.stepwise
+        )
+        match asked.request:
+            case requests.Goto(tokens):
+                self._ways[index] = tokens.tolist()
+            case requests.Walk(tokens, consumed) if asked.way is not None:
+                walked = [token for token in tokens.tolist() if token >= 0]
+                self._ways[index] = [*asked.way[:consumed], *walked]
 
 
-def _answered() -> Step[Any]:
-    """Wait for one answer."""
-    return (yield)
+def _killed(answer: object) -> bool:
+    """Whether somebody else ended the host."""
+    return isinstance(answer, Crashed) and answer.from_outside

@@ -1,18 +1,14 @@
-"""What can be asked of an engine in its host: each request with its answer, as types.
+"""Questions to an engine in its host: each request with its answer (`harness.workers.commands`).
 
-Both sides go by these definitions. A request is sent by `harness.engines.panel.Panel`;
-`harness.engines.service.EngineService` has a method of its `command`, which is given the request
-and gives the answer. Every name is written once: that of the command is made of the class's, a
-field travels under its own, arrays and `wire.Ragged` as arrays, all else in the header.
+A request is sent by `harness.engines.panel.Panel`, and answered by the method of its name of
+`harness.engines.service.EngineService`. Shapes: ``n`` is the number of tokens or texts asked about.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
+from typing import Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -20,81 +16,20 @@ import numpy.typing as npt
 from harness.engines.text_probe import ProbedTexts
 from harness.protocol import EngineInfo
 from harness.workers import wire
+from harness.workers.commands import A, Request
 from harness.workers.outcomes import Compiled, Refusal
 
-A = TypeVar("A")
-T = TypeVar("T")
 Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 NO_CONTINUATION = -1
 """In `Proved.choice`: no continuation of the list is allowed."""
 
-SAME_BUFFER = -1
-"""In `Open.buffer`: the engine is opened again in a host whose buffer is mapped."""
-
 TOKEN_REFUSED = -2
 """In `Proved.choice`: the engine refuses the disputed token, which its mask allows."""
 
-
-class Request(Generic[A]):
-    """A request that is answered with an `A`; subclasses are frozen dataclasses."""
-
-    command: ClassVar[str]
-    answered_with: ClassVar[type]
-
-    def __init_subclass__(cls) -> None:
-        (answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
-        if not isinstance(answer, TypeVar):
-            cls.answered_with = answer
-            cls.command = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
-            _REQUESTS[cls.command] = cls
-
-    def message(self) -> wire.Message:
-        """As a message to the host."""
-        return as_message(self, do=self.command)
-
-    def answer(self, message: wire.Message) -> A | ReplayDiverged | AtFault:
-        """What the host's message says."""
-        if "refused_at" in message.head:
-            return _read(ReplayDiverged, message)
-        at_fault = "adapter_fault" in message.head
-        return _read(AtFault if at_fault else self.answered_with, message)
-
-
-_REQUESTS: dict[str, type[Request[Any]]] = {}
-
-
-def read_request(message: wire.Message) -> Request[Any]:
-    """What is asked by a message that `Request.message` made."""
-    return _read(_REQUESTS[message.head["do"]], message)
-
-
-def as_message(one: Any, **head: object) -> wire.Message:
-    """A request or an answer as a message."""
-    arrays: dict[str, wire.Array] = {}
-    for field in fields(one):
-        value = getattr(one, field.name)
-        if isinstance(value, wire.Ragged):
-            arrays |= value.arrays(field.name)
-        elif isinstance(value, np.ndarray):
-            arrays[field.name] = value
-        else:
-            head[field.name] = value
-    return wire.Message(head, arrays)
-
-
-def _read(kind: type[T], message: wire.Message) -> T:
-    head, arrays = message.head, message.arrays
-    values: dict[str, Any] = {}
-    for name in [field.name for field in fields(kind)]:  # type: ignore[arg-type]
-        if name in head:
-            values[name] = head[name]
-        elif name in arrays:
-            values[name] = arrays[name]
-        elif f"{name}.values" in arrays:
-            values[name] = wire.Ragged.from_arrays(arrays, name)
-    return kind(**values)
+SAME_BUFFER = -1
+"""In `Open.buffer`: the engine is opened again in a host whose buffer is mapped."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +47,12 @@ class AtFault:
     detail: str
 
 
+class EngineRequest(Request[A], Generic[A]):
+    """What an engine is asked."""
+
+    otherwise = (ReplayDiverged, AtFault)
+
+
 @dataclass(frozen=True)
 class Done:
     """What was asked is done."""
@@ -119,7 +60,7 @@ class Done:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(EngineInfo):
-    """An engine that is up: which one it is, and which vocabulary it loaded.
+    """An engine that is up, and the vocabulary that it loaded.
 
     Attributes:
         sha256: Of the vocabulary.
@@ -133,7 +74,7 @@ class Opened(EngineInfo):
 
 
 @dataclass(frozen=True)
-class Open(Request[Opened]):
+class Open(EngineRequest[Opened]):
     """Load the vocabulary, construct the engine, map the mask buffer.
 
     Attributes:
@@ -141,8 +82,6 @@ class Open(Request[Opened]):
         options: All of its options.
         vocabulary: The path of a saved vocabulary.
         buffer: The file descriptor of the mask buffer's memory; `SAME_BUFFER` keeps the mapped one.
-        cache: The directory of compilations that are kept; None keeps none.
-        memory: Bytes that the host may take.
         build: What tells a build at hand from others; empty for a version.
     """
 
@@ -150,8 +89,6 @@ class Open(Request[Opened]):
     options: Mapping[str, bool | int | str]
     vocabulary: str
     buffer: int
-    cache: str | None = None
-    memory: int = 4 << 30
     build: str = ""
 
 
@@ -173,27 +110,20 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Check(Request[Checked]):
+class Check(EngineRequest[Checked]):
     """Compare every ordinary token's bytes with what the engine itself holds."""
 
 
 @dataclass(frozen=True)
 class CompileEnded:
-    """How compiling ended: refused, or with the times that it took, in seconds.
+    """How compiling ended: refused, in the engine's own words, or the times in seconds.
 
-    Attributes:
-        refused: The engine's own message; None where it compiled.
-        compile: Until the engine was done with the schema.
-        first_mask: From there until the first mask was there.
-        restored: Whether a compilation that was kept was restored; the times are its own.
-        keep: Whether it is worth asking `Keep`, which takes time of its own.
+    `first_mask` is counted from the end of the compilation.
     """
 
     refused: str | None = None
     compile: float = 0.0
     first_mask: float = 0.0
-    restored: bool = False
-    keep: bool = False
 
     @property
     def outcome(self) -> Compiled | Refusal:
@@ -204,27 +134,18 @@ class CompileEnded:
 
 
 @dataclass(frozen=True)
-class Compile(Request[CompileEnded]):
+class Compile(EngineRequest[CompileEnded]):
     """Compile a schema and stand at its start; the first mask belongs to the time.
 
-    Attributes:
-        schema: Its JSON text.
-        strict: Whether every mask is looked at while resolving, whatever faster way there is.
-        limit: A compilation that was kept is restored where it took no more seconds than this.
+    With `strict` every mask is looked at while resolving, whatever faster way there is.
     """
 
     schema: str
     strict: bool = False
-    limit: float = math.inf
 
 
 @dataclass(frozen=True)
-class Keep(Request[Done]):
-    """Keep the last compilation for later runs."""
-
-
-@dataclass(frozen=True)
-class Goto(Request[Done]):
+class Goto(EngineRequest[Done]):
     """Stand where the start state is after `tokens`, shape ``(n,)`` int32."""
 
     tokens: Int32s
@@ -238,8 +159,8 @@ class WalkEnded:
 
 
 @dataclass(frozen=True)
-class Walk(Request[WalkEnded]):
-    """Consume tokens one by one, and write the mask behind each to the mask buffer.
+class Walk(EngineRequest[WalkEnded]):
+    """Consume tokens one by one, and write the mask after each to the mask buffer.
 
     Attributes:
         tokens: Shape ``(n,)`` int32. A first token of -1 stands for none: the mask of where the
@@ -256,10 +177,21 @@ class Walk(Request[WalkEnded]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PositionRequest(Request[A], Generic[A]):
-    """What is asked about a position: behind `at` tokens of the walk; None is where it stands."""
+class PositionRequest(EngineRequest[A], Generic[A]):
+    """A question about the position after `at` tokens of the walk; None is where it stands."""
 
     at: int | None = None
+
+
+@dataclass(frozen=True)
+class TokensRequest(PositionRequest[A], Generic[A]):
+    """A question about each of `tokens`, shape ``(n,)`` int32, at a position."""
+
+    tokens: Int32s
+
+    def asked(self) -> Sized:
+        """The tokens."""
+        return self.tokens
 
 
 @dataclass(frozen=True)
@@ -270,21 +202,19 @@ class Proved:
 
 
 @dataclass(frozen=True)
-class Prove(PositionRequest[Proved]):
+class Prove(TokensRequest[Proved]):
     """For each token, the first continuation of its list that is allowed to the end.
 
     Where the engine has a faster way than mask and consume in turn, that way decides, unless the
     schema was compiled as `Compile.strict`.
 
     Attributes:
-        tokens: The disputed tokens, shape ``(n,)`` int32.
-        lists: Which list belongs to each, shape ``(n,)`` int32.
+        lists: Which list belongs to each token, shape ``(n,)`` int32.
         starts: The rank in the list to begin at, shape ``(n,)`` int32.
         continuations: Token ids, end of sequence included.
         members: The lists: numbers of continuations.
     """
 
-    tokens: Int32s
     lists: Int32s
     starts: Int32s
     continuations: wire.Ragged
@@ -293,11 +223,9 @@ class Prove(PositionRequest[Proved]):
 
 @dataclass(frozen=True)
 class RolledOut:
-    """How each roll-out ended, and its tokens.
+    """How each roll-out ended, and the tokens that it took.
 
-    Attributes:
-        outcomes: Indices into `harness.completion.rollout.ROLLOUT_OUTCOMES`, shape ``(n,)`` int8.
-        taken: The tokens behind each disputed one.
+    `outcomes` are indices into `harness.completion.rollout.ROLLOUT_OUTCOMES`, ``(n,)`` int8.
     """
 
     outcomes: npt.NDArray[np.int8]
@@ -305,13 +233,12 @@ class RolledOut:
 
 
 @dataclass(frozen=True)
-class RollOut(PositionRequest[RolledOut]):
-    """Continue from each of `tokens`, shape ``(n,)`` int32, at most `limit` tokens far.
+class RollOut(TokensRequest[RolledOut]):
+    """Continue from each token, at most `limit` tokens far.
 
     Every choice depends on `key` and the token alone.
     """
 
-    tokens: Int32s
     key: str
     limit: int
 
@@ -332,50 +259,39 @@ class Confirmed:
 
 
 @dataclass(frozen=True)
-class Confirm(PositionRequest[Confirmed]):
-    """Look at every mask on the way along one continuation for each token.
+class Confirm(TokensRequest[Confirmed]):
+    """Look at every mask on the way along one continuation for each token."""
 
-    Attributes:
-        tokens: The disputed tokens, shape ``(n,)`` int32.
-        continuations: One for each.
-    """
-
-    tokens: Int32s
     continuations: wire.Ragged
 
 
 @dataclass(frozen=True)
 class Exhausted:
-    """Behind which tokens no completion exists, shape ``(n,)`` bool; False where not known."""
+    """After which tokens no completion exists, shape ``(n,)`` bool; False where not known."""
 
     closed: Bools
 
 
 @dataclass(frozen=True)
-class Exhaust(PositionRequest[Exhausted]):
-    """Whether everything that the masks allow behind each token is known to miss the end.
+class Exhaust(TokensRequest[Exhausted]):
+    """Whether everything that the masks allow after each token is known to miss the end.
 
     Attributes:
-        tokens: Shape ``(n,)`` int32.
         limit: The longest completion that is looked for, in tokens.
         budget: Masks looked at for one token before the answer is that nothing is known.
     """
 
-    tokens: Int32s
     limit: int
     budget: int
 
 
 @dataclass(frozen=True)
-class AskAgain(PositionRequest[Done]):
+class AskAgain(TokensRequest[Done]):
     """Look whether the mask still says of tokens what it said on the walk.
 
-    Attributes:
-        tokens: Shape ``(n,)`` int32.
-        allowed: Whether each was allowed, shape ``(n,)`` bool.
+    `allowed`: whether each was, shape ``(n,)`` bool.
     """
 
-    tokens: Int32s
     allowed: Bools
 
 
@@ -387,13 +303,9 @@ class Lengthened:
 
 
 @dataclass(frozen=True)
-class Lengthen(PositionRequest[Lengthened]):
-    """How often each of `tokens`, shape ``(n,)`` int32, may follow itself, `limit` at most.
+class Lengthen(TokensRequest[Lengthened]):
+    """How often each token may follow itself, `limit` at most, by the mask before every one."""
 
-    The mask is looked at before every token.
-    """
-
-    tokens: Int32s
     limit: int
 
 
@@ -410,6 +322,10 @@ class Follow(PositionRequest[Followed]):
 
     lists: wire.Ragged
 
+    def asked(self) -> Sized:
+        """The lists."""
+        return self.lists
+
 
 @dataclass(frozen=True)
 class RefusedBytes:
@@ -422,29 +338,31 @@ class RefusedBytes:
 
 
 @dataclass(frozen=True)
-class FindRefused(PositionRequest[RefusedBytes]):
+class FindRefused(TokensRequest[RefusedBytes]):
     """Which byte of tokens is refused here that the mask does not hold.
 
     Attributes:
-        tokens: Shape ``(n,)`` int32.
         forced: The one token that the mask holds; see `harness.engines.refused_byte`.
         looks_on: Whether further masks are looked at.
     """
 
-    tokens: Int32s
     forced: int
     looks_on: bool
 
 
 @dataclass(frozen=True)
-class Probe(Request[ProbedTexts]):
+class Probe(EngineRequest[ProbedTexts]):
     """From the start, how far each of `texts` (token ids) gets, and what holds there."""
 
     texts: wire.Ragged
 
+    def asked(self) -> Sized:
+        """The texts."""
+        return self.texts
+
 
 @dataclass(frozen=True)
-class Write(Request[RolledOut]):
+class Write(EngineRequest[RolledOut]):
     """From the start, write texts through nothing but the engine's own masks.
 
     Every choice depends on `key` and the number of the text alone; see
@@ -463,3 +381,7 @@ class Write(Request[RolledOut]):
     first: int
     count: int
     limit: int
+
+    def asked(self) -> Sized:
+        """The numbers of the texts."""
+        return range(self.count)

@@ -20,15 +20,9 @@ from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, exhausted,
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
 from harness.engines.adapter_faults import FaultFound, StateExaminer, is_examined
-from harness.engines.compiled_cache import (
-    Compilation,
-    CompiledCache,
-    compile_or_restore,
-    open_cache,
-    source_digest,
-)
 from harness.engines.refused_byte import RefusedByte
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, AtFault, Done, ReplayDiverged
+from harness.engines.slow_schemas import source_digest
 from harness.engines.smoke import made
 from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
@@ -42,6 +36,7 @@ from harness.protocol import (
     follow_by_mask,
 )
 from harness.workers import wire
+from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
 from harness.workers.mask_buffer import MaskBuffer
 
@@ -64,33 +59,29 @@ class EngineService:
         self._writer: TextWriter | None = None
         self._examines: StateExaminer | None = None
         self._strict = False
-        self._cache: CompiledCache | None = None
-        self._compilation: tuple[str, Compilation] | None = None
         self._buffer: Mask = np.zeros(0, dtype=np.uint32)
 
     def handle(self, message: wire.Message) -> wire.Message:
         """Answer one request; an exception that leaves it is the engine's."""
-        asked = requests.read_request(message)
+        asked = read_request(message, requests.__name__)
         at = asked.at if isinstance(asked, requests.PositionRequest) else None
         replay_diverged = self._stand(at)
         if replay_diverged is not None:
-            return requests.as_message(replay_diverged)
+            return as_answer(replay_diverged)
         try:
             answer = getattr(self, asked.command)(asked)
         except FaultFound as found:
             answer = AtFault(found.fault.status, found.fault.detail)
-        return requests.as_message(answer)
+        return as_answer(answer)
 
     def open(self, asked: requests.Open) -> requests.Opened:
         """See `harness.engines.requests.Open`; so for all that follow."""
         self.vocabulary = Vocabulary.load(asked.vocabulary)
         if asked.buffer != requests.SAME_BUFFER:
             self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
-        self.start = self.here = self._ahead = self._compilation = self._preferences = None
+        self.start = self.here = self._ahead = self._preferences = None
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
         self.engine = made(load(asked.engine), self.vocabulary, asked.options)
-        sha256 = self.vocabulary.sha256
-        self._cache = open_cache(asked.cache, self.engine, sha256, asked.memory, asked.build)
         info = self.engine.info
         return requests.Opened(
             name=info.name,
@@ -98,9 +89,9 @@ class EngineService:
             options=dict(info.options),
             packages=dict(info.packages),
             build=asked.build,
-            sha256=sha256,
+            sha256=self.vocabulary.sha256,
             words=self.vocabulary.words,
-            code=source_digest(type(self.engine), *getattr(self.engine, "parts", ())) or "",
+            code=source_digest(type(self.engine), *getattr(self.engine, "parts", ())),
         )
 
     def check(self, _asked: requests.Check) -> requests.Checked:
@@ -119,27 +110,20 @@ class EngineService:
         return requests.Checked(asked, len(ordinary), wrong, purpose)
 
     def compile(self, asked: requests.Compile) -> requests.CompileEnded:
-        """Compile the schema, or restore a compilation of it."""
-        self.start = self.here = self._ahead = self._compilation = None
+        """Compile the schema; the first mask belongs to it."""
+        self.start = self.here = self._ahead = None
         self._strict = asked.strict
-        schema = asked.schema
+        began = time.process_time()
         try:
-            one = compile_or_restore(self.engine, schema, self._buffer, self._cache, asked.limit)
+            start = self.engine.compile(asked.schema)
+            compiled = time.process_time()
+            start.mask(self._buffer)
         except Refused as refusal:
             return requests.CompileEnded(str(refusal)[:2000])
-        self.start = one.start
-        self._begin(one.start.clone(), [])
-        keep = self._cache is not None and self._cache.worth_keeping(one)
-        self._compilation = (schema, one) if keep else None
-        times = one.compile_seconds, one.first_mask_seconds
-        return requests.CompileEnded(None, *times, one.restored, keep)
-
-    def keep(self, _asked: requests.Keep) -> Done:
-        """Keep the last compilation."""
-        if self._cache is not None and self._compilation is not None:
-            self._cache.keep(*self._compilation)
-        self._compilation = None
-        return Done()
+        ended = time.process_time()
+        self.start = start
+        self._begin(start.clone(), [])
+        return requests.CompileEnded(None, compiled - began, ended - compiled)
 
     def goto(self, asked: requests.Goto) -> Done | ReplayDiverged:
         """Replay the tokens from the start."""

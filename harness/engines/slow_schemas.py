@@ -6,19 +6,28 @@ out in the next, and two runs of the same cases would not give the same verdicts
 every compilation that came near the limit is kept, by engine, version or build, options, the
 adapter's code, vocabulary, schema and limit. One that timed out is not tried again; one that
 compiled is given more time. Removing the directory forgets everything.
+
+Every file begins with a digest of its name and the rest. What somebody else wrote, or could have,
+or put there under another name, is not read.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import inspect
 import json
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
-from harness.engines.blob_cache import read_own, write_own
-from harness.engines.requests import Opened
+import harness.protocol
+from harness.directories import only_mine
+
+if TYPE_CHECKING:
+    from harness.engines.requests import Opened
 
 NEAR = 0.2
 """A compilation that used less than this share of the limit is too far from it to be kept."""
@@ -26,72 +35,89 @@ NEAR = 0.2
 PATIENCE = 5.0
 """A schema that compiled within the limit before may take this many times the limit."""
 
+_DIGEST = hashlib.sha256().digest_size
+
 Memory = Literal["timed_out", "compiled"]
 
 
 @dataclass(frozen=True)
 class SlowOutcome:
-    """What became of a schema before: the outcome, and what the engine printed until a time-out."""
+    """What became of a schema before, and what the engine printed until a time-out."""
 
     outcome: Memory
     printed: str = ""
 
 
+@dataclass(frozen=True)
 class SlowSchemas:
-    """What is remembered under one limit, and one vocabulary.
+    """The outcomes in a directory, one small file each, under a limit in seconds of processor time.
 
-    Args:
-        directory: Where it is kept; one small file per outcome.
-        limit: Seconds of processor time for a compilation.
-        vocabulary: The vocabulary's SHA-256.
+    `vocabulary` is its SHA-256.
     """
 
-    def __init__(self, directory: Path, limit: float, vocabulary: str) -> None:
-        self._directory = directory
-        self._limit = limit
-        self._vocabulary = vocabulary
+    directory: Path
+    seconds: float
+    vocabulary: str
 
     def recall(self, engine: Opened, schema: str) -> SlowOutcome | None:
-        """What became of this schema before; None when it is not known or was far from the limit.
-
-        Args:
-            engine: What the engine says it is.
-            schema: The schema's JSON text.
-        """
+        """What became of a schema's JSON text before; None where that is not known."""
+        file = self._file(engine, schema)
         try:
-            found = (read_own(self._file(engine, schema)) or b"").decode("utf-8")
-        except UnicodeDecodeError:
+            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as stream:
+                status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode) or not only_mine(status):
+                    return None
+                digest, data = stream.read(_DIGEST), stream.read()
+            outcome, _, printed = data.decode("utf-8").partition("\n")
+        except (OSError, UnicodeDecodeError):
             return None
-        outcome, _, printed = found.partition("\n")
-        return SlowOutcome(outcome, printed) if outcome in get_args(Memory) else None  # type: ignore[arg-type]
+        known = digest == _digest(file, data) and outcome in get_args(Memory)
+        return SlowOutcome(outcome, printed) if known else None  # type: ignore[arg-type]
 
     def limit(self, known: SlowOutcome | None) -> float:
         """Seconds that a compilation may take."""
         compiled = known is not None and known.outcome == "compiled"
-        return self._limit * PATIENCE if compiled else self._limit
+        return self.seconds * PATIENCE if compiled else self.seconds
 
     def keep(
-        self,
-        engine: Opened,
-        schema: str,
-        outcome: Memory,
-        seconds: float,
-        printed: str = "",
+        self, engine: Opened, schema: str, outcome: Memory, seconds: float, printed: str = ""
     ) -> None:
         """Remember an outcome, unless it was far from the limit or cannot be written."""
-        if outcome == "compiled" and seconds < self._limit * NEAR:
+        if outcome == "compiled" and seconds < self.seconds * NEAR:
             return
-        file = self._file(engine, schema)
+        file, data = self._file(engine, schema), f"{outcome}\n{printed}".encode()
+        temporary = file.with_name(f".{file.name}-{os.getpid()}")
         with contextlib.suppress(OSError):  # forgetting costs a repetition and nothing else
-            write_own(file, f"{outcome}\n{printed}".encode())
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                temporary.unlink(missing_ok=True)
+                descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                with os.fdopen(descriptor, "wb") as stream:
+                    stream.write(_digest(file, data) + data)
+                temporary.rename(file)
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def _file(self, engine: Opened, schema: str) -> Path:
         names = ("name", "version", "options", "packages", "build", "code")
-        key = [
-            {name: getattr(engine, name) for name in names},
-            self._vocabulary,
-            self._limit,
-            schema,
-        ]
-        digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-        return self._directory / digest[:2] / digest[2:]
+        about = {name: getattr(engine, name) for name in names}
+        key = json.dumps([about, self.vocabulary, self.seconds, schema], sort_keys=True)
+        digest = hashlib.sha256(key.encode()).hexdigest()
+        return self.directory / digest[:2] / digest[2:]
+
+
+def source_digest(*kinds: type) -> str:
+    """A hash of the modules that define adapters and their bases; empty where one has no source."""
+    digest = hashlib.sha256(Path(harness.protocol.__file__).read_bytes())
+    for kind in [base for one in kinds for base in inspect.getmro(one)]:
+        if kind.__module__ not in ("builtins", "typing"):
+            try:
+                digest.update(Path(inspect.getsourcefile(kind) or "").read_bytes())
+            except (OSError, TypeError):
+                return ""
+    return digest.hexdigest()
+
+
+def _digest(file: Path, data: bytes) -> bytes:
+    return hashlib.sha256(f"{file.parent.name}{file.name}\0".encode() + data).digest()

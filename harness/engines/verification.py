@@ -20,7 +20,6 @@ from harness.engines.contract import (
     Contract,
     ContractBroken,
     NotAllowed,
-    check_damage_shows,
     check_identity,
     small_vocabulary,
 )
@@ -28,7 +27,7 @@ from harness.engines.smoke import made
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol import Engine, Refused, StoringEngine
+from harness.protocol import Engine, Refused
 from harness.workers import wire
 from harness.workers.host_process import load
 from harness.workers.hosts import Host, HostSpec
@@ -142,18 +141,6 @@ def _refusal(subject: _Subject) -> str:
     return f"it compiles {_UNKNOWN}"
 
 
-def _storage(subject: _Subject) -> str:
-    engine, _ = subject.on(_SMALL)
-    if not isinstance(engine, StoringEngine):
-        return "it stores none"
-    for schema in TEXTS:
-        with contextlib.suppress(Refused):
-            if engine.store(engine.compile(schema)):
-                check_damage_shows(engine, schema)
-                return ""
-    return "this version stores none"
-
-
 def _trifle(subject: _Subject) -> str:
     subject.on(_SMALL)
     return ""
@@ -178,7 +165,6 @@ CHECKS: dict[str, Check] = {
     **{f"{_AGREE}{what}": partial(_texts, _SMALL, one) for what, one in _SCHEMAS.items()},
     "several ends mean the same": _ends,
     "it refuses in words": _refusal,
-    "stored schemas are restored whole or not at all": _storage,
     "it holds the bytes of the given vocabulary": partial(_bytes, _GIVEN),
     **{
         f"{_AGREE}{what}, with the given vocabulary": partial(_texts, _GIVEN, one)

@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeVar
 from harness import __version__
 from harness.comparison.case_run import Rules
 from harness.comparison.resolvers import Effort
-from harness.directories import compiled_directory, slow_schemas_directory
+from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec, parse_specs
@@ -221,7 +221,6 @@ class _Bench:
                 self.request.resolver,
                 self.request.effort,
                 str(slow_schemas_directory()),
-                None if (kept_in := compiled_directory()) is None else str(kept_in),
             )
             self.executor.run(settings, len(self.selected), self._begin, self.progress)
         run = self.run_directory

@@ -82,8 +82,6 @@ class LaneSettings:
     effort: Effort = field(default_factory=Effort)
     slow_schemas: str | None = None
     """Directory of what is remembered of slow compilations; None remembers nothing."""
-    compiled: str | None = None
-    """Directory of compilations that are kept; None keeps none."""
     ahead: int = 0
     """Cases whose schemas are compiled while another one is walked; each takes hosts of its own."""
 
@@ -120,7 +118,6 @@ class Lane:
                 words,
                 settings.limits,
                 slow,
-                settings.compiled,
             )
             panel.meanwhile = self._look_after
             self.runners.append(

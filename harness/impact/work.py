@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
-from harness.directories import compiled_directory, slow_schemas_directory
+from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec, parse_specs
@@ -166,7 +166,6 @@ def _opened(
     specs: Sequence[EngineSpec], model: LanguageModel, limits: Limits
 ) -> Iterator[tuple[Lane, Engines]]:
     """The engines and the validators, with the model's vocabulary."""
-    kept_in = compiled_directory()
     with saved_vocabulary(model.vocabulary) as file:
         lane = Lane(
             LaneSettings(
@@ -175,7 +174,6 @@ def _opened(
                 limits,
                 Rules(),
                 slow_schemas=str(slow_schemas_directory()),
-                compiled=None if kept_in is None else str(kept_in),
             )
         )
         with contextlib.closing(lane):

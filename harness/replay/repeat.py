@@ -19,7 +19,7 @@ from harness.comparison.case_run import Rules
 from harness.comparison.flaws import BUDGET
 from harness.completion.rollout import LIMIT
 from harness.engines.metadata import EngineMetadata
-from harness.engines.requests import A, Exhaust, Goto, Probe, Request
+from harness.engines.requests import Exhaust, Goto, Probe
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
@@ -32,6 +32,7 @@ from harness.runs.made_with import engines_of, limits_of, vocabulary_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Unjudgeable
 from harness.workers import wire
+from harness.workers.commands import A, Request
 from harness.workers.outcomes import Compiled, Failure
 from harness.workers.temporary_directories import saved_vocabulary
 

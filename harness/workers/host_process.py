@@ -1,26 +1,35 @@
 """The inside of a host: one process that serves one engine (or the validators) over two pipes.
 
-`harness.workers.start_host` begins it. Needs nothing but numpy and what the service itself
-imports. Whatever is printed goes to the file that the coordinator put in place of descriptors 1
-and 2.
+Started as ``main(PARENT, IN, OUT, SERVICE)``: the coordinator's process, two file descriptors, and
+the ``module:Class`` whose instance answers every message. The process ties its life to its parent's
+before anything is imported that takes time or has descriptors. It needs nothing but numpy and what
+the service itself imports. Whatever is printed goes to the file that the coordinator put in place
+of descriptors 1 and 2.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import importlib
 import os
+import resource
 import sys
-import traceback
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.errors import MaskcourtError
-from harness.workers import wire
+from harness.workers.lineage import adopt_orphans, die_with_parent
+
+if TYPE_CHECKING:
+    from harness.workers.wire import Message
+
+_OUT_OF_REACH = 1 << 14
+"""Descriptors from here on are not what engines write to, or close, by mistake."""
 
 
 class Service(Protocol):
     """What a host does; one instance for the life of the process."""
 
-    def handle(self, message: wire.Message) -> wire.Message:
+    def handle(self, message: Message) -> Message:
         """The answer to one message."""
 
 
@@ -37,50 +46,66 @@ def load(reference: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def serve(inward: int, outward: int, service: Service) -> None:
-    """Answer messages until the coordinator closes its end."""
-    while True:
+def main(parent: int, inward: int, outward: int, reference: str) -> None:
+    """Be a host until the coordinator closes its end."""
+    die_with_parent(parent)
+    adopt_orphans()
+    inward, outward = _out_of_reach(inward), _out_of_reach(outward)
+    from harness.workers import wire
+
+    with contextlib.suppress(wire.Closed):
         try:
-            message = wire.receive(inward)
-        except wire.Closed:
+            service = load(reference)()
+        except BaseException as error:  # noqa: BLE001 - the coordinator reports it
+            wire.send(outward, _failure(error))
             return
+        wire.send(outward, wire.Message({"ready": True}))
+        _serve(inward, outward, service)
+
+
+def _serve(inward: int, outward: int, service: Service) -> None:
+    from harness.workers import wire
+
+    process = os.getpid()
+    while True:
+        message = wire.receive(inward)
         try:
             answer = service.handle(message)
         except BaseException as error:  # noqa: BLE001 - a panic of a native engine is none of Exception
             answer = _failure(error)
+        if os.getpid() != process:
+            os._exit(1)  # a copy that the engine made: it has no say
         sys.stdout.flush()
         sys.stderr.flush()
-        wire.send(outward, answer)
+        wire.send(outward, wire.Message(answer.head, answer.arrays, message.number))
 
 
-def _failure(error: BaseException) -> wire.Message:
+def _failure(error: BaseException) -> Message:
+    from harness.errors import MaskcourtError
+    from harness.workers import wire
+
     text = str(error).strip() or type(error).__name__
     exhausted = isinstance(error, MemoryError) or "bad_alloc" in text
     message = text if isinstance(error, MaskcourtError) else f"{type(error).__name__}: {text}"
-    return wire.Message(
-        {
-            "error": "out_of_memory" if exhausted else "raised",
-            "message": message[:2000],
-            "traceback": traceback.format_exc()[-8000:],
-        }
-    )
+    status = "out_of_memory" if exhausted else "raised"
+    return wire.Message({"error": status, "message": message[:2000]})
 
 
-def run(inward: int, outward: int, reference: str) -> None:
-    """Be a host until the coordinator closes its end.
+def _out_of_reach(descriptor: int) -> int:
+    """Move a descriptor to a high number, above the limit that this process is told of.
 
-    Args:
-        inward: The descriptor that requests come from.
-        outward: The one that answers go to.
-        reference: ``module:Class`` of the service.
+    Where the system allows no such number it goes as high as it can.
     """
-    try:
-        service = load(reference)()
-    except BaseException as error:  # noqa: BLE001 - told to the coordinator, which reports it
-        wire.send(outward, _failure(error))
-        return
-    wire.send(outward, wire.Message({"ready": True, "pid": os.getpid()}))
-    try:
-        serve(inward, outward, service)
-    except wire.Closed:
-        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _OUT_OF_REACH + 64 if hard == resource.RLIM_INFINITY else min(hard, _OUT_OF_REACH + 64)
+    moved = descriptor
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, max(most - 8, 3))
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if moved == descriptor:
+        os.set_inheritable(descriptor, False)
+    else:
+        os.close(descriptor)
+    return moved

@@ -29,8 +29,7 @@ _ROUNDS = 100
 def die_with_parent(parent: int | None = None) -> None:
     """Ask the kernel to end this process when its parent dies, even in native code.
 
-    Args:
-        parent: Who that is, where it is known: ends at once if it died before.
+    Where `parent` is known: ends at once if that one died before.
     """
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if parent is not None and os.getppid() != parent:
@@ -50,10 +49,8 @@ def marked(environment: Mapping[str, str], mark: str) -> dict[str, str]:
 def end_all(mark: str, root: int | None = None, spared: AbstractSet[int] | None = None) -> None:
     """Kill all that has the mark, and all below the process `root`, but neither it nor this one.
 
-    Args:
-        mark: As `marked` was given it; letters and digits.
-        root: A child of this process; it starts nothing more afterwards, since it is stopped.
-        spared: What was `below` this process before; all else that is there now is killed too.
+    `root`, a child of this process, starts nothing more afterwards, since it is stopped. Where it
+    is said which processes were `below` this one before, all others are killed, too.
     """
     if root is not None:
         _send(root, signal.SIGSTOP)

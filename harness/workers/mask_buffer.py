@@ -26,11 +26,7 @@ _HEAD = 2 + 2 * SLOTS * BANKS
 
 
 class MaskBuffer:
-    """A view of shared memory.
-
-    Args:
-        memory: A writable buffer of `size_of` bytes.
-        words: Words of a mask.
+    """A view of `size_of` bytes of writable memory, for masks of so many words.
 
     Attributes:
         progress: How many slots of the present batch are written, and what else was done on the

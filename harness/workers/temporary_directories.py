@@ -32,11 +32,7 @@ LONGEST_BASE = 107 - len(
 
 
 class SharedDirectory:
-    """A directory called `name`, held until `release` or the end of the process.
-
-    Args:
-        name: Who asks for the same name holds the same directory.
-        base: Where the directories are; by default `short_base`.
+    """The directory called `name` in `base`, held until `release` or the end of the process.
 
     Raises:
         MaskcourtError: The base directory belongs to somebody else, or others can write to it.
@@ -65,6 +61,8 @@ class SharedDirectory:
             self._lock.close()
             self._lock = None
 
+    close = release
+
     @property
     def _lock_file(self) -> Path:
         return self.path.with_name(self.path.name + _LOCK)
@@ -73,11 +71,8 @@ class SharedDirectory:
 @contextlib.contextmanager
 def shared_directory(name: str, base: Path | None = None) -> Iterator[Path]:
     """Hold a `SharedDirectory` for the time being."""
-    one = SharedDirectory(name, base)
-    try:
-        yield one.path
-    finally:
-        one.release()
+    with contextlib.closing(SharedDirectory(name, base)) as directory:
+        yield directory.path
 
 
 @contextlib.contextmanager

@@ -3,9 +3,9 @@
 Arrays travel as raw bytes with their dtype and shape, so that two interpreters with different
 numpy versions understand each other (a pickle of numpy 2 cannot be read by numpy 1).
 
-A frame is: four bytes that no text begins with, the lengths of the header (4 bytes, little endian)
-and of the arrays (8 bytes), the CRC-32 of both (4 bytes), the header (JSON, UTF-8), the arrays'
-bytes one behind the other. So what somebody else writes into a pipe is known for that. Byte strings
+A frame is: four bytes that no text begins with, the message's number (4 bytes, little endian), the
+lengths of the header (4) and of the arrays (8), the CRC-32 of both (4), the header (JSON, UTF-8),
+the arrays' bytes in turn. So what somebody else writes into a pipe is recognised. Byte strings
 travel as arrays of uint8, lists of byte strings as `Ragged`.
 """
 
@@ -26,7 +26,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 _MAGIC = b"\xff\xfeMC"
-_PREFIX = struct.Struct("<4sIQI")
+_PREFIX = struct.Struct("<4sIIQI")
 
 
 class Closed(Exception):
@@ -34,15 +34,16 @@ class Closed(Exception):
 
 
 class Broken(Exception):
-    """Something else than a frame came: not only the other end writes into the pipe."""
+    """No frame came, or no answer to the question: not only the other end writes into the pipe."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message: what is asked or answered, and the arrays that belong to it."""
+    """A question or an answer, the arrays that belong to it, and the question's number."""
 
     head: Mapping[str, Any]
     arrays: Mapping[str, Array] = field(default_factory=dict)
+    number: int = 0
 
 
 def encode(message: Message) -> bytes:
@@ -57,7 +58,8 @@ def encode(message: Message) -> bytes:
     check = zlib.crc32(head)
     for chunk in chunks:
         check = zlib.crc32(chunk, check)
-    prefix = _PREFIX.pack(_MAGIC, len(head), sum(map(len, chunks)), check)
+    size = sum(map(len, chunks))
+    prefix = _PREFIX.pack(_MAGIC, message.number, len(head), size, check)
     return b"".join([prefix, head, *chunks])
 
 
@@ -76,12 +78,7 @@ def send(descriptor: int, message: Message) -> None:
 
 
 def receive(descriptor: int) -> Message:
-    """Read one message from a file descriptor; blocks until it is there.
-
-    Raises:
-        Closed: The other end closed before a whole message came.
-        Broken: Something else came.
-    """
+    """Read one message from a file descriptor; blocks until it is there; raises as `Inbox.read`."""
     message = Inbox(descriptor).read()
     assert message is not None, "the descriptor does not block"
     return message
@@ -97,7 +94,7 @@ class Inbox:
     def _begin(self) -> None:
         self._data = bytearray(_PREFIX.size)
         self._filled = 0
-        self._prefix: tuple[int, int] | None = None
+        self._prefix: tuple[int, int, int] | None = None
 
     def read(self) -> Message | None:
         """The next message; None where the rest of it is not there yet.
@@ -116,35 +113,33 @@ class Inbox:
                 if count == 0:
                     raise Closed
                 self._filled += count
-                if self._prefix is None and not self._begins_well():
+                start = bytes(self._data[: min(self._filled, len(_MAGIC))])
+                if self._prefix is None and not _MAGIC.startswith(start):
                     raise Broken
-            if self._prefix is None:
-                _, head, arrays, check = _PREFIX.unpack(self._data)
-                try:
-                    self._data = bytearray(head + arrays)
-                except (MemoryError, OverflowError) as error:
-                    raise Broken from error
-                self._filled, self._prefix = 0, (head, check)
-                continue
-            (head, check), data = self._prefix, self._data
-            if zlib.crc32(data) != check:
-                raise Broken
-            self._begin()
-            return _decoded(data, head)
-
-    def _begins_well(self) -> bool:
-        return _MAGIC.startswith(bytes(self._data[: min(self._filled, len(_MAGIC))]))
+            if self._prefix is not None:
+                break
+            _, number, head, arrays, check = _PREFIX.unpack(self._data)
+            try:
+                self._data = bytearray(head + arrays)
+            except (MemoryError, OverflowError) as error:
+                raise Broken from error
+            self._filled, self._prefix = 0, (number, head, check)
+        (number, head, check), data = self._prefix, self._data
+        if zlib.crc32(data) != check:
+            raise Broken
+        self._begin()
+        return _decoded(data, number, head)
 
 
-def _decoded(data: bytearray, at: int) -> Message:
-    """The message of a frame whose header ends `at` these bytes."""
-    described = json.loads(data[:at])
+def _decoded(data: bytearray, number: int, start: int) -> Message:
+    """The message of a frame whose arrays begin at `start`."""
+    described = json.loads(data[:start])
     arrays = {}
     for name, dtype, shape in described["arrays"]:
-        array: Array = np.ndarray(shape, np.dtype(dtype), data, at)
+        array: Array = np.ndarray(shape, np.dtype(dtype), data, start)
         arrays[name] = array.copy()
-        at += array.nbytes
-    return Message(described["head"], arrays)
+        start += array.nbytes
+    return Message(described["head"], arrays, number)
 
 
 @dataclass(frozen=True)
@@ -161,15 +156,14 @@ class Ragged:
     def of_ints(cls, lists: Iterable[Sequence[int]]) -> Ragged:
         """Lists of token ids, as int32."""
         lists = list(lists)
-        flat = [value for one in lists for value in one]
-        return cls(np.array(flat, dtype=np.int32), _offsets([len(one) for one in lists]))
+        flat = list(itertools.chain.from_iterable(lists))
+        return cls(np.array(flat, dtype=np.int32), _offsets(lists))
 
     @classmethod
     def of_bytes(cls, strings: Iterable[bytes]) -> Ragged:
         """Byte strings, as uint8."""
         strings = list(strings)
-        values = np.frombuffer(b"".join(strings), dtype=np.uint8)
-        return cls(values, _offsets([len(one) for one in strings]))
+        return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), _offsets(strings))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -177,15 +171,15 @@ class Ragged:
     def ints(self) -> list[list[int]]:
         """The lists of token ids that `of_ints` was made of."""
         flat: list[int] = self.values.tolist()
-        return [flat[a:b] for a, b in self._bounds()]
+        return [flat[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
 
     def strings(self) -> list[bytes]:
         """The byte strings that `of_bytes` was made of."""
         flat = self.values.tobytes()
-        return [flat[a:b] for a, b in self._bounds()]
+        return [flat[a:b] for a, b in itertools.pairwise(self.offsets.tolist())]
 
     def arrays(self, name: str) -> dict[str, Array]:
-        """The two arrays under names of their own, to go into a message."""
+        """Both arrays under names made of `name`, to go into a message."""
         return {f"{name}.values": self.values, f"{name}.offsets": self.offsets}
 
     @classmethod
@@ -193,12 +187,6 @@ class Ragged:
         """What `arrays` put into a message under `name`."""
         return cls(arrays[f"{name}.values"], arrays[f"{name}.offsets"])
 
-    def _bounds(self) -> list[tuple[int, int]]:
-        bounds: list[int] = self.offsets.tolist()
-        return list(itertools.pairwise(bounds))
 
-
-def _offsets(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets
+def _offsets(lists: Sequence[Sequence[Any]]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *map(len, lists)], dtype=np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -28,7 +27,6 @@ from harness.engines.contract import (
     TEXTS,
     Contract,
     assert_same,
-    check_damage_shows,
     check_identity,
     check_refusal,
     check_token_bytes,
@@ -44,7 +42,6 @@ from harness.protocol import (
     Engine,
     Matcher,
     Refused,
-    StoringEngine,
     allows,
     complete_options,
     token_ids,
@@ -219,13 +216,6 @@ class TestContract:
     def test_what_is_left_out_above_is_refused(self, kind, schema):
         check_refusal(make(kind, small()), schema, REFUSED[kind, schema])
 
-    @pytest.mark.parametrize("kind", [XGrammarEngine, OutlinesEngine, GLRMaskEngine])
-    def test_compiled_schemas_can_be_stored(self, kind):
-        engine = make(kind, small())
-        assert isinstance(engine, StoringEngine)
-        assert engine.store(engine.compile(OBJECT)), "the contract compares what is restored"
-        check_damage_shows(engine, OBJECT)
-
     @pytest.mark.parametrize("vocabulary", [small, qwen])
     @pytest.mark.parametrize("kind", ENGINES)
     def test_the_library_holds_the_bytes_of_the_vocabulary(self, kind, vocabulary):
@@ -318,19 +308,6 @@ class TestXGrammar:
         monkeypatch.setattr(xgrammar.GrammarCompiler, "compile_json_schema", fail)
         with pytest.raises(raised, match=message):
             engine.compile("{}")
-
-    def test_a_grammar_of_another_format_is_not_restored(self):
-        engine = make(XGrammarEngine, small())
-        stored = engine.store(engine.compile(self.OPEN))
-        other = re.sub(rb'"__VERSION__":"v\d+"', b'"__VERSION__":"v0"', stored)
-        assert other != stored
-        with pytest.raises(ValueError, match="version"):
-            engine.restore(self.OPEN, other)
-
-    def test_a_large_grammar_is_not_stored(self, monkeypatch):
-        engine = make(XGrammarEngine, small())
-        monkeypatch.setattr("adapters.xgrammar._STORABLE", 100)
-        assert engine.store(engine.compile(self.OPEN)) is None
 
     def test_a_version_without_fork_is_cloned_by_replay(self, monkeypatch):
         import xgrammar
@@ -463,13 +440,6 @@ class TestOutlines:
         leaked = {b"<|start|>", b"<tool_call>", b"\x98\x80", b"\xff\xfe"}
         assert leaked <= shipped
         assert not leaked & spec
-
-    def test_an_index_of_another_version_is_not_restored(self):
-        engine = make(OutlinesEngine, small())
-        stored = engine.store(engine.compile(self.STRING))
-        version = engine.info.version.encode()
-        with pytest.raises(ValueError, match="not stored by outlines-core"):
-            engine.restore(self.STRING, stored.replace(version, b"0.0.1", 1))
 
     def test_shipped_keys_are_not_the_bytes_of_the_vocabulary(self):
         engine = make(OutlinesEngine, small(), config="shipped")

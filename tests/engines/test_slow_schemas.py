@@ -13,7 +13,7 @@ from harness.engines.requests import Opened
 from harness.engines.slow_schemas import SlowOutcome, SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import hosts
-from harness.workers.outcomes import Compiled, Crashed, TimedOut
+from harness.workers.outcomes import Compiled, TimedOut
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 
@@ -121,7 +121,7 @@ def test_a_panel_tries_a_schema_that_timed_out_only_once(panel):
 def test_that_somebody_stopped_an_engine_says_nothing_of_the_schema(panel, monkeypatch):
     monkeypatch.setattr(hosts, "STOPPED_SECONDS", 0.5)
     assert panel.open() == {}
-    os.kill(panel._hosts[0]._process.pid, signal.SIGSTOP)
-    stopped = panel.compile('{"const": 1}')[0]
-    assert stopped == Crashed("was stopped for more than 0.5 s", signal="SIGSTOP")
+    stopped = panel._hosts[0]._process
+    os.kill(stopped.pid, signal.SIGSTOP)
     assert isinstance(panel.compile('{"const": 1}')[0], Compiled)
+    assert panel._hosts[0]._process != stopped, "another process was asked"

@@ -105,13 +105,13 @@ class TestFrames:
         writer.join()
 
     def test_the_frame_is_as_documented(self):
-        frame = wire.encode(wire.Message({"é": 1}, {"a": np.array([258], dtype="<u2")}))
-        magic, length, size, check = struct.unpack("<4sIQI", frame[:20])
-        assert (magic, size, check) == (b"\xff\xfeMC", 2, zlib.crc32(frame[20:]))
-        assert frame[20 : 20 + length].decode() == (
+        frame = wire.encode(wire.Message({"é": 1}, {"a": np.array([258], dtype="<u2")}, number=7))
+        magic, number, length, size, check = struct.unpack("<4sIIQI", frame[:24])
+        assert (magic, number, size, check) == (b"\xff\xfeMC", 7, 2, zlib.crc32(frame[24:]))
+        assert frame[24 : 24 + length].decode() == (
             r'{"head": {"\u00e9": 1}, "arrays": [["a", "<u2", [1]]]}'
         )
-        assert frame[20 + length :] == b"\x02\x01"
+        assert frame[24 + length :] == b"\x02\x01"
 
 
 class TestSomebodyElseWrites:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.directories import compiled_directory, slow_schemas_directory
+from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import installed
@@ -231,17 +231,12 @@ class LaneActor:
             f"vocabulary-{self._order.vocabulary[:16]}",
             lambda path: (path / "vocabulary").write_bytes(next(_each(vocabulary))),
         )
-        kept = settings.compiled
-        if kept == "":  # kept, and each node has its own place for it
-            directory = compiled_directory()
-            kept = None if directory is None else str(directory)
         return Lane(
             replace(
                 settings,
                 specs=tuple(provide_all(specs)),
                 vocabulary_path=str(file / "vocabulary"),
                 slow_schemas=settings.slow_schemas or str(slow_schemas_directory()),
-                compiled=kept,
             )
         )
 

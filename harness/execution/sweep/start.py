@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.directories import COMPILED, SLOW_SCHEMAS
+from harness.directories import SLOW_SCHEMAS
 from harness.engines.specs import EngineSpec
 from harness.errors import UsageError
 from harness.execution.bench import BenchRequest, installed, run_with
@@ -153,9 +153,8 @@ class RayLanes:
 def _travelling(settings: LaneSettings) -> LaneSettings:
     """The settings without what is only so on this machine."""
     specs = tuple(_bare(spec) for spec in settings.specs)
-    kept = settings.compiled and os.environ.get(COMPILED, "")
     slow = os.environ.get(SLOW_SCHEMAS)
-    return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow, compiled=kept)
+    return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow)
 
 
 def _bare(spec: EngineSpec) -> EngineSpec:

@@ -1,0 +1,115 @@
+"""Typed requests to a service in a host: each is a frozen dataclass that names its answer's type.
+
+Both sides go by these definitions, and every name is written once: a field travels under its own
+name, arrays and `wire.Ragged` as arrays, all else in the header. A service has a method for each
+request, of the request's name in lower case (`Request.command`), which takes it and gives the
+answer.
+
+Example:
+    >>> @dataclass(frozen=True)
+    ... class Doubled:
+    ...     numbers: Array
+    >>> @dataclass(frozen=True)
+    ... class Double(Request[Doubled]):
+    ...     numbers: Array
+    >>> Double.command
+    'double'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sized
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, TypeVar, get_args
+
+import numpy as np
+
+from harness.workers import wire
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Request(Generic[A]):
+    """A request that is answered with an `A`; subclasses are frozen dataclasses."""
+
+    command: ClassVar[str]
+    answered_with: ClassVar[type]
+    otherwise: ClassVar[tuple[type, ...]] = ()
+    """Types of answers that may come instead."""
+    _known: ClassVar[dict[tuple[str, str], type[Request[Any]]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        (answer,) = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
+        if not isinstance(answer, TypeVar):
+            cls.answered_with = answer
+            cls.command = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+            cls._known[cls.__module__, cls.command] = cls
+
+    def asked(self) -> Sized | None:
+        """What is asked about: every array of the answer is as long. None: no such rule."""
+        return None
+
+    def message(self) -> wire.Message:
+        """As a message to the host."""
+        return as_message(self, do=self.command)
+
+    def answer(self, message: wire.Message) -> Any:
+        """What the host's message says: an `A`, or one of `otherwise`.
+
+        Raises:
+            wire.Broken: It is no answer to this request.
+        """
+        known = {kind.__name__: kind for kind in (self.answered_with, *self.otherwise)}
+        try:
+            kind = known[message.head["answer"]]
+            answer: Any = _read(kind, message)
+        except (KeyError, TypeError) as error:
+            raise wire.Broken from error
+        if kind is self.answered_with and (asked := self.asked()) is not None:
+            values = (getattr(answer, one.name) for one in fields(kind))
+            if any(_is_array(one) and len(one) != len(asked) for one in values):
+                raise wire.Broken
+        return answer
+
+
+def read_request(message: wire.Message, module: str) -> Request[Any]:
+    """The request of those defined in `module` that a message was made of."""
+    return _read(Request._known[module, message.head["do"]], message)  # noqa: SLF001
+
+
+def as_answer(answer: Any) -> wire.Message:
+    """An answer as a message."""
+    return as_message(answer, answer=type(answer).__name__)
+
+
+def as_message(value: Any, **head: object) -> wire.Message:
+    """A dataclass as a message, with more for the header."""
+    arrays: dict[str, wire.Array] = {}
+    for field in fields(value):
+        one = getattr(value, field.name)
+        if isinstance(one, wire.Ragged):
+            arrays |= one.arrays(field.name)
+        elif isinstance(one, np.ndarray):
+            arrays[field.name] = one
+        else:
+            head[field.name] = one
+    return wire.Message(head, arrays)
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray | wire.Ragged)
+
+
+def _read(kind: type[T], message: wire.Message) -> T:
+    head, arrays = message.head, message.arrays
+    values: dict[str, Any] = {}
+    for name in [field.name for field in fields(kind)]:  # type: ignore[arg-type]
+        if name in head:
+            values[name] = head[name]
+        elif name in arrays:
+            values[name] = arrays[name]
+        elif f"{name}.values" in arrays:
+            values[name] = wire.Ragged.from_arrays(arrays, name)
+    return kind(**values)
