@@ -8,8 +8,7 @@ from typing import Any
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.schema_edits import subschemas
-from harness.jsontext.lexer import START, advance
-from harness.jsontext.places import place_of
+from harness.jsontext.lexer import START, advance, place_of
 from harness.printable import printable
 
 _STRUCTURE = ("$defs", "definitions", "$schema", "$ref", "type", "properties", "$id", "id")

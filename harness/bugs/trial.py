@@ -24,8 +24,7 @@ from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.jsontext.lexer import START, Mode, advance
-from harness.jsontext.places import place_of
+from harness.jsontext.lexer import START, Mode, advance, place_of
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES
 from harness.validators.judge import INVALID, VALID, Judge, Ruling, Unjudgeable

@@ -68,7 +68,7 @@ PLACES: Final = (
     *("start of value", "start of key", "behind key", "behind value", "end"),
     *("inside key", "inside string", "inside literal", "inside escape", "inside number"),
 )
-"""The words of `harness.jsontext.places`."""
+"""The words of `harness.jsontext.lexer`."""
 
 _TEXTS = ("id", "behaviour", "class", "engine", "versions", "from", "source_kind", "source", "says")
 _ENTRY = frozenset({*_TEXTS, "when"})

@@ -43,8 +43,7 @@ from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
-from harness.jsontext.lexer import START, State, advance
-from harness.jsontext.places import place_of
+from harness.jsontext.lexer import START, State, advance, place_of
 from harness.runs.tables import Rows
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import VALID, Judge, Unjudgeable

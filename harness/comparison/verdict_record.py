@@ -22,8 +22,7 @@ from harness.explain.attribute import Attribution, GoverningKeyword
 from harness.explain.error_location import failing_parts
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
-from harness.jsontext.lexer import START, advance
-from harness.jsontext.places import place_of
+from harness.jsontext.lexer import START, advance, place_of
 from harness.jsontext.pointers import typed_steps
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES, Rows, Words
 from harness.validators.judge import VERDICTS

@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 
-from harness.jsontext.spans import ItemSpan, MemberSpan, Part, ValueSpan, characters
+from harness.jsontext.spans import Entry, Part, ValueSpan, characters
 from harness.schemas.approximate_validator import same
 from harness.schemas.patterns import Pattern, pattern
 from harness.validators import ecma_patterns
@@ -314,7 +314,7 @@ def _max_properties(node: ValueSpan, most: Any, _holder: dict[str, Any]) -> Part
     return _surplus(node.members, most) if node.kind == "object" else None
 
 
-def _surplus(parts: Sequence[ItemSpan | MemberSpan], most: Any) -> Part | None:
+def _surplus(parts: Sequence[Entry], most: Any) -> Part | None:
     return parts[int(most)].begin if len(parts) > most else None
 
 
@@ -333,7 +333,7 @@ def _required(node: ValueSpan, names: Any, _holder: dict[str, Any]) -> Part | No
     return None if written.issuperset(names) else node.last
 
 
-def additional_members(node: ValueSpan, holder: dict[str, Any]) -> Iterator[MemberSpan]:
+def additional_members(node: ValueSpan, holder: dict[str, Any]) -> Iterator[Entry]:
     """The members that ``properties`` and ``patternProperties`` surely leave over."""
     named = holder.get("properties", {})
     expressions = list(holder.get("patternProperties", {}))
@@ -364,7 +364,7 @@ def unknown_keys(node: ValueSpan, holder: dict[str, Any]) -> Iterator[Part]:
         allowed.discard(member.name)
 
 
-def _key_part(member: MemberSpan, names: set[str], expressions: Sequence[str]) -> Part:
+def _key_part(member: Entry, names: set[str], expressions: Sequence[str]) -> Part:
     """The key from where it is the beginning of no name that may still come.
 
     Where none may come, that is the comma before it, or the opening quote of the first key.

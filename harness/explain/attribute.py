@@ -53,9 +53,8 @@ from harness.explain.token_category import (
     category,
     visible,
 )
-from harness.jsontext.lexer import Mode
+from harness.jsontext.lexer import Mode, place_of
 from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
-from harness.jsontext.places import place_of
 from harness.jsontext.pointers import pointer
 from harness.schemas.approximate_validator import types
 
@@ -163,7 +162,7 @@ class PlaceAttribution:
 
     @property
     def place(self) -> str:
-        """Its word; see `harness.jsontext.places`."""
+        """Its word; see `harness.jsontext.lexer`."""
         return place_of(self._cursor.state, at_end=False)
 
     def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:

@@ -14,20 +14,13 @@ from typing import Final, NamedTuple
 class Mode(IntEnum):
     """What the text is in the middle of."""
 
-    VALUE = 0
-    """A value must come."""
-    ITEM_OR_CLOSE = 1
-    """Just behind ``[``."""
-    KEY_OR_CLOSE = 2
-    """Just behind ``{``."""
-    KEY = 3
-    """Behind a comma of an object."""
-    COLON = 4
-    """Behind a key."""
-    AFTER = 5
-    """Behind a value inside a container: a comma or the closing bracket."""
-    DONE = 6
-    """Behind the whole value: only whitespace may follow."""
+    VALUE = 0  # a value must come
+    ITEM_OR_CLOSE = 1  # just after [
+    KEY_OR_CLOSE = 2  # just after {
+    KEY = 3  # after a comma of an object
+    COLON = 4  # after a key
+    AFTER = 5  # after a value inside a container: a comma or the closing bracket
+    DONE = 6  # after the whole value: only whitespace may follow
     KEY_STRING = 7
     STRING = 8
     LITERAL = 9
@@ -65,7 +58,7 @@ class State(NamedTuple):
     @property
     def can_end(self) -> bool:
         """Whether the text is complete as it stands."""
-        return self.mode is Mode.DONE or (not self.stack and self.mode in _NUMBER_ENDS)
+        return self.mode is Mode.DONE or (not self.stack and self.mode in NUMBER_ENDS)
 
 
 START: Final = State(b"", Mode.VALUE)
@@ -78,7 +71,7 @@ _UTF8 = (
 PLAIN: Final = re.compile(rb"(?:[ !#-\[\]-\x7f]++|" + _UTF8 + rb")*+")
 """A run of whole characters that a string holds unescaped; it matches everywhere."""
 
-_NUMBER_ENDS = frozenset({Mode.ZERO, Mode.INT, Mode.FRAC, Mode.EXP})
+NUMBER_ENDS = frozenset({Mode.ZERO, Mode.INT, Mode.FRAC, Mode.EXP})
 _SPACE = frozenset(b" \t\n\r")
 _LITERALS = {word[0]: word for word in (b"true", b"false", b"null")}
 _SHORT_ESCAPES = frozenset(b'"\\/bfnrt')
@@ -122,7 +115,7 @@ _PUNCTUATION = {
 
 
 def advance(state: State, data: bytes) -> State | None:
-    """The state behind `data`; None when no JSON text goes on so."""
+    """The state after `data`; None when no JSON text goes on so."""
     stack, mode, part = state
     at, end = 0, len(data)
     while at < end:
@@ -161,12 +154,32 @@ def is_high_surrogate(part: bytes) -> bool:
     return len(part) == 6 and part[2] in b"dD" and part[3] in b"89abAB"
 
 
+_PLACES: Final[dict[Mode, str]] = {
+    **dict.fromkeys((Mode.VALUE, Mode.ITEM_OR_CLOSE), "start of value"),
+    **dict.fromkeys((Mode.KEY, Mode.KEY_OR_CLOSE), "start of key"),
+    Mode.COLON: "behind key",
+    Mode.AFTER: "behind value",
+    Mode.DONE: "end",
+    Mode.KEY_STRING: "inside key",
+    Mode.STRING: "inside string",
+    Mode.LITERAL: "inside literal",
+}
+
+
+def place_of(state: State, *, at_end: bool) -> str:
+    """The word of the column ``place``; `at_end` where the whole reference is written."""
+    if at_end:
+        return "end"
+    if state.mode.in_string and state.part.startswith(b"\\"):
+        return "inside escape"
+    return _PLACES.get(state.mode, "inside number")
+
+
 def _after(stack: bytes) -> Mode:
     return Mode.AFTER if stack else Mode.DONE
 
 
 def _outside_string(stack: bytes, mode: Mode, part: bytes, byte: int) -> State | None:
-    """The state behind one byte when `mode` is not in a string."""
     if mode is Mode.LITERAL:
         word = _LITERALS[part[0]]
         if byte != word[len(part)]:
@@ -177,7 +190,7 @@ def _outside_string(stack: bytes, mode: Mode, part: bytes, byte: int) -> State |
         follow = _NUMBER[mode].get(byte)
         if follow is not None:
             return State(stack, follow)
-        if mode not in _NUMBER_ENDS:
+        if mode not in NUMBER_ENDS:
             return None
         mode = _after(stack)
     if byte in _SPACE:
@@ -186,13 +199,12 @@ def _outside_string(stack: bytes, mode: Mode, part: bytes, byte: int) -> State |
 
 
 def _structure(stack: bytes, mode: Mode, byte: int) -> State | None:
-    """The state behind one byte, not whitespace, between tokens."""
+    """The state after one byte, not whitespace, between tokens."""
     if mode in _CLOSABLE and stack and byte == _CLOSER[stack[-1]]:
         return State(stack[:-1], _after(stack[:-1]))
-    if mode in _VALUE_COMES and byte in _CLOSER:
-        return State(stack + bytes((byte,)), _VALUE_STARTS[byte])
     if mode in _VALUE_COMES and byte in _VALUE_STARTS:
         follow = _VALUE_STARTS[byte]
+        stack += bytes((byte,)) if byte in _CLOSER else b""
         return State(stack, follow, bytes((byte,)) if follow is Mode.LITERAL else b"")
     if mode is Mode.AFTER and byte == b","[0]:
         return State(stack, Mode.KEY if stack[-1:] == b"{" else Mode.VALUE)
@@ -204,11 +216,15 @@ def _in_character(part: bytes, byte: int) -> tuple[bytes, int] | None:
     """The new `part` and how many bytes (0 or 1) were used; None when `byte` cannot come."""
     if is_high_surrogate(part):
         return (part + b"\\", 1) if byte == _BACKSLASH else (b"", 0)
-    if part:
-        return _in_escape(part, byte) if part[0] == _BACKSLASH else _in_utf8(part, byte)
-    if byte == _BACKSLASH or utf8_length(byte) > 1:
-        return bytes((byte,)), 1
-    return None
+    if not part:
+        started = byte == _BACKSLASH or utf8_length(byte) > 1
+        return (bytes((byte,)), 1) if started else None
+    if part[0] == _BACKSLASH:
+        return _in_escape(part, byte)
+    low, high = utf8_range(part)
+    if not low <= byte <= high:
+        return None
+    return (b"", 1) if len(part) + 1 == utf8_length(part[0]) else (part + bytes((byte,)), 1)
 
 
 def _in_escape(part: bytes, byte: int) -> tuple[bytes, int] | None:
@@ -225,23 +241,11 @@ def _in_escape(part: bytes, byte: int) -> tuple[bytes, int] | None:
     return (escape, 1) if is_high_surrogate(escape) else (b"", 1)
 
 
-def _in_utf8(part: bytes, byte: int) -> tuple[bytes, int] | None:
-    low, high = utf8_range(part)
-    if not low <= byte <= high:
-        return None
-    part += bytes((byte,))
-    return (b"", 1) if len(part) == utf8_length(part[0]) else (part, 1)
-
-
 def utf8_length(lead: int) -> int:
     """How many bytes the UTF-8 sequence that begins with `lead` has; 0 if none does."""
     if lead < 0x80:
         return 1
-    if 0xC2 <= lead <= 0xDF:
-        return 2
-    if 0xE0 <= lead <= 0xEF:
-        return 3
-    return 4 if 0xF0 <= lead <= 0xF4 else 0
+    return 2 + (lead >= 0xE0) + (lead >= 0xF0) if 0xC2 <= lead <= 0xF4 else 0
 
 
 def utf8_range(part: bytes) -> tuple[int, int]:

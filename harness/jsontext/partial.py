@@ -35,7 +35,7 @@ class Frame(NamedTuple):
 
     is_object: bool
     members: tuple[tuple[str, Any], ...] = ()
-    """The finished members of an object, each value as `kept` keeps it."""
+    """The finished members of an object, each value as `_kept` keeps it."""
     size: int = 0
     """The number of finished items of an array."""
     key: str | None = None
@@ -61,7 +61,7 @@ class Cursor(NamedTuple):
     state: State = START
     frames: Frames = ()
     atom: bytes = b""
-    """The raw text of the string (behind its quote), number or literal that is being written."""
+    """The raw text of the string (after its quote), number or literal that is being written."""
     spaced: bool = False
     """Whether the last byte is whitespace between tokens."""
 
@@ -105,7 +105,7 @@ def path_of(frames: Frames) -> tuple[str | int, ...]:
     return tuple(frame.slot for frame in frames[:-1] if frame.slot is not None)
 
 
-def kept(value: Any) -> Any:
+def _kept(value: Any) -> Any:
     """A stand-in for a member's value that is hashable and the same only for the same JSON."""
     if isinstance(value, bool):
         return (value,)  # Python's True equals 1
@@ -113,7 +113,7 @@ def kept(value: Any) -> Any:
 
 
 def unkept(stand_in: Any) -> Any:
-    """The value that `kept` was given, or `CONTAINER`."""
+    """The value that `_kept` was given, or `CONTAINER`."""
     return stand_in[0] if isinstance(stand_in, tuple) else stand_in
 
 
@@ -123,7 +123,7 @@ def with_value(frames: Frames, value: Any) -> Frames:
         return ()
     top = frames[-1]
     if top.is_object:
-        top = Frame(True, (*top.members, (top.key or "", kept(value))))
+        top = Frame(True, (*top.members, (top.key or "", _kept(value))))
     else:
         top = top._replace(size=top.size + 1)
     return (*frames[:-1], top)
@@ -139,46 +139,31 @@ def settled(cursor: Cursor) -> Cursor:
 
 
 def feed(cursor: Cursor, data: bytes) -> Cursor | None:
-    """The cursor behind `data`; None when no JSON text goes on so."""
-    at = 0
-    while at < len(data):
-        if cursor.mode in _BETWEEN and (end := space_end(data, at)) > at:
-            cursor = Cursor(cursor.state, cursor.frames, b"", spaced=True)
-        else:
-            end = _piece_end(cursor, data, at)
-            here = _behind(cursor, data[at:end])
-            if here is None:
-                return None
-            cursor = here
-        at = end
+    """The cursor after `data`; None when no JSON text goes on so."""
+    for _, further in trace(cursor, data):
+        if further is None:
+            return None
+        cursor = further
     return cursor
 
 
 def trace(cursor: Cursor, data: bytes) -> Iterator[tuple[int, Cursor | None]]:
-    """Every piece of `data`: its end and the cursor behind it; ends with a None that fails.
+    """Every piece of `data`: its end and the cursor after it; ends with a None that fails.
 
-    A piece is one byte, or a run of plain characters of a string.
+    A piece is one byte, or a run of plain characters of a string or of whitespace between tokens.
     """
     at = 0
     while at < len(data):
-        end = _piece_end(cursor, data, at)
-        here = _behind(cursor, data[at:end])
+        end = at + 1
+        if cursor.mode.in_string and not cursor.state.part:
+            end = max(end, plain_end(data, at))
+        elif cursor.mode in _BETWEEN and (blank := _SPACE.match(data, at)):
+            end = blank.end()
+        here = _after(cursor, data[at:end])
         yield end, here
         if here is None:
             return
         cursor, at = here, end
-
-
-def _piece_end(cursor: Cursor, data: bytes, at: int) -> int:
-    if cursor.mode.in_string and not cursor.state.part:
-        return max(at + 1, plain_end(data, at))
-    return at + 1
-
-
-def space_end(data: bytes, at: int) -> int:
-    """Where the whitespace that begins at `at` ends."""
-    found = _SPACE.match(data, at)
-    return at if found is None else found.end()
 
 
 _SPACE = re.compile(rb"[ \t\n\r]+")
@@ -187,7 +172,7 @@ _BETWEEN = frozenset(
 )
 
 
-def _behind(cursor: Cursor, piece: bytes) -> Cursor | None:
+def _after(cursor: Cursor, piece: bytes) -> Cursor | None:
     state = advance(cursor.state, piece)
     if state is None:
         return None
@@ -211,4 +196,4 @@ def _behind(cursor: Cursor, piece: bytes) -> Cursor | None:
     elif len(state.stack) < len(cursor.state.stack):
         frames = with_value(frames[:-1], CONTAINER)
     atom = piece if after is Mode.LITERAL else b""
-    return Cursor(state, frames, atom, piece in b" \t\n\r")
+    return Cursor(state, frames, atom, piece.isspace())

@@ -23,9 +23,8 @@ def pointer(steps: Iterable[object]) -> str:
     return _pointer(tuple(steps))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # thousands of texts fail in the same place
 def _pointer(steps: tuple[object, ...]) -> str:
-    """Kept, since thousands of texts fail in the same place."""
     return "".join(f"/{escape(step)}" for step in steps)
 
 

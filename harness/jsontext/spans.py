@@ -12,19 +12,20 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from harness.jsontext.strict_json import STRING
+
 Part = tuple[int, int]
 """A span of bytes, begin and end; empty, at the end of the text, for the end of the text itself."""
 
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _SPACE = rb"[ \t\n\r]*+"
-_SIMPLE = rb"(" + _STRING + rb'|[^\s"{\[\]},:]++)?+' + _SPACE
+_SIMPLE = rb"(" + STRING + rb'|[^\s"{\[\]},:]++)?+' + _SPACE
 _MEMBER = re.compile(
-    _SPACE + rb"(?:(" + _STRING + rb")" + _SPACE + rb":" + _SPACE + rb")?+" + _SIMPLE, re.DOTALL
+    _SPACE + rb"(?:(" + STRING + rb")" + _SPACE + rb":" + _SPACE + rb")?+" + _SIMPLE, re.DOTALL
 )
 # Group 1 of an item never takes part: keys and items are read by the same loop.
 _ITEM = re.compile(_SPACE + rb"(\Z)?" + _SIMPLE, re.DOTALL)
 _BLANK = re.compile(_SPACE)
-_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+[\[\]{}]", re.DOTALL)
+_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + STRING + rb")*+[\[\]{}]", re.DOTALL)
 _OPENING: Final = b"{["
 _UNREAD: Final = object()
 _CHARACTER = re.compile(
@@ -41,26 +42,19 @@ _KINDS: Final = {
 
 
 class ValueSpan:
-    """One value of a text.
+    """One value of a text: its bytes are ``text[start:end]``.
 
-    Attributes:
-        text: The whole text.
-        start: Where the value begins.
-        end: Where it ends, exclusive.
-        kind: ``string``, ``number``, ``object``, ``array``, ``true``, ``false`` or ``null``.
+    `kind` is ``string``, ``number``, ``object``, ``array``, ``true``, ``false`` or ``null``.
     """
 
-    __slots__ = ("_closers", "_items", "_members", "_value", "end", "kind", "start", "text")
+    __slots__ = ("_closers", "_entries", "_value", "end", "kind", "start", "text")
 
     def __init__(self, text: bytes, start: int, end: int, closers: dict[int, int]) -> None:
-        self.text = text
-        self.start = start
-        self.end = end
+        self.text, self.start, self.end = text, start, end
         self.kind = _KINDS.get(text[start : start + 1], "number")
         self._closers = closers
         self._value: Any = _UNREAD
-        self._members: tuple[MemberSpan, ...] | None = None
-        self._items: tuple[ItemSpan, ...] | None = None
+        self._entries: tuple[Entry, ...] | None = None
 
     @property
     def raw(self) -> bytes:
@@ -75,23 +69,22 @@ class ValueSpan:
         return self._value
 
     @property
-    def members(self) -> tuple[MemberSpan, ...]:
+    def members(self) -> tuple[Entry, ...]:
         """The members of an object, in their order."""
-        if self._members is None:
-            self._members = tuple(
-                MemberSpan(_name(self.text[key[0] : key[1]]), self._at(key), self._at(value), comma)
+        if self._entries is None:
+            self._entries = tuple(
+                Entry(_name(self.text[key[0] : key[1]]), self._at(key), self._at(value), comma)
                 for key, value, comma in self._scanned()
             )
-        return self._members
+        return self._entries
 
     @property
-    def items(self) -> tuple[ItemSpan, ...]:
+    def items(self) -> tuple[Entry, ...]:
         """The items of an array."""
-        if self._items is None:
-            self._items = tuple(
-                ItemSpan(self._at(value), comma) for _, value, comma in self._scanned()
-            )
-        return self._items
+        if self._entries is None:
+            nodes = ((self._at(value), comma) for _, value, comma in self._scanned())
+            self._entries = tuple(Entry("", node, node, comma) for node, comma in nodes)
+        return self._entries
 
     @property
     def names(self) -> set[str]:
@@ -103,9 +96,8 @@ class ValueSpan:
     def child(self, key: str | int) -> ValueSpan | None:
         """The value of the member or the item `key`; None where there is none."""
         if self.kind == "object":
-            name = str(key)
             for (start, end), value, _ in self._scanned():
-                if _name(self.text[start:end]) == name:
+                if _name(self.text[start:end]) == str(key):
                     return self._at(value)
         elif self.kind == "array" and isinstance(key, int):
             for index, (_, value, _) in enumerate(self._scanned()):
@@ -117,7 +109,7 @@ class ValueSpan:
     def last(self) -> Part:
         """The bytes that complete the value.
 
-        The closing quote or bracket; for a number, which nothing closes, the byte behind it, or
+        The closing quote or bracket; for a number, which nothing closes, the byte after it, or
         the end of the text; a literal is complete with its first byte and is named as a whole.
         """
         if self.kind == "number":
@@ -129,9 +121,7 @@ class ValueSpan:
     @property
     def first(self) -> Part:
         """The bytes that tell the kind of the value: an opening bracket, or the whole scalar."""
-        if self.kind in ("object", "array"):
-            return self.start, self.start + 1
-        return self.start, self.end
+        return self.start, self.start + 1 if self.kind in ("object", "array") else self.end
 
     def _at(self, span: Part) -> ValueSpan:
         return ValueSpan(self.text, *span, self._closers)
@@ -161,35 +151,20 @@ class ValueSpan:
             comma, at = at, at + 1
 
 
-class MemberSpan(NamedTuple):
-    """One member of an object; `comma` is the offset of the comma before it, -1 for the first."""
+class Entry(NamedTuple):
+    """A member of an object, or an item of an array, whose key is the item itself."""
 
     name: str
     key: ValueSpan
     value: ValueSpan
     comma: int
+    """The offset of the comma before it, -1 for the first."""
 
     @property
     def begin(self) -> Part:
-        """The byte from which on there is such a member: its comma, or the first one's quote."""
-        return _begin(self.comma, self.key)
-
-
-class ItemSpan(NamedTuple):
-    """One item of an array; `comma` is the offset of the comma before it, -1 for the first."""
-
-    value: ValueSpan
-    comma: int
-
-    @property
-    def begin(self) -> Part:
-        """The byte from which on there is such an item: its comma, or the first one's first."""
-        return _begin(self.comma, self.value)
-
-
-def _begin(comma: int, node: ValueSpan) -> Part:
-    at = node.start if comma < 0 else comma
-    return at, at + 1
+        """The byte from which on there is such an entry: its comma, or the first one's start."""
+        at = self.key.start if self.comma < 0 else self.comma
+        return at, at + 1
 
 
 def root_of(text: bytes) -> ValueSpan:
@@ -214,7 +189,7 @@ def _name(raw: bytes) -> str:
 
 
 def _closers(text: bytes) -> dict[int, int]:
-    """For the offset of every opening bracket the offset behind the closing one."""
+    """For the offset of every opening bracket the offset after the closing one."""
     found: dict[int, int] = {}
     pending: list[int] = []
     for match in _TO_BRACKET.finditer(text):

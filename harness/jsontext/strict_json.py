@@ -4,13 +4,17 @@ The errors tell apart what is no JSON at all (`JsonError` itself) from what the 
 but readers treat differently (its subclasses). Where a text has several faults, the one reported
 is the first of this list: nested too deep, not JSON, lone surrogate, duplicate keys, number out
 of range. Sources: RFC 8259, sections 4 (names), 6 (numbers), 8.1 (UTF-8) and 8.2 (surrogates).
+
+A number that Python reads as another one is told apart by `keeps_numbers`: 0.99999999999999999
+becomes 1.0, an integer, and two validators would agree on a number that the text does not hold.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from decimal import Decimal
 from math import isinf
 from typing import Any, Final, NoReturn
 
@@ -25,12 +29,12 @@ callers (3.11) or of some thousands of its own (3.12 and later); `json.dumps` wi
 recurses in Python. 200 leaves room for both below any caller.
 """
 
-_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_STRING_TOKEN = re.compile(_STRING, re.DOTALL)
-_WHOLE_STRINGS = re.compile(rb'(?:[^"]++|' + _STRING + rb")*+", re.DOTALL)
-_UP_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
+STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_STRING_TOKEN = re.compile(STRING, re.DOTALL)
+_WHOLE_STRINGS = re.compile(rb'(?:[^"]++|' + STRING + rb")*+", re.DOTALL)
+_UP_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + STRING + rb")*+", re.DOTALL)
 _SCALAR = re.compile(
-    rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + _STRING,
+    rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + STRING,
     re.DOTALL,
 )
 _BLANK = re.compile(rb"[ \t\n\r]*+")
@@ -40,7 +44,6 @@ _LONE_SURROGATE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)",
     re.DOTALL,
 )
-_OPEN, _CLOSE = b"{}"
 _CLOSER = {ord("{"): ord("}"), ord("["): ord("]")}
 _BOM = "\ufeff"
 
@@ -48,12 +51,8 @@ _BOM = "\ufeff"
 class JsonError(InputError):
     """A text that is not JSON.
 
-    Args:
-        problem: What is wrong, without the place.
-        offset: Where, counted from 0 in characters (`parse`) or bytes (`raw_members`, and texts
-            that are not UTF-8); None where the fault has no single place.
-        line: The line of that place, counted from 1.
-        column: The column of that place, counted from 1, in the same unit as `offset`.
+    `offset` counts from 0 in characters (`parse`) or bytes (`raw_members`, and texts that are not
+    UTF-8), `line` and `column` from 1; all are None where the fault has no single place.
     """
 
     def __init__(
@@ -65,10 +64,7 @@ class JsonError(InputError):
     ) -> None:
         place = "" if offset is None else f" at line {line}, column {column}"
         super().__init__(problem + place)
-        self.problem = problem
-        self.offset = offset
-        self.line = line
-        self.column = column
+        self.problem, self.offset, self.line, self.column = problem, offset, line, column
 
 
 class TooDeep(JsonError):
@@ -84,74 +80,47 @@ class NumberOverflow(JsonError):
 
 
 class DuplicateKeys(JsonError):
-    """An object that names a member twice.
-
-    Args:
-        pointer: JSON Pointer (RFC 6901) of that member.
-    """
+    """An object that names a member twice; `pointer` is the JSON Pointer of that member."""
 
     def __init__(self, pointer: str) -> None:
         super().__init__(f"duplicate key {pointer!r}")
         self.pointer = pointer
 
 
-class _DuplicateError(Exception):
-    """Raised within the reader; `_explain` finds out where."""
-
-
-class _OverflowError(Exception):
-    """Raised within the reader; `_explain` finds out whether something worse is wrong."""
-
-
-class _ConstantError(Exception):
-    """Raised within the reader for NaN and the infinities."""
-
-
-class _Duplicate:
-    """What stands in for an object with a duplicate key while its place is looked for."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
+class _RefusedError(Exception):
+    """Raised within the reader; `_explain` finds out what is wrong, and where."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise _DuplicateError
-    return members
-
-
-def _object_or_duplicate(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Duplicate:
-    members: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in members:
-            return _Duplicate(key)
-        members[key] = value
+        raise _RefusedError
     return members
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if isinf(number):
-        raise _OverflowError
+        raise _RefusedError
     return number
 
 
 def _constant(_name: str) -> NoReturn:
-    raise _ConstantError
+    raise _RefusedError
 
 
 _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_float=_finite, parse_constant=_constant)
 _GRAMMAR = json.JSONDecoder(
-    object_pairs_hook=_object_or_duplicate, parse_float=str, parse_int=str, parse_constant=_constant
+    object_pairs_hook=tuple, parse_float=str, parse_int=str, parse_constant=_constant
 )
+"""Reads what is JSON by its grammar alone; an object becomes a tuple of its members."""
 
 
 def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
-    """The value of a JSON text: None, bool, int, float, str, list or dict.
+    """The value of a JSON text (bytes are UTF-8): None, bool, int, float, str, list or dict.
 
     Args:
-        text: The whole text; bytes are UTF-8.
+        text: The whole text.
         lone_surrogates: Accept halves of surrogate pairs written as escapes.
 
     Raises:
@@ -167,7 +136,7 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
         _check_depth(chars)
     try:
         value = _STRICT.decode(chars)
-    except (ValueError, _DuplicateError, _OverflowError, _ConstantError):
+    except (ValueError, _RefusedError):
         _explain(chars, lone_surrogates)
     if not lone_surrogates:
         _check_surrogates(chars)
@@ -177,8 +146,7 @@ def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
 def open_string(text: bytes) -> int | None:
     """The offset of the quote that opens the string in which `text` breaks off; None if in none.
 
-    `text` is read as the beginning of a JSON text: a quote opens a string, and the next one that
-    no backslash takes closes it. Of what is no such beginning nothing is said.
+    `text` is read as the beginning of a JSON text; of what is no such beginning nothing is said.
     """
     whole = _WHOLE_STRINGS.match(text)
     assert whole is not None
@@ -186,7 +154,7 @@ def open_string(text: bytes) -> int | None:
 
 
 def string_end(text: bytes, start: int = 0) -> int | None:
-    """The offset behind the string whose opening quote is at `start`; None if it never closes.
+    """The offset after the string whose opening quote is at `start`; None if it never closes.
 
     Only quotes and backslashes are looked at: what stands between may not be JSON.
     """
@@ -197,9 +165,8 @@ def string_end(text: bytes, start: int = 0) -> int | None:
 def raw_members(text: bytes) -> dict[str, bytes]:
     """The JSON texts of the members of the object that `text` is, by name, in their order.
 
-    Only the top level is read, and it is read without recursion: a value is skipped by matching
-    its brackets, so it may be nested as deep as it likes and is carried as it is written. What
-    is inside of a container or of a string value is *not* checked to be JSON.
+    Only the top level is read, without recursion: a value is skipped by matching its brackets, and
+    what is inside of a container or of a string value is *not* checked to be JSON.
 
     Raises:
         JsonError: Not UTF-8, a byte order mark, not an object, or malformed at the top level.
@@ -220,12 +187,15 @@ def raw_members(text: bytes) -> dict[str, bytes]:
 
 
 def _read_members(text: bytes, at: int, members: dict[str, bytes]) -> int:
-    """Fill `members` from the first name at `at`; the offset behind the object's end."""
+    """Fill `members` from the first name at `at`; the offset after the object's end."""
     while True:
         name = _STRING_TOKEN.match(text, at)
         if name is None:
             raise _at(text, at, "expected a name in double quotes")
-        key = _name(text, name)
+        try:
+            key = str(json.loads(name.group()))
+        except ValueError:
+            raise _at(text, at, "malformed name") from None
         if key in members:
             raise DuplicateKeys(pointer([key]))
         start = _expect(text, _skip_blank(text, name.end()), b":")
@@ -237,17 +207,7 @@ def _read_members(text: bytes, at: int, members: dict[str, bytes]) -> int:
         at = _expect(text, at, b",")
 
 
-def _name(text: bytes, match: re.Match[bytes]) -> str:
-    try:
-        name = json.loads(match.group())
-    except ValueError:
-        raise _at(text, match.start(), "malformed name") from None
-    assert isinstance(name, str)
-    return name
-
-
 def _value_end(text: bytes, start: int) -> int:
-    """The offset behind the value that starts at `start`."""
     if text[start : start + 1] not in (b"{", b"["):
         scalar = _SCALAR.match(text, start)
         if scalar is None:
@@ -280,7 +240,7 @@ def _skip_blank(text: bytes, at: int) -> int:
 
 
 def _expect(text: bytes, at: int, wanted: bytes) -> int:
-    """The offset of what follows `wanted`, which must be at `at`, and the blanks behind it."""
+    """The offset of what follows `wanted`, which must be at `at`, and the blanks after it."""
     if text[at : at + 1] != wanted:
         raise _at(text, at, f"expected {wanted.decode()!r}")
     return _skip_blank(text, at + 1)
@@ -340,12 +300,13 @@ def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
             raise _at(chars, 0, "starts with a byte order mark") from None
         problem = (error.msg[0].lower() + error.msg[1:]).removesuffix(" at")
         raise JsonError(problem, error.pos, error.lineno, error.colno) from None
-    except _ConstantError:
+    except _RefusedError:
         raise _word_error(chars, _is_constant, "is not JSON") from None
     if not lone_surrogates:
         _check_surrogates(chars)
-    for first in _duplicates(value):
-        raise DuplicateKeys(first) from None
+    duplicate = _duplicate(value)
+    if duplicate is not None:
+        raise DuplicateKeys(duplicate) from None
     raise _word_error(chars, _overflows, "is out of range", NumberOverflow) from None
 
 
@@ -374,15 +335,56 @@ def _overflows(word: str) -> bool:
         return set(word) <= set("-0123456789")
 
 
-def _duplicates(value: object) -> Iterator[str]:
-    """The pointers of the members that `_object_or_duplicate` found to be duplicates."""
+def _duplicate(value: object) -> str | None:
+    """The pointer of a member that an object of `_GRAMMAR` has twice."""
     pending = [("", value)]
     while pending:
         at, part = pending.pop()
-        match part:
-            case _Duplicate():
-                yield f"{at}/{escape(part.key)}"
-            case dict():
-                pending += [(f"{at}/{escape(key)}", below) for key, below in part.items()]
-            case list():
-                pending += [(f"{at}/{index}", below) for index, below in enumerate(part)]
+        if isinstance(part, tuple):
+            names = set[str]()
+            for name, below in part:
+                if name in names:
+                    return f"{at}/{escape(name)}"
+                names.add(name)
+                pending.append((f"{at}/{escape(name)}", below))
+        elif isinstance(part, list):
+            pending += [(f"{at}/{index}", below) for index, below in enumerate(part)]
+    return None
+
+
+_EXACT_INTEGERS = 2.0**53
+"""Below, a double and an integer are equal exactly when the numbers as written are."""
+
+# Up to 15 significant digits survive the way to a double and back at every magnitude that two
+# digits of exponent reach from there; what has more is looked at closely. Looking for fixed bytes
+# in a text whose digits are all one is many times faster than a regular expression.
+_DIGITS_ALIKE = bytes.maketrans(b"123456789.E-", b"0000000000e+")
+_SUSPICIOUS = (b"0" * 16, b"0e00", b"0e+00")
+
+
+def keeps_numbers(text: bytes, *, roughly: bool = False) -> bool:
+    """Whether every number of `text`, JSON without duplicate keys, survives being read as a double.
+
+    A number survives when its double's shortest spelling is the number; one of 2**53 or more must
+    also equal its double exactly, since integers are compared with it. Integers without fraction
+    and exponent are read exactly at any size and always survive.
+
+    Args:
+        text: A JSON text in UTF-8.
+        roughly: Let large doubles pass by their shortest spelling. Meant for schemas, where
+            1.7976931348623157e308 stands for "any".
+    """
+    alike = text.translate(_DIGITS_ALIKE)
+    if not any(part in alike for part in _SUSPICIOUS):
+        return True
+    lost = False
+
+    def look(digits: str) -> float:
+        nonlocal lost
+        number, written = float(digits), Decimal(digits)
+        exact = roughly or abs(number) < _EXACT_INTEGERS or written == Decimal(number)
+        lost = lost or not exact or written != Decimal(repr(number))
+        return number
+
+    json.loads(text, parse_float=look)
+    return not lost

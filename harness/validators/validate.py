@@ -20,7 +20,7 @@ import jsonschema_rs
 from harness.errors import MaskcourtError
 from harness.jsontext import strict_json
 from harness.jsontext.pointers import pointer
-from harness.jsontext.precision import keeps_numbers
+from harness.jsontext.strict_json import keeps_numbers
 from harness.validators.drafts import draft_of
 from harness.validators.format_rules import ASSERTION
 from harness.validators.validation_errors import (

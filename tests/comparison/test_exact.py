@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.jsontext.precision import keeps_numbers
+from harness.jsontext.strict_json import keeps_numbers
 from harness.protocol import Mask, allows
 from harness.runs.tables import Rows
 from harness.validators.validate import Validators

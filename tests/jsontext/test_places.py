@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.jsontext.lexer import START, Mode, advance
-from harness.jsontext.places import place_of
+from harness.jsontext.lexer import START, Mode, advance, place_of
 
 
 @pytest.mark.parametrize(

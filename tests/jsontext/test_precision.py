@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.jsontext.precision import keeps_numbers
+from harness.jsontext.strict_json import keeps_numbers
 
 
 @pytest.mark.parametrize(

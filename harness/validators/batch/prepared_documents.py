@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.jsontext import strict_json
-from harness.jsontext.precision import keeps_numbers
+from harness.jsontext.strict_json import keeps_numbers
 from harness.validators.batch import text_batches
 from harness.validators.batch.outcome_memo import (
     RecordedRun,

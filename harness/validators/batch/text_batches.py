@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.jsontext import strict_json
-from harness.jsontext.precision import keeps_numbers
+from harness.jsontext.strict_json import keeps_numbers
 from harness.workers import wire
 
 NOT_JSON, LONE_SURROGATE, DUPLICATE_KEYS, NUMBER_OVERFLOW, NUMBER_LOST = range(5)
