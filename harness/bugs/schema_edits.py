@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from harness.bugs.error_case import compact
 from harness.jsontext.spans import ValueSpan, root_of
-from harness.schemas.paths import target
+from harness.schemas.schema import target
 
 MAPS: Final = (
     "properties",

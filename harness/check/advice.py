@@ -20,7 +20,7 @@ from harness.check.smallest import usual_spellings
 from harness.engines.specs import EngineSpec, adapter_class, parse_spec
 from harness.jsontext.strict_json import parse
 from harness.protocol import Option
-from harness.schemas.paths import target
+from harness.schemas.schema import target
 from harness.verdict_kinds import ACCEPTANCES
 
 _MOST: Final = 6

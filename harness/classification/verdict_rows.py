@@ -27,7 +27,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.reader import RowNumbers, reader_of
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES
-from harness.schemas.lookup import SchemaLookup
+from harness.schemas.schema import Schema
 from harness.verdict_kinds import WALK
 
 BEFORE: Final = 32
@@ -69,7 +69,7 @@ class VerdictRows:
         self.size = len(self._columns["case"])
         self._cases = self._read("cases", ["case", "schema", "references"])
         self._known: dict[str, CodedColumn] = {}
-        self._lookups: dict[int, SchemaLookup] = {}
+        self._lookups: dict[int, Schema] = {}
         self._outputs: dict[str, dict[int, str]] = {}
 
     def words(self, name: str) -> CodedColumn:
@@ -367,9 +367,7 @@ class VerdictRows:
 
         return self._by_pointer(rows, deep, "instance_pointer")
 
-    def _of_schema(
-        self, rows: RowNumbers, says: Callable[[SchemaLookup, str, str], bool]
-    ) -> RowMask:
+    def _of_schema(self, rows: RowNumbers, says: Callable[[Schema, str, str], bool]) -> RowMask:
         return self._by_pointer(rows, lambda case, *at: says(self._lookup(case), *at))
 
     def _by_pointer(
@@ -391,18 +389,16 @@ class VerdictRows:
         ]
         return np.array(found, dtype=np.bool_)[which]
 
-    def _lookup(self, case: int) -> SchemaLookup:
+    def _lookup(self, case: int) -> Schema:
         if case not in self._lookups:
-            self._lookups[case] = SchemaLookup(self._schema_of(case))
+            self._lookups[case] = Schema(self._schema_of(case))
         return self._lookups[case]
 
     def _schema_of(self, case: int) -> Any:
         return json.loads(self._cases["schema"][case].as_py())
 
 
-def _schema_says(
-    condition: str, wanted: Any, schema: SchemaLookup, pointer: str, keyword: str
-) -> bool:
+def _schema_says(condition: str, wanted: Any, schema: Schema, pointer: str, keyword: str) -> bool:
     """Whether the subschema that a verdict points at meets a condition on it."""
     if condition == "only_through":
         return any(schema.only_through(pointer, keyword, what) for what in wanted)

@@ -37,17 +37,14 @@ class Ruled:
 
 @dataclass(frozen=True)
 class Made:
-    """What was made for one schema.
-
-    Attributes:
-        valid: Valid texts, those first that cover most of what the ones before do not.
-        invalid: Invalid texts, in turn of the keywords that they break.
-        attempted: How many values were judged that might be valid.
-    """
+    """What was made for one schema."""
 
     valid: tuple[Ruled, ...] = ()
+    """Those first that cover most of what the ones before do not."""
     invalid: tuple[Ruled, ...] = ()
+    """In turn of the keywords that they break."""
     attempted: int = 0
+    """How many values were judged that might be valid."""
 
     def references(self) -> list[bytes]:
         """The valid texts in the order in which they are to be walked: the long ones last."""
@@ -64,10 +61,10 @@ class Made:
 
 
 def make(judge: Judge, schema: Any, given: Sequence[bytes], style: Mapping[str, Any]) -> Made:
-    """Make instances of the schema that `judge` is open for.
+    """Make instances of a schema, parsed, for which `judge` is open; nothing is drawn.
 
-    Everything follows from the arguments: nothing is drawn. That
-    validators die over what is made takes nothing from the case.
+    That validators die over what is made takes nothing from the case. `given` are valid texts, if
+    any are known; `style` holds the arguments of `json.dumps`.
     """
     with judge.apart():
         return _made(judge, schema, given, style)

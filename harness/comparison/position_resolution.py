@@ -24,7 +24,7 @@ from harness.comparison.walk import Position
 from harness.engines.panel import Panel
 from harness.engines.refused_byte import forced_token
 from harness.inputs.vocabulary import Vocabulary
-from harness.schemas.paths import Fault
+from harness.schemas.schema import Fault
 from harness.validators.judge import Judge
 from harness.workers import wire
 from harness.workers.outcomes import Failure

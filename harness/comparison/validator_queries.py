@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from harness.comparison.attempts import Attempts, Columns, Numbers
 from harness.comparison.findings import Completion
-from harness.schemas.paths import Fault
+from harness.schemas.schema import Fault
 from harness.validators.judge import Judge, Ruling
 
 _Ask = Callable[

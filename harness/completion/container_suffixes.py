@@ -26,8 +26,8 @@ from harness.jsontext.partial import (
     with_value,
 )
 from harness.jsontext.pointers import MISSING
-from harness.schemas.approximate_validator import count, listed, types
 from harness.schemas.probable_values import ProbableValues, Variant, property_names
+from harness.schemas.schema import count, listed, types
 
 _MAX_VARIANTS = 24
 _MAX_FITS_CACHE = 50_000

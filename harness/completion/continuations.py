@@ -19,8 +19,8 @@ from harness.completion.repairs import Repairs
 from harness.completion.value_suffixes import ValueSuffix, ValueSuffixes
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
-from harness.schemas.paths import Fault
 from harness.schemas.probable_values import ProbableValues
+from harness.schemas.schema import Fault
 
 MAX_CANDIDATES = 12
 

@@ -22,9 +22,9 @@ from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
 from harness.jsontext.pointers import MISSING, child
-from harness.schemas.approximate_validator import REFERENCES, count, needed, same
-from harness.schemas.paths import Fault, Path
+from harness.schemas.approximate_validator import needed
 from harness.schemas.probable_values import Variant, property_names
+from harness.schemas.schema import REFERENCES, Fault, Path, count, same
 
 _ROUNDS = 4
 _MAX_FAULTS = 32

@@ -28,10 +28,10 @@ from harness.completion.literal_suffixes import (
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with_value
 from harness.jsontext.pointers import MISSING
-from harness.schemas.approximate_validator import count, listed, types
-from harness.schemas.format_patterns import FORMAT_PATTERNS
+from harness.schemas.formats import FORMAT_PATTERNS
 from harness.schemas.patterns import pattern
 from harness.schemas.probable_values import Variant, distinct, property_names
+from harness.schemas.schema import count, listed, types
 
 MAX_VALUE_SUFFIXES: Final = 14
 _MAX_MEMO = 5000

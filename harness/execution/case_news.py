@@ -19,7 +19,7 @@ from harness.classification.departures import Catalogue, classify, load_catalogu
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.reader import UnstoredCase
 from harness.runs.tables import VERDICT_TABLES, Rows
-from harness.schemas.lookup import SchemaLookup
+from harness.schemas.schema import Schema
 from harness.verdict_kinds import BUG, FALSE_ACCEPTANCE, MAIN_KINDS, WALK
 
 _MOST = 120
@@ -176,6 +176,6 @@ def _text(raw: bytes) -> str:
 
 def _value(schema: str, pointer: str, keyword: str) -> str:
     """What the schema says by a keyword, where that is short."""
-    found = SchemaLookup(json.loads(schema)).subschema(pointer, keyword) or {}
+    found = Schema(json.loads(schema)).subschema(pointer, keyword) or {}
     text = json.dumps(found[keyword], ensure_ascii=False) if keyword in found else ""
     return text if len(text) <= _MOST // 2 else ""

@@ -18,12 +18,8 @@ from typing import Any, Final, NamedTuple
 from harness.explain.refutation import PartialValue, Refutation, inside
 from harness.jsontext.partial import Cursor, Frames
 from harness.jsontext.pointers import escape
-from harness.schemas.approximate_validator import (
-    REFERENCES,
-    ApproximateValidator,
-    listed,
-    matches,
-)
+from harness.schemas.approximate_validator import ApproximateValidator
+from harness.schemas.schema import REFERENCES, listed, matches
 from harness.validators.drafts import draft_of
 
 _MAX_STEPS = 1024

@@ -18,8 +18,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from harness.jsontext.spans import Entry, Part, ValueSpan, characters
-from harness.schemas.approximate_validator import same
 from harness.schemas.patterns import Pattern, pattern
+from harness.schemas.schema import same
 from harness.validators import ecma_patterns
 
 Rule = Callable[[ValueSpan, Any, dict[str, Any]], Part | None]

@@ -56,7 +56,7 @@ from harness.explain.token_category import (
 from harness.jsontext.lexer import Mode, place_of
 from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
 from harness.jsontext.pointers import pointer
-from harness.schemas.approximate_validator import types
+from harness.schemas.schema import types
 
 _MAX_MEMO = 512
 _OBJECT_END, _ARRAY_END = b"}]"

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from harness.explain.assertions import ASSERTIONS, additional_members, unknown_keys
 from harness.jsontext.spans import Part, ValueSpan
-from harness.schemas.paths import target
+from harness.schemas.schema import target
 
 _MAX_DEPTH = 12
 _MAX_WORK = 2000

@@ -39,9 +39,10 @@ from typing import Any, Final
 
 from harness.explain.assertions import unknown_keys
 from harness.explain.earliest_failure import EarliestFailure
+from harness.explain.sites import Condition, Pointers, Site, in_place
 from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.spans import Part, ValueSpan, root_of
-from harness.schemas.paths import Condition, Fault, Pointers, Site, in_place
+from harness.schemas.schema import Fault
 from harness.validators.drafts import LATEST, draft_of
 
 _CHUNK = 64

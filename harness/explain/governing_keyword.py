@@ -21,7 +21,7 @@ from harness.explain.applicable import Alternatives, Branches, Source
 from harness.explain.refutation import admits
 from harness.jsontext.partial import Frame
 from harness.jsontext.pointers import MISSING
-from harness.schemas.approximate_validator import listed, same
+from harness.schemas.schema import listed, same
 
 NOT_RANK: Final = 80
 TYPE_RANK: Final = 90

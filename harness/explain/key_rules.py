@@ -30,7 +30,7 @@ from harness.explain.applicable import Branches, Source
 from harness.explain.governing_keyword import GoverningRule, at_last, governing_rule, rule
 from harness.explain.refutation import matchable
 from harness.jsontext.partial import Frame
-from harness.schemas.approximate_validator import listed, matches
+from harness.schemas.schema import listed, matches
 
 _WORDS: Final = ("declared_next", "declared_later", "declared_earlier")
 _NONE: Final = frozenset[str]()

@@ -11,16 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, unkept
-from harness.schemas.approximate_validator import (
-    ApproximateValidator,
-    child_schema,
-    count,
-    kinds,
-    listed,
-    number,
-    types,
-)
+from harness.schemas.approximate_validator import ApproximateValidator
 from harness.schemas.patterns import pattern
+from harness.schemas.schema import child_schema, count, kinds, listed, number, types
 
 _MAX_MEMO = 50_000
 _MAX_REFERENCES = 16

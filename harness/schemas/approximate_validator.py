@@ -5,127 +5,35 @@ It never raises and never proves anything; what it does not know it lets pass.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-from typing import Any, Final
-from urllib.parse import unquote
+from collections.abc import Sized
+from typing import Any
 
-from harness.jsontext.pointers import MISSING, follow, steps
-from harness.schemas.format_patterns import FORMAT_PATTERNS, STRICT_FORMATS
-from harness.schemas.patterns import pattern
+from harness.schemas.formats import FORMAT_PATTERNS, STRICT_FORMATS
+from harness.schemas.schema import (
+    REFERENCES,
+    Schema,
+    child_schema,
+    count,
+    kinds,
+    listed,
+    mapping,
+    matches,
+    number,
+    same,
+    strings,
+    types,
+)
 
 _MAX_DEPTH = 8
-_MAX_NODES = 20_000
 _MAX_WORK = 5000
-REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
-def same(left: Any, right: Any) -> bool:
-    """Equality of JSON values: 1 is 1.0, but true is not 1."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
-    return bool(left == right)
-
-
-def kinds(value: Any) -> tuple[str, ...]:
-    """The names that JSON Schema has for the type of `value`."""
-    if value is None or isinstance(value, bool):
-        return ("null",) if value is None else ("boolean",)
-    if isinstance(value, int | float):
-        whole = isinstance(value, int) or value.is_integer()
-        return ("integer", "number") if whole else ("number",)
-    if isinstance(value, str):
-        return ("string",)
-    return ("array",) if isinstance(value, list) else ("object",)
-
-
-def number(value: Any) -> float | None:
-    """`value` if it is a JSON number, else None."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-def count(value: Any) -> int | None:
-    """`value` if it is a whole number of zero or more, else None."""
-    found = number(value)
-    if found is None or found < 0 or found > 1e9:
-        return None
-    return int(found)
-
-
-@lru_cache(maxsize=1024)
-def _expression(text: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(text, re.ASCII)
-    except (re.error, RecursionError, OverflowError):
-        return None
-
-
-def matches(expression: Any, text: str) -> bool:
-    """Whether `expression` is found in `text`, looking at its first 2,000 characters."""
-    if not isinstance(expression, str):
-        return True
-    automaton = pattern(expression)
-    if automaton is not None and len(text) <= 2000:
-        state = automaton.walk(automaton.start, text)
-        if not automaton.accepts(state):
-            return False
-    if not re.search(r"\(\?<?[=!]|\\\d|\\b", expression):
-        return automaton is not None or _expression(expression) is None
-    compiled = _expression(expression)
-    return compiled is None or len(text) > 200 or bool(compiled.search(text))
-
-
-class ApproximateValidator:
-    """The guess for one root schema, and the references in it."""
+class ApproximateValidator(Schema):
+    """The guess for one root schema."""
 
     def __init__(self, root: Any) -> None:
-        self.root = root
-        self._anchors: dict[str, Any] | None = None
-        self._found: dict[tuple[str, int], Any] = {}
-        self._resources: dict[int, Any] | None = None
+        super().__init__(root)
         self._work = 0
-
-    def resolve(self, reference: Any, within: Any = None) -> Any:
-        """What a reference inside the root points at; None when nothing known.
-
-        Args:
-            reference: As it is written.
-            within: The schema object that holds it: a fragment alone is looked up in the
-                innermost embedded schema with an ``$id`` around it. None looks in the root.
-        """
-        if not isinstance(reference, str):
-            return None
-        home = self.root if within is None else self._resource(within)
-        key = (reference, id(home))
-        if key not in self._found:
-            base, _, fragment = reference.partition("#")
-            known = self._named(base) if base else home
-            self._found[key] = self._inside(known, unquote(fragment))
-        return self._found[key]
-
-    def _resource(self, schema: Any) -> Any:
-        """The innermost schema with an identifier of its own around a part of the root."""
-        if self._resources is None:
-            self._resources = _resources(self.root)
-        return self._resources.get(id(schema), self.root)
-
-    def _inside(self, schema: Any, fragment: str) -> Any:
-        if fragment and not fragment.startswith("/"):
-            return self._named("#" + fragment)
-        found = follow(schema, steps(fragment))
-        return None if found is MISSING else found
-
-    def _named(self, name: str) -> Any:
-        if self._anchors is None:
-            self._anchors = _names(self.root)
-        if name in self._anchors:
-            return self._anchors[name]
-        last = name.rsplit("/", 1)[-1]
-        return next((v for k, v in self._anchors.items() if k.rsplit("/", 1)[-1] == last), None)
 
     def fits(self, schema: Any, value: Any, depth: int = 0) -> bool:
         """Whether `value` looks valid under `schema`."""
@@ -145,11 +53,13 @@ class ApproximateValidator:
         if isinstance(value, dict):
             return self._fits_members(schema, value, depth)
         if isinstance(value, list):
-            inner = ((child_schema(schema, at), item) for at, item in enumerate(value[:50]))
             contains = schema.get("contains")
             if contains is not None and not any(self.fits(contains, v, depth) for v in value[:50]):
                 return schema.get("minContains") == 0
-            return all(self.fits(part, item, depth) for part, item in inner)
+            return all(
+                self.fits(child_schema(schema, at), item, depth)
+                for at, item in enumerate(value[:50])
+            )
         return True
 
     def _fits_members(self, schema: dict[str, Any], value: dict[str, Any], depth: int) -> bool:
@@ -182,62 +92,12 @@ class ApproximateValidator:
 
 def needed(schema: dict[str, Any], present: Any) -> set[str]:
     """The member names that `schema` itself requires beside those `present`."""
-    names = set(_strings(schema.get("required")))
+    names = set(strings(schema.get("required")))
     for keyword in ("dependentRequired", "dependencies"):
-        rules = schema.get(keyword)
-        for key, wanted in rules.items() if isinstance(rules, dict) else ():
+        for key, wanted in mapping(schema, keyword).items():
             if key in present:
-                names.update(_strings(wanted))
+                names.update(strings(wanted))
     return names
-
-
-def child_schema(schema: dict[str, Any], key: str | int) -> Any:
-    """What `schema` itself asks of a member or an item; False where it may not be."""
-    return _item_schema(schema, key) if isinstance(key, int) else _member_schema(schema, key)
-
-
-def _member_schema(schema: dict[str, Any], key: str) -> Any:
-    found = []
-    properties, patterns = schema.get("properties"), schema.get("patternProperties")
-    if isinstance(properties, dict) and key in properties:
-        found.append(properties[key])
-    if isinstance(patterns, dict):
-        found.extend(part for expression, part in patterns.items() if matches(expression, key))
-    if found:
-        return found[0] if len(found) == 1 else {"allOf": found}
-    return schema.get("additionalProperties", _unevaluated(schema, "unevaluatedProperties"))
-
-
-def _unevaluated(schema: dict[str, Any], keyword: str) -> Any:
-    # What sibling subschemas evaluate is unknown here, so they switch the keyword off.
-    siblings = ("allOf", "anyOf", "oneOf", "if", "dependentSchemas", *REFERENCES)
-    return True if any(name in schema for name in siblings) else schema.get(keyword, True)
-
-
-def _item_schema(schema: dict[str, Any], index: int) -> Any:
-    items = schema.get("items", True)
-    rest = items
-    first = schema.get("prefixItems")
-    if isinstance(items, list):
-        first, rest = items, schema.get("additionalItems", True)
-    if isinstance(first, list) and index < len(first):
-        return first[index]
-    return _unevaluated(schema, "unevaluatedItems") if rest is True else rest
-
-
-def listed(value: Any) -> list[Any]:
-    """`value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def types(schema: dict[str, Any]) -> list[str]:
-    """The type names that `schema` lists; empty when it does not say."""
-    wanted = schema.get("type")
-    return [wanted] if isinstance(wanted, str) else _strings(wanted)
-
-
-def _strings(value: Any) -> list[str]:
-    return [item for item in listed(value) if isinstance(item, str)]
 
 
 def _fits_itself(schema: dict[str, Any], value: Any) -> bool:
@@ -258,24 +118,28 @@ def _fits_itself(schema: dict[str, Any], value: Any) -> bool:
 
 
 def _fits_string(schema: dict[str, Any], value: str) -> bool:
-    low, high = count(schema.get("minLength")), count(schema.get("maxLength"))
-    if (low is not None and len(value) < low) or (high is not None and len(value) > high):
-        return False
     wanted = schema.get("format")
-    if isinstance(wanted, str) and wanted in STRICT_FORMATS:
-        return matches(FORMAT_PATTERNS[wanted], value) and matches(schema.get("pattern"), value)
-    return matches(schema.get("pattern"), value)
+    strict = isinstance(wanted, str) and wanted in STRICT_FORMATS
+    return (
+        _has_room(schema, "Length", value)
+        and (not strict or matches(FORMAT_PATTERNS[str(wanted)], value))
+        and matches(schema.get("pattern"), value)
+    )
 
 
 def _fits_size(schema: dict[str, Any], value: list[Any] | dict[str, Any]) -> bool:
-    name = "Items" if isinstance(value, list) else "Properties"
-    low, high = count(schema.get("min" + name)), count(schema.get("max" + name))
-    if (low is not None and len(value) < low) or (high is not None and len(value) > high):
+    if not _has_room(schema, "Items" if isinstance(value, list) else "Properties", value):
         return False
     if schema.get("uniqueItems") is True and isinstance(value, list):
         pairs = ((a, b) for at, a in enumerate(value[:50]) for b in value[:at])
         return not any(same(a, b) for a, b in pairs)
     return True
+
+
+def _has_room(schema: dict[str, Any], name: str, value: Sized) -> bool:
+    """Whether the size of a value lies between the bounds ``min…`` and ``max…``."""
+    low, high = count(schema.get("min" + name)), count(schema.get("max" + name))
+    return not (low is not None and len(value) < low) and (high is None or len(value) <= high)
 
 
 def _fits_number(schema: dict[str, Any], value: float) -> bool:
@@ -293,41 +157,3 @@ def _fits_number(schema: dict[str, Any], value: float) -> bool:
         return not step or abs(value / step - round(value / step)) < 1e-9
     except (OverflowError, ValueError):
         return False
-
-
-def _resources(root: Any) -> dict[int, Any]:
-    """By identity of each object below an embedded schema with an identifier, that schema."""
-    out: dict[int, Any] = {}
-    todo = [(root, root)]
-    for _ in range(_MAX_NODES):
-        if not todo:
-            break
-        here, home = todo.pop()
-        if isinstance(here, dict):
-            name = here.get("$id", here.get("id"))
-            if isinstance(name, str) and not name.startswith("#"):
-                home = here
-            out.setdefault(id(here), home)
-        values = here.values() if isinstance(here, dict) else here if isinstance(here, list) else ()
-        todo.extend((value, home) for value in values)
-    return out
-
-
-def _names(root: Any) -> dict[str, Any]:
-    """Every `$id` and `$anchor` of a schema, the anchors with a leading ``#``."""
-    out: dict[str, Any] = {}
-    todo = [root]
-    for _ in range(_MAX_NODES):
-        if not todo:
-            break
-        here = todo.pop()
-        if isinstance(here, list):
-            todo.extend(reversed(here))
-        if not isinstance(here, dict):
-            continue
-        todo.extend(reversed(list(here.values())))
-        for keyword, sign in (("$id", ""), ("id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#")):
-            name = here.get(keyword)
-            if isinstance(name, str):
-                out.setdefault(sign + name.rstrip("#"), here)
-    return out

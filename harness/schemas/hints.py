@@ -7,27 +7,15 @@ them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.schemas.format_patterns import FORMAT_SAMPLES
+from harness.schemas.formats import FORMATS
 
 ALWAYS: Final = (
-    *(
-        "null",
-        "true",
-        "false",
-        "0",
-        "-1",
-        "1",
-        "2",
-        "1.5",
-        "1.0",
-        "1e2",
-        "-0",
-        "12345678901234567890",
-    ),
-    *('""', '"a"', '"0"', '" "', '"é"', "[]", "{}", "[null]", "[0,0]", '{"a":null}'),
+    *("null", "true", "false", "0", "-1", "1", "2", "1.5", "1.0", "1e2", "-0"),
+    *("12345678901234567890", '""', '"a"', '"0"', '" "', '"é"', "[]", "{}", "[null]", "[0,0]"),
+    '{"a":null}',
 )
 """Values beside those of the schema."""
 
@@ -35,35 +23,6 @@ _MOST = 400
 _LONGEST = 120
 _DEEPEST = 40
 _LARGE = 1e300
-
-_NEAR_MISSES: Final[Mapping[str, tuple[str, ...]]] = {
-    "date-time": (
-        "2024-01-01T08:30:60Z",
-        "2024-02-30T00:00:00Z",
-        "2024-01-01T24:00:00Z",
-        "2024-01-01T00:00:00",
-    ),
-    "date": ("2024-02-30", "2000-02-31", "2023-02-29", "2024-13-01", "2024-1-1"),
-    "time": ("08:30:60Z", "24:00:00Z", "23:59:61Z", "00:00:00", "12:00:00+24:00"),
-    "duration": ("P", "PT", "P1", "P1Y1W", "P1.5D"),
-    "email": ("a", "a@b", "a@", "@a", "a@b@c", "a..b@c.d", "a b@c.d"),
-    "idn-email": ("a", "a@", "@a"),
-    "hostname": ("-a", "a-", "a..b", "a_b", "a" * 64),
-    "idn-hostname": ("-a", "a..b"),
-    "ipv4": ("256.0.0.1", "1.2.3", "01.2.3.4", "1.2.3.4.5"),
-    "ipv6": ("1", "::1::", ":::", "12345::", "1:2:3:4:5:6:7:8:9", "::256.0.0.1"),
-    "uri": ("a", "//a", "http://[", "a:b c", "%"),
-    "iri": ("a", "http://["),
-    "uri-reference": ("\\", "%", "http://["),
-    "iri-reference": ("\\", "http://["),
-    "uri-template": ("{", "}", "{a"),
-    "uuid": ("0", "00000000-0000-0000-0000-00000000000g", "0" * 32),
-    "json-pointer": ("a", "/~", "/~2"),
-    "relative-json-pointer": ("/a", "01", "-1", "0##"),
-    "regex": ("(", "[", "*", "\\"),
-}
-"""By format texts that are slightly wrong."""
-
 
 Hint = tuple[str, str]
 """The name of the member that a value is about, empty for any, and the value as a JSON text."""
@@ -91,7 +50,6 @@ def _text(value: Any) -> str:
 
 
 def _values(schema: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
-    """What is said of the member `name`, and of those within."""
     if depth > _DEEPEST:
         return
     if isinstance(schema, list):
@@ -121,15 +79,15 @@ def _values_of(keyword: str, value: Any) -> Iterator[Any]:
         case (("dependentRequired" | "dependencies" | "dependentSchemas"), dict()):
             yield from value
         case "format", str():
-            yield from (FORMAT_SAMPLES.get(value, ""), *_NEAR_MISSES.get(value, ()))
+            known = FORMATS.get(value)
+            yield from ("",) if known is None else (known.sample, *known.near_misses)
         case (("maxLength" | "minLength"), int()) if 0 <= value < _LONGEST:
             yield from ("a" * (value + 1), "a" * value, "a" * max(0, value - 1))
         case (("maxItems" | "minItems"), int()) if 0 <= value < _LONGEST // 2:
             yield from ([0] * (value + 1), [0] * max(0, value - 1))
         case (("maxProperties" | "minProperties"), int()) if 0 <= value < _LONGEST // 8:
-            yield from (
-                {f"a{at}": 0 for at in range(many)} for many in (value + 1, max(0, value - 1))
-            )
+            for many in (value + 1, max(0, value - 1)):
+                yield {f"a{at}": 0 for at in range(many)}
         case _, bool():
             return
         case _, int() | float() if abs(value) < _LARGE:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from harness.jsontext.pointers import MISSING
-from harness.schemas.approximate_validator import number, same, types
+from harness.schemas.schema import number, same, types
 
 
 class _ContradictionError(Exception):
@@ -24,54 +23,50 @@ def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any] | None
     out = dict(left)
     try:
         for keyword, theirs in right.items():
-            mine = out.get(keyword, MISSING)
             rule = _RULES.get(keyword)
-            if mine is MISSING:
+            if keyword not in out:
                 out[keyword] = theirs
             elif rule is not None:
-                out[keyword] = rule(mine, theirs)
+                out[keyword] = rule(out[keyword], theirs)
         _close(left, right, out)
-        return _checked(out)
+        _check(out)
     except (_ContradictionError, TypeError, AttributeError):
         return None
+    return out
 
 
-def _checked(schema: dict[str, Any]) -> dict[str, Any]:
+def _check(schema: dict[str, Any]) -> None:
     choices = schema.get("enum")
     if "const" in schema and isinstance(choices, list):
-        _const(schema["const"], next((c for c in choices if same(c, schema["const"])), MISSING))
+        _enum(choices, [schema["const"]])
     if "type" in schema:
         schema["type"] = _types(schema["type"], schema["type"])
-    return schema
 
 
 def _close(left: dict[str, Any], right: dict[str, Any], out: dict[str, Any]) -> None:
     """Drop the members that one side alone declares and the other forbids."""
     for mine, theirs in ((left, right), (right, left)):
-        if mine.get("additionalProperties") is not False or "patternProperties" in mine:
-            continue
-        own = mine.get("properties", {})
-        foreign = [name for name in theirs.get("properties", {}) if name not in own]
-        for name in foreign:
-            out["properties"] = {**out["properties"], name: False}
+        if mine.get("additionalProperties") is False and "patternProperties" not in mine:
+            own = mine.get("properties", {})
+            foreign = (name for name in theirs.get("properties", {}) if name not in own)
+            if closed := dict.fromkeys(foreign, False):
+                out["properties"] = {**out["properties"], **closed}
 
 
 def _types(left: Any, right: Any) -> list[str]:
+    named = types({"type": left}) + types({"type": right})
     first, second = set(types({"type": left})), set(types({"type": right}))
     for one, other in ((first, second), (second, first)):
         if "number" in one and "integer" in other:
             one.add("integer")
-    both = first & second
+    both = [kind for kind in dict.fromkeys(named) if kind in first & second]
     if not both:
         raise _ContradictionError
-    named = types({"type": left}) + types({"type": right})
-    return [kind for kind in dict.fromkeys(named) if kind in both]
+    return both
 
 
 def _const(left: Any, right: Any) -> Any:
-    if right is MISSING or not same(left, right):
-        raise _ContradictionError
-    return left
+    return _enum([left], [right])[0]
 
 
 def _enum(left: Any, right: Any) -> list[Any]:
@@ -90,16 +85,14 @@ def _both(left: Any, right: Any) -> Any:
 
 
 def _members(left: Any, right: Any) -> dict[str, Any]:
-    names = [*left, *(name for name in right if name not in left)]
-    return {name: _both(left.get(name, True), right.get(name, True)) for name in names}
+    return {name: _both(left.get(name, True), right.get(name, True)) for name in {**left, **right}}
 
 
 def _items(left: Any, right: Any) -> Any:
     if isinstance(left, list) and isinstance(right, list):
         longer = max(left, right, key=len)
-        return [_both(*pair) for pair in zip(left, right, strict=False)] + longer[
-            min(len(left), len(right)) :
-        ]
+        both = [_both(*pair) for pair in zip(left, right, strict=False)]
+        return both + longer[len(both) :]
     return left if isinstance(left, list) or isinstance(right, list) else _both(left, right)
 
 
@@ -117,27 +110,17 @@ def _smallest(left: Any, right: Any) -> Any:
     return left if number(right) is None or (number(left) or 0) <= right else right
 
 
+_LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_UPPER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _RULES: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "type": _types,
     "const": _const,
     "enum": _enum,
     "required": _united,
-    "properties": _members,
-    "patternProperties": _members,
-    "additionalProperties": _both,
-    "propertyNames": _both,
-    "items": _items,
-    "prefixItems": _items,
-    "additionalItems": _both,
-    "minimum": _largest,
-    "exclusiveMinimum": _largest,
-    "maximum": _smallest,
-    "exclusiveMaximum": _smallest,
-    "minLength": _largest,
-    "minItems": _largest,
-    "minProperties": _largest,
-    "maxLength": _smallest,
-    "maxItems": _smallest,
-    "maxProperties": _smallest,
+    **dict.fromkeys(("properties", "patternProperties"), _members),
+    **dict.fromkeys(("additionalProperties", "propertyNames", "additionalItems"), _both),
+    **dict.fromkeys(("items", "prefixItems"), _items),
+    **dict.fromkeys(_LOWER, _largest),
+    **dict.fromkeys(_UPPER, _smallest),
     "uniqueItems": lambda left, right: left is True or right is True,
 }

@@ -1,9 +1,8 @@
 """How to finish a string so that it matches a regular expression.
 
-A pattern becomes a small nondeterministic automaton, built from the parse tree of `re`; walking
-it along what is written and searching for the shortest way to the end gives the rest. What the
-automaton cannot say (look-around, back references, case folding) is skipped: a hint may be
-wrong. Patterns are searched for, not anchored, as JSON Schema's `pattern` asks.
+A pattern becomes a small nondeterministic automaton, built from the parse tree of `re`. What it
+cannot say (look-around, back references, case folding) is skipped: a hint may be wrong. Patterns
+are searched for, not anchored, as JSON Schema's `pattern` asks.
 """
 
 from __future__ import annotations
@@ -40,6 +39,10 @@ _NEGATED = {
 _ANY: Ranges = ((0, HIGHEST),)
 _DOT: Ranges = ((0, 9), (11, 12), (14, HIGHEST))
 _FREE, _AT_START, _AT_END = 0, 1, 2
+_POSITIONS = {
+    **dict.fromkeys((_sre.AT_BEGINNING, _sre.AT_BEGINNING_STRING), _AT_START),
+    **dict.fromkeys((_sre.AT_END, _sre.AT_END_STRING), _AT_END),
+}
 
 
 class _UnsupportedError(Exception):
@@ -85,20 +88,15 @@ class _Builder:
         return len(self.free) - 1
 
     def sequence(self, items: Any, at: int) -> int:
+        """The node after some items of which the first begins at node `at`."""
         for operator, argument in items:
             at = self.item(operator, argument, at)
         return at
 
     def item(self, operator: Any, argument: Any, at: int) -> int:
-        """The node behind one item that begins at node `at`."""
         if operator in (_sre.MAX_REPEAT, _sre.MIN_REPEAT, _sre.POSSESSIVE_REPEAT):
             low, high, items = argument
             return self.repeat(low, high, items, at)
-        if operator is _sre.BRANCH:
-            end = self.node()
-            for branch in argument[1]:
-                self.free[self.sequence(branch, at)].append((end, _FREE))
-            return end
         if operator is _sre.SUBPATTERN:
             return self.sequence(argument[3], at)
         if operator is _sre.ATOMIC_GROUP:
@@ -106,8 +104,11 @@ class _Builder:
         if operator in (_sre.ASSERT, _sre.ASSERT_NOT):
             return at
         end = self.node()
-        if operator is _sre.AT:
-            self.free[at].append((end, _position(argument)))
+        if operator is _sre.BRANCH:
+            for branch in argument[1]:
+                self.free[self.sequence(branch, at)].append((end, _FREE))
+        elif operator is _sre.AT:
+            self.free[at].append((end, _POSITIONS.get(argument, _FREE)))
         else:
             self.moves[at].append((_characters(operator, argument), end))
         return end
@@ -127,14 +128,6 @@ class _Builder:
             at = self.sequence(items, at)
         self.free[at].append((end, _FREE))
         return end
-
-
-def _position(argument: Any) -> int:
-    if argument in (_sre.AT_BEGINNING, _sre.AT_BEGINNING_STRING):
-        return _AT_START
-    if argument in (_sre.AT_END, _sre.AT_END_STRING):
-        return _AT_END
-    return _FREE
 
 
 def _characters(operator: Any, argument: Any) -> Ranges:
@@ -195,17 +188,14 @@ class Pattern:
         """The nodes from which a match can be reached once the text has begun."""
         sources: dict[int, list[int]] = {}
         for node, edges in enumerate(self._free):
-            for target, position in edges:
-                if position != _AT_START:
-                    sources.setdefault(target, []).append(node)
-            for _, target in self._moves[node]:
+            targets = [target for target, position in edges if position != _AT_START]
+            for target in [*targets, *(target for _, target in self._moves[node])]:
                 sources.setdefault(target, []).append(node)
         seen, todo = {self._accept}, [self._accept]
         while todo:
-            for node in sources.get(todo.pop(), ()):
-                if node not in seen:
-                    seen.add(node)
-                    todo.append(node)
+            fresh = set(sources.get(todo.pop(), ())) - seen
+            seen |= fresh
+            todo += fresh
         return frozenset(seen)
 
     def _state(self, nodes: frozenset[int], *, at_start: bool = False) -> int:
@@ -222,7 +212,7 @@ class Pattern:
         return state
 
     def step(self, state: int, char: str) -> int:
-        """The state behind one character."""
+        """The state after one character."""
         follow = self._next[state].get(char)
         if follow is None:
             point = ord(char)
@@ -232,7 +222,7 @@ class Pattern:
         return follow
 
     def walk(self, state: int, text: str) -> int:
-        """The state behind `text`."""
+        """The state after `text`."""
         for char in text:
             state = self.step(state, char)
         return state

@@ -15,19 +15,20 @@ from itertools import islice, zip_longest
 from typing import Any, Final
 
 from harness.jsontext.pointers import MISSING
-from harness.schemas.approximate_validator import (
+from harness.schemas.approximate_validator import ApproximateValidator, needed
+from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
+from harness.schemas.merging import merged
+from harness.schemas.patterns import Pattern, pattern
+from harness.schemas.schema import (
     REFERENCES,
-    ApproximateValidator,
     child_schema,
     count,
     listed,
-    needed,
+    mapping,
     number,
+    strings,
     types,
 )
-from harness.schemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
-from harness.schemas.merging import merged
-from harness.schemas.patterns import pattern
 
 Variant = dict[str, Any]
 
@@ -74,8 +75,7 @@ class ProbableValues:
             # The schema is kept beside its variants so that its id stays its own.
             self._variants[id(schema)] = known = (schema, ({},))
             with suppress(RecursionError):
-                known = (schema, self._expand(schema, depth + 1))
-            self._variants[id(schema)] = known
+                self._variants[id(schema)] = known = (schema, self._expand(schema, depth + 1))
         return known[1]
 
     def _expand(self, schema: Variant, depth: int) -> tuple[Variant, ...]:
@@ -96,8 +96,7 @@ class ProbableValues:
             then = _product(self.variants(schema["if"], depth), self.variants(schema.get("then")))
             otherwise = self.variants(schema.get("else"), depth)
             found = _product(found, [*otherwise, *then])
-        dependent = schema.get("dependentSchemas")
-        for part in dependent.values() if isinstance(dependent, dict) else ():
+        for part in mapping(schema, "dependentSchemas").values():
             found += _product(found[:4], self.variants(part, depth))
         return tuple(found[:_MAX_VARIANTS])
 
@@ -133,9 +132,8 @@ class ProbableValues:
 
     def _make(self, schema: Any, limit: int, depth: int) -> list[Any]:
         variants = self.variants(schema)[: 8 if depth < 2 else 4]
-        each = [self._of_variant(variant, limit, depth) for variant in variants]
-        mixed = [v for row in range(limit) for values in each for v in values[row : row + 1]]
-        found = distinct(mixed)[: 4 * limit]
+        each = [self._of_variant(variant, limit, depth)[:limit] for variant in variants]
+        found = distinct(in_turn(each))[: 4 * limit]
         found.sort(key=lambda value: not self.fits(schema, value))
         return found[:limit]
 
@@ -201,9 +199,8 @@ class ProbableValues:
         yield from property_names([variant])
         rules = variant.get("propertyNames")
         if isinstance(rules, dict):
-            yield from (str(name) for name in self._make(rules, 8, 1) if isinstance(name, str))
-        expressions = variant.get("patternProperties")
-        for expression in expressions if isinstance(expressions, dict) else ():
+            yield from strings(self._make(rules, 8, 1))
+        for expression in mapping(variant, "patternProperties"):
             yield from matching_names(expression)
         yield from "abcdefghijklmnopqrstuvwxyz"
         yield from (f"a{number}" for number in range(_MAX_ADDED))
@@ -236,28 +233,30 @@ def property_names(variants: Iterable[Variant]) -> list[str]:
     """The names that the variants declare or require, in the order of the declarations."""
     out: dict[str, None] = {}
     for variant in variants:
-        properties = variant.get("properties")
-        if isinstance(properties, dict):
-            out.update(
-                dict.fromkeys(name for name, part in properties.items() if part is not False)
-            )
-        out.update(dict.fromkeys(n for n in listed(variant.get("required")) if isinstance(n, str)))
+        allowed = (
+            name for name, part in mapping(variant, "properties").items() if part is not False
+        )
+        out.update(dict.fromkeys((*allowed, *strings(variant.get("required")))))
     return list(out)
 
 
 def string_examples(variant: Variant) -> list[Any]:
     """Strings for the keywords of `variant` that look at strings."""
     low = min(count(variant.get("minLength")) or 0, _MAX_PADDING)
-    out: list[Any] = []
-    wanted = variant.get("format")
-    for expression in (variant.get("pattern"), FORMAT_PATTERNS.get(str(wanted))):
-        automaton = pattern(expression) if isinstance(expression, str) else None
-        found = automaton.finish(automaton.start, low) if automaton else None
+    known = FORMATS.get(str(variant.get("format")))
+    out: list[Any] = [] if known is None else [known.sample]
+    for automaton in automata(variant):
+        found = automaton.finish(automaton.start, low)
         if found is not None:
             out.append(found)
-    if str(wanted) in FORMAT_SAMPLES:
-        out.insert(0, FORMAT_SAMPLES[str(wanted)])
     return [*out, "a" * low, *("abcdefgh"[at] * max(low, 1) for at in range(4))]
+
+
+def automata(variant: Variant) -> list[Pattern]:
+    """The automata for the pattern and the format of `variant`, as far as there are any."""
+    texts = (variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format"))))
+    found = (pattern(text) for text in texts if isinstance(text, str))
+    return [automaton for automaton in found if automaton is not None]
 
 
 def matching_names(expression: Any) -> Iterator[str]:
@@ -313,15 +312,10 @@ def probable_types(variant: Variant) -> list[str]:
 
 def _product(left: Iterable[Variant], right: Iterable[Variant]) -> list[Variant]:
     """Every pair of variants merged, without those that contradict themselves."""
-    second = list(right)[:_MAX_VARIANTS]
-    out: list[Variant] = []
     # The alternatives of the right come first to their turn, so that a cut drops no whole one.
-    for theirs in second:
-        for mine in left:
-            both = merged(mine, theirs)
-            if both is not None:
-                out.append(both)
-    return out[:_MAX_VARIANTS]
+    pairs = ((mine, theirs) for theirs in list(right)[:_MAX_VARIANTS] for mine in left)
+    both = (merged(mine, theirs) for mine, theirs in pairs)
+    return [variant for variant in both if variant is not None][:_MAX_VARIANTS]
 
 
 def spelled(value: Any) -> str:

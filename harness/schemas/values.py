@@ -12,16 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, Final
 
-from harness.schemas.approximate_validator import (
-    count,
-    listed,
-    needed,
-)
-from harness.schemas.format_patterns import FORMAT_PATTERNS
+from harness.schemas.approximate_validator import needed
 from harness.schemas.patterns import pattern, shortest_in_both
 from harness.schemas.probable_values import (
     ProbableValues,
     Variant,
+    automata,
     in_turn,
     matching_names,
     number_examples,
@@ -30,6 +26,7 @@ from harness.schemas.probable_values import (
     spelled,
     string_examples,
 )
+from harness.schemas.schema import count, listed, mapping
 
 _DEEPEST: Final = 24
 _BARE: Final = 6
@@ -53,11 +50,7 @@ _SPECIAL: Final = 'é"\\/\n😀'
 
 
 class ValueMaker:
-    """Makes values for one root schema.
-
-    Args:
-        root: The parsed schema.
-    """
+    """Makes values for one root schema, as it was parsed."""
 
     def __init__(self, root: Any) -> None:
         self.probable = ProbableValues(root)
@@ -147,12 +140,9 @@ class ValueMaker:
             spare = _MAX_MEMBERS - len(must) if depth < _BARE else 0
             kept = {*must, *[name for name in names if name not in must][: max(spare, 0)]}
             names = [name for name in names if name in kept]
-        patterns = variant.get("patternProperties") if depth < _BARE else None
-        for expression in patterns if isinstance(patterns, dict) else ():
+        for expression in mapping(variant, "patternProperties") if depth < _BARE else ():
             names += [name for name in islice(matching_names(expression), 1) if name not in names]
-        found = {
-            name: self.options(self.probable.child(variant, name), depth + 1) for name in names
-        }
+        found = {name: self._of(variant, name, depth) for name in names}
         return {name: options for name, options in found.items() if options}
 
     def _chunks(
@@ -279,11 +269,10 @@ def _strings(variant: Variant) -> Iterator[str]:
     """Strings for the keywords of `variant`, at the bounds of their length too."""
     low, high = count(variant.get("minLength")) or 0, count(variant.get("maxLength"))
     free = "pattern" not in variant and "format" not in variant
-    both = [variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format")))]
-    automata = [pattern(one) for one in both if isinstance(one, str)]
-    if len(automata) == 2 and automata[0] and automata[1]:
-        joint = shortest_in_both(automata[0], automata[1], low)
-        yield from [] if joint is None else [joint]
+    both = automata(variant)
+    joint = shortest_in_both(both[0], both[1], low) if len(both) == 2 else None
+    if joint is not None:
+        yield joint
     found = string_examples(variant)
     yield from found[:2]
     for length in (low, high):
@@ -297,9 +286,8 @@ def _strings(variant: Variant) -> Iterator[str]:
 def _of_length(variant: Variant, length: int, *, free: bool) -> Iterator[str]:
     if free:
         yield ("abcdefghij" * (length // 10 + 1))[:length]
-    elif isinstance(variant.get("pattern"), str):
-        automaton = pattern(variant["pattern"])
-        found = automaton.finish(automaton.start, length) if automaton else None
+    elif isinstance(variant.get("pattern"), str) and (automaton := pattern(variant["pattern"])):
+        found = automaton.finish(automaton.start, length)
         if found is not None:
             yield found
 

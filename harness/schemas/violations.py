@@ -10,16 +10,17 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
 
-from harness.schemas.approximate_validator import (
+from harness.schemas.probable_values import Variant, in_turn, property_names
+from harness.schemas.schema import (
     child_schema,
     count,
     kinds,
     listed,
+    mapping,
     matches,
     number,
     types,
 )
-from harness.schemas.probable_values import Variant, in_turn, property_names
 from harness.schemas.values import ValueMaker
 
 _MAX_DEPTH = 8
@@ -32,14 +33,8 @@ _OTHERS: Final[tuple[Any, ...]] = ("a", 1, None, 0.5, True, [], {})
 def violations(maker: ValueMaker, schema: Any, value: Any, depth: int = 0) -> list[Any]:
     """Values that differ from `value` in one place, and probably break `schema` there.
 
-    Args:
-        maker: That of the root schema.
-        schema: The schema of the value, in the root.
-        value: A value that is valid under it.
-        depth: How many levels deep it stands.
-
-    Returns:
-        At most 200, in turn of the value itself and of its members or items.
+    At most 200, in turn of the value itself and of its members or items. `value` is valid under
+    `schema`, a part of the root schema of `maker`; `depth` says how deep in the root's value it is.
     """
     if depth > _MAX_DEPTH:
         return []
@@ -48,10 +43,8 @@ def violations(maker: ValueMaker, schema: Any, value: Any, depth: int = 0) -> li
     if variant is None:
         return []
     own = list(islice(_of_value(maker, variant, value), 24))
-    parts: Iterable[tuple[Any, Any]] = ()
-    if isinstance(value, dict):
-        parts = value.items()
-    elif isinstance(value, list):
+    parts: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else ()
+    if isinstance(value, list):
         parts = enumerate(value[:3])
     below = [
         [_with(value, key, one) for one in violations(maker, inner, part, depth + 1)]
@@ -62,7 +55,6 @@ def violations(maker: ValueMaker, schema: Any, value: Any, depth: int = 0) -> li
 
 
 def _with(value: Any, key: Any, part: Any) -> Any:
-    """A copy of an object or array with another member or item."""
     if isinstance(value, dict):
         return {**value, key: part}
     return [*value[:key], part, *value[key + 1 :]]
@@ -121,9 +113,7 @@ def _of_number(variant: Variant, value: float) -> Iterator[float]:
             excluded = variant.get("exclusive" + keyword.capitalize())
             yield from ([bound] if excluded is True else []) + [bound + way]
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
-        bound = number(variant.get(keyword))
-        if bound is not None:
-            yield bound
+        yield from [bound] if (bound := number(variant.get(keyword))) is not None else ()
     step = number(variant.get("multipleOf"))
     if step:
         yield value + (1 if step > 1 else step / 2)
@@ -153,8 +143,7 @@ def _of_object(
             more[fresh] = maker.member(variant, fresh)
         yield more
     for keyword in ("dependentRequired", "dependencies"):
-        rules = variant.get(keyword)
-        for name, others in rules.items() if isinstance(rules, dict) else ():
+        for name, others in mapping(variant, keyword).items():
             kept = {key: one for key, one in value.items() if key not in listed(others)}
             kept.setdefault(name, maker.member(variant, name))
             yield {key: kept[key] for key in (*property_names([variant]), *kept) if key in kept}

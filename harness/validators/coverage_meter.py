@@ -14,12 +14,7 @@ from typing import Any, Final
 
 from harness.jsontext import strict_json
 from harness.jsontext.pointers import escape, follow, steps
-from harness.schemas.approximate_validator import (
-    REFERENCES,
-    ApproximateValidator,
-    kinds,
-    number,
-)
+from harness.schemas.schema import MAPS, REFERENCES, Schema, kinds, number, subschemas
 from harness.validators.coverage import (
     ABSENT,
     BRANCH,
@@ -34,7 +29,6 @@ from harness.validators.drafts import draft_of
 from harness.validators.format_rules import ASSERTION
 from harness.validators.validate import Evaluated, Validators
 
-_NAMED: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 _BRANCHES: Final = frozenset(("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"))
 _ANNOUNCED: Final = frozenset(
     (
@@ -43,8 +37,6 @@ _ANNOUNCED: Final = frozenset(
     )
 )
 """Keywords of one subschema that an evaluation lists as well, before it."""
-_SINGLE: Final = _ANNOUNCED | {"then", "else"}
-_LISTED: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
 _REF_ALONE: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 """Drafts in which the siblings of a reference say nothing."""
 
@@ -192,7 +184,7 @@ def _of_subschemas(nodes: Iterable[Evaluated]) -> Iterator[Evaluated]:
 def _is_name(path: str) -> bool:
     """Whether the last step of a way is a name or an index, which may look like a keyword."""
     *_, holder, _ = ("", *steps(path))
-    return holder in _NAMED and not _is_name(path.rpartition("/")[0])
+    return holder in MAPS and not _is_name(path.rpartition("/")[0])
 
 
 def _members(schema: dict[str, Any]) -> dict[str, Any]:
@@ -229,8 +221,7 @@ class _Subschemas:
     def __init__(self, root: Any) -> None:
         self.at: dict[str, dict[str, Any]] = {}
         self.branches: set[str] = set()
-        self._places = dict(_places(root))
-        self._approximate = ApproximateValidator(root)
+        self._schema = Schema(root)
         draft = draft_of(root)
         self._ignored = draft.ignored if draft is not None else frozenset[str]()
         self._alone = draft is not None and draft.name in _REF_ALONE
@@ -243,50 +234,29 @@ class _Subschemas:
 
     def place(self, base: str, pointer: str) -> str:
         """The pointer from the root of what an embedded schema has at a pointer."""
-        home = self._places.get(id(self._approximate.resolve(base)), "") if base else ""
-        return home + pointer
+        home = self._schema.pointer_of(self._schema.resolve(base)) if base else ""
+        return (home or "") + pointer
 
     def _below(self, place: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         for keyword in REFERENCES:
             if keyword in schema and keyword not in self._ignored:
-                target = self._approximate.resolve(schema[keyword], schema)
-                if id(target) in self._places:
-                    yield self._places[id(target)], target
+                target = self._schema.resolve(schema[keyword], schema)
+                pointer = self._schema.pointer_of(target)
+                if pointer is not None:
+                    yield pointer, target
         if self._alone and "$ref" in schema:
             return
-        for keyword, name, part in _applied(schema):
-            if keyword not in self._ignored:
-                below = f"{place}/{keyword}{name}"
+        for keyword, step, part in subschemas(schema):
+            told = step or not _untold(keyword, schema)
+            if told and keyword not in self._ignored:
+                below = f"{place}/{keyword}{step}"
                 if keyword in _BRANCHES and isinstance(part, dict):
                     self.branches.add(below)
                 yield below, part
-
-
-def _applied(schema: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """The subschemas that a schema applies, but for ``not``: keyword, the rest of the pointer."""
-    for keyword, value in schema.items():
-        if keyword in _NAMED and isinstance(value, dict):
-            yield from ((keyword, f"/{escape(name)}", one) for name, one in value.items())
-        elif keyword in _LISTED and isinstance(value, list):
-            yield from ((keyword, f"/{index}", one) for index, one in enumerate(value))
-        elif keyword in _SINGLE and not _untold(keyword, schema):
-            yield keyword, "", value
 
 
 def _untold(keyword: str, schema: dict[str, Any]) -> bool:
     """Whether an evaluation never tells of a keyword's subschema, whatever the value."""
     if keyword == "contains":
         return "minContains" in schema or "maxContains" in schema
-    return keyword in ("then", "else") and "if" not in schema
-
-
-def _places(root: Any) -> Iterator[tuple[int, str]]:
-    """The pointer of every object in a schema, by identity."""
-    pending = [(root, "")]
-    while pending:
-        part, place = pending.pop()
-        if isinstance(part, dict):
-            yield id(part), place
-            pending += [(one, f"{place}/{escape(name)}") for name, one in part.items()]
-        elif isinstance(part, list):
-            pending += [(one, f"{place}/{index}") for index, one in enumerate(part)]
+    return keyword == "not" or (keyword in ("then", "else") and "if" not in schema)

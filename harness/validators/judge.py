@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import MaskcourtError
-from harness.schemas.paths import Fault
+from harness.schemas.schema import Fault
 from harness.validators.coverage import Coverage, Feature
 from harness.validators.format_rules import ASSERTION
 from harness.workers import wire

@@ -16,7 +16,7 @@ import jsonschema
 import jsonschema_rs
 
 from harness.jsontext.pointers import pointer, steps
-from harness.schemas.paths import target
+from harness.schemas.schema import target
 from harness.validators.respelling import Respelt
 
 _MAX_REFERENCES = 50

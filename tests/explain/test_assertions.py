@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.explain.assertions import WIDE_FORMATS, lost_at, may_become
-from harness.schemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
 from harness.validators.validate import Validators
 
 
@@ -46,7 +46,7 @@ class TestNumbers:
 class TestFormats:
     @pytest.mark.parametrize("name", sorted(WIDE_FORMATS))
     def test_no_valid_text_is_lost(self, name):
-        assert lost_at(WIDE_FORMATS[name], FORMAT_SAMPLES[name]) is None
+        assert lost_at(WIDE_FORMATS[name], FORMATS[name].sample) is None
 
     @given(st.data())
     def test_no_text_that_both_validators_take_is_lost(self, data):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.schemas.lookup import SchemaLookup
+from harness.schemas.schema import Schema
 
 TREE = {
     "$ref": "#/$defs/t",
@@ -34,7 +34,7 @@ TREE = {
 def test_the_subschema_at_a_pointer(pointer, keyword, found):
     root = {"a/b": {"type": "string"}, "allOf": [{"not": {}}]}
     expected = root if found == "root" else found
-    assert SchemaLookup(root).subschema(pointer, keyword) == expected
+    assert Schema(root).subschema(pointer, keyword) == expected
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_the_subschema_at_a_pointer(pointer, keyword, found):
     [("", 1), ("/left", 2), ("/left/left", 3), ("/left/name", 2), ("/many", 1), ("/many/0", 1)],
 )
 def test_the_fewest_references_on_the_way_to_a_value(instance, fewest):
-    assert SchemaLookup(TREE).fewest_references(instance) == fewest
+    assert Schema(TREE).fewest_references(instance) == fewest
 
 
 def test_a_value_without_a_subschema_has_no_way():
-    assert SchemaLookup(TREE).fewest_references("/left/other/more") is None
+    assert Schema(TREE).fewest_references("/left/other/more") is None
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_a_value_without_a_subschema_has_no_way():
 )
 def test_what_applies_only_through_a_conjunction(schema, only):
     schema = {**schema, "$defs": {"d": {"type": "string"}}}
-    assert SchemaLookup(schema).only_through("/$defs/d/type", "type", "allOf") is only
+    assert Schema(schema).only_through("/$defs/d/type", "type", "allOf") is only
 
 
 def test_what_applies_only_through_a_foreign_reference():
     schema = {"items": {"$ref": "#d"}, "$defs": {"d": {"$anchor": "d", "type": "null"}}}
-    lookup = SchemaLookup(schema)
+    lookup = Schema(schema)
     assert lookup.only_through("/$defs/d/type", "type", "reference")
     assert not lookup.only_through("/items/$ref", "$ref", "reference")
-    assert not SchemaLookup(TREE).only_through("/$defs/t/properties", "properties", "reference")
+    assert not Schema(TREE).only_through("/$defs/t/properties", "properties", "reference")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.schemas.approximate_validator import ApproximateValidator
-from harness.schemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
 from harness.schemas.merging import merged
 from harness.schemas.patterns import pattern
 from harness.schemas.probable_values import ProbableValues, property_names
@@ -86,7 +86,7 @@ def test_the_first_example_is_valid(name):
 @pytest.mark.parametrize("name", FORMAT_PATTERNS)
 def test_samples_of_formats_match_their_pattern(name):
     automaton = pattern(FORMAT_PATTERNS[name])
-    assert automaton.accepts(automaton.walk(automaton.start, FORMAT_SAMPLES[name]))
+    assert automaton.accepts(automaton.walk(automaton.start, FORMATS[name].sample))
 
 
 def test_what_is_given_comes_first_and_only_choices_are_offered():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.schemas.format_patterns import FORMAT_PATTERNS, FORMAT_SAMPLES
+from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
 from harness.validators import format_checks, format_grammars, formats
 from harness.validators.validate import Validators
 
@@ -154,7 +154,7 @@ class TestEveryFormat:
 
     @pytest.mark.parametrize("name", sorted(FORMAT_PATTERNS.keys() & VALID.keys()))
     def test_takes_the_sample_that_completions_are_made_with(self, name):
-        assert verdict(name, FORMAT_SAMPLES[name]) == "valid"
+        assert verdict(name, FORMATS[name].sample) == "valid"
 
 
 @pytest.mark.parametrize("draft", ["draft-04", "draft-06", "draft-07"])

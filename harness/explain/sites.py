@@ -8,37 +8,23 @@ than a guess.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from harness.jsontext.pointers import MISSING, follow, steps
-from harness.schemas.approximate_validator import REFERENCES
-
-Path = tuple[str | int, ...]
-"""Names of members and indices, from the outside in."""
-Fault = tuple[str, Path, Path]
-"""An error that a validator names: keyword, path in the instance, path of the keyword."""
-
-_BY_NAME: Final = frozenset(
-    ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
+from harness.schemas.schema import (
+    FOR_ITEMS,
+    FOR_MEMBERS,
+    LISTS,
+    MAPS,
+    REFERENCES,
+    Path,
+    mapping,
+    target,
 )
-_BY_INDEX: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
-_STEPS: Final = frozenset(
-    (
-        "properties",
-        "patternProperties",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "unevaluatedItems",
-    )
-)
-"""Keywords whose schemas are for a member or an item."""
 
-_JUMPS: Final = frozenset(("$defs", "definitions", "anyOf", "oneOf", "not", "if", "contains"))
+_DEFINITIONS: Final = ("$defs", "definitions")
+_JUMPS: Final = frozenset((*_DEFINITIONS, "anyOf", "oneOf", "not", "if", "contains"))
 """Keywords that no error's way of evaluation leads through: what is below was referred to."""
 
 _DEPENDENT: Final = frozenset(("dependentSchemas", "dependencies"))
@@ -48,34 +34,26 @@ _OPAQUE: Final = frozenset(("additionalProperties", "$dynamicRef", "$recursiveRe
 _MAX_HOPS = 30
 
 
-@dataclass(frozen=True)
-class Condition:
-    """That what lies below applies only to some objects.
-
-    Attributes:
-        names: The members that decide it; None where something else may.
-        steps: How many steps in the instance lie below the object that must fulfil it.
-    """
+class Condition(NamedTuple):
+    """That what lies below applies only to some objects."""
 
     names: frozenset[str] | None
+    """The members that decide it; None where something else may."""
     steps: int
+    """How many steps in the instance lie below the object that must fulfil it."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """Where a pointer leads.
-
-    Attributes:
-        holder: The schema that has the keyword; the schema itself, where the pointer names one.
-        keyword: The keyword, None where the pointer names a schema.
-        conditions: Under which the keyword holds.
-        of_names: Whether it applies to the names of an object's members.
-    """
+    """Where a pointer leads."""
 
     holder: Any
+    """The schema that has the keyword; the schema itself, where the pointer names one."""
     keyword: str | None
+    """None where the pointer names a schema."""
     conditions: tuple[Condition, ...]
     of_names: bool
+    """Whether it applies to the names of an object's members."""
 
     @property
     def value(self) -> Any:
@@ -83,26 +61,34 @@ class Site:
         return self.holder if self.keyword is None else self.holder[self.keyword]
 
 
-@dataclass
-class _Passed:
-    """What was passed on the way along a pointer."""
+class _Way:
+    """What was passed along a pointer; conditions with the steps of the instance before them."""
 
-    steps: int = 0
-    of_names: bool = False
-    conditions: list[tuple[frozenset[str] | None, int]] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.steps, self.of_names = 0, False
+        self.conditions: list[tuple[frozenset[str] | None, int]] = []
+
+    def go(self, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
+        """Pass the keyword `key`, and the name or the index below it."""
+        if key in _JUMPS and entry is not None:
+            self.steps, self.of_names, self.conditions = 0, False, []
+        elif key in ("then", "else"):
+            self.conditions.append((deciding(schema.get("if")), self.steps))
+        elif key in _DEPENDENT and isinstance(schema[key], dict):
+            if entry is not None and not isinstance(schema[key].get(str(entry)), list):
+                self.conditions.append((frozenset((str(entry),)), self.steps))
+        elif key == "propertyNames":
+            self.of_names = True
+        if (key in FOR_MEMBERS or key in FOR_ITEMS) and entry is not None:
+            self.steps += 1
 
     def site(self, holder: Any, keyword: str | None) -> Site:
-        found = tuple(Condition(names, self.steps - at) for names, at in self.conditions)
-        return Site(holder, keyword, found, self.of_names)
+        found = (Condition(names, self.steps - at) for names, at in self.conditions)
+        return Site(holder, keyword, tuple(found), self.of_names)
 
 
 class Pointers:
-    """The pointers into one schema.
-
-    Args:
-        root: The parsed schema.
-        draft: The name of its draft, as `harness.validators.drafts.Draft.name`.
-    """
+    """The pointers into one schema, of the draft of this name."""
 
     def __init__(self, root: Any, draft: str) -> None:
         self.root = root
@@ -117,19 +103,25 @@ class Pointers:
         address (pointers may then start elsewhere than at the root), nor where a reference lies
         below a condition, or leads there: what it leads to would look unconditional.
         """
-        return not any(_unclear(schema, self._id, self.root) for schema in _schemas(self.root))
+        return not any(
+            self._is_embedded(schema) or _hides(schema, conditional)
+            for schema, conditional in _schemas(self.root)
+        )
 
-    def site(self, path: tuple[str | int, ...], *, past_references: bool = False) -> Site | None:
+    def _is_embedded(self, schema: dict[str, Any]) -> bool:
+        base = schema.get(self._id)
+        own = isinstance(base, str) and not base.startswith("#")
+        return schema is not self.root and (own or isinstance(schema.get("$schema"), str))
+
+    def site(self, path: Path, *, past_references: bool = False) -> Site | None:
         """Where a pointer leads; None where nowhere, or not for certain.
 
-        Args:
-            path: Its parts.
-            past_references: Whether references were passed that the pointer leaves out, as those of
-                jsonschema for the schema false do.
+        `past_references`: references were passed that the pointer leaves out, as those of
+        jsonschema for the schema false do.
         """
         if not self.clear:
             return None
-        here, passed, at = self.root, _Passed(), 0
+        here, way, at = self.root, _Way(), 0
         self._hops = 0
         while at < len(path):
             key = str(path[at])
@@ -138,53 +130,32 @@ class Pointers:
             if not isinstance(here, dict) or key not in here:
                 return None
             at += 1
-            self._pass(passed, here, key, path[at] if at < len(path) else None)
+            way.go(here, key, path[at] if at < len(path) else None)
             if at == len(path):
-                return passed.site(here, key)
+                return way.site(here, key)
             here = here[key]
-            if key in _BY_NAME or (key in _BY_INDEX and isinstance(here, list)):
+            named = key in MAPS or key in _DEFINITIONS
+            if named or (key in LISTS and isinstance(here, list)):
                 here = _entry(here, path[at])
                 at += 1
-        return passed.site(here, None) if isinstance(here, dict | bool) else None
+        return way.site(here, None) if isinstance(here, dict | bool) else None
 
     def _referred(self, schema: Any, key: str) -> Any:
         """The schema with `key`: `schema` itself, or what its reference leads to."""
         while isinstance(schema, dict) and "$ref" in schema:
             self._hops += 1
-            if key in ("$defs", "definitions"):
+            if key in _DEFINITIONS:
                 return schema
             if key in schema or self._hops > _MAX_HOPS:
                 return None
             schema = target(self.root, schema["$ref"])
         return schema
 
-    @staticmethod
-    def _pass(passed: _Passed, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
-        if key in _JUMPS and entry is not None:
-            passed.steps, passed.of_names, passed.conditions = 0, False, []
-        elif key in ("then", "else"):
-            passed.conditions.append((deciding(schema.get("if")), passed.steps))
-        elif key in _DEPENDENT and isinstance(schema[key], dict):
-            if isinstance(entry, str | int) and not isinstance(schema[key].get(str(entry)), list):
-                passed.conditions.append((frozenset((str(entry),)), passed.steps))
-        elif key == "propertyNames":
-            passed.of_names = True
-        if key in _STEPS and entry is not None:
-            passed.steps += 1
-
 
 def _entry(parts: Any, key: str | int) -> Any:
     if isinstance(parts, list):
         return parts[key] if isinstance(key, int) and key < len(parts) else None
     return parts.get(str(key)) if isinstance(parts, dict) else None
-
-
-def target(root: Any, reference: Any) -> Any:
-    """What a reference that is a pointer into the root leads to; None for every other."""
-    if not isinstance(reference, str) or not (reference == "#" or reference[:2] == "#/"):
-        return None
-    found = MISSING if "%" in reference else follow(root, steps(reference))
-    return None if found is MISSING else found
 
 
 def deciding(schema: Any) -> frozenset[str] | None:
@@ -201,10 +172,11 @@ def deciding(schema: Any) -> frozenset[str] | None:
             case "required" if isinstance(value, list):
                 names.update(value)
             case "allOf" | "anyOf" | "oneOf" | "not":
-                below = [deciding(part) for part in (value if isinstance(value, list) else [value])]
-                if None in below:
-                    return None
-                names.update(*(part for part in below if part is not None))
+                for part in value if isinstance(value, list) else [value]:
+                    below = deciding(part)
+                    if below is None:
+                        return None
+                    names |= below
             case "type" | "title" | "description" | "$comment":
                 pass
             case _:
@@ -215,9 +187,8 @@ def deciding(schema: Any) -> frozenset[str] | None:
 def in_place(root: Any, schema: Any) -> dict[str, Any] | None:
     """All that may evaluate members of an object besides ``unevaluatedProperties`` of `schema`.
 
-    Returns:
-        A schema whose ``properties`` and ``patternProperties`` are those of `schema` and of all
-        schemas that it applies in place; None where one of them takes all members or is unknown.
+    A schema whose ``properties`` and ``patternProperties`` are those of `schema` and of all
+    schemas that it applies in place; None where one of them takes all members or is unknown.
     """
     names: dict[str, bool] = {}
     patterns: dict[str, bool] = {}
@@ -235,7 +206,7 @@ def in_place(root: Any, schema: Any) -> dict[str, Any] | None:
         for keyword in ("allOf", "anyOf", "oneOf"):
             pending += part.get(keyword, ())
         pending += [part.get(keyword) for keyword in ("if", "then", "else")]
-        pending += part.get("dependentSchemas", {}).values()
+        pending += mapping(part, "dependentSchemas").values()
         if "$ref" in part:
             found = target(root, part["$ref"])
             if found is None:
@@ -258,14 +229,8 @@ def _schemas(root: Any) -> Iterator[tuple[dict[str, Any], bool]]:
             ]
 
 
-def _unclear(found: tuple[dict[str, Any], bool], id_keyword: str, root: Any) -> bool:
-    schema, conditional = found
-    base = schema.get(id_keyword)
-    if schema is not root and (
-        (isinstance(base, str) and not base.startswith("#"))
-        or isinstance(schema.get("$schema"), str)
-    ):
-        return True
+def _hides(schema: dict[str, Any], conditional: bool) -> bool:
+    """Whether a reference of a schema hides what was passed, or leads where something is hidden."""
     return any(
         conditional or not leads.startswith("#") or not _HIDING.isdisjoint(leads.split("/"))
         for keyword in REFERENCES

@@ -1,0 +1,374 @@
+"""One JSON Schema as data: what its references lead to, and which subschemas apply where.
+
+The keywords that hold subschemas are listed here and nowhere else. Nothing here raises, on
+whatever schema: what is malformed counts as absent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+from harness.jsontext.pointers import MISSING, escape, follow, steps
+from harness.schemas.patterns import pattern
+
+Path = tuple[str | int, ...]
+"""Names of members and indices, from the outside in."""
+Fault = tuple[str, Path, Path]
+"""An error that a validator names: keyword, path in the instance, path of the keyword."""
+
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+MAPS: Final = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
+"""Keywords with a subschema for each name."""
+LISTS: Final = frozenset(("allOf", "anyOf", "oneOf", "prefixItems", "items"))
+"""Keywords with a list of subschemas."""
+FOR_MEMBERS: Final = frozenset(
+    ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
+)
+FOR_ITEMS: Final = frozenset(("items", "prefixItems", "additionalItems", "unevaluatedItems"))
+_SINGLE: Final = frozenset(
+    (
+        *("items", "additionalItems", "unevaluatedItems", "contains"),
+        *("additionalProperties", "unevaluatedProperties", "propertyNames"),
+        *("not", "if", "then", "else"),
+    )
+)
+_IN_PLACE: Final = frozenset(("allOf", "anyOf", "oneOf", "if", "then", "else", "$ref"))
+_SIBLINGS: Final = ("allOf", "anyOf", "oneOf", "if", "dependentSchemas", *REFERENCES)
+"""Beside these, what they evaluate is not looked at, and ``unevaluated…`` is passed over."""
+_NAMES: Final = (("$id", ""), ("id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#"))
+
+
+class Applied(NamedTuple):
+    """A subschema, and where it stands: its pointer goes on with ``/keyword`` and `step`."""
+
+    keyword: str
+    step: str
+    schema: Any
+
+
+def subschemas(schema: dict[str, Any]) -> Iterator[Applied]:
+    """Every subschema that `schema` itself has, those of definitions apart, in its order."""
+    for keyword, value in schema.items():
+        if keyword in MAPS and isinstance(value, dict):
+            for name, part in value.items():
+                yield Applied(keyword, f"/{escape(name)}", part)
+        elif keyword in LISTS and isinstance(value, list):
+            for index, part in enumerate(value):
+                yield Applied(keyword, f"/{index}", part)
+        elif keyword in _SINGLE:
+            yield Applied(keyword, "", value)
+
+
+def applied_below(schema: dict[str, Any], key: str | int) -> list[Applied]:
+    """The subschemas that `schema` itself applies to its member or item `key`."""
+    return _for_item(schema, key) if isinstance(key, int) else _for_member(schema, key)
+
+
+def _for_member(schema: dict[str, Any], name: str) -> list[Applied]:
+    properties, patterns = mapping(schema, "properties"), mapping(schema, "patternProperties")
+    found = [
+        Applied("patternProperties", f"/{escape(expression)}", part)
+        for expression, part in patterns.items()
+        if matches(expression, name)
+    ]
+    if name in properties:
+        found.insert(0, Applied("properties", f"/{escape(name)}", properties[name]))
+    return found or _rest(schema, "additionalProperties", "unevaluatedProperties")
+
+
+def _for_item(schema: dict[str, Any], index: int) -> list[Applied]:
+    keyword, rest = "prefixItems", "items"
+    if isinstance(schema.get("items"), list):  # a tuple before 2020-12
+        keyword, rest = "items", "additionalItems"
+    first = listed(schema.get(keyword))
+    if index < len(first):
+        return [Applied(keyword, f"/{index}", first[index])]
+    return _rest(schema, rest, "unevaluatedItems")
+
+
+def _rest(schema: dict[str, Any], rest: str, unevaluated: str) -> list[Applied]:
+    """What applies where no other keyword of a schema says anything."""
+    if rest in schema:
+        return [Applied(rest, "", schema[rest])]
+    if unevaluated in schema and not any(keyword in schema for keyword in _SIBLINGS):
+        return [Applied(unevaluated, "", schema[unevaluated])]
+    return []
+
+
+def child_schema(schema: dict[str, Any], key: str | int) -> Any:
+    """What `schema` itself asks of a member or an item; False where it may not be."""
+    found = [part.schema for part in applied_below(schema, key)]
+    return {"allOf": found} if len(found) > 1 else found[0] if found else True
+
+
+def target(root: Any, reference: Any) -> Any:
+    """What a reference that is a pointer into the root leads to; None for every other."""
+    if not isinstance(reference, str) or not (reference == "#" or reference[:2] == "#/"):
+        return None
+    found = MISSING if "%" in reference else follow(root, steps(reference))
+    return None if found is MISSING else found
+
+
+class Schema:
+    """One schema, as it was parsed from JSON; it must not change."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._resolved: dict[tuple[str, int], Any] = {}
+
+    @cached_property
+    def _index(self) -> tuple[dict[int, tuple[str, Any]], dict[str, Any]]:
+        """What is known of the parts of the root.
+
+        By identity of each object: its pointer, and the innermost schema with an ``$id`` around it.
+        By name every ``$id`` and, with a leading ``#``, every anchor.
+        """
+        places: dict[int, tuple[str, Any]] = {}
+        names: dict[str, Any] = {}
+        todo = [("", self.root, self.root)]
+        while todo:
+            pointer, here, home = todo.pop()
+            children: list[tuple[Any, Any]] = []
+            if isinstance(here, dict):
+                identifier = here.get("$id", here.get("id"))
+                if isinstance(identifier, str) and not identifier.startswith("#"):
+                    home = here
+                places.setdefault(id(here), (pointer, home))
+                for keyword, sign in _NAMES:
+                    if isinstance(name := here.get(keyword), str):
+                        names.setdefault(sign + name.rstrip("#"), here)
+                children = list(here.items())
+            elif isinstance(here, list):
+                children = list(enumerate(here))
+            todo += [(f"{pointer}/{escape(key)}", part, home) for key, part in reversed(children)]
+        return places, names
+
+    def pointer_of(self, part: Any) -> str | None:
+        """The pointer of an object that is a part of the root, by identity."""
+        return self._index[0].get(id(part), (None, None))[0]
+
+    def resolve(self, reference: Any, within: Any = None) -> Any:
+        """What a reference inside the root points at; None when nothing known.
+
+        A fragment alone is looked up in the innermost schema with an ``$id`` around `within`, the
+        schema object that holds the reference, or else in the root.
+        """
+        if not isinstance(reference, str):
+            return None
+        home = self.root if within is None else self._index[0].get(id(within), ("", self.root))[1]
+        key = (reference, id(home))
+        if key not in self._resolved:
+            base, _, fragment = reference.partition("#")
+            self._resolved[key] = self._inside(self._named(base) if base else home, fragment)
+        return self._resolved[key]
+
+    def _inside(self, schema: Any, quoted: str) -> Any:
+        fragment = unquote(quoted)
+        if fragment and not fragment.startswith("/"):
+            return self._named("#" + fragment)
+        found = follow(schema, steps(fragment))
+        return None if found is MISSING else found
+
+    def _named(self, name: str) -> Any:
+        names = self._index[1]
+        if name in names:
+            return names[name]
+        last = name.rsplit("/", 1)[-1]
+        return next((part for key, part in names.items() if key.rsplit("/", 1)[-1] == last), None)
+
+    def subschema(self, pointer: str, keyword: str) -> dict[str, Any] | None:
+        """The subschema at a pointer, or around the `keyword` that it leads to."""
+        found = self._at(self._holder(pointer, keyword))
+        return found if isinstance(found, dict) else None
+
+    def only_through(self, pointer: str, keyword: str, what: str) -> bool:
+        """Whether that subschema applies only by way of something.
+
+        `what` is ``allOf``, one of two or more members; or ``reference``, one that is no pointer.
+        """
+        place = self._holder(pointer, keyword)
+        everywhere, foreign = self._everywhere
+        if what == "reference":
+            return foreign and place not in everywhere
+        return not foreign and place in everywhere and place not in self._past_all_of
+
+    def fewest_references(self, instance_pointer: str) -> int | None:
+        """How many references lie on the shortest way to the subschemas of a value.
+
+        Those that the value's own subschema begins with count. None where no subschema is found.
+        """
+        level = self._settled({"": 0})
+        for part in steps(instance_pointer):
+            following: dict[str, int] = {}
+            for place, references in level.items():
+                for pointer, keyword in self._edges(place):
+                    if _leads_to(pointer, place, keyword, part):
+                        following[pointer] = min(references, following.get(pointer, references))
+            level = self._settled(following)
+        own = [number for place, number in level.items() if _reference(self._at(place)) is None]
+        return min(own, default=None)
+
+    def _at(self, pointer: str) -> Any:
+        return follow(self.root, steps(pointer))
+
+    def _holder(self, pointer: str, keyword: str) -> str:
+        holder, _, last = pointer.rpartition("/")
+        if pointer and last == escape(keyword):
+            found = self._at(holder)
+            if isinstance(found, dict) and keyword in found:
+                return holder
+        return pointer
+
+    @cached_property
+    def _everywhere(self) -> tuple[set[str], bool]:
+        return self._reached(lambda _keyword, _siblings: True)
+
+    @cached_property
+    def _past_all_of(self) -> set[str]:
+        return self._reached(lambda used, siblings: used != "allOf" or siblings < 2)[0]
+
+    def _reached(self, may: Callable[[str, int], bool]) -> tuple[set[str], bool]:
+        """The pointers reached from the root, and whether there is a foreign reference among them.
+
+        `may` says whether an edge may be used, by its keyword and the number of its siblings.
+        """
+        seen, foreign, pending = {""}, False, [""]
+        while pending:
+            place = pending.pop()
+            here = self._at(place)
+            reference = _reference(here)
+            foreign = foreign or (reference is not None and not _is_local(reference))
+            for pointer, keyword in self._edges(place):
+                siblings = len(here[keyword]) if isinstance(here[keyword], list) else 1
+                if pointer not in seen and may(keyword, siblings):
+                    seen.add(pointer)
+                    pending.append(pointer)
+        return seen, foreign
+
+    def _settled(self, level: dict[str, int]) -> dict[str, int]:
+        """`level` with all that is applied in place, each with its fewest references."""
+        pending = list(level.items())
+        while pending:
+            place, references = pending.pop()
+            if level.get(place, references) < references:
+                continue
+            for pointer, keyword in self._edges(place):
+                there = references + (keyword == "$ref")
+                if keyword in _IN_PLACE and there < level.get(pointer, there + 1):
+                    level[pointer] = there
+                    pending.append((pointer, there))
+        return level
+
+    def _edges(self, place: str) -> Iterator[tuple[str, str]]:
+        """The pointers of the subschemas that the one at `place` applies, each with its keyword."""
+        here = self._at(place)
+        if not isinstance(here, dict):
+            return
+        reference = _reference(here)
+        if reference is not None and _is_local(reference):
+            yield reference[1:], "$ref"
+        for keyword, step, part in subschemas(here):
+            if step or isinstance(part, dict):
+                yield f"{place}/{keyword}{step}", keyword
+
+
+def _leads_to(pointer: str, place: str, keyword: str, part: str) -> bool:
+    """Whether an edge applies a subschema to the member or item `part`."""
+    step = pointer[len(place) + len(keyword) + 1 :]
+    if keyword == "properties":
+        return step == f"/{escape(part)}"
+    if keyword in FOR_MEMBERS:
+        return True
+    return part.isdecimal() and keyword in FOR_ITEMS and step in ("", f"/{part}")
+
+
+def _reference(here: Any) -> str | None:
+    found = here.get("$ref") if isinstance(here, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _is_local(reference: str) -> bool:
+    return reference == "#" or reference.startswith("#/")
+
+
+def listed(value: Any) -> list[Any]:
+    """`value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def strings(value: Any) -> list[str]:
+    """The texts of a list; empty for every other value."""
+    return [item for item in listed(value) if isinstance(item, str)]
+
+
+def mapping(schema: dict[str, Any], keyword: str) -> dict[str, Any]:
+    """The value of a keyword if it is an object, else an empty one."""
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def types(schema: dict[str, Any]) -> list[str]:
+    """The type names that `schema` lists; empty when it does not say."""
+    wanted = schema.get("type")
+    return [wanted] if isinstance(wanted, str) else strings(wanted)
+
+
+def number(value: Any) -> float | None:
+    """`value` if it is a JSON number, else None."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def count(value: Any) -> int | None:
+    """`value` if it is a whole number of zero or more, else None."""
+    found = number(value)
+    return None if found is None or found < 0 or found > 1e9 else int(found)
+
+
+def kinds(value: Any) -> tuple[str, ...]:
+    """The names that JSON Schema has for the type of `value`."""
+    if value is None or isinstance(value, bool):
+        return ("null",) if value is None else ("boolean",)
+    if isinstance(value, int | float):
+        whole = isinstance(value, int) or value.is_integer()
+        return ("integer", "number") if whole else ("number",)
+    if isinstance(value, str):
+        return ("string",)
+    return ("array",) if isinstance(value, list) else ("object",)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0, but true is not 1."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
+    return bool(left == right)
+
+
+def matches(expression: Any, text: str) -> bool:
+    """Whether `expression` is found in `text`, looking at its first 2,000 characters."""
+    if not isinstance(expression, str):
+        return True
+    automaton = pattern(expression)
+    if automaton is not None and len(text) <= 2000:
+        state = automaton.walk(automaton.start, text)
+        if not automaton.accepts(state):
+            return False
+    if not re.search(r"\(\?<?[=!]|\\\d|\\b", expression):
+        return automaton is not None or _expression(expression) is None
+    compiled = _expression(expression)
+    return compiled is None or len(text) > 200 or bool(compiled.search(text))
+
+
+@lru_cache(maxsize=1024)
+def _expression(text: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text, re.ASCII)
+    except (re.error, RecursionError, OverflowError):
+        return None
