@@ -25,7 +25,7 @@ What is at fault, by what is wrong:
   for ``not``, for ``oneOf`` with several matches.
 
 Nothing is at fault where the place is not certain: where references hide the way to the keyword
-(`harness.schemas.paths`), where a condition (``then``, ``else``, dependent schemas) may be
+(`harness.explain.sites`), where a condition (``then``, ``else``, dependent schemas) may be
 decided by what is written later, where an empty name may be missing from a path (jsonschema-rs
 leaves it out), where several items or names may be meant.
 """
