@@ -241,7 +241,7 @@ class Library:
         ends: The end-of-sequence ids that the library was told of.
         special_is_text: Whether it was told, on purpose, that special tokens are text.
         documented: What its documentation says that it does otherwise, by the name of the rule
-            (`harness.court.rules.RULES`), with the words and where they stand.
+            (`harness.protocol_checks.rules.RULES`), with the words and where they stand.
         by_adapter: Whether the calls are those of an adapter that gives none of the library's own.
     """
 
@@ -274,24 +274,21 @@ def copied(matcher: _M, **changed: Any) -> _M:
     return twin
 
 
-def library_of(start: Callable[[], Matcher], ends: tuple[int, ...]) -> Library:
-    """What an adapter says itself, where it gives none of its library's own calls.
+def calls_of(matcher: Matcher) -> LibraryCalls:
+    """What an adapter's matcher answers itself, where it gives none of its library's own calls."""
+    return LibraryCalls(
+        matcher.mask,
+        matcher.consume,
+        matcher,
+        attempt=matcher.consume,
+        clone=lambda: calls_of(matcher.clone()),
+        validate=getattr(matcher, "follow", None),
+    )
 
-    Args:
-        start: A matcher at the start of a text, new each time.
-        ends: The end-of-sequence ids.
-    """
 
-    def calls(matcher: Matcher) -> LibraryCalls:
-        return LibraryCalls(
-            matcher.mask,
-            matcher.consume,
-            matcher,
-            attempt=matcher.consume,
-            clone=lambda: calls(matcher.clone()),
-        )
-
-    return Library(lambda: calls(start()), ends, by_adapter=True)
+def library_of(start: Callable[[], Matcher], ends: tuple[int, ...], **about: Any) -> Library:
+    """A library that is an adapter: `start` gives a matcher at the start of a text, new each time."""
+    return Library(lambda: calls_of(start()), ends, by_adapter=True, **about)
 
 
 def allows(mask: Mask, token: int) -> bool:

@@ -1,0 +1,109 @@
+"""Can an adapter drive the library that is there? Found out on a trifle, before anything counts.
+
+An adapter that was written for another version raises, or contradicts itself, in every case; that
+would stand in a run as crashes of the engine. What a trifle allows is not judged, and an engine may
+refuse it: `harness.protocol_checks.adapters` asks more, and takes longer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from harness.errors import MaskcourtError, UsageError
+from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import Engine, Matcher, Refused, library_of
+from harness.protocol_checks.places import along
+from harness.protocol_checks.rules import RULES, hold
+from harness.protocol_checks.trial import Subject, TrialPlace
+
+CANNOT_DRIVE = "this adapter cannot drive"
+
+_TRIFLES = (
+    ('{"type": "boolean"}', b"true"),
+    ('{"enum": [true]}', b"true"),
+    ('{"type": "array", "items": {"type": "boolean"}}', b"[true]"),
+)
+"""Schemas with a text of each; the first that an engine compiles is tried."""
+_TRIED = ("mask_written", "beyond", "mask_consume", "attempt", "clone", "validate", "end_again")
+_SWEPT = 16
+"""Tokens that are tried one by one."""
+
+
+class ContractBroken(AssertionError):
+    """An adapter breaks a rule: which and how."""
+
+
+def opened(kind: Any, vocabulary: Vocabulary, options: Any) -> Engine:
+    """An engine of class `kind` that keeps some rules on a trifle.
+
+    With the vocabulary of Qwen2.5 that takes 0.1 s of a processor.
+
+    Raises:
+        UsageError: The adapter cannot drive the library, in words; or the adapter's own.
+        ImportError: The library is not there.
+    """
+    distribution = str(getattr(kind, "DISTRIBUTION", ""))
+    try:
+        with _raised_when("it is made"):
+            engine: Engine = kind(vocabulary, options)
+        for schema, text in _TRIFLES:
+            with contextlib.suppress(Refused):
+                with _raised_when(f"it compiles {schema}"):
+                    start = engine.compile(schema)
+                _try(start, text, vocabulary)
+                break
+    except ContractBroken as broken:
+        try:
+            installed = version(distribution)
+        except (PackageNotFoundError, ValueError):
+            raise (broken.__cause__ or broken) from None
+        tested = getattr(kind, "TESTED", None)
+        hint = f"it was tested with {tested}" if tested else None
+        raise UsageError(f"{CANNOT_DRIVE} {distribution} {installed}: {broken}", hint) from broken
+    return engine
+
+
+def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
+    """Hold some rules at the start and at the end of a text, as far as it is allowed."""
+    # a vocabulary's own index of starts takes a quarter of a second to be made
+    pieces = [token for token, one in enumerate(vocabulary.tokens) if one and one in text]
+    pieces.sort(key=lambda token: -len(vocabulary.tokens[token]))
+
+    def tokens_at(at: int) -> list[int]:
+        return [one for one in pieces if text.startswith(vocabulary.tokens[one], at)]
+
+    with _raised_when("it is led along a text"):
+        way = along(start.clone(), vocabulary, text, tokens_at)
+    subject = Subject(library_of(start.clone, vocabulary.eos_ids), vocabulary)
+    end = len(way) - (way[-1:] == (vocabulary.eos,))
+    draws = random.Random(0)  # noqa: S311 - to be repeated
+    places = [TrialPlace(way[:at], way[at:], draws, _SWEPT) for at in dict.fromkeys((0, end))]
+    check_rules(subject, places, _TRIED)
+
+
+def check_rules(
+    subject: Subject, places: list[TrialPlace], names: tuple[str, ...] | dict[str, Any] = RULES
+) -> None:
+    """Raise `ContractBroken` where a rule is broken, or cannot be judged for an exception."""
+    for name in names:
+        result = hold(RULES[name], subject, places)
+        for one in result.violated:
+            raise ContractBroken(f"{name}: after {one.written!r}, {one.complaint}")
+        if result.failed:
+            raise ContractBroken(f"{name}: it raises {result.words}")
+
+
+@contextlib.contextmanager
+def _raised_when(when: str) -> Iterator[None]:
+    """What is raised, as `ContractBroken`; what is meant for somebody else passes."""
+    try:
+        yield
+    except (Refused, MaskcourtError, MemoryError):
+        raise
+    except BaseException as error:  # a panic of a native engine is none of Exception
+        message = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":")
+        raise ContractBroken(f"when {when}, it raises {message}") from error

@@ -1,0 +1,247 @@
+"""A rule, and one trial of it: a library's fresh matchers after some consumed tokens.
+
+Whatever a rule compares, it compares with a matcher that is new and was led to the place by nothing
+but consuming. So a complaint rests on what is in the trial alone, and repeating it is repeating the
+trial. This runs inside the host, next to the library, and needs nothing but numpy.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from harness.inputs.vocabulary import Vocabulary
+from harness.protocol import Library, LibraryCalls, Mask, Masks, allows, token_ids
+
+Tokens = tuple[int, ...]
+Complaints = Iterator[str]
+"""What is wrong, in words; an empty text is nothing."""
+
+_KEPT = 1 << 14
+"""Answers of fresh matchers that are kept."""
+_KEPT_WORDS = 1 << 23
+"""Words of masks that are kept: 32 MiB."""
+_UNTOUCHED = 0xA5A5A5A5
+
+
+class Unreachable(Exception):
+    """The library does not consume the tokens that lead to where a rule is to be tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A schema as one library compiled it; `mark` is told what is going to be tried after what."""
+
+    library: Library
+    vocabulary: Vocabulary
+    mark: Callable[[Tokens, Tokens | None], object] = lambda *_: None
+    _masks: dict[Tokens, Mask] = field(default_factory=dict)
+    _reached: dict[Tokens, bool] = field(default_factory=dict)
+
+    def at(self, consumed: Sequence[int]) -> Any:
+        """The `LibraryCalls` of a fresh matcher after `consumed`; raises `Unreachable`.
+
+        Calls that a rule needs are not None there, which no type says.
+        """
+        calls = self.library.fresh()
+        if led(calls, consumed) < len(consumed):
+            raise Unreachable
+        return calls
+
+    def reaches(self, consumed: Sequence[int]) -> bool:
+        """Whether a fresh matcher, which may take milliseconds, consumes all of `consumed`."""
+        key = tuple(consumed)
+        if key not in self._reached:
+            if len(self._reached) >= _KEPT:
+                self._reached.clear()
+            self._reached[key] = led(self.library.fresh(), key) == len(key)
+        return self._reached[key]
+
+    def mask(self, calls: LibraryCalls) -> Mask:
+        """What a matcher says may come next, shape ``(words,)``, with all bits that it sets."""
+        out = np.zeros(self.vocabulary.words, dtype=np.uint32)
+        calls.mask(out)
+        return out
+
+    def mask_at(self, consumed: Sequence[int]) -> Mask:
+        """The mask of a fresh matcher after `consumed`; read-only. Raises as `at` does."""
+        key = tuple(consumed)
+        if key not in self._masks:
+            if len(self._masks) * self.vocabulary.words >= _KEPT_WORDS:
+                self._masks.clear()
+            mask = self._masks[key] = self.mask(self.at(key))
+            mask.setflags(write=False)
+        return self._masks[key]
+
+    def ends_at(self, consumed: Sequence[int]) -> bool:
+        """Whether the mask after `consumed` allows an end of sequence."""
+        mask = self.mask_at(consumed)
+        return any(allows(mask, end) for end in self.library.ends)
+
+    def ordinary(self, mask: Mask) -> list[int]:
+        """The ordinary tokens of a mask."""
+        return token_ids(mask & self.vocabulary.ordinary_mask, self.vocabulary.size).tolist()
+
+    def named(self, token: int) -> str:
+        """A token, for people."""
+        return named(self.vocabulary, token)
+
+    def differ(self, found: Mask, expected: Mask) -> str:
+        """How a mask differs from the expected one, in words; empty where it does not."""
+        differing = found ^ expected
+        if not differing.any():
+            return ""
+        first = int(token_ids(differing, 32 * len(differing))[0])
+        many = int(np.bitwise_count(differing).sum())
+        which = "allowed" if allows(found, first) else "forbidden"
+        return f"{many} bits differ: {self.named(first)} is {which} there"
+
+    def moved(self, calls: LibraryCalls, consumed: Tokens, onward: Tokens = ()) -> str:
+        """How a matcher is elsewhere than a fresh one after `consumed`, or goes on otherwise."""
+        if words := self.differ(self.mask(calls), self.mask_at(consumed)):
+            return words
+        for count, token in enumerate(onward, 1):
+            taken, expected = calls.consume(token), self.reaches(consumed + onward[:count])
+            if taken != expected:
+                which = "is consumed, and a fresh matcher refuses it" if taken else "is refused"
+                return f"then {self.named(token)} {which}"
+            if not taken or token in self.library.ends:
+                return ""
+            if words := self.differ(self.mask(calls), self.mask_at(consumed + onward[:count])):
+                return f"then, after {self.named(token)}, {words}"
+        return ""
+
+    def empty_rows(self, count: int) -> Masks:
+        """Rows for masks, shape ``(count, words)``, in which it shows whether they are written."""
+        return np.full((count, self.vocabulary.words), _UNTOUCHED, dtype=np.uint32)
+
+
+def named(vocabulary: Vocabulary, token: int) -> str:
+    """A token, for people."""
+    known = 0 <= token < vocabulary.size
+    return f"token {token} {vocabulary.tokens[token]!r}" if known else f"id {token}"
+
+
+def text_of(vocabulary: Vocabulary, tokens: Tokens) -> str:
+    """What tokens write, for people."""
+    return b"".join([vocabulary.tokens[token] for token in tokens]).decode("utf-8", "replace")
+
+
+def untouched(row: Mask) -> bool:
+    """Whether nothing was written to a row of `Subject.empty_rows`."""
+    return bool((row == _UNTOUCHED).all())
+
+
+def unlike(calls: LibraryCalls, expected: Mask) -> Mask:
+    """The bits in which a mask, written over the inverse of the expected one, is not that.
+
+    So a word that is not written shows in all its bits.
+    """
+    found = ~expected
+    calls.mask(found)
+    return found ^ expected
+
+
+def led(calls: LibraryCalls, tokens: Sequence[int]) -> int:
+    """How many of the leading `tokens` a matcher consumes; it stays after them."""
+    return next((n for n, token in enumerate(tokens) if not calls.consume(token)), len(tokens))
+
+
+def prefixed(words: str, text: str) -> str:
+    """`text` after some words of where it was met; nothing where it is empty."""
+    return f"{words}: {text}" if text else ""
+
+
+@dataclass(frozen=True)
+class TrialPlace:
+    """Where rules are tried.
+
+    Attributes:
+        rest: Tokens that may go on from there, with the end of sequence if the way comes to it.
+        sweep: How many tokens are tried one by one; None for the whole vocabulary.
+    """
+
+    consumed: Tokens
+    rest: Tokens
+    draws: random.Random
+    sweep: int | None
+
+    def some(self, tokens: Sequence[int], count: int) -> list[int]:
+        """At most `count` of some tokens, drawn."""
+        return self.draws.sample(tokens, min(len(tokens), count))
+
+
+@dataclass(frozen=True)
+class Offered:
+    """The trials of a rule at a place, each of some tokens.
+
+    `checks` says how many things were looked at to find these; None where each trial is one.
+    """
+
+    trials: Sequence[Tokens]
+    checks: int | None = None
+
+    @property
+    def count(self) -> int:
+        """How many checks these trials are."""
+        return len(self.trials) if self.checks is None else self.checks
+
+
+Judge = Callable[[Subject, Tokens, Tokens], Complaints]
+
+
+def here(_subject: Subject, _place: TrialPlace) -> Offered:
+    """One trial at the place itself."""
+    return Offered([()])
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Something that a server relies on.
+
+    Attributes:
+        says: What holds where it is kept.
+        needs: The calls (fields of `LibraryCalls`) without which it cannot be tried.
+        judge: Tries it after consumed tokens with some more. May raise whatever the library raises.
+        applies: Why it cannot be held against a library; else empty.
+        shrinks: Whether fewer tokens make a trial of it, too.
+    """
+
+    says: str
+    needs: tuple[str, ...]
+    offer: Callable[[Subject, TrialPlace], Offered]
+    judge: Judge
+    applies: Callable[[Library], str]
+    shrinks: bool
+
+    def missing(self, library: Library) -> str:
+        """What keeps the rule from being tried, in words; empty where nothing does."""
+        calls = library.fresh()
+        lacking = [name for name in self.needs if getattr(calls, name) is None]
+        return f"no {' and no '.join(lacking)}" if lacking else self.applies(library)
+
+
+RULES: dict[str, Rule] = {}
+"""All rules that were registered, by name."""
+
+
+def rule(
+    *needs: str,
+    offer: Callable[[Subject, TrialPlace], Offered] = here,
+    applies: Callable[[Library], str] = lambda _: "",
+    shrinks: bool = False,
+) -> Callable[[Judge], Judge]:
+    """Register a judge as the rule of its name; its docstring says what holds."""
+
+    def register(judge: Judge) -> Judge:
+        says = (judge.__doc__ or "").strip().rstrip(".")
+        RULES[judge.__name__] = Rule(
+            says[:1].lower() + says[1:], needs, offer, judge, applies, shrinks
+        )
+        return judge
+
+    return register
