@@ -287,7 +287,7 @@ def calls_of(matcher: Matcher) -> LibraryCalls:
 
 
 def library_of(start: Callable[[], Matcher], ends: tuple[int, ...], **about: Any) -> Library:
-    """A library that is an adapter: `start` gives a matcher at the start of a text, new each time."""
+    """An adapter as a library; `start` gives a matcher at the start of a text, new each time."""
     return Library(lambda: calls_of(start()), ends, by_adapter=True, **about)
 
 

@@ -103,9 +103,9 @@ def verify(spec: str, vocabulary: str, seconds: float, as_json: bool) -> None:
     """
     from harness.engines.environments import provide
     from harness.engines.specs import parse_spec
-    from harness.engines.verification import BROKEN, OPEN
-    from harness.engines.verification import verify as verified
     from harness.inputs.vocabulary_readers import open_vocabulary
+    from harness.protocol_checks.adapters import BROKEN, OPEN
+    from harness.protocol_checks.adapters import verify as verified
 
     asked = provide(parse_spec(spec))
     found = []

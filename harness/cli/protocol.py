@@ -5,69 +5,43 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.table import Table
 
 from harness.cli.common import json_option, seed_option
-from harness.cli.printing import print_json, table_console
+from harness.cli.printing import print_json
 from harness.errors import UsageError
 from harness.printable import one_line, printable
 
 if TYPE_CHECKING:
-    from harness.court.docket import Docket
-    from harness.court.hearing import Heard
-    from harness.court.record import Record, RecordHead
+    from harness.protocol_checks.results import ResultsFile, ResultsHead, Summary
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _STORED = click.Path(path_type=Path, dir_okay=False, exists=True)
-_COUNT = click.IntRange(min=0)
+_COUNT, _SECONDS = click.IntRange(min=0), click.FloatRange(min=0, min_open=True)
+
+
+def _usual(name: str, default: Any, text: str, kind: Any = str) -> Callable[[_F], _F]:
+    return click.option(name, type=kind, default=default, show_default=True, help=text)
 
 
 @click.command()
 @click.option("--engines", multiple=True, metavar="SPECS", help="As of bench; repeatable.")
-@click.option("--cases", default="quick", show_default=True, metavar="SPEC", help="As of bench.")
+@_usual("--cases", "quick", "As of bench.")
 @click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N of the cases.")
-@click.option("--vocabulary", default="qwen2.5", show_default=True, help="As of bench.")
-@click.option(
-    "--texts",
-    type=_COUNT,
-    default=2,
-    show_default=True,
-    help="Texts of each schema that each engine writes itself, to be tried along.",
-)
-@click.option(
-    "--positions",
-    type=click.IntRange(min=2),
-    default=6,
-    show_default=True,
-    help="Places of each text.",
-)
-@click.option(
-    "--whole",
-    type=_COUNT,
-    default=2,
-    show_default=True,
-    help="Places of each case at which a large vocabulary is gone through as a whole.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    show_default=True,
-    help="Processor time of one rule on one case.",
-)
-@click.option(
-    "--out", type=_FILE, help="Where to write what is heard; started again it goes on there."
-)
+@_usual("--vocabulary", "qwen2.5", "As of bench.")
+@_usual("--texts", 2, "Texts of each schema that each engine writes, to be tried along.", _COUNT)
+@_usual("--positions", 6, "Places of each text.", click.IntRange(min=2))
+@_usual("--whole", 2, "Places of each case where all of a large vocabulary is tried.", _COUNT)
+@_usual("--seconds", 120.0, "Processor time of one rule on one case.", _SECONDS)
+@click.option("--out", type=_FILE, help="Where to write results; started again it goes on there.")
 @click.option("--format", "kind", type=click.Choice(["text", "markdown", "csv"]), default="text")
 @click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when there is one.")
-@click.option(
-    "--write-smallest", type=_FILE, help="Where to write the smallest violation of each rule."
-)
+@click.option("--write-smallest", type=_FILE, help="Where to write each rule's smallest violation.")
 @click.option("--read", "stored", type=_STORED, help="Print what a file holds instead.")
 @click.option(
     "--replay",
@@ -75,9 +49,7 @@ _COUNT = click.IntRange(min=0)
     type=_STORED,
     help="Try the violations of a file again instead; exit with 1 when one shows no more.",
 )
-@click.option(
-    "--trust", is_flag=True, help="Import and install engines that a file for --replay names."
-)
+@click.option("--trust", is_flag=True, help="Import and install what a file for --replay names.")
 @seed_option
 @json_option
 def protocol(**options: Any) -> None:
@@ -85,58 +57,53 @@ def protocol(**options: Any) -> None:
 
     No text is judged: each library is held against itself alone.
     """
-    from harness.court.docket import Docket
-    from harness.court.record import read_record, write_record
+    from harness.protocol_checks.results import Summary, read_results, write_results
 
     if options["again"]:
         _replay(options["again"], trust=options["trust"], as_json=options["as_json"])
         return
     if options["stored"]:
-        head, heard = read_record(options["stored"])
+        head, results = read_results(options["stored"])
     else:
-        record = _hear(options)
-        head, heard = record.head, record.heard
-    docket = Docket.of(heard)
+        file = _check(options)
+        head, results = file.head, file.results
+    summary = Summary(results)
     if options["write_smallest"]:
-        write_record(options["write_smallest"], head, list(docket.smallest()))
-    _print(head, docket, "json" if options["as_json"] else options["kind"])
-    if options["fail_on_violation"] and docket.violated:
+        write_results(options["write_smallest"], head, list(summary.smallest()))
+    _print(head, summary, "json" if options["as_json"] else options["kind"])
+    if options["fail_on_violation"] and summary.violated:
         sys.exit(1)
 
 
-def _hear(options: Mapping[str, Any]) -> Record:
-    from harness.court.hearing import Bench, hear
-    from harness.court.record import Record, RecordHead
-    from harness.court.routes import Thoroughness
+def _check(options: Mapping[str, Any]) -> ResultsFile:
     from harness.engines.environments import provide_all
     from harness.engines.specs import DEFAULT, parse_specs
     from harness.inputs.case_selection import open_cases, select
     from harness.inputs.vocabulary_readers import open_vocabulary
+    from harness.protocol_checks.checks import Settings, run_checks
+    from harness.protocol_checks.places import Thoroughness
+    from harness.protocol_checks.results import ResultsFile, ResultsHead
 
     specs = provide_all(parse_specs(options["engines"] or DEFAULT))
-    seed, texts, positions, whole = (
-        options[name] for name in ("seed", "texts", "positions", "whole")
-    )
+    limits = {name: options[name] for name in ("seed", "texts", "positions", "whole")}
+    seconds = options["seconds"]
     source, vocabulary = open_cases(options["cases"]), open_vocabulary(options["vocabulary"])
-    cases = list(select(source, sample=options["sample"], seed=seed))
-    how = Thoroughness(seed, texts, positions, whole)
-    bench = Bench(vocabulary, how, options["seconds"])
+    cases = list(select(source, sample=options["sample"], seed=options["seed"]))
+    settings = Settings(vocabulary, Thoroughness(*limits.values()), seconds)
     named = options["vocabulary"], vocabulary.sha256, options["cases"], source.sha256
-    record = Record.open(
-        options["out"], RecordHead(*named, seed, texts, positions, whole, bench.seconds)
-    )
-    with _telling(options["out"]):
+    file = ResultsFile.open(options["out"], ResultsHead(*named, **limits, seconds=seconds))
+    with _interruptible(options["out"]):
         for spec in specs:
-            left = [case for case in cases if not record.has(spec.name, case.id)]
+            left = [case for case in cases if not file.has(spec.name, case.id)]
             click.echo(printable(f"{spec.name}: {len(left)} cases"), err=True)
-            for number, heard in enumerate(hear(spec, left, bench), 1):
-                record.add(heard)
-                click.echo(printable(f"  {number}/{len(left)} {heard.case}"), err=True)
-    return record
+            for number, result in enumerate(run_checks(spec, left, settings), 1):
+                file.add(result)
+                click.echo(printable(f"  {number}/{len(left)} {result.case}"), err=True)
+    return file
 
 
 @contextlib.contextmanager
-def _telling(out: Path | None) -> Iterator[None]:
+def _interruptible(out: Path | None) -> Iterator[None]:
     """Say what is kept where the work is interrupted."""
     try:
         yield
@@ -145,91 +112,80 @@ def _telling(out: Path | None) -> Iterator[None]:
         raise KeyboardInterrupt(kept) from error
 
 
-def _print(head: RecordHead, docket: Docket, kind: str) -> None:
-    from harness.court.printing import as_csv, as_markdown
+def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
+    from harness.protocol_checks.results import details, lines_of_witnesses, matrix
+    from harness.render.table import as_csv, as_markdown
+    from harness.render.terminal import print_lines, print_table
 
+    witnesses = lines_of_witnesses(summary)
     if kind == "json":
-        print_json(docket.as_json())
-    elif kind == "text":
-        _print_text(docket)
+        print_json(summary.as_json())
+    elif kind == "csv":
+        click.echo(as_csv(details(head, summary)), nl=False)
+    elif kind == "markdown":
+        click.echo("\n".join([as_markdown(matrix(head, summary)), *_listed(witnesses)]))
     else:
-        click.echo((as_csv if kind == "csv" else as_markdown)(head, docket), nl=False)
+        print_table(matrix(head, summary))
+        print_lines(witnesses)
+        for engine in summary.engines:
+            if reasons := summary.not_begun(engine):
+                case, reason = next(iter(reasons.items()))
+                many = f"{engine} could not be tried on {len(reasons)} cases"
+                print_lines([f"{many}, such as {case}: {one_line(reason, 200)}"])
 
 
-def _print_text(docket: Docket) -> None:
-    from harness.court.rules import RULES
+def _listed(lines: Iterator[str]) -> Iterator[str]:
+    from harness.printable import markdown
 
-    titles = [f"{engine} ({docket.cases(engine)} cases)" for engine in docket.engines]
-    table = Table("rule", *titles, title="what a server relies on")
-    for rule in RULES:
-        table.add_row(rule, *(docket.word(engine, rule) for engine in docket.engines))
-    table_console().print(table)
-    for rule, count, heard, one in docket.witnesses():
-        documented = f"  documented: {count.documented}\n" if count.documented else ""
-        click.echo(
-            printable(
-                f"\n{heard.engine} {rule}: {RULES[rule].says}\n  {one_line(one.complaint)}\n"
-                f"  case {heard.case}, behind {len(one.consumed)} tokens\n{documented}"
-            ).rstrip()
-        )
-    for engine, reasons in docket.not_begun.items():
-        click.echo(printable(f"\n{engine} could not be tried on {len(reasons)} cases, such as"))
-        case, reason = next(iter(reasons.items()))
-        click.echo(f"  {printable(case)}: {one_line(reason, 200)}")
+    return (f"- {markdown(line)}" for line in lines)
 
 
 def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
-    from harness.court.hearing import Bench, docked
-    from harness.court.record import read_record
     from harness.engines.environments import provide
     from harness.engines.specs import parse_spec
     from harness.inputs.vocabulary_readers import open_vocabulary
+    from harness.protocol_checks.checks import Settings, hosted
+    from harness.protocol_checks.results import read_results
 
-    head, heard = read_record(path)
-    by_engine: dict[str, list[Heard]] = {}
-    for one in heard:
-        if any(result.violated for result in one.rules.values()):
-            by_engine.setdefault(one.engine, []).append(one)
-    _check_trusted(path, head, list(by_engine), trust=trust)
+    head, results = read_results(path)
+    broken = [one for one in results if any(rule.violated for rule in one.rules.values())]
+    engines = list(dict.fromkeys(one.engine for one in broken))
+    _check_trusted(path, head, engines, trust=trust)
     vocabulary = open_vocabulary(head.vocabulary)
     if vocabulary.sha256 != head.vocabulary_sha256:
         raise UsageError(f"{path}: the vocabulary {head.vocabulary!r} is another one now")
-    outcomes: list[dict[str, Any]] = []
-    for engine, some in by_engine.items():
-        with docked(provide(parse_spec(engine)), Bench(vocabulary, seconds=head.seconds)) as dock:
-            outcomes += [outcome for one in some for outcome in _retried(dock, one)]
-    counts = Counter(one["outcome"] for one in outcomes)
+    rows: list[dict[str, Any]] = []
+    for engine in engines:
+        settings = Settings(vocabulary, seconds=head.seconds)
+        with hosted(provide(parse_spec(engine)), settings) as host:
+            rows += [row for one in broken if one.engine == engine for row in _replayed(host, one)]
+    counts = Counter(row["outcome"] for row in rows)
     if as_json:
-        print_json({"violations": outcomes, "counts": dict(counts)})
+        print_json({"violations": rows, "counts": dict(counts)})
     else:
-        for row in outcomes:
+        for row in rows:
             words = f": {one_line(row['complaint'])}" if row["complaint"] else ""
-            who = f"{row['engine']} {row['version']}"
-            click.echo(printable(f"{row['outcome']:<15}  {who} {row['rule']} {row['case']}{words}"))
+            which = f"{row['engine']} {row['version']} {row['rule']} {row['case']}"
+            click.echo(printable(f"{row['outcome']:<15}  {which}{words}"))
         click.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
-    if counts["shows"] < len(outcomes):
+    if counts["shows"] < len(rows):
         sys.exit(1)
 
 
-def _retried(dock: Any, heard: Heard) -> list[dict[str, Any]]:
+def _replayed(host: Any, result: Any) -> Iterator[dict[str, Any]]:
     """What became of each violation of one engine on one case."""
-    from harness.court.hearing import retry
-
-    outcomes = []
-    for trial, _ in heard.trials():
-        try:
-            complaint = retry(dock, trial)
-            outcome = "shows" if complaint else "does not show"
-        except LookupError as error:
-            complaint, outcome = str(error), "cannot be tried"
-        outcomes.append(
-            {"engine": heard.engine, "version": dock.version, "rule": trial.rule}
-            | {"case": heard.case, "outcome": outcome, "complaint": complaint or ""}
-        )
-    return outcomes
+    for rule, found in result.rules.items():
+        for violation in found.violated:
+            try:
+                complaint = host.replay(result, rule, violation)
+                outcome = "shows" if complaint else "does not show"
+            except LookupError as error:
+                complaint, outcome = str(error), "cannot be tried"
+            which = {"engine": result.engine, "version": host.version, "rule": rule}
+            yield which | {"case": result.case, "outcome": outcome, "complaint": complaint or ""}
 
 
-def _check_trusted(path: Path, head: RecordHead, engines: Sequence[str], *, trust: bool) -> None:
+def _check_trusted(path: Path, head: ResultsHead, engines: list[str], *, trust: bool) -> None:
     """Refuse what a file names, unless it is known and installed, or the file is trusted.
 
     Raises:

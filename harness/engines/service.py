@@ -19,11 +19,9 @@ import numpy as np
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, exhausted, roll_out
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
-from harness.engines.adapter_faults import FaultFound, StateExaminer, is_examined
 from harness.engines.refused_byte import RefusedByte
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, AtFault, Done, ReplayDiverged
 from harness.engines.slow_schemas import source_digest
-from harness.engines.smoke import made
 from harness.engines.text_probe import ProbedTexts, probe
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import (
@@ -35,6 +33,8 @@ from harness.protocol import (
     Refused,
     follow_by_mask,
 )
+from harness.protocol_checks.adapter_faults import FaultFound, StateExaminer, is_examined
+from harness.protocol_checks.smoke import opened
 from harness.workers import wire
 from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
@@ -81,7 +81,7 @@ class EngineService:
             self.shared_masks = MaskBuffer.taken_over(asked.buffer, self.vocabulary.words)
         self.start = self.here = self._ahead = self._preferences = None
         self._buffer = np.zeros(self.vocabulary.words, dtype=np.uint32)
-        self.engine = made(load(asked.engine), self.vocabulary, asked.options)
+        self.engine = opened(load(asked.engine), self.vocabulary, asked.options)
         info = self.engine.info
         return requests.Opened(
             name=info.name,
@@ -157,7 +157,7 @@ class EngineService:
                         return requests.WalkEnded(refused=True)
                     self._walked.append(token)
                 shared_masks.write(bank, slot, ahead.mask, clock, took)
-                examiner.cut_off(masks[slot], told=self._strict)
+                examiner.cut_off(masks[slot], known=self._strict)
                 if is_examined(asked.key, len(self._walked)):
                     if not self._walked:  # of which all others are clones
                         examiner.examine(self.start)

@@ -35,12 +35,12 @@ from harness.engines.metadata import EngineMetadata
 from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Checked
 from harness.engines.slow_schemas import SlowSchemas
-from harness.engines.smoke import CANNOT_DRIVE
 from harness.engines.specs import EngineSpec
 from harness.errors import MORE_FILES, MaskcourtError, UsageError
 from harness.execution.case_news import CaseNews, case_news
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
+from harness.protocol_checks.smoke import CANNOT_DRIVE
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge

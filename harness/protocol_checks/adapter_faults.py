@@ -17,7 +17,7 @@ from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import LibraryCalls, Mask, Matcher, allows, calls_of, token_ids
 from harness.protocol_checks.state_rules import validated_each_way
-from harness.protocol_checks.trial import led, named, unlike
+from harness.protocol_checks.trial import led, named, unlike, unwritten
 from harness.workers.outcomes import AdapterFault
 
 EVERY = 16
@@ -73,7 +73,7 @@ class StateExaminer:
         self._compare(matcher, seen, "mask_changes")
 
     def cut_off(self, mask: Mask, *, known: bool) -> None:
-        """Take bits beyond the vocabulary out of a mask, in place; `known` faults are not raised."""
+        """Take bits beyond the vocabulary out of a mask, in place; a known fault is not raised."""
         if int(mask[-1]) > self._last:
             beyond = int(mask[-1]) & ~self._last
             mask[-1] &= np.uint32(self._last)
@@ -132,11 +132,10 @@ class StateExaminer:
     def _compare(self, matcher: Matcher, seen: Mask, status: str) -> None:
         self._asks()
         differing = unlike(calls_of(matcher), seen) & self._within
-        words = np.flatnonzero(differing)
-        if not len(words):
+        if not differing.any():
             return
-        if np.array_equal(differing[words], self._within[words]):
-            raise FaultFound("mask_not_written", f"{len(words)} of {len(seen)} words")
+        if count := unwritten(differing, self._within):
+            raise FaultFound("mask_not_written", f"{count} of {len(seen)} words")
         token = int(token_ids(differing, 32 * len(differing))[0])
         many = int(np.bitwise_count(differing).sum())
         detail = f"{many} bits, {self._before(token, was=allows(seen, token))}"

@@ -1,10 +1,9 @@
 """An adapter is one more library under test: it keeps all rules along texts, and some duties.
 
-`check_adapter` and what follows it are for tests; ``maskcourt engines verify`` (`verify`) asks the
-same of any adapter, in its engine's host, one request for each check: what crashes or hangs there is
-known of the check at which it did, and the others go on in a new host. What a schema allows is not
-judged. An engine may refuse a schema of the suite, or write it in another way; no text of it can be
-held against the engine then, and that is said.
+Tests call `check_adapter` and what follows it. ``maskcourt engines verify`` (`verify`) asks the
+same in the engine's host, one request for each check: what crashes or hangs there is known of the
+check at which it did, and the others go on in a new host. What a schema allows is not judged: an
+engine may refuse a schema of the suite, or write it in another way; that is said then.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.protocol import Engine, Mask, Matcher, Refused, allows, complete_options, library_of
+from harness.protocol import Engine, Mask, Matcher, Refused, complete_options, library_of
 from harness.protocol_checks.places import Thoroughness, along, places_of
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.smoke import ContractBroken, check_rules, opened

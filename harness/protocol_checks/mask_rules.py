@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from harness.protocol import Library, LibraryCalls, allows, token_ids
 from harness.protocol_checks.trial import (
     Complaints,
@@ -14,6 +16,7 @@ from harness.protocol_checks.trial import (
     TrialPlace,
     rule,
     unlike,
+    unwritten,
 )
 
 _SUSPECTS = 20
@@ -28,6 +31,8 @@ def mask_written(subject: Subject, consumed: Tokens, _tokens: Tokens) -> Complai
     calls, expected = subject.at(consumed), subject.mask_at(consumed)
     for _ in range(2):
         differing = unlike(calls, expected)
+        if count := unwritten(differing, ~np.uint32(0)):
+            yield f"{count} of {len(expected)} words are not written"
         yield subject.differ(expected ^ differing, expected)
 
 
@@ -130,7 +135,7 @@ def after_end(subject: Subject, consumed: Tokens, tokens: Tokens) -> Complaints:
         allowed = False
         with contextlib.suppress(Exception):  # as above
             mask = subject.mask(matcher)
-            allowed = mask.any() if subject.library.by_adapter else allows(mask, token)
+            allowed = bool(mask.any()) if subject.library.by_adapter else allows(mask, token)
         if allowed:
             yield f"after the end, {subject.named(token)} is in the mask"
         if subject.library.by_adapter and matcher.validate and matcher.validate((token,)):

@@ -6,8 +6,6 @@ was, its table can be printed again, and what is in it can be tried again.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,9 +14,10 @@ from typing import Any
 
 from harness.errors import InputError, UsageError
 from harness.files import LineFile
-from harness.printable import markdown, one_line, spreadsheet_cell
+from harness.printable import code, one_line
 from harness.protocol_checks.checks import CaseResult
 from harness.protocol_checks.rules import RULES, RuleResult, Violation, read_result
+from harness.render.table import Column, Table
 
 CRASHED, BROKEN, DOCUMENTED, MISSING = "crashed", "broken", "documented", "missing"
 KEPT, NOT_REACHED, NOT_JUDGED = "kept", "not reached", "not judged"
@@ -30,16 +29,15 @@ COLUMNS = (
 _HINT = "a file that maskcourt protocol wrote begins with its vocabulary and options"
 
 
-@dataclass(frozen=True)
 class RuleCount:
-    """One rule of one engine, on all cases where it was tried or could not be."""
+    """One rule of one engine, on all cases where it was tried or could not be; sums of those."""
 
-    rule: str
-    of: Sequence[tuple[CaseResult, RuleResult]]
-
-    def __getattr__(self, name: str) -> int:
-        """The sum of a number of `RuleResult`: checks, broken, failed, crashed."""
-        return sum(getattr(result, name) for _, result in self.of)
+    def __init__(self, rule: str, of: Sequence[tuple[CaseResult, RuleResult]]) -> None:
+        self.rule, self.of = rule, of
+        self.checks, self.broken, self.failed, self.crashes = (
+            sum(getattr(result, name) for _, result in of)
+            for name in ("checks", "broken", "failed", "crashed")
+        )
 
     @property
     def words(self) -> str:
@@ -62,7 +60,7 @@ class RuleCount:
     @property
     def outcome(self) -> str:
         """What became of the rule, in a word."""
-        if self.crashed:
+        if self.crashes:
             return CRASHED
         if self.broken:
             return DOCUMENTED if self.documented else BROKEN
@@ -78,7 +76,7 @@ class RuleCount:
         outcome, broken = self.outcome, f"({self.broken:,} of {self.checks:,})"
         if outcome == CRASHED:
             also = f", broken {broken}" if self.broken else ""
-            return f"crashed on {self.crashed:,} of {len(self.of):,} cases{also}"
+            return f"crashed on {self.crashes:,} of {len(self.of):,} cases{also}"
         if outcome in (BROKEN, DOCUMENTED):
             return f"{outcome} {broken}"
         if outcome == KEPT:
@@ -87,8 +85,8 @@ class RuleCount:
 
     def as_json(self) -> dict[str, Any]:
         """The same for programs."""
-        names = ("outcome", "checks", "broken", "failed", "words", "documented")
-        found = {name: getattr(self, name) for name in names} | {"crashes": self.crashed}
+        names = ("outcome", "checks", "broken", "failed", "crashes", "words", "documented")
+        found = {name: getattr(self, name) for name in names}
         if self.smallest is not None:
             case, one = self.smallest
             found["smallest"] = {"case": case.case, **vars(one)}
@@ -143,7 +141,7 @@ class Summary:
     def smallest(self) -> Iterator[CaseResult]:
         """The same as results: of each engine and rule what shows the smallest violation."""
         for count, case, one in self.witnesses():
-            crashed = bool(count.crashed)
+            crashed = bool(count.crashes)
             result = RuleResult(count.checks, count.broken, crashed=crashed, violated=[one])
             yield replace(case, rules={count.rule: result}, not_begun="")
 
@@ -222,7 +220,7 @@ class ResultsFile:
         for one in self.results:
             if one.engine == result.engine and one.version != result.version:
                 raise UsageError(
-                    f"{result.engine} was checked in version {one.version}, and is {result.version} now",
+                    f"{one.engine} was checked in version {one.version}, is {result.version} now",
                     "name the version in the spec, or take another file",
                 )
         self.results.append(result)
@@ -244,7 +242,8 @@ def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
     try:
         head, *lines = LineFile(path).lines() or [""]
         read, results = ResultsHead(**json.loads(head)), []
-        for number, line in enumerate(lines, 2):
+        for line in lines:
+            number += 1
             one = json.loads(line)
             rules = {rule: read_result(result) for rule, result in one["rules"].items()}
             if not rules.keys() <= RULES.keys():
@@ -267,45 +266,46 @@ def _as_line(result: CaseResult) -> dict[str, Any]:
     return {**vars(result), "documented": dict(result.documented), "rules": rules}
 
 
-def as_markdown(head: ResultsHead, summary: Summary) -> str:
-    """A row a rule, a column an engine; then the smallest violation of each."""
-    engines = summary.engines
-    titles = [f"{markdown(name)} {of} ({summary.cases(name)})" for name, of in engines.items()]
-    rows = [["rule", *titles], ["---"] * (len(titles) + 1)]
-    for rule in RULES:
-        words = [markdown(one_line(summary.words(engine, rule), 90)) for engine in engines]
-        rows.append([f"`{rule}`", *words])
-    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.seed}"
-    lines = [f"{on}; in brackets after an engine its cases, after an outcome its checks.", ""]
-    lines += [f"| {' | '.join(cells)} |" for cells in rows] + [""]
-    for count, case, one in summary.witnesses():
-        documented = f" ({markdown(count.documented)})" if count.outcome == DOCUMENTED else ""
-        before = len(one.consumed)
-        lines.append(
-            f"- {markdown(case.engine)} {case.version} `{count.rule}`{documented}: "
-            f"{markdown(one_line(one.complaint, 200))}; "
-            f"case {case.case}, after {before} token{'s' * (before != 1)}"
-            f"{'' if one.again else ', which did not show again'}"
+def matrix(head: ResultsHead, summary: Summary) -> Table:
+    """A row a rule, a column an engine."""
+    columns = [Column("rule", shown=code)]
+    columns += [
+        Column(
+            name, f"{name} {version} ({summary.cases(name)})", shown=lambda text: one_line(text, 90)
         )
-    return "\n".join(lines) + "\n"
+        for name, version in summary.engines.items()
+    ]
+    rows = [
+        {"rule": rule, **{engine: summary.words(engine, rule) for engine in summary.engines}}
+        for rule in RULES
+    ]
+    note = "in brackets after an engine its cases, after an outcome its checks"
+    on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.seed}; {note}"
+    return Table.of("What a server relies on", columns, rows, on)
 
 
-def as_csv(head: ResultsHead, summary: Summary) -> str:
-    """A line for each engine and rule, with the smallest violation."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for engine, version in summary.engines.items():
-        about = {"vocabulary": head.vocabulary, "engine": engine, "version": version}
-        about["calls"] = summary.calls(engine)
-        for rule in RULES:
-            if (count := summary.counts.get((engine, rule))) is None:
-                continue
-            row: dict[str, Any] = {**about, "rule": rule, **count.as_json(), "cases": len(count.of)}
-            if count.outcome == DOCUMENTED:
-                row["words"] = count.documented
-            row |= row.get("smallest", {})
-            if "tokens" in row:
-                row["tokens"] = " ".join(map(str, row["tokens"] or ()))
-            writer.writerow({name: spreadsheet_cell(str(cell)) for name, cell in row.items()})
-    return out.getvalue()
+def lines_of_witnesses(summary: Summary) -> Iterator[str]:
+    """The smallest violation of each rule that an engine breaks."""
+    for count, case, one in summary.witnesses():
+        documented = f" (documented: {count.documented})" if count.outcome == DOCUMENTED else ""
+        before = f"{len(one.consumed)} token{'s' * (len(one.consumed) != 1)}"
+        once = "" if one.again else ", which did not show again"
+        yield (
+            f"{case.engine} {case.version} `{count.rule}`{documented}: "
+            f"{one_line(one.complaint, 200)}; case {case.case}, after {before}{once}"
+        )
+
+
+def details(head: ResultsHead, summary: Summary) -> Table:
+    """A row for each engine and rule, with the smallest violation."""
+    rows = []
+    for (engine, rule), count in summary.counts.items():
+        found = count.as_json()
+        row = dict.fromkeys(COLUMNS) | {"vocabulary": head.vocabulary, "engine": engine, **found}
+        row |= {"version": summary.engines[engine], "calls": summary.calls(engine), "rule": rule}
+        row |= {"cases": len(count.of), **found.get("smallest", {})}
+        if count.outcome == DOCUMENTED:
+            row["words"] = count.documented
+        row["tokens"] = " ".join(map(str, row["tokens"] or ()))
+        rows.append(row)
+    return Table.of("", COLUMNS, rows)

@@ -18,8 +18,10 @@ from harness.protocol_checks.trial import (
     text_of,
 )
 
+__all__ = ["RULES", "RuleResult", "Violation", "hold", "judged", "read_result"]
+
 RULE_MODULES = (mask_rules, state_rules, server_rules)
-"""Where `RULES` are registered, in their order in tables."""
+"""Where `RULES` are registered."""
 
 _PANIC = "PanicException"
 """What a library in Rust raises where it would have ended a process; it is no `Exception`."""

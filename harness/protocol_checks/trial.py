@@ -84,7 +84,8 @@ class Subject:
 
     def ordinary(self, mask: Mask) -> list[int]:
         """The ordinary tokens of a mask."""
-        return token_ids(mask & self.vocabulary.ordinary_mask, self.vocabulary.size).tolist()
+        found = token_ids(mask & self.vocabulary.ordinary_mask, self.vocabulary.size)
+        return list(found.tolist())
 
     def named(self, token: int) -> str:
         """A token, for people."""
@@ -144,6 +145,12 @@ def unlike(calls: LibraryCalls, expected: Mask) -> Mask:
     found = ~expected
     calls.mask(found)
     return found ^ expected
+
+
+def unwritten(differing: Mask, within: Mask | np.uint32) -> int:
+    """How many words of `unlike` were not written, if all that differ were not; else 0."""
+    some = differing != 0
+    return int(some.sum()) if np.array_equal(differing[some], (some * within)[some]) else 0
 
 
 def led(calls: LibraryCalls, tokens: Sequence[int]) -> int:

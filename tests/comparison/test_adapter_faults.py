@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.comparison.case_run import Rules
-from harness.engines import adapter_faults
+from harness.protocol_checks import adapter_faults
 from harness.verdict_kinds import ERRORS
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 from tests.inprocess import case, records, run_case, study

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import Preferences, Rollout, keyed_index, roll_out
-from harness.engines.contract import small_vocabulary
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import set_bits, token_ids
 
 VOCABULARY = byte_vocabulary([b"}]", b"null", b'": "', b"abc", b"abcd", b"a b", b" \n"], [b"<pad>"])
@@ -101,7 +101,9 @@ class TestPreferences:
     def test_nothing_to_choose(self):
         assert PREFERENCES.choose(np.zeros(VOCABULARY.words, dtype=np.uint32), "key") is None
 
-    @pytest.mark.parametrize("vocabulary", [VOCABULARY, small_vocabulary(2)], ids=lambda v: v.name)
+    @pytest.mark.parametrize(
+        "vocabulary", [VOCABULARY, hostile_vocabulary(2)], ids=lambda v: v.name
+    )
     def test_every_token_has_exactly_one_place(self, vocabulary):
         preferences = Preferences.of(vocabulary)
         places = Counter(

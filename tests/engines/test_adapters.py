@@ -22,20 +22,9 @@ from adapters.maskforge import MaskforgeEngine
 from adapters.oc_earley import OCEarleyEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
-from harness.engines.contract import (
-    OBJECT,
-    TEXTS,
-    Contract,
-    assert_same,
-    check_identity,
-    check_refusal,
-    check_token_bytes,
-    mask_of,
-    small_vocabulary,
-)
-from harness.engines.verification import BROKEN, verify
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.protocol import (
     ONLY_CONFIG,
@@ -46,6 +35,18 @@ from harness.protocol import (
     complete_options,
     token_ids,
 )
+from harness.protocol_checks.adapters import (
+    BROKEN,
+    OBJECT,
+    TEXTS,
+    check_adapter,
+    check_identity,
+    check_refusal,
+    known_bytes,
+    mask_of,
+    verify,
+)
+from harness.protocol_checks.places import Thoroughness
 
 pytestmark = pytest.mark.engines
 
@@ -84,7 +85,7 @@ REFUSED = {
 
 @cache
 def small() -> Vocabulary:
-    return small_vocabulary()
+    return hostile_vocabulary(1)
 
 
 @cache
@@ -167,28 +168,29 @@ def run(*arguments: str, environment: dict[str, str] | None = None):
 class TestContract:
     @pytest.mark.parametrize(("kind", "config"), CONFIGURED)
     def test_every_token_of_a_small_vocabulary(self, kind, config, capfd):
-        positions = 5 if kind in FAST else 1
-        contract = Contract(small(), positions=positions, specials_leak=leaks(kind, config))
-        contract.check(make(kind, small(), config=config), texts_for(kind, config))
+        how = Thoroughness(positions=7 if kind in FAST else 3)
+        engine, texts = make(kind, small(), config=config), texts_for(kind, config)
+        check_adapter(engine, small(), texts, how, special_is_text=leaks(kind, config))
         assert capfd.readouterr().out == ""
 
     @pytest.mark.parametrize(("kind", "config"), CONFIGURED)
     def test_a_sample_of_a_large_vocabulary(self, kind, config):
-        contract = Contract(qwen(), sample=400, positions=2, specials_leak=leaks(kind, config))
-        texts = texts_for(kind, config)
+        how, texts = Thoroughness(positions=4, tokens=400, whole=0), texts_for(kind, config)
         if kind not in FAST:
-            contract = replace(contract, sample=100, positions=0)
+            how = Thoroughness(positions=2, tokens=100, whole=0)
             texts = {OBJECT: texts[OBJECT][:1]}
-        contract.check(make(kind, qwen(), config=config), texts)
+        engine = make(kind, qwen(), config=config)
+        check_adapter(engine, qwen(), texts, how, special_is_text=leaks(kind, config))
 
     @pytest.mark.parametrize(("kind", "config"), CONFIGURED)
     def test_two_ids_end_the_sequence(self, kind, config):
-        vocabulary = small_vocabulary(eos_count=2)
-        contract = Contract(vocabulary, specials_leak=leaks(kind, config))
-        engine = make(kind, vocabulary, config=config)
+        vocabulary = hostile_vocabulary(2)
         first, *others = texts_for(kind, config).items()
-        short = {schema: some[:1] for schema, some in others[:2]}
-        contract.check(engine, short if kind not in FAST else {first[0]: first[1][-1:], **short})
+        texts = {schema: some[:1] for schema, some in others[:2]}
+        if kind in FAST:
+            texts[first[0]] = first[1][-1:]
+        engine = make(kind, vocabulary, config=config)
+        check_adapter(engine, vocabulary, texts, special_is_text=leaks(kind, config))
 
     @pytest.mark.parametrize("kind", ENGINES)
     def test_identity(self, kind):
@@ -219,23 +221,21 @@ class TestContract:
     @pytest.mark.parametrize("vocabulary", [small, qwen])
     @pytest.mark.parametrize("kind", ENGINES)
     def test_the_library_holds_the_bytes_of_the_vocabulary(self, kind, vocabulary):
-        engine = make(kind, vocabulary())
+        engine, ordinary = make(kind, vocabulary()), vocabulary().ordinary
+        known, wrong = known_bytes(engine, vocabulary())
         hidden = {"llguidance": b"\xff", "xgrammar": b"\0"}  # bytes that are markers inside
         hides = kind is LLGuidanceEngine or engine.info.version == "0.1.32"
-        unknown = [
-            token
-            for token, text in enumerate(vocabulary().tokens)
-            if hides and hidden[engine.info.name] in text
-        ]
+        unknown = {
+            one for one, text in ordinary.items() if hides and hidden[engine.info.name] in text
+        }
         if kind is GLRMaskEngine:  # it cannot be asked
-            unknown = range(vocabulary().size)
+            unknown = set(ordinary)
         if kind is LMFormatEnforcerEngine:  # it knows characters alone
-            unknown = [
-                token
-                for token, text in enumerate(vocabulary().tokens)
-                if "\ufffd" in text.decode("utf-8", "replace")
-            ]
-        check_token_bytes(engine, vocabulary(), unknown)
+            broken = "\ufffd"
+            unknown = {
+                one for one, text in ordinary.items() if broken in text.decode("utf-8", "replace")
+            }
+        assert (set(ordinary) - set(known), wrong) == (unknown, [])
 
 
 @pytest.mark.network
@@ -315,7 +315,7 @@ class TestXGrammar:
         monkeypatch.delattr(xgrammar.GrammarMatcher, "fork")
         engine = make(XGrammarEngine, small())
         assert isinstance(engine.compile("true"), ReplayingMatcher)
-        Contract(small()).check(engine, TEXTS)
+        check_adapter(engine, small(), TEXTS)
 
     def test_a_version_without_an_option_says_so_only_when_it_is_asked_for(self, monkeypatch):
         import xgrammar
@@ -500,7 +500,7 @@ class TestGLRMask:
         usual = written(make(GLRMaskEngine, small()), small(), OBJECT, '{"name": "a')
         other = make(GLRMaskEngine, small(), mask_strategy=strategy)
         other = written(other, small(), OBJECT, '{"name": "a')
-        assert_same(mask_of(usual, small()), mask_of(other, small()), strategy)
+        assert mask_of(usual, small()).tolist() == mask_of(other, small()).tolist()
 
 
 def test_maskforge_names_what_it_does_not_support():

@@ -13,13 +13,20 @@ from adapters import dotjson
 from adapters.dotjson import DotJSONEngine
 from adapters.llguidance import LLGuidanceEngine
 from harness.engines import environments
-from harness.engines.contract import OBJECT, TEXTS, Contract, check_refusal, small_vocabulary
 from harness.engines.environments import provide
 from harness.engines.listing import listed_engines
 from harness.engines.specs import parse_spec
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import EngineInfo, Mask, allows, complete_options, token_ids
+from harness.protocol_checks.adapters import (
+    OBJECT,
+    TEXTS,
+    check_adapter,
+    check_refusal,
+)
+from harness.protocol_checks.places import Thoroughness
 
 pytestmark = pytest.mark.engines
 
@@ -101,17 +108,17 @@ def make(monkeypatch):
 
 @pytest.mark.parametrize("ends", [1, 2])
 def test_it_keeps_the_contract(make, ends):
-    vocabulary = small_vocabulary(eos_count=ends)
+    vocabulary = hostile_vocabulary(ends)
     texts = {schema: some[:1] for schema, some in TEXTS.items()}
-    Contract(vocabulary, positions=1).check(make(vocabulary), texts)
+    check_adapter(make(vocabulary), vocabulary, texts, Thoroughness(positions=3))
 
 
 def test_a_refusal_bears_the_librarys_words(make):
-    check_refusal(make(small_vocabulary()), '{"not": {}}', "unsupported keyword: not")
+    check_refusal(make(hostile_vocabulary(1)), '{"not": {}}', "unsupported keyword: not")
 
 
 def test_white_space_is_an_option(make):
-    vocabulary = small_vocabulary()
+    vocabulary = hostile_vocabulary(1)
     spaced = b'{"name": "a'
     matchers = [make(vocabulary, disallow_whitespace=off).compile(OBJECT) for off in (False, True)]
     loose, tight = (one.follow(list(spaced)) for one in matchers)
@@ -121,7 +128,7 @@ def test_white_space_is_an_option(make):
 def test_the_unrelated_package_of_that_name_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "dotjson", SimpleNamespace(load=open))
     with pytest.raises(UsageError, match=r"is not that of \.txt: it has no Vocabulary"):
-        DotJSONEngine(small_vocabulary(), complete_options(DotJSONEngine.OPTIONS, {}))
+        DotJSONEngine(hostile_vocabulary(1), complete_options(DotJSONEngine.OPTIONS, {}))
 
 
 @pytest.mark.parametrize("spec", ["dotjson", "dotjson@0.1.0"])

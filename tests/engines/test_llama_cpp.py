@@ -9,10 +9,12 @@ import pytest
 
 from adapters import llama_cpp
 from adapters.llama_cpp import LlamaCppEngine
-from harness.engines.contract import Contract, check_refusal, mask_of, small_vocabulary
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import allows
+from harness.protocol_checks.adapters import check_adapter, check_refusal, mask_of
+from harness.protocol_checks.places import Thoroughness
 from tests.engines.test_adapters import OBJECT, TEXTS
 
 pytestmark = [pytest.mark.engines, pytest.mark.processes]
@@ -117,5 +119,6 @@ def test_masks_are_what_each_token_alone_is_allowed_in_a_vocabulary_without_most
 def test_what_is_forgotten_is_found_again(monkeypatch):
     monkeypatch.setattr(llama_cpp, "_STEPS", 7)
     monkeypatch.setattr(llama_cpp, "_MASKS", 2)
-    vocabulary = small_vocabulary()
-    Contract(vocabulary, positions=1, sample=100).check(engine(vocabulary), {OBJECT: TEXTS[OBJECT]})
+    vocabulary = hostile_vocabulary(1)
+    how = Thoroughness(positions=3)
+    check_adapter(engine(vocabulary), vocabulary, {OBJECT: TEXTS[OBJECT]}, how)

@@ -8,9 +8,10 @@ import random
 import pytest
 
 from adapters.lm_format_enforcer import LMFormatEnforcerEngine
-from harness.engines.contract import mask_of, small_vocabulary
 from harness.errors import UsageError
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import allows, complete_options, follow_by_mask, set_bits, token_ids
+from harness.protocol_checks.adapters import mask_of
 
 pytestmark = pytest.mark.engines
 
@@ -38,7 +39,7 @@ SCHEMAS = [
     {"type": "string", "minLength": 2, "maxLength": 4},
     {"anyOf": [{"type": "number"}, {"const": "a"}]},
 ]
-VOCABULARY = small_vocabulary()
+VOCABULARY = hostile_vocabulary(1)
 END = set_bits(VOCABULARY.eos_ids, VOCABULARY.words)
 
 

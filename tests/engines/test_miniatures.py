@@ -13,15 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.engines.contract import (
-    Contract,
-    check_identity,
-    check_token_bytes,
-    mask_of,
-    small_vocabulary,
-)
 from harness.inputs.vocabulary import byte_vocabulary
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import Refused, allows, complete_options, token_ids
+from harness.protocol_checks.adapters import (
+    NotAllowed,
+    check_adapter,
+    check_identity,
+    known_bytes,
+    mask_of,
+)
+from harness.protocol_checks.smoke import ContractBroken
 from tests import miniatures
 
 VOCABULARY = byte_vocabulary([b"red", b'"red"', b", ", b"ab", b"xyz"], [b"<pad>"])
@@ -57,12 +59,12 @@ def allowed(engine, schema, text):
 
 class TestEnumerator:
     def test_keeps_the_contract(self):
-        vocabulary = small_vocabulary(eos_count=2)
+        vocabulary = hostile_vocabulary(2)
         engine = miniatures.Enumerator(vocabulary, {"compact": True})
         texts = {json.dumps(COLOURS): ['["red", "blue"]', '["red","blue"]', '["blue"]']}
-        Contract(vocabulary).check(engine, {**texts, '{"enum": [1, 12, "é"]}': ["1", "12", '"é"']})
+        check_adapter(engine, vocabulary, {**texts, '{"enum": [1, 12, "é"]}': ["1", "12", '"é"']})
         check_identity(engine)
-        check_token_bytes(engine, vocabulary)
+        assert known_bytes(engine, vocabulary) == (vocabulary.ordinary, [])
 
     def test_the_mask_holds_the_beginnings_of_what_is_missing(self):
         assert allowed(make(miniatures.Enumerator), {"enum": ["red", "rose"]}, "") == {
@@ -164,55 +166,51 @@ class TestLiars:
 
 
 class TestTheContractFinds:
-    """Nothing here is about the miniatures: it is the contract's own test."""
-
-    def found(self, engine, texts=None, message=""):
-        texts = texts or {'{"const": ["red"], "x-forbidden": [["", "["]]}': ['["red"]']}
-        with pytest.raises(AssertionError, match=message):
-            Contract(VOCABULARY).check(engine, texts)
+    """Nothing here is about the miniatures: each of these breaks a rule that adapters keep."""
 
     @pytest.mark.parametrize(
         ("kind", "message"),
-        [(miniatures.MaskLies, "not in its mask"), (miniatures.ConsumeLies, "of its mask")],
+        [(miniatures.MaskLies, "and is consumed"), (miniatures.ConsumeLies, "and is refused")],
     )
     def test_masks_that_lie(self, kind, message):
-        self.found(make(kind), message=message)
+        texts = {'{"const": ["red"], "x-forbidden": [["", "["]]}': ['["red"]']}
+        with pytest.raises(ContractBroken, match=f"mask_consume: .*{message}|no token|allowed"):
+            check_adapter(make(kind), VOCABULARY, texts)
 
-    def test_a_text_that_cannot_be_written(self):
-        self.found(make(miniatures.Enumerator), {'{"const": 1}': ["12"]}, "no token may be taken")
-
-    def test_a_text_that_cannot_end(self):
-        self.found(make(miniatures.Enumerator), {'{"const": 12}': ["1"]}, "may not end")
+    @pytest.mark.parametrize(("const", "text"), [(1, "12"), (12, "1")])
+    def test_a_text_that_cannot_be_written_or_cannot_end(self, const, text):
+        with pytest.raises(NotAllowed, match="is allowed after '1'"):
+            check_adapter(
+                make(miniatures.Enumerator), VOCABULARY, {f'{{"const": {const}}}': [text]}
+            )
 
     @pytest.mark.parametrize(
-        ("method", "replacement", "message"),
+        ("kind", "rule"),
         [
-            ("clone", lambda self: self, "moved by"),
-            ("follow", lambda self, tokens: len(tokens), "by its masks"),
-            ("mask", lambda self, out: None, "not every word was written"),
-            ("mask", lambda self, out: out.fill(0xFFFFFFFF), "beyond the vocabulary"),
-            (
-                "mask",
-                lambda self, out: out.__setitem__(
-                    ..., VOCABULARY.ordinary_mask | VOCABULARY.special_mask
-                ),
-                "special tokens",
-            ),
+            (miniatures.LeavesMask, "nothing that goes on so is allowed after '1'"),
+            (miniatures.ChangesMask, "mask_written"),
+            (miniatures.LosesInClones, "clone"),
+            (miniatures.ClonesMove, "clone"),
+            (miniatures.GoesBeyond, "beyond"),
+            (miniatures.FollowsAll, "validate"),
         ],
     )
-    def test_a_broken_method(self, monkeypatch, method, replacement, message):
-        monkeypatch.setattr(miniatures.LanguageMatcher, method, replacement, raising=False)
-        self.found(make(miniatures.Enumerator), message=message)
+    def test_adapters_that_contradict_themselves(self, kind, rule):
+        texts = {'{"enum": [123, 129, 23], "x-fault": "1"}': ["123", "129", "23"]}
+        with pytest.raises(ContractBroken, match=f": {rule}"):
+            check_adapter(make(kind), VOCABULARY, texts)
 
-    def test_a_state_that_a_refused_token_moves(self, monkeypatch):
-        honest = miniatures.LanguageMatcher.consume
-
-        def poisoned(self, token):
-            self.ended = not honest(self, token) or self.ended
-            return not self.ended or token == VOCABULARY.eos
-
-        monkeypatch.setattr(miniatures.LanguageMatcher, "consume", poisoned)
-        self.found(make(miniatures.Enumerator), message="moved by a refused token")
+    def test_special_tokens_that_are_text(self, monkeypatch):
+        every = VOCABULARY.ordinary_mask | VOCABULARY.special_mask
+        monkeypatch.setattr(
+            miniatures.AllowsEverything.Matcher,
+            "allowed",
+            lambda self, _: every * np.uint32(not self.ended),
+        )
+        engine, texts = make(miniatures.AllowsEverything), {"{}": ["x"]}
+        check_adapter(engine, VOCABULARY, texts, special_is_text=True)
+        with pytest.raises(ContractBroken, match=r"special: .*b'<pad>'"):
+            check_adapter(engine, VOCABULARY, texts)
 
     def test_something_allowed_after_the_end(self, monkeypatch):
         honest = miniatures.LanguageMatcher.consume
@@ -223,7 +221,10 @@ class TestTheContractFinds:
             return taken
 
         monkeypatch.setattr(miniatures.LanguageMatcher, "consume", forgetful)
-        self.found(make(miniatures.Enumerator), message="after the end")
+        with pytest.raises(ContractBroken, match="after the end"):
+            check_adapter(
+                make(miniatures.Enumerator), VOCABULARY, {'{"const": ["red"]}': ['["red"]']}
+            )
 
 
 class TestFailures:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines.contract import check_identity, mask_of, small_vocabulary
 from harness.engines.environments import is_installed
 from harness.engines.presets import (
     backends_of,
@@ -22,7 +21,9 @@ from harness.engines.server_checks import CHECKS
 from harness.engines.servers import ServerEngine
 from harness.engines.specs import BUILT_IN, adapter_class, parse_spec, parse_specs
 from harness.errors import UsageError
+from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import Refused, allows, complete_options
+from harness.protocol_checks.adapters import check_identity, mask_of
 
 EACH = pytest.mark.parametrize("preset", load_presets(), ids=lambda one: f"{one.server}")
 
@@ -79,7 +80,7 @@ def test_each_preset_can_be_had(preset):
 
 def server(spec, **more):
     """The engine of a preset whose packages are at whatever version is installed."""
-    return ServerEngine(small_vocabulary(), {**parse_spec(spec).options, **more})
+    return ServerEngine(hostile_vocabulary(1), {**parse_spec(spec).options, **more})
 
 
 TAKEN = {
@@ -115,14 +116,14 @@ def test_switches_reach_the_backends():
     start = engine.compile('{"type": "array", "items": {"type": "integer"}}')
     for byte in b"[1,":
         assert start.consume(byte)
-    assert not allows(mask_of(start, small_vocabulary()), ord(" "))
+    assert not allows(mask_of(start, hostile_vocabulary(1)), ord(" "))
     assert engine.info.options["guidance.whitespace"] == "none"
 
 
 def test_special_tokens_are_text_where_the_server_leaves_them():
     start = server("sglang").compile('{"type": "string"}')
     assert start.consume(ord('"'))
-    assert allows(mask_of(start, small_vocabulary()), 257)
+    assert allows(mask_of(start, hostile_vocabulary(1)), 257)
 
 
 def test_the_manifest_tells_each_backend_from_the_server():

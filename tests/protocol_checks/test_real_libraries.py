@@ -1,14 +1,14 @@
-"""What the court says of the default engines' libraries, whose calls their adapters give."""
+"""What the checks say of the default engines' libraries, whose calls their adapters give."""
 
 from __future__ import annotations
 
 import pytest
 
-from harness.court.routes import Reference, Thoroughness, places_of, routes_of
-from harness.court.rules import RULES, hold
-from harness.court.trial import Subject
 from harness.engines.specs import parse_spec
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
+from harness.protocol_checks.places import Thoroughness, places_of, routes_of
+from harness.protocol_checks.rules import RULES, hold
+from harness.protocol_checks.trial import Subject
 from harness.workers.host_process import load
 
 SCHEMA = '{"type": "array", "items": {"enum": [12, "ab"]}, "maxItems": 2}'
@@ -61,9 +61,7 @@ def test_a_library_breaks_what_is_known_at_most_and_offers_what_it_has(name, kno
     spec = parse_spec(name)
     engine = load(spec.reference)(vocabulary, dict(spec.options))
     subject = Subject(engine.library(SCHEMA), vocabulary)
-    texts = [
-        Reference(text, {}) for text in (b'[12, "ab"]', b'[12,"ab"]')
-    ]  # as each has its layout
+    texts = [(text, {}) for text in (b'[12, "ab"]', b'[12,"ab"]')]  # as each has its layout
     routes = routes_of(engine.compile(SCHEMA), vocabulary, texts, HOW, "key")
     result = {
         rule: hold(RULES[rule], subject, places_of(routes, vocabulary, HOW, rule)) for rule in RULES

@@ -1,9 +1,9 @@
-"""The court looks along references, in their own tokens where these are allowed, and samples."""
+"""Rules are tried along references, in their own tokens where these are allowed, and samples."""
 
 from __future__ import annotations
 
-from harness.court.routes import Reference, Thoroughness, places_of, routes_of
 from harness.protocol import complete_options
+from harness.protocol_checks.places import Thoroughness, places_of, routes_of
 from tests.miniatures import Enumerator
 
 SCHEMA = '{"enum": ["ab", 12, [true]]}'
@@ -18,13 +18,13 @@ def written(vocabulary, way):
 
 
 def test_a_reference_is_led_along_in_its_own_tokens_to_the_end(vocabulary):
-    one = Reference(b"[true]", {0: 91, 1: 116})  # `t`, where the longest token would be `true`
+    one = (b"[true]", {0: 91, 1: 116})  # `t`, where the longest token would be `true`
     (way,) = routes_of(start(vocabulary), vocabulary, [one], Thoroughness(samples=0), "key")
     assert written(vocabulary, way) == [b"[", b"t", b"r", b"u", b"e", b"]", b"<eos>"]
 
 
 def test_a_text_that_is_not_allowed_is_led_along_as_far_as_it_is(vocabulary):
-    texts = [Reference(b"123", {}), Reference(b"?", {})]
+    texts = [(b"123", {}), (b"?", {})]
     routes = routes_of(start(vocabulary), vocabulary, texts, Thoroughness(samples=0), "key")
     assert [written(vocabulary, way) for way in routes] == [[b"12"], []]
 

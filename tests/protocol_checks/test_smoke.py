@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness import __version__
-from harness.engines.smoke import made
 from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
+from harness.protocol_checks.smoke import opened
 from tests import miniatures
 from tests.inprocess import default_options
 
@@ -19,7 +19,7 @@ HONEST_CONSUME = HONEST.consume
 def fault(kind) -> str:
     """What is said of an adapter; nothing where it drives its engine."""
     try:
-        made(kind, VOCABULARY, default_options(kind))
+        opened(kind, VOCABULARY, default_options(kind))
     except UsageError as error:
         return error.message
     return ""
@@ -40,15 +40,14 @@ def raising(*_):
 @pytest.mark.parametrize(
     ("method", "replacement", "said"),
     [
-        ("mask", raising, "when it masks, it raises TypeError: Guide() takes no second argument"),
-        ("consume", raising, "when it consumes, it raises TypeError"),
-        ("clone", raising, "when it ends, it raises TypeError"),
-        ("mask", lambda self, out: None, "not every word was written"),
-        ("mask", lambda self, out: out.fill(0xFFFFFFFF), "bits beyond the vocabulary"),
-        ("consume", lambda self, token: True, "it takes token 0, which its mask forbids"),
-        ("consume", lambda self, token: False, "which its mask allows"),
-        ("clone", lambda self: self, "moved by its clone"),
-        ("follow", lambda self, tokens: len(tokens), "its faster way to consume tokens"),
+        ("mask", raising, "along a text, it raises TypeError: Guide() takes no second argument"),
+        ("clone", raising, "along a text, it raises TypeError"),
+        ("mask", lambda self, out: None, "mask_written: after '', 9 of 9 words are not written"),
+        ("mask", lambda self, out: out.fill(0xFFFFFFFF), "beyond: after '', id 261 is in the mask"),
+        ("consume", lambda self, token: True, "id -261 is consumed"),
+        ("consume", lambda self, token: False, "b'f' is in the mask, and is refused"),
+        ("clone", lambda self: self, "changed the state"),
+        ("follow", lambda self, tokens: len(tokens), "validate: after ''"),
     ],
 )
 def test_what_goes_wrong_is_told(monkeypatch, method, replacement, said):
@@ -71,8 +70,8 @@ def test_a_state_that_a_refused_token_moves_or_that_has_no_end(monkeypatch):
         return taken
 
     for consume, said in (
-        (moved, "a token that it refuses moves it"),
-        (endless, "allowed behind the end"),
+        (moved, "changed the state"),
+        (endless, "after the end, token 256"),
     ):
         monkeypatch.setattr(HONEST, "consume", consume)
         assert said in fault(miniatures.Enumerator)

@@ -1,4 +1,4 @@
-"""A hearing holds every rule against an engine in its host, and what it finds can be tried again."""
+"""Every rule is held against an engine in its host, and what is found can be tried again."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.court.bookmark import Bookmark, Marked
-from harness.court.docket import Docket
-from harness.court.hearing import Heard
-from harness.court.record import Record, RecordHead, read_record
-from harness.court.rules import RULES, RuleResult, Violated, read_result
-from harness.court.service import CourtService
 from harness.errors import InputError, UsageError
+from harness.protocol_checks.checks import CaseResult
+from harness.protocol_checks.results import ResultsFile, ResultsHead, Summary, read_results
+from harness.protocol_checks.rules import RULES, RuleResult, Violation, read_result
+from harness.protocol_checks.service import Bookmark, CheckService
 from harness.workers import wire
 from tests.command import maskcourt
 from tests.inprocess import default_options
@@ -21,7 +19,7 @@ from tests.miniatures import Enumerator
 from tests.served import GoesTooFar, ServedEnumerator
 
 SCHEMA = '{"enum": [1, 12, "ab"]}'
-ONE = Violated((49,), (256,), "it is elsewhere", again=True, written="1")
+ONE = Violation((49,), (256,), "it is elsewhere", again=True, written="1")
 
 
 def asked(service, command, **request):
@@ -31,7 +29,7 @@ def asked(service, command, **request):
 @pytest.fixture
 def opened(vocabulary_file, tmp_path):
     def open_(kind):
-        service = CourtService()
+        service = CheckService()
         asked(
             service,
             "open",
@@ -81,9 +79,9 @@ def test_a_trial_is_made_from_nothing_else(opened):
     assert tried == {"complaint": None, "reached": False}
 
 
-def told(result=None, case="few", **about):
+def result_of(result=None, case="few", **about):
     rules = {"rollback": result or RuleResult(3)}
-    return Heard("engine", "1", case, SCHEMA, rules, **about)
+    return CaseResult("engine", "1", case, SCHEMA, rules, **about)
 
 
 DIED = RuleResult(ended="its process died", crashed=True, violated=[ONE])
@@ -92,80 +90,78 @@ DIED = RuleResult(ended="its process died", crashed=True, violated=[ONE])
 @pytest.mark.parametrize(
     ("several", "word", "violated"),
     [
-        ([told(), told()], "kept (6)", False),
-        ([told(), told(result=RuleResult(4, 1, violated=[ONE]))], "broken (1 of 7)", True),
+        ([result_of(), result_of()], "kept (6)", False),
+        ([result_of(), result_of(RuleResult(4, 1, violated=[ONE]))], "broken (1 of 7)", True),
         (
-            [told(result=RuleResult(4, 1, violated=[ONE]), documented={"rollback": "so"})],
+            [result_of(RuleResult(4, 1, violated=[ONE]), documented={"rollback": "so"})],
             "documented (1 of 4)",
             False,
         ),
-        ([told(result=RuleResult(words="no rollback"))], "missing: no rollback", False),
+        ([result_of(RuleResult(words="no rollback"))], "missing: no rollback", False),
         (
-            [told(result=RuleResult(2, failed=1, words="OSError: x"))],
+            [result_of(RuleResult(2, failed=1, words="OSError: x"))],
             "not judged: OSError: x",
             False,
         ),
         (
-            [told(result=RuleResult(ended="its process was slow"))],
+            [result_of(RuleResult(ended="its process was slow"))],
             "not judged: its process was slow",
             False,
         ),
-        ([told(), told(result=DIED)], "crashed on 1 of 2 cases", True),
+        ([result_of(), result_of(result=DIED)], "crashed on 1 of 2 cases", True),
         (
-            [told(result=DIED), told(result=RuleResult(4, 1, violated=[ONE]))],
+            [result_of(result=DIED), result_of(RuleResult(4, 1, violated=[ONE]))],
             "crashed on 1 of 2 cases, broken (1 of 4)",
             True,
         ),
-        ([told(result=RuleResult())], "not reached", False),
+        ([result_of(RuleResult())], "not reached", False),
     ],
 )
-def test_a_docket_says_what_became_of_a_rule(several, word, violated):
-    docket = Docket()
-    for one in several:
-        docket.add(one)
-    assert (docket.word("engine", "rollback"), docket.violated) == (word, violated)
+def test_a_summary_says_what_became_of_a_rule(several, word, violated):
+    summary = Summary(several)
+    assert (summary.words("engine", "rollback"), summary.violated) == (word, violated)
 
 
 CASES = [{"id": "few", "schema": json.loads(SCHEMA), "valid": [12], "invalid": []}]
 
 
-HEAD = RecordHead("bytes", "a1", "few.jsonl", "b2", 0, 2, 6, 2, 120.0)
+HEAD = ResultsHead("bytes", "a1", "few.jsonl", "b2", 0, 2, 6, 2, 120.0)
 
 
-def test_a_record_goes_on_where_it_was_and_a_line_cut_off_is_heard_again(tmp_path):
-    path = tmp_path / "heard.jsonl"
+def test_a_file_goes_on_where_it_was_and_a_line_cut_off_is_checked_again(tmp_path):
+    path = tmp_path / "results.jsonl"
     for case in ("first", "second"):
-        record = Record.open(path, HEAD)
-        record.add(told(DIED, case, by_adapter=True))
-    assert read_record(path) == (
+        file = ResultsFile.open(path, HEAD)
+        file.add(result_of(DIED, case, by_adapter=True))
+    assert read_results(path) == (
         HEAD,
-        [told(DIED, one, by_adapter=True) for one in ("first", "second")],
+        [result_of(DIED, one, by_adapter=True) for one in ("first", "second")],
     )
     path.write_text(path.read_text()[:-9])
-    record = Record.open(path, HEAD)
-    assert (record.has("engine", "first"), record.has("engine", "second")) == (True, False)
-    record.add(told(case="second"))
-    assert [one.case for one in read_record(path)[1]] == ["first", "second"]
+    file = ResultsFile.open(path, HEAD)
+    assert (file.has("engine", "first"), file.has("engine", "second")) == (True, False)
+    file.add(result_of(case="second"))
+    assert [one.case for one in read_results(path)[1]] == ["first", "second"]
 
 
-def test_a_record_takes_nothing_that_was_heard_otherwise(tmp_path):
-    path = tmp_path / "heard.jsonl"
-    record = Record.open(path, HEAD)
-    record.add(told())
-    with pytest.raises(UsageError, match="version 1, and is 2 now"):
-        record.add(replace(told(), version="2"))
-    with pytest.raises(UsageError, match="heard with other seed"):
-        Record.open(path, replace(HEAD, seed=1))
+def test_a_file_takes_nothing_that_was_checked_otherwise(tmp_path):
+    path = tmp_path / "results.jsonl"
+    file = ResultsFile.open(path, HEAD)
+    file.add(result_of())
+    with pytest.raises(UsageError, match="version 1, is 2 now"):
+        file.add(replace(result_of(), version="2"))
+    with pytest.raises(UsageError, match="made with other seed"):
+        ResultsFile.open(path, replace(HEAD, seed=1))
     path.write_text('{"engine": "xgrammar"}\n')
-    with pytest.raises(InputError, match=r"heard\.jsonl:1"):
-        read_record(path)
+    with pytest.raises(InputError, match=r"results\.jsonl:1"):
+        read_results(path)
 
 
 def test_what_is_tried_next_is_known_whatever_becomes_of_the_process(tmp_path):
     inside, outside = Bookmark(tmp_path / "mark"), Bookmark(tmp_path / "mark")
-    assert outside.read() == Marked((), ())
-    for marked in (Marked((1, 2), (3,)), Marked((1, 2), None), Marked((), ())):
-        inside.put(marked.consumed, marked.tokens)
+    assert outside.read() == ((), ())
+    for marked in (((1, 2), (3,)), ((1, 2), None), ((), ())):
+        inside.put(*marked)
         assert outside.read() == marked
     outside.clear()
     assert inside.read() is None
@@ -218,8 +214,8 @@ def test_violations_and_crashes_are_stored_and_tried_again(tmp_path, vocabulary)
 
 
 @pytest.mark.processes
-def test_a_file_of_something_else_is_told(tmp_path):
+def test_a_file_of_something_else_is_result_of(tmp_path):
     (tmp_path / "other.jsonl").write_text('{"engine": "xgrammar"}\n')
     done = maskcourt("protocol", "--replay", "other.jsonl", cwd=tmp_path)
     assert done.returncode == 2
-    assert "other.jsonl:1 is not the head of a record" in done.stderr
+    assert "other.jsonl:1 is not the head of such a file" in done.stderr

@@ -1,4 +1,4 @@
-"""The protocol court convicts each fault of the one rule that it breaks, and honest ones of none."""
+"""Each fault breaks the one rule that it is planted against; honest libraries keep every rule."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.court.routes import Thoroughness, places_of
-from harness.court.rules import RULES, as_json, hold, judged, read_result
-from harness.court.trial import Subject
 from harness.inputs.vocabulary import Vocabulary
+from harness.protocol_checks.places import Thoroughness, places_of
+from harness.protocol_checks.rules import RULES, hold, judged, read_result
+from harness.protocol_checks.trial import Subject
 from tests.served import FAULTS, Served, library_of_texts
 
 TEXTS = (b"1", b"12", b"123", b'"ab"', b'"abc"', b"[true, 2]")
@@ -114,7 +114,7 @@ def test_what_shows_once_only_is_told_so():
 
 def test_what_was_held_travels():
     for result in results_of(TEXTS, FAULTS["rollback"]).values():
-        assert read_result(as_json(result)) == result
+        assert read_result(result.as_json()) == result
 
 
 @settings(max_examples=5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.engines.specs import EngineSpec
-from harness.engines.verification import (
+from harness.protocol_checks.adapters import (
     BROKEN,
     CHECKS,
     KEPT,
@@ -55,8 +55,8 @@ def taking_all(self, token):
 @pytest.mark.parametrize(
     ("check", "method", "replacement", "said"),
     [
-        (AGREE, "consume", taking_all, "not in its mask"),
-        (AGREE, "follow", lambda self, tokens: len(tokens), "to its masks"),
+        (AGREE, "consume", taking_all, "is consumed"),
+        (AGREE, "follow", lambda self, tokens: len(tokens), "it validates 1, and consumes 0"),
         ("it compiles, masks", "clone", lambda self: self, "this adapter cannot drive maskcourt"),
     ],
 )
