@@ -124,4 +124,4 @@ def test_a_process_that_dies_costs_one_check_and_the_exit_code_says_so(tmp_path,
     (broken,) = (line for line in lines if line.startswith("broken"))
     assert broken.endswith("it refuses in words: its process died of SIGSEGV")
     assert f"kept        {AGREE}: 2 of 2 texts, to the end" in lines
-    assert last == "planted:Planted breaks the contract in 1 of 9 checks; 8 could not be judged"
+    assert last == "planted:Planted breaks the contract in 1 of 8 checks; 8 could not be judged"
