@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from harness.runs.made_with import limits_of
 from harness.runs.reader import RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
-from harness.validators.opinions import opinions
+from harness.validators.judge import Judge
 from harness.verdict_kinds import CHALLENGER, WALK
 
 _ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
@@ -33,8 +34,8 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     ``hex``, the bytes), ``text`` and ``hex`` (the whole text, end of sequence left out),
     ``allowed_by``, ``forbidden_by`` (engines, at the token), ``accepter`` (who allows the
     completion; ``json`` is the challenger), ``validators`` (see
-    `harness.validators.opinions.opinions`; None where the verdict rests on no text), ``engines``,
-    ``vocabulary``, ``harness`` (what the run says of them).
+    `harness.validators.judge.Judge.opinions`; None where the verdict rests on no text),
+    ``engines``, ``vocabulary``, ``harness`` (what the run says of them).
     """
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
@@ -43,7 +44,8 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     (row,) = batch.to_pylist()
     allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
     asked = one.claim.ruling is not None
-    memory, rule = limits_of(run).memory, format_rule(identity)
+    with closing(Judge(limits_of(run).memory, 60.0, format_rule(identity))) as judge:
+        opinions = judge.opinions(case.schema, one.text) if asked else None
     token = (one.token,) if one.token >= 0 else ()
     return {
         "verdict": one.name,
@@ -65,7 +67,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         "allowed_by": allowed,
         "forbidden_by": forbidden,
         "accepter": one.accepter,
-        "validators": opinions(case.schema, one.text, memory, rule) if asked else None,
+        "validators": opinions,
         "engines": identity["engines"],
         "vocabulary": identity["vocabulary"],
         "harness": identity.get("harness"),

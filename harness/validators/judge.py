@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ VALID, INVALID, CONTESTED, UNDECIDED, SUSPECT = range(5)
 """`SUSPECT`: the fast validator alone says invalid. It proves nothing, and only `Judge.screen_many`
 says it."""
 
-CHUNK = 2048
+CHUNK = 512
 """Texts per request."""
 
 _PATIENCE = 3
@@ -42,26 +43,21 @@ MAX_KILLS = 5
 
 @dataclass(frozen=True)
 class Ruling:
-    """What both validators together say of one text.
-
-    Attributes:
-        verdict: Its number in `VERDICTS`.
-        reason: "" where both say the same; else that of `harness.validators.validate.TextOutcome`.
-        keyword: That of the first error: the one that jsonschema names of an invalid text, and
-            the one that the validator which says invalid names where the two differ. ``json`` for
-            what is no JSON, "" for a valid text.
-        schema_pointer: Where that keyword stands in the schema; a JSON Pointer.
-        instance_pointer: What the error is about in the text; a JSON Pointer.
-        jsonschema: ``valid`` or ``invalid``; "" where it was not asked or failed.
-        jsonschema_rs: Likewise.
-    """
+    """What both validators together say of one text."""
 
     verdict: int
+    """Its number in `VERDICTS`."""
     reason: str
+    """"" where both say the same; else that of `harness.validators.validate.TextOutcome`."""
     keyword: str = ""
+    """That of the first error: the one that jsonschema names of an invalid text, and the one that
+    the validator which says invalid names where the two differ. ``json`` for what is no JSON."""
     schema_pointer: str = ""
+    """Where that keyword stands in the schema; a JSON Pointer."""
     instance_pointer: str = ""
+    """What the error is about in the text; a JSON Pointer."""
     jsonschema: str = ""
+    """``valid`` or ``invalid``; "" where it was not asked or failed."""
     jsonschema_rs: str = ""
 
 
@@ -79,18 +75,13 @@ class Unjudgeable:
 class Judge:
     """The validators' host, opened for one schema at a time.
 
-    Whatever asks it raises a `MaskcourtError` where somebody kills the host again and again.
-
-    Args:
-        memory: Resident bytes at which the host is ended.
-        seconds: Processor time of one request.
-        formats: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
-
-    Attributes:
-        meanwhile: Called again and again while the validators are waited for.
+    The host is ended at so many resident bytes of `memory`, a request after so many `seconds` of
+    processor time; a few such ends, and the rest of the case stays undecided unasked. Whatever asks
+    it raises a `MaskcourtError` where somebody kills the host again and again.
     """
 
     meanwhile: Callable[[], None] | None = None
+    """Called again and again while the validators are waited for."""
     _kills = 0
 
     def __init__(self, memory: int, seconds: float = 30.0, formats: str = ASSERTION) -> None:
@@ -105,7 +96,7 @@ class Judge:
 
     @property
     def schema(self) -> str | None:
-        """The one that it was opened for last."""
+        """The schema that it was opened for last."""
         return self._schema
 
     def open(self, schema: str) -> Unjudgeable | None:
@@ -134,15 +125,9 @@ class Judge:
         That decides what to try next, and proves nothing; the error is the one that it names. What
         is no JSON is not suspect: it is invalid, with the keyword ``json``.
 
-        Args:
-            prefix: What all texts begin with.
-            middles: What stands behind it, one a text.
-            suffixes: What may stand behind that.
-            which: The suffix of each text, by its index; shape ``(len(middles),)``.
-
-        Returns:
-            The distinct rulings in no order, and which of them each text has; shape
-            ``(len(middles),)``.
+        All texts begin with `prefix`; one of the `middles` follows, then the suffix that `which`,
+        shape ``(len(middles),)``, names by its index. Returns the distinct rulings in no order, and
+        which of them each text has, of the same shape.
         """
         return self._many("screen_many", prefix, middles, suffixes, which)
 
@@ -153,11 +138,7 @@ class Judge:
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """What `judge` says of texts that differ in one place, many times as fast.
-
-        Arguments and result are those of `screen_many`. Of most invalid texts it takes less time,
-        since no error of jsonschema-rs is made.
-        """
+        """What `judge` says of texts in parts; arguments and result are those of `screen_many`."""
         return self._many("judge_many", prefix, middles, suffixes, which)
 
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
@@ -191,6 +172,22 @@ class Judge:
             (keyword, tuple(instance), tuple(schema))
             for keyword, instance, schema in answer.head["errors"]
         ]
+
+    def opinions(self, schema: str, text: bytes) -> dict[str, Any]:
+        """What both validators say of `text`, in words; opened for `schema` if need be.
+
+        ``verdict`` (see `harness.validators.validate.TextOutcome`), ``reason``, ``detail``, and for
+        each validator by its name ``valid`` (None where it was not asked), ``failure``, and the
+        first of its ``errors``: ``keyword``, ``schema_pointer``, ``instance_pointer``, ``message``.
+        """
+        refused = None if schema == self._schema else self.open(schema)
+        if refused is not None:
+            self._schema = None
+            return {"verdict": "undecided", "reason": refused.reason, "detail": refused.message}
+        answer = self._ask("opinions", _as_arrays([text]))
+        if answer is None:
+            return {"verdict": "undecided", "reason": _DIED.reason, "detail": ""}
+        return dict(answer.head["opinions"])
 
     def reached(
         self, texts: Sequence[bytes]
@@ -228,16 +225,15 @@ class Judge:
         numbers = np.zeros(len(middles), dtype=np.int32)
         for at in range(0, len(middles), CHUNK):
             here = slice(at, at + CHUNK)
-            used, chosen = np.unique(which[here], return_inverse=True)
             arrays = {
                 "prefix": np.frombuffer(prefix, dtype=np.uint8),
                 **wire.Ragged.of_bytes(middles[here]).arrays("middles"),
-                **wire.Ragged.of_bytes([suffixes[one] for one in used]).arrays("suffixes"),
-                "which": chosen.astype(np.int32),
+                **wire.Ragged.of_bytes(suffixes).arrays("suffixes"),
+                "which": which[here].astype(np.int32),
             }
             answer = self._ask(what, arrays)
-            found = [_DIED] if answer is None else _rulings(answer)
-            places = np.array([kinds.setdefault(one, len(kinds)) for one in found], dtype=np.int32)
+            some = [_DIED] if answer is None else _rulings(answer)
+            places = np.array([kinds.setdefault(one, len(kinds)) for one in some], dtype=np.int32)
             numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
         return list(kinds), numbers
 

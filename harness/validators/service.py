@@ -1,54 +1,58 @@
-"""The service inside the validators' host: both validators for one schema at a time.
-
-Commands: ``open`` (build both for a schema), ``judge`` (both, with the keyword of the first
-error), ``judge_many`` (the same for texts that differ in one place), ``screen_many`` (likewise, but
-short where the fast one alone already says invalid), ``valid_without_formats`` (judged with formats
-as annotations), ``errors`` (all that is named about one
-text) and ``cover`` (what texts reach of the schema).
-"""
+"""The service inside the validators' host: both validators for one schema at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from harness.jsontext.pointers import typed_steps
-from harness.validators.batch.prepared_documents import Prepared, Whole
 from harness.validators.coverage_meter import CoverageMeter
-from harness.validators.encoded_rulings import EncodedRuling, of_outcome, of_suspicion
 from harness.validators.format_rules import ANNOTATION
-from harness.validators.validate import TextOutcome, UnjudgeableError, Validators
+from harness.validators.judge import SUSPECT, VERDICTS
+from harness.validators.validate import (
+    MAX_FAILURES,
+    Opinion,
+    TextOutcome,
+    UnjudgeableError,
+    Validators,
+)
 from harness.workers import wire
+
+EncodedRuling = tuple[int, str, str, str, str, str, str]
+"""The fields of a `harness.validators.judge.Ruling`."""
+
+_SHOWN = 3
+"""Errors of each validator that a reader is shown."""
 
 
 class ValidatorService:
-    """Answers for the schema that was opened last."""
+    """Answers the commands of `harness.validators.judge.Judge` for the schema opened last."""
 
     validators: Validators
     _schema: str
-    _prepared: Prepared | None = None
     _without_formats: Validators | None = None
 
     def handle(self, message: wire.Message) -> wire.Message:
-        """Answer one command."""
+        """Answer one command, ``do`` in the header."""
         commands = {
             "open": self.open,
             "screen_many": self.screen_many,
+            "judge_many": self.judge_many,
             "judge": self.judge,
             "valid_without_formats": self.valid_without_formats,
-            "judge_many": self.judge_many,
             "errors": self.errors,
+            "opinions": self.opinions,
             "cover": self.cover,
         }
         return commands[message.head["do"]](message)
 
     def open(self, message: wire.Message) -> wire.Message:
         """Build both validators for ``schema``, by the rule ``formats``."""
-        self._prepared = self._without_formats = None
-        self._schema = message.head["schema"]
+        self._schema, self._without_formats = message.head["schema"], None
         try:
-            self.validators = Validators(message.head["schema"], message.head["formats"])
+            self.validators = Validators(self._schema, message.head["formats"])
         except UnjudgeableError as problem:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})
@@ -59,64 +63,90 @@ class ValidatorService:
         Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
         number of each middle's suffix).
         """
-        return self._many(message, Whole(self._screened, proven=False))
+        return _numbered(map(self._screened, _joined(message)))
 
     def judge_many(self, message: wire.Message) -> wire.Message:
         """As `judge`, of texts in parts; arrays as for `screen_many`."""
-        return self._many(message, Whole(self._judged, proven=True))
-
-    def _many(self, message: wire.Message, whole: Whole) -> wire.Message:
-        if self._prepared is None:
-            self._prepared = Prepared(self.validators)
-        arrays = message.arrays
-        rulings = self._prepared.rule(
-            arrays["prefix"].tobytes(),
-            wire.Ragged.from_arrays(arrays, "middles"),
-            wire.Ragged.from_arrays(arrays, "suffixes").strings(),
-            arrays["which"],
-            whole,
-        )
-        return _numbered(rulings)
+        return _numbered(map(self._judged, _joined(message)))
 
     def judge(self, message: wire.Message) -> wire.Message:
         """What both say, as numbers into a list of distinct rulings."""
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-        return _numbered(map(self._judged, texts))
+        return _numbered(map(self._judged, _texts(message)))
 
     def valid_without_formats(self, message: wire.Message) -> wire.Message:
         """Which texts both call valid where formats are annotations: ``valid``, shape ``(n,)``."""
         if self._without_formats is None:
             self._without_formats = Validators(self._schema, ANNOTATION)
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-        valid = [self._without_formats.judge(text).verdict == "valid" for text in texts]
+        valid = [self._without_formats.judge(one).verdict == "valid" for one in _texts(message)]
         return wire.Message({}, {"valid": np.array(valid, dtype=np.bool_)})
 
     def _screened(self, text: bytes) -> EncodedRuling:
-        found = self.validators.screen(text)
-        return of_outcome(found) if isinstance(found, TextOutcome) else of_suspicion(found.place)
+        screened = self.validators.screen(text)
+        if isinstance(screened, TextOutcome):
+            return _encoded(screened)
+        return SUSPECT, "", *screened, "", "invalid"
 
     def _judged(self, text: bytes) -> EncodedRuling:
-        return of_outcome(self.validators.judge(text, explain=True))
+        return _encoded(self.validators.judge(text, errors=1))
 
     def errors(self, message: wire.Message) -> wire.Message:
         """The errors that the validators name: keyword, instance path, schema path."""
-        (text,) = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-        outcome = self.validators.judge(text, explain=True)
-        found = [
+        (text,) = _texts(message)
+        outcome = self.validators.judge(text, errors=MAX_FAILURES)
+        errors = [
             [one.keyword, typed_steps(one.instance_pointer), typed_steps(one.schema_pointer)]
             for opinion in outcome.opinions
             for one in opinion.errors
         ]
-        return wire.Message({"errors": found})
+        return wire.Message({"errors": errors})
+
+    def opinions(self, message: wire.Message) -> wire.Message:
+        """What each validator by itself says of one text, in words for a reader."""
+        (text,) = _texts(message)
+        outcome = self.validators.judge(text, errors=_SHOWN)
+        answer: dict[str, Any] = {
+            name: getattr(outcome, name) for name in ("verdict", "reason", "detail")
+        }
+        for one in outcome.opinions:
+            errors = [
+                {name: getattr(error, name) for name in error.__slots__} for error in one.errors
+            ]
+            answer[one.validator] = {"valid": one.valid, "failure": one.failure, "errors": errors}
+        return wire.Message({"opinions": answer})
 
     def cover(self, message: wire.Message) -> wire.Message:
         """What texts cover: the distinct features, which are possible, and which each text has."""
         meter = CoverageMeter(self.validators)
-        texts = wire.Ragged.from_arrays(message.arrays, "texts").strings()
-        found = [meter.of_text(text) for text in texts]
+        covered = [meter.of_text(text) for text in _texts(message)]
         number = {one: at for at, one in enumerate(sorted(meter.possible))}
-        each = wire.Ragged.of_ints([sorted(number[one] for one in some) for some in found])
+        each = wire.Ragged.of_ints([sorted(number[one] for one in some) for some in covered])
         return wire.Message({"possible": list(number)}, each.arrays("each"))
+
+
+def _texts(message: wire.Message) -> list[bytes]:
+    return wire.Ragged.from_arrays(message.arrays, "texts").strings()
+
+
+def _joined(message: wire.Message) -> Iterable[bytes]:
+    arrays = message.arrays
+    prefix = arrays["prefix"].tobytes()
+    middles = wire.Ragged.from_arrays(arrays, "middles").strings()
+    suffixes = wire.Ragged.from_arrays(arrays, "suffixes").strings()
+    which = arrays["which"].tolist()
+    return (prefix + one + suffixes[at] for one, at in zip(middles, which, strict=True))
+
+
+def _encoded(outcome: TextOutcome) -> EncodedRuling:
+    """The ruling that an outcome makes: the first error named, jsonschema's before the other's."""
+    place = ("json" if outcome.reason == "not_json" else ""), "", ""
+    errors = [error for opinion in outcome.opinions for error in opinion.errors]
+    first, second = map(_word, outcome.opinions)
+    number = VERDICTS.index(outcome.verdict)
+    return number, outcome.reason, *(errors[0].place if errors else place), first, second
+
+
+def _word(opinion: Opinion) -> str:
+    return "" if opinion.valid is None else "valid" if opinion.valid else "invalid"
 
 
 def _numbered(rulings: Iterable[EncodedRuling]) -> wire.Message:

@@ -12,6 +12,7 @@ import marshal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import jsonschema
@@ -25,6 +26,7 @@ from harness.validators.drafts import draft_of
 from harness.validators.format_rules import ASSERTION
 from harness.validators.validation_errors import (
     FastFailures,
+    Place,
     SlowFailures,
     ValidationFailure,
     short,
@@ -33,7 +35,7 @@ from harness.validators.validation_errors import (
 Verdict = Literal["valid", "invalid", "contested", "undecided"]
 
 MAX_FAILURES = 16
-"""Errors kept per opinion; the validators may name thousands."""
+"""Errors to ask for where all are wanted; the validators may name thousands."""
 
 MAX_KNOWN = 20_000
 """Values whose judgement is remembered: many texts differ in nothing but their white space."""
@@ -68,33 +70,26 @@ class UnjudgeableError(MaskcourtError):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one validator says of a text.
-
-    Attributes:
-        validator: ``jsonschema`` or ``jsonschema-rs``.
-        valid: None where it was not asked or failed.
-        errors: At most MAX_FAILURES, in the validator's order; only where asked to explain.
-        failure: Why it could not say, where it failed.
-    """
+    """What one validator says of a text."""
 
     validator: str
+    """``jsonschema`` or ``jsonschema-rs``."""
     valid: bool | None
+    """None where it was not asked or failed."""
     errors: tuple[ValidationFailure, ...] = ()
+    """In the validator's order, as many as were asked for."""
     failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TextOutcome:
-    """What both validators say of a text.
+    """What both validators say of a text: ``valid`` and ``invalid`` are proofs, the others not.
 
-    Attributes:
-        verdict: ``valid`` and ``invalid`` are proofs; ``contested`` and ``undecided`` are not.
-        reason: "" where both validators say the same; ``not_json`` (invalid);
-            ``duplicate_keys``, ``lone_surrogate``, ``validators_differ`` (contested);
-            ``too_deep``, ``number_range``, ``number_precision``, ``pattern_limit``,
-            ``validator_error`` (undecided).
-        opinions: Of jsonschema and of jsonschema-rs, in this order.
-        detail: Why the text could not be read, with line and column.
+    `reason` is "" where both say the same; ``not_json`` (invalid); ``duplicate_keys``,
+    ``lone_surrogate``, ``validators_differ`` (contested); ``too_deep``, ``number_range``,
+    ``number_precision``, ``pattern_limit``, ``validator_error`` (undecided). `opinions` are
+    those of jsonschema and of jsonschema-rs; `detail` says why the text could not be read, with
+    line and column.
     """
 
     verdict: Verdict
@@ -104,29 +99,6 @@ class TextOutcome:
 
 
 _UNASKED = (Opinion("jsonschema", None), Opinion("jsonschema-rs", None))
-_SAY = {
-    (name, valid): Opinion(name, valid)
-    for name in ("jsonschema", "jsonschema-rs")
-    for valid in (True, False)
-}
-_AGREED = {
-    valid: TextOutcome(
-        "valid" if valid else "invalid",
-        "",
-        (_SAY["jsonschema", valid], _SAY["jsonschema-rs", valid]),
-    )
-    for valid in (True, False)
-}
-
-
-def unread(error: type[strict_json.JsonError], detail: str = "") -> TextOutcome:
-    """The outcome of a text that the strict reader refuses with this error."""
-    verdict, reason = _UNREAD[error]
-    return TextOutcome(verdict, reason, _UNASKED, detail)
-
-
-NOT_KEPT = TextOutcome("undecided", "number_precision", _UNASKED)
-"""The outcome of a text with a number that its reader does not keep."""
 
 
 class Evaluated(NamedTuple):
@@ -150,25 +122,14 @@ class Evaluated(NamedTuple):
 
 
 class Validators:
-    """Both validators for one schema.
+    """Both validators for one schema, given as JSON text; `rule` says what formats are.
 
     Building raises the interpreter's recursion limit where it is lower than jsonschema needs. A
     pattern on which Python's `re` explodes can keep `judge` busy for ever, so run it where it can
-    be ended from outside; `quick` always comes to an end.
-
-    Args:
-        schema: The JSON text of the schema.
-        rule: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
-
-    Attributes:
-        schema: The schema, parsed.
-        draft: The name of the schema's draft.
-        backtracks: Whether jsonschema-rs must go back in patterns, so that it can reach a limit.
-        slow_failures: Names the errors of jsonschema.
-        fast_failures: Names the errors of jsonschema-rs.
+    be ended from outside.
 
     Raises:
-        Unjudgeable: The schema cannot be read without doubt, is of an unknown draft, refers to
+        UnjudgeableError: The schema cannot be read without doubt, is of an unknown draft, refers to
             what is not in it (nothing is ever fetched), or a validator refuses it.
     """
 
@@ -183,20 +144,19 @@ class Validators:
                 f"unknown $schema {short(repr(self.schema['$schema']))}",
                 "drafts 04, 06, 07, 2019-09 and 2020-12 are known",
             )
-        self.draft = draft.name
         refusals: dict[str, Exception] = {}
         try:
             self._slow, spelt = draft.build_jsonschema(self.schema, rule)
-            self.slow_failures = SlowFailures(spelt)
+            self._slow_failures = SlowFailures(spelt)
         except Exception as error:  # noqa: BLE001 - a schema must not end the run
             refusals["jsonschema"] = error
         # Without backtracking first: linear in the text, so that no limit can falsify an answer.
-        for self.backtracks in (False, True):
+        for self._backtracks in (False, True):
             try:
                 self._fast, spelt = draft.build_jsonschema_rs(
-                    self.schema, rule, backtracking=self.backtracks
+                    self.schema, rule, backtracking=self._backtracks
                 )
-                self.fast_failures = FastFailures(spelt)
+                self._fast_failures = FastFailures(spelt)
             except Exception as error:  # noqa: BLE001
                 refusals["jsonschema-rs"] = error
             else:
@@ -204,46 +164,39 @@ class Validators:
                 break
         if refusals:
             raise _refusal(refusals)
-        self._quick: dict[bytes, bool | None] = {}
-        self._suspicions: dict[bytes, ValidationFailure | None] = {}
-        self._judged: dict[tuple[bytes, bool], TextOutcome] = {}
+        self._suspicions: dict[bytes, Place | None] = {}
+        self._judged: dict[tuple[bytes, int], TextOutcome] = {}
 
-    @property
-    def slow(self) -> Any:
-        """The validator of jsonschema."""
-        return self._slow
-
-    def says_fast(self, value: object) -> bool | None:
-        """What jsonschema-rs says of a value; None where it fails."""
-        return _ask(self._fast, value)[0]
-
-    def _is_valid(self, key: bytes, value: object) -> bool | None:
-        if key not in self._quick:
-            _make_room(self._quick)
-            self._quick[key] = _ask(self._fast, value)[0]
-        return self._quick[key]
-
-    def screen(self, text: bytes) -> ValidationFailure | TextOutcome:
-        """The error that jsonschema-rs names first where it alone calls the JSON `text` invalid.
+    def screen(self, text: bytes) -> Place | TextOutcome:
+        """The place of the first error, where jsonschema-rs calls the JSON `text` invalid.
 
         An opinion and no proof: it says what another text should avoid. For every other text its
-        `judge`, explained; so too for what its writing decides, and under a schema whose patterns
-        need backtracking.
+        `judge`, with an error; so too for what its writing decides, and under a schema whose
+        patterns need backtracking.
         """
         value = self._read(text)
         if isinstance(value, TextOutcome):
             return value
-        return self._suspicion(value) or self.judge_value(value, explain=True)
-
-    def _suspicion(self, value: Any) -> ValidationFailure | None:
-        if self.backtracks:
-            return None
+        if self._backtracks:
+            return self.judge_value(value, errors=1)
         key = marshal.dumps(value, _PLAIN)
         if key not in self._suspicions:
             _make_room(self._suspicions)
-            error = None if self._is_valid(key, value) is not False else self.first_error(value)
-            self._suspicions[key] = self.fast_failures([error], 1)[0] if error else None
-        return self._suspicions[key]
+            self._suspicions[key] = self._suspicion(value)
+        return self._suspicions[key] or self.judge_value(value, errors=1)
+
+    def _suspicion(self, value: Any) -> Place | None:
+        if _ask(self._fast, value)[0] is not False:
+            return None
+        try:
+            self._fast.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return self._fast_failures.place(error)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
+            return None
+        return None
 
     def evaluated(self, value: object) -> list[Evaluated]:
         """What jsonschema-rs found on its way, from the outside in; [] where it fails.
@@ -259,7 +212,7 @@ class Validators:
         return [
             Evaluated(
                 node["evaluationPath"],
-                *self.fast_failures.location(node["schemaLocation"]),
+                *self._fast_failures.location(node["schemaLocation"]),
                 node["instanceLocation"],
                 node["valid"],
                 bool(node.get("errors")),
@@ -267,66 +220,61 @@ class Validators:
             for node in nodes
         ]
 
-    def first_error(self, value: object) -> jsonschema_rs.ValidationError | None:
-        """The error that jsonschema-rs names first; None where it names none, or fails."""
-        try:
-            self._fast.validate(value)
-        except jsonschema_rs.ValidationError as error:
-            return error
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
-            return None
-        return None
+    def judge(self, text: bytes, *, errors: int = 0) -> TextOutcome:
+        """What both validators say of `text`, any bytes, naming so many errors of an invalid one.
 
-    def judge(self, text: bytes, *, explain: bool = False) -> TextOutcome:
-        """What both validators say of `text`, a JSON text in UTF-8.
-
-        Args:
-            text: Any bytes.
-            explain: Collect the errors of each validator that says invalid; slower.
+        jsonschema-rs names its own only where more than one are asked for, or jsonschema none.
         """
         value = self._read(text)
-        return value if isinstance(value, TextOutcome) else self.judge_value(value, explain=explain)
+        return value if isinstance(value, TextOutcome) else self.judge_value(value, errors=errors)
 
     @staticmethod
     def _read(text: bytes) -> Any:
-        """The value of `text`; an `TextOutcome` where how it is written decides it."""
+        """The value of `text`; a `TextOutcome` where how it is written decides it."""
         try:
             value = strict_json.parse(text)
         except strict_json.JsonError as error:
-            return unread(type(error), str(error))
-        return value if keeps_numbers(text) else NOT_KEPT
+            verdict, reason = _UNREAD[type(error)]
+            return TextOutcome(verdict, reason, _UNASKED, str(error))
+        if not keeps_numbers(text):
+            return TextOutcome("undecided", "number_precision", _UNASKED)
+        return value
 
-    def judge_value(self, value: Any, *, explain: bool) -> TextOutcome:
+    def judge_value(self, value: Any, *, errors: int = 0) -> TextOutcome:
         """What both validators say of a value that was read without doubt; see `judge`."""
-        key = (marshal.dumps(value, _PLAIN), explain)
+        key = (marshal.dumps(value, _PLAIN), errors)
         if key not in self._judged:
             _make_room(self._judged)
-            self._judged[key] = self._judge(value, explain=explain)
+            self._judged[key] = self._judge(value, errors=errors)
         return self._judged[key]
 
-    def _judge(self, value: object, *, explain: bool) -> TextOutcome:
+    def _judge(self, value: object, *, errors: int) -> TextOutcome:
         """What both validators say of a value; they never see the text that it was read from."""
-        if self.backtracks and self.gave_up(value):
+        if self._backtracks and self._gave_up(value):
             failed = Opinion("jsonschema-rs", None, failure="backtracking limit reached")
             return TextOutcome("undecided", "pattern_limit", (_UNASKED[0], failed))
-        fast, fast_failure = _ask(self._fast, value)
-        slow, slow_failure = _ask(self._slow, value)
-        if fast is slow and fast is not None and not (explain and not fast):
-            return _AGREED[fast]
-        slow_errors: tuple[ValidationFailure, ...] = ()
-        fast_errors: tuple[ValidationFailure, ...] = ()
-        if explain and slow is False:
-            slow_errors = self.slow_failures(self._slow.iter_errors(value), MAX_FAILURES)
-        if explain and fast is False:
-            fast_errors = self.fast_failures(self._fast.iter_errors(value), MAX_FAILURES)
-        return compare(
-            Opinion("jsonschema", slow, slow_errors, slow_failure),
-            Opinion("jsonschema-rs", fast, fast_errors, fast_failure),
-        )
+        fast, failure = _ask(self._fast, value)
+        slow = self._slow_opinion(value, errors)
+        failures: tuple[ValidationFailure, ...] = ()
+        if fast is False and errors > min(1, len(slow.errors)):
+            failures = self._fast_failures(self._fast.iter_errors(value), errors)
+        return _compare(slow, Opinion("jsonschema-rs", fast, failures, failure))
 
-    def gave_up(self, value: object) -> bool:
+    def _slow_opinion(self, value: object, errors: int) -> Opinion:
+        """That of jsonschema, which takes milliseconds for a value: the errors are asked for once.
+
+        The verdict stands on the first error alone, whatever looking for more leads to.
+        """
+        found = self._slow.iter_errors(value)
+        try:
+            first = next(found, None)
+        except Exception as error:  # noqa: BLE001 - recursion without end, for one
+            return Opinion("jsonschema", None, failure=_failure(error))
+        if first is None or not errors:
+            return Opinion("jsonschema", first is None)
+        return Opinion("jsonschema", False, self._slow_failures(chain([first], found), errors))
+
+    def _gave_up(self, value: object) -> bool:
         """Whether jsonschema-rs reaches the limit, which it reports as an invalid value.
 
         Only looked for at the top of the errors: below, a wrong opinion of jsonschema-rs at
@@ -396,10 +344,14 @@ def _ask(validator: Any, value: object) -> tuple[bool | None, str]:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic in Rust is no Exception
-        return None, f"{type(error).__name__}: {_first_line(error)}"
+        return None, _failure(error)
 
 
-def compare(slow: Opinion, fast: Opinion) -> TextOutcome:
+def _failure(error: BaseException) -> str:
+    return f"{type(error).__name__}: {_first_line(error)}"
+
+
+def _compare(slow: Opinion, fast: Opinion) -> TextOutcome:
     """The outcome of what jsonschema and jsonschema-rs say of one value."""
     opinions = (slow, fast)
     if slow.valid is None or fast.valid is None:

@@ -26,6 +26,10 @@ MAX_MESSAGE = 200
 """Characters kept of a message; validators quote whole instances in them."""
 
 
+Place = tuple[str, str, str]
+"""Keyword, schema pointer and instance pointer."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValidationFailure:
     """One error that a validator names.
@@ -41,8 +45,8 @@ class ValidationFailure:
     message: str
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """Keyword, schema pointer and instance pointer."""
+    def place(self) -> Place:
+        """Where it is."""
         return self.keyword, self.schema_pointer, self.instance_pointer
 
 
@@ -104,7 +108,7 @@ class FastFailures:
         """The first `most`, or those before the validator fails in looking for more."""
         return _collected(map(self._failure, errors), most)
 
-    def place(self, error: jsonschema_rs.ValidationError) -> tuple[str, str, str]:
+    def place(self, error: jsonschema_rs.ValidationError) -> Place:
         """Keyword, schema pointer and instance pointer of the failure that `error` makes."""
         path = as_written(error.schema_path, self._written)
         keyword = error.kind.name

@@ -145,8 +145,8 @@ def trusting(which: int) -> Patch:
     """One validator decides alone."""
 
     def make(judge_value):
-        def judged(self, value, *, explain):
-            outcome = judge_value(self, value, explain=explain)
+        def judged(self, value, *, errors):
+            outcome = judge_value(self, value, errors=errors)
             verdict = "valid" if outcome.opinions[which].valid else "invalid"
             return replace(outcome, verdict=verdict, reason="")
 

@@ -21,7 +21,7 @@ def made(schema):
 def valid(schema):
     validators = Validators(json.dumps(schema))
     return [
-        one for one in made(schema) if validators.judge_value(one, explain=False).verdict == "valid"
+        one for one in made(schema) if validators.judge_value(one).verdict == "valid"
     ]
 
 
@@ -29,7 +29,7 @@ def broken(schema):
     """The values that are made of valid ones and are not."""
     validators, maker = Validators(json.dumps(schema)), ValueMaker(schema)
     tried = [wrong for one in valid(schema) for wrong in violations(maker, schema, one)]
-    return [one for one in tried if validators.judge_value(one, explain=False).verdict == "invalid"]
+    return [one for one in tried if validators.judge_value(one).verdict == "invalid"]
 
 
 def test_what_a_schema_says_of_itself_comes_along():

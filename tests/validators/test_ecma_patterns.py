@@ -188,7 +188,7 @@ class TestSpellings:
 
     def test_errors_name_patterns_as_they_were_written(self):
         schema = {"patternProperties": {"^.$": {"pattern": "^.}$"}}}
-        outcome = Validators(json.dumps(schema)).judge(b'{"a": "b"}', explain=True)
+        outcome = Validators(json.dumps(schema)).judge(b'{"a": "b"}', errors=16)
         for opinion in outcome.opinions:
             (error,) = opinion.errors
             assert error.schema_pointer == "/patternProperties/^.$/pattern"

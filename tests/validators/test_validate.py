@@ -106,7 +106,7 @@ class TestVerdicts:
         text = json.dumps(value).encode()
         assert TRUE.judge(text).verdict == "valid"
         assert FALSE.judge(text).verdict == "invalid"
-        assert (TRUE.screen(text).verdict, FALSE.screen(text).keyword) == ("valid", "false")
+        assert (TRUE.screen(text).verdict, FALSE.screen(text)[0]) == ("valid", "false")
 
     @given(st.binary(max_size=12))
     def test_no_bytes_are_valid_that_python_does_not_read(self, text):
@@ -125,7 +125,7 @@ class TestScreening:
     def test_says_what_jsonschema_rs_says(self):
         screen = validators({"format": "date-time"}).screen
         assert screen(b'"2098-12-31T23:59:60Z"').verdict == "contested"
-        assert screen(b'"yesterday"').keyword == "format"
+        assert screen(b'"yesterday"')[0] == "format"
 
     @pytest.mark.parametrize(
         "text", [b'{"a":1,"a":2}', b'"\\udfff"', b"1e999", b"0.1" + b"0" * 17 + b"1", b"tru"]
@@ -144,7 +144,7 @@ class TestExplanations:
             "properties": {"a/b": {"$ref": "#/definitions/short"}},
             "definitions": {"short": {"type": "string", "maxLength": 1}},
         }
-        outcome = validators(schema, "draft-07").judge(b'{"a/b": "xyz"}', explain=True)
+        outcome = validators(schema, "draft-07").judge(b'{"a/b": "xyz"}', errors=16)
         for opinion in outcome.opinions:
             (error,) = opinion.errors
             assert error.keyword == "maxLength"
@@ -162,12 +162,12 @@ class TestExplanations:
         ],
     )
     def test_both_validators_use_the_same_words(self, schema, text, keyword):
-        opinions = validators(schema).judge(text, explain=True).opinions
+        opinions = validators(schema).judge(text, errors=16).opinions
         assert [opinion.errors[0].keyword for opinion in opinions] == [keyword, keyword]
         assert opinions[0].errors[0].schema_pointer == opinions[1].errors[0].schema_pointer
 
     def test_of_the_schema_false_jsonschema_names_only_what_is_around_the_value(self):
-        outcome = validators({"properties": {"a": False}}).judge(b'{"a":1}', explain=True)
+        outcome = validators({"properties": {"a": False}}).judge(b'{"a":1}', errors=16)
         errors = [opinion.errors[0] for opinion in outcome.opinions]
         assert [error.keyword for error in errors] == ["false", "false"]
         assert [error.instance_pointer for error in errors] == ["", "/a"]
@@ -176,17 +176,17 @@ class TestExplanations:
         assert not any(o.errors for o in validators(False).judge(b"1").opinions)
 
     def test_only_who_says_invalid_has_errors(self):
-        outcome = validators({"format": "date-time"}).judge(b'"2098-12-31T23:59:60Z"', explain=True)
+        outcome = validators({"format": "date-time"}).judge(b'"2098-12-31T23:59:60Z"', errors=16)
         assert [len(o.errors) for o in outcome.opinions] == [1, 0]
 
     def test_end_where_the_validator_fails(self):
-        outcome = validators({"type": "null", "$ref": "#"}).judge(b"1", explain=True)
+        outcome = validators({"type": "null", "$ref": "#"}).judge(b"1", errors=16)
         assert outcome.verdict == "invalid"
         assert [o.errors[0].keyword for o in outcome.opinions] == ["type", "type"]
 
     def test_are_limited_in_number_and_length(self):
         text = json.dumps(["x" * 1000] * 100).encode()
-        for opinion in validators({"items": {"type": "null"}}).judge(text, explain=True).opinions:
+        for opinion in validators({"items": {"type": "null"}}).judge(text, errors=16).opinions:
             assert len(opinion.errors) == MAX_FAILURES
             assert max(len(error.message) for error in opinion.errors) <= MAX_MESSAGE
 
@@ -203,10 +203,10 @@ class TestDrafts:
         ],
     )
     def test_are_named_with_or_without_fragment_and_tls(self, identifier, name):
-        assert validators({"$schema": identifier}).draft == name
+        assert draft_of({"$schema": identifier}).name == name
 
     def test_the_latest_is_meant_where_none_is_named(self):
-        assert validators({}).draft == validators(True).draft == "2020-12"
+        assert draft_of({}).name == draft_of(True).name == "2020-12"
 
     @pytest.mark.parametrize(
         "unknown", ["http://json-schema.org/draft-03/schema#", "urn:mine", "", 4]
@@ -417,7 +417,7 @@ def test_the_pointer_of_a_false_schema_leads_past_references():
     node = {**leaf, "properties": {"of": {"items": {"$ref": "#/$defs/node"}}}}
     schema = {"$defs": {"node": node}, "$ref": "#/$defs/node"}
     outcome = Validators(json.dumps(schema), ASSERTION).judge(
-        b'{"of": [{"leaf": 1, "of": []}]}', explain=True
+        b'{"of": [{"leaf": 1, "of": []}]}', errors=16
     )
     slow = outcome.opinions[0].errors[0]
     assert slow.keyword == "false"

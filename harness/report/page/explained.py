@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import CaseWitnesses, spelled, witnesses
-from harness.report.page.opinion_host import OpinionHost
 from harness.report.page.sampling import ShownSample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
@@ -17,6 +17,7 @@ from harness.runs.made_with import limits_of
 from harness.runs.reader import ROW, RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
 from harness.validators.format_rules import format_rule
+from harness.validators.judge import Judge
 from harness.verdict_kinds import WALK
 
 SCHEMA_LIMIT = 12_000
@@ -48,8 +49,8 @@ def explained(run: RunDirectory, sample: ShownSample, vocabulary: Vocabulary) ->
         ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
         ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
         ``special`` where it is no text), ``after_tokens``, ``ends``, ``accepter``, ``allowed``,
-        ``forbidden``, and ``opinions`` (see `harness.validators.opinions.opinions`; None where the
-        verdict rests on no text).
+        ``forbidden``, and ``opinions`` (see `harness.validators.judge.Judge.opinions`; None where
+        the verdict rests on no text).
         ``cases``: by name, ``lines``, ``spans`` and ``abridged`` of the schema, as in
         `harness.report.page.schema_lines.SchemaLines`.
 
@@ -59,9 +60,10 @@ def explained(run: RunDirectory, sample: ShownSample, vocabulary: Vocabulary) ->
     found = Explained()
     rows = _rows(RunReader(run), sample)
     context = _Surroundings(run)
-    with OpinionHost(limits_of(run).memory, format_rule(run.manifest["identity"])) as host:
+    rule = format_rule(run.manifest["identity"])
+    with closing(Judge(limits_of(run).memory, 20.0, rule)) as judge:
         for case in witnesses(run, sample.choice, vocabulary):
-            verdicts = list(_of_case(case, sample, rows, context, vocabulary, host))
+            verdicts = list(_of_case(case, sample, rows, context, vocabulary, judge))
             pointers = {one["schema_pointer"] for one in verdicts}
             shown = laid_out(case.schema, sorted(pointers), SCHEMA_LIMIT)
             found.verdicts += verdicts
@@ -140,7 +142,7 @@ def _of_case(
     rows: Mapping[tuple[str, int], Mapping[str, Any]],
     context: _Surroundings,
     vocabulary: Vocabulary,
-    host: OpinionHost,
+    judge: Judge,
 ) -> Iterator[dict[str, Any]]:
     """The verdicts of one case."""
     context.enter(case.case)
@@ -164,7 +166,7 @@ def _of_case(
             "accepter": one.accepter,
             "allowed": allowed,
             "forbidden": forbidden,
-            "opinions": _shortened(host.opinions(case.schema, one.text)) if asked else None,
+            "opinions": _shortened(judge.opinions(case.schema, one.text)) if asked else None,
         }
 
 
