@@ -25,8 +25,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from harness.schemas.patterns import Ranges, complement
-from harness.validators.ecma_syntax import ClassMember, PatternError, Token, tokens
-from harness.validators.unicode_properties import property_ranges
+from harness.validators.ecma_syntax import (
+    ClassMember,
+    PatternError,
+    Token,
+    property_ranges,
+    tokens,
+)
 
 __all__ = ["PatternError", "has_properties", "is_pattern", "python_spelling", "rust_spelling"]
 
@@ -177,8 +182,7 @@ def _ranges(member: ClassMember) -> Ranges:
     if member.ranges is not None:
         return member.ranges
     kind, name = member.source[1], member.source[3:-1]
-    if not (ranges := property_ranges(name)):
-        raise PatternError(f"{member.source} is no property of Unicode that is known here")
+    ranges = property_ranges(name)
     return ranges if kind == "p" else complement(ranges)
 
 

@@ -2,8 +2,8 @@ r"""The syntax of ECMA-262's regular expressions: a pattern as a flat list of to
 
 A pattern is read with the flag ``u`` (ECMA-262, section 22.2.1) or without it, then with what
 Annex B, section B.1.2, adds for the web: a lone ``]`` or ``}``, ``\-`` for a hyphen, ``\d-x`` in a
-class. Characters are code points in both readings, as in JSON Schema. Flags within a pattern
-(``(?i:…)``) are those of section 22.2.1 since 2025.
+class. Characters are code points in both readings, as in JSON Schema. Whether there is such a
+pattern is asked of the library ``regress``; what is read here is known to be right.
 
 Source: ECMA-262, 2025 edition, sections 22.2.1 (patterns), 22.2.1.1 (early errors), B.1.2.
 """
@@ -11,9 +11,12 @@ Source: ECMA-262, 2025 edition, sections 22.2.1 (patterns), 22.2.1.1 (early erro
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, NoReturn
+from functools import cache
+from typing import Final, Literal
+
+import regress
 
 from harness.schemas.patterns import HIGHEST, Ranges, complement
 
@@ -24,6 +27,9 @@ SPACES: Final[Ranges] = (
     (0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
     (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF),
 )  # fmt: skip
+
+MAX_ALTERNATIVES: Final = 10_000
+"""``regress`` takes seconds for more, and overflows its stack at some 50,000."""
 
 TokenKind = Literal[
     "char", "set", "property", "start", "end", "boundary", "inside",
@@ -40,7 +46,7 @@ class PatternError(ValueError):
 class ClassMember:
     r"""One part of a class: a range of characters, or what an escape stands for.
 
-    `ranges` is None for ``\p{…}``, which no table here knows.
+    `ranges` is None for ``\p{…}``, whose characters `property_ranges` knows.
     """
 
     source: str
@@ -49,30 +55,47 @@ class ClassMember:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One part of a pattern.
-
-    Attributes:
-        kind: What it is.
-        source: How the pattern spells it.
-        members: Of a ``set``: what is in it; one member for a ``char``.
-        negated: Of a ``set``.
-        number: Of a ``reference``: the group's number.
-    """
+    """One part of a pattern, and how the pattern spells it."""
 
     kind: TokenKind
     source: str
     members: tuple[ClassMember, ...] = ()
+    """Of a ``set``: what is in it; one member for a ``char``."""
     negated: bool = False
     number: int = 0
+    """Of a ``reference``: the group's."""
 
 
 def tokens(pattern: str, *, unicode: bool) -> tuple[Token, ...]:
     """The tokens of `pattern`, read with the flag ``u`` or without it.
 
     Raises:
-        PatternError: The pattern is an early error in that reading.
+        PatternError: The pattern is an early error in that reading, names two groups alike (which
+            may stand in different alternatives), or names half of a surrogate pair.
     """
-    return tuple(_PatternReader(pattern, unicode).read())
+    if pattern.count("|") > MAX_ALTERNATIVES:
+        raise PatternError("too many alternatives")
+    try:
+        regress.Regex(pattern, "u" if unicode else "")
+    except (regress.RegressError, UnicodeEncodeError) as error:
+        raise PatternError(str(error)) from None
+    out: list[Token] = []
+    for token in _PatternReader(pattern, unicode).read():
+        # regress takes \b+, and \u{41}* without the flag, where the braces repeat.
+        if token.kind == "repeat" and out and out[-1].kind in ("boundary", "inside", "repeat"):
+            raise PatternError("nothing to repeat")
+        out.append(token)
+    return tuple(out)
+
+
+@cache
+def property_ranges(name: str) -> Ranges:
+    r"""The characters of the property in the braces of ``\p{…}``, which is one of ECMA-262."""
+    characters = _every_character()
+    utf8 = characters.encode()
+    runs = regress.Regex(rf"\p{{{name}}}+", "u").find_iter(characters) or ()
+    spans = [utf8[one.range()].decode() for one in runs]  # its offsets are those of bytes
+    return tuple((ord(span[0]), ord(span[-1])) for span in spans)
 
 
 _SHORTHANDS: Final = {
@@ -80,21 +103,22 @@ _SHORTHANDS: Final = {
     "s": SPACES, "S": complement(SPACES),
 }  # fmt: skip
 _CONTROLS: Final = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
-_SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
-_SINGLES: Final[dict[str, TokenKind]] = {"^": "start", "$": "end", "|": "or", ")": "close"}
-_REPEAT = re.compile(r"(?:[*+?]|\{([0-9]+)(?:(,)([0-9]*))?\})\??")
-_NAME = re.compile(r"\?<([^>]*)>")
-_FLAGS = re.compile(r"\?(?=[ims-]+:)([ims]*)(-[ims]*)?:")
-_GROUPS: Final = ("?:", "?=", "?!", "?<=", "?<!")
+_TOKEN = re.compile(
+    r"""(?P<boundary>\\b) | (?P<inside>\\B) | (?P<start>\^) | (?P<end>\$) | (?P<or>\|)
+    | (?P<open>\((?:\?(?:[:=!]|<[=!]|<[^>]*>|[ims-]+:))?) | (?P<close>\))
+    | (?P<repeat>(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??)
+    | (?P<dot>\.) | (?P<class>\[) | (?P<escape>\\) | (?P<char>.)""",
+    re.VERBOSE | re.DOTALL,
+)
 _HEX: Final = (
     re.compile(r"x([0-9A-Fa-f]{2})"),
     re.compile(r"u([dD][89abAB][0-9A-Fa-f]{2})\\u([dD][c-fC-F][0-9A-Fa-f]{2})"),
     re.compile(r"u([0-9A-Fa-f]{4})"),
 )
 _BRACED = re.compile(r"u\{([0-9A-Fa-f]+)\}")
-_PROPERTY = re.compile(r"[pP]\{[A-Za-z_]+(?:=[A-Za-z0-9_]+)?\}")
 _OCTAL = re.compile(r"[0-3]?[0-7]{1,2}")
-_ANYTHING = ((0, HIGHEST),)
+_REFERENCE = re.compile(r"\\(?:([1-9][0-9]*)|k<([^>]*)>)")
+_GROUP = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\((?:\?<(?![=!])([^>]*)>|(?!\?))", re.DOTALL)
 
 
 class _PatternReader:
@@ -103,234 +127,109 @@ class _PatternReader:
     def __init__(self, pattern: str, unicode: bool) -> None:
         self.pattern = pattern
         self.unicode = unicode
-        self.at = 0
-        names = _group_names(pattern)
-        self.groups = names.count("") + sum(map(bool, names))
-        self.names = [name for name in names if name]
-        self.named = unicode or bool(self.names)
-        self.order = {name: number for number, name in enumerate(names, 1) if name}
+        opened = [one for one in _GROUP.finditer(pattern) if one[0].startswith("(")]
+        self.groups = len(opened)
+        self.order = {one[1]: number for number, one in enumerate(opened, 1) if one[1]}
+        names = [one[1] for one in opened if one[1]]
+        if len(self.order) < len(names) or "\\" in "".join(names):
+            raise PatternError("names of groups that are alike, or escaped")
 
-    def read(self) -> list[Token]:
-        out: list[Token] = []
-        opened: list[Token] = []
-        repeatable = False
-        while self.at < len(self.pattern):
-            token = self._next()
-            match token.kind:
-                case "open":
-                    opened.append(token)
-                case "close":
-                    if not opened:
-                        self._fail("a ) without its (")
-                    repeatable = self._may_repeat(opened.pop())
-                case "repeat":
-                    if not repeatable:
-                        self._fail("nothing to repeat")
-            if token.kind != "close":
-                repeatable = token.kind in ("char", "set", "property", "reference")
-            out.append(token)
-        if opened:
-            self._fail("a ( without its )")
-        return out
+    def read(self) -> Iterator[Token]:
+        at = 0
+        while at < len(self.pattern):
+            found = _TOKEN.match(self.pattern, at)
+            assert found is not None
+            at = found.end()
+            match found.lastgroup:
+                case "dot":
+                    yield Token("set", ".", (ClassMember(".", LINE_ENDS),), negated=True)
+                case "class":
+                    token = self._class(found.start())
+                    at = found.start() + len(token.source)
+                    yield token
+                case "escape":
+                    token = self._reference(found.start()) or self._escaped(found.start())
+                    at = found.start() + len(token.source)
+                    yield token
+                case "char":
+                    member = ClassMember(found[0], ((ord(found[0]), ord(found[0])),))
+                    yield Token("char", found[0], (member,))
+                case kind:
+                    yield Token(kind, found[0])  # type: ignore[arg-type]
 
-    def _may_repeat(self, opened: Token) -> bool:
-        if opened.source in ("(?=", "(?!"):
-            return not self.unicode
-        return opened.source not in ("(?<=", "(?<!")
-
-    def _next(self) -> Token:
-        char = self.pattern[self.at]
-        readers = {"(": self._open, "[": self._class, "\\": self._escape}
-        if char in readers:
-            return readers[char]()
-        if char in "*+?{":
-            return self._repeat()
-        if char in _SINGLES:
-            return Token(_SINGLES[char], self._take(1))
-        if char == ".":
-            return Token("set", self._take(1), (ClassMember(".", LINE_ENDS),), negated=True)
-        if self.unicode and char in "]}":
-            self._fail(f"a lone {char}")
-        return self._char(self._take(1), ord(char))
-
-    def _repeat(self) -> Token:
-        found = _REPEAT.match(self.pattern, self.at)
+    def _reference(self, at: int) -> Token | None:
+        """A reference by number or name; None for what Annex B reads as something else."""
+        found = _REFERENCE.match(self.pattern, at)
         if found is None:
-            if self.unicode:
-                self._fail("a lone {")
-            return self._char(self._take(1), ord("{"))
-        low, _, high = found.groups()
-        if high and int(high) < int(low):
-            self._fail("a repetition from more to less")
-        return Token("repeat", self._take(len(found.group())))
+            return None
+        number = int(found[1]) if found[1] else self.order.get(found[2], self.groups + 1)
+        return Token("reference", found[0], number=number) if number <= self.groups else None
 
-    def _open(self) -> Token:
-        behind = self.at + 1
-        if not self.pattern.startswith("?", behind):
-            return Token("open", self._take(1))
-        for group in _GROUPS:
-            if self.pattern.startswith(group, behind):
-                return Token("open", self._take(1 + len(group)))
-        if name := _NAME.match(self.pattern, behind):
-            if not _is_name(name[1]) or self.names.count(name[1]) > 1:
-                # Two groups of one name may stand in different alternatives: not looked into.
-                self._fail(f"the name {name[1]!r} of a group")
-            return Token("open", self._take(1 + len(name.group())))
-        if flags := _FLAGS.match(self.pattern, behind):
-            letters = (flags[1] + (flags[2] or "")).replace("-", "")
-            if letters and len(set(letters)) == len(letters):
-                return Token("open", self._take(1 + len(flags.group())))
-        return self._fail("a (? of no known kind")
-
-    def _escape(self) -> Token:
-        start = self.at
-        after = self.pattern[self.at + 1 : self.at + 2]
-        if after in ("b", "B"):
-            return Token("boundary" if after == "b" else "inside", self._take(2))
-        if after and after in "123456789" and (token := self._numbered()):
-            return token
-        if after == "k" and self.named:
-            name = re.compile(r"\\k<([^>]*)>").match(self.pattern, self.at)
-            if name is None or name[1] not in self.order:
-                self._fail("a reference to no group")
-            return Token("reference", self._take(len(name[0])), number=self.order[name[1]])
-        member = self._atom_escape(in_class=False)
-        source = self.pattern[start : self.at]
+    def _escaped(self, at: int) -> Token:
+        member = self._escape(at)
         if member.ranges is None:
-            return Token("property", source, (member,))
-        alone = len(member.ranges) == 1 and member.ranges[0][0] == member.ranges[0][1]
-        return Token("char" if alone else "set", source, (member,))
+            return Token("property", member.source, (member,))
+        return Token("char" if _single(member) is not None else "set", member.source, (member,))
 
-    def _numbered(self) -> Token | None:
-        """A reference by number; None for what Annex B reads as something else."""
-        digits = re.compile(r"\\([0-9]+)").match(self.pattern, self.at)
-        assert digits is not None
-        if int(digits[1]) <= self.groups:
-            return Token("reference", self._take(len(digits[0])), number=int(digits[1]))
-        if self.unicode:
-            self._fail("a reference to no group")
-        return None
-
-    def _atom_escape(self, *, in_class: bool) -> ClassMember:
-        """The escape that starts here, moved behind: what both outside and in a class may have."""
-        start = self.at
-        self.at += 1
-        if self.at == len(self.pattern):
-            self._fail("ends in a backslash")
-        letter = self.pattern[self.at]
+    def _escape(self, at: int, *, in_class: bool = False) -> ClassMember:  # noqa: PLR0911
+        """The escape at `at`: what both outside and in a class may have."""
+        letter = self.pattern[at + 1]
         if letter in _SHORTHANDS:
-            self.at += 1
-            return ClassMember(self.pattern[start : self.at], _SHORTHANDS[letter])
+            return ClassMember(self.pattern[at : at + 2], _SHORTHANDS[letter])
         if self.unicode and letter in "pP":
-            found = _PROPERTY.match(self.pattern, self.at)
-            if found is None:
-                self._fail("a property without braces")
-            self.at = found.end()
-            return ClassMember(self.pattern[start : self.at], None)
-        point = self._point(in_class)
-        return ClassMember(self.pattern[start : self.at], ((point, point),))
-
-    def _point(self, in_class: bool) -> int:
-        """The character that the escape stands for; `at` is behind its backslash."""
-        letter = self.pattern[self.at]
+            return ClassMember(self.pattern[at : self.pattern.index("}", at) + 1], None)
         for spelling in (*_HEX, *((_BRACED,) if self.unicode else ())):
-            if found := spelling.match(self.pattern, self.at):
-                self.at = found.end()
-                return self._checked([int(group, 16) for group in found.groups()])
+            if found := spelling.match(self.pattern, at + 1):
+                point = _code_point([int(group, 16) for group in found.groups()])
+                return self._character(at, found.end(), point)
         if letter in _CONTROLS or (in_class and letter == "b"):
-            self.at += 1
-            return _CONTROLS.get(letter, 8)
+            return self._character(at, at + 2, _CONTROLS.get(letter, 8))
         if letter == "c":
-            return self._control(in_class)
-        if letter == "0" and not self.pattern[self.at + 1 : self.at + 2].isdigit():
-            self.at += 1
-            return 0
-        if letter.isascii() and letter.isdigit():
-            return self._octal()
-        if self.unicode:
-            if letter not in _SYNTAX and not (in_class and letter == "-"):
-                self._fail(f"the escape \\{letter}")
-        elif letter == "k" and self.named:
-            self._fail("the escape \\k")
-        self.at += 1
-        return ord(letter)
+            named = self.pattern[at + 2 : at + 3]
+            if named.isascii() and (
+                named.isalpha() or (in_class and not self.unicode and re.match(r"\w", named))
+            ):
+                return self._character(at, at + 3, ord(named) % 32)
+            return self._character(at, at + 1, ord("\\"))  # Annex B: and the letter stays
+        if found := _OCTAL.match(self.pattern, at + 1):
+            return self._character(at, found.end(), int(found[0], 8))
+        return self._character(at, at + 2, ord(letter))
 
-    def _checked(self, units: Sequence[int]) -> int:
-        point = units[0]
-        if len(units) == 2:
-            point = 0x10000 + ((units[0] - 0xD800) << 10) + (units[1] - 0xDC00)
-        if point > HIGHEST:
-            self._fail("a code point that is too high")
-        if 0xD800 <= point <= 0xDFFF:
-            self._fail("half of a surrogate pair")
-        return point
+    def _character(self, at: int, end: int, point: int) -> ClassMember:
+        return ClassMember(self.pattern[at:end], ((point, point),))
 
-    def _control(self, in_class: bool) -> int:
-        letter = self.pattern[self.at + 1 : self.at + 2]
-        also = "0123456789_" if in_class and not self.unicode else ""
-        if letter and (letter.isascii() and (letter.isalpha() or letter in also)):
-            self.at += 2
-            return ord(letter) % 32
-        if self.unicode:
-            self._fail("the escape \\c")
-        return ord("\\")  # Annex B: the backslash itself, and the letter c stays to be read
-
-    def _octal(self) -> int:
-        if self.unicode:
-            self._fail("an octal escape")
-        found = _OCTAL.match(self.pattern, self.at)
-        if found is None:  # \8 and \9
-            self.at += 1
-            return ord(self.pattern[self.at - 1])
-        self.at = found.end()
-        return int(found[0], 8)
-
-    def _class(self) -> Token:
-        start = self.at
-        self.at += 1
-        negated = self.pattern.startswith("^", self.at)
-        self.at += negated
+    def _class(self, start: int) -> Token:
+        negated = self.pattern.startswith("^", start + 1)
+        at = start + 1 + negated
         members: list[ClassMember] = []
-        while not self.pattern.startswith("]", self.at):
-            members += self._members()
-        self.at += 1
-        return Token("set", self.pattern[start : self.at], tuple(members), negated)
+        while self.pattern[at] != "]":
+            first = self._class_atom(at)
+            at += len(first.source)
+            if self.pattern[at] != "-" or self.pattern[at + 1] == "]":
+                members.append(first)
+                continue
+            second = self._class_atom(at + 1)
+            at += 1 + len(second.source)
+            low, high = _single(first), _single(second)
+            if low is None or high is None:
+                members += [first, ClassMember("-", ((0x2D, 0x2D),)), second]
+            else:
+                members.append(ClassMember(f"{first.source}-{second.source}", ((low, high),)))
+        return Token("set", self.pattern[start : at + 1], tuple(members), negated)
 
-    def _members(self) -> list[ClassMember]:
-        """One atom of a class, or a range of two."""
-        first = self._class_atom()
-        rest = self.pattern[self.at : self.at + 2]
-        if not rest.startswith("-") or rest in ("-", "-]"):
-            return [first]
-        self.at += 1
-        second = self._class_atom()
-        low, high = _single(first), _single(second)
-        if low is None or high is None:
-            if self.unicode:
-                self._fail("a range with a class at its end")
-            return [first, ClassMember("-", ((0x2D, 0x2D),)), second]
-        if low > high:
-            self._fail("a range out of order")
-        return [ClassMember(f"{first.source}-{second.source}", ((low, high),))]
+    def _class_atom(self, at: int) -> ClassMember:
+        if self.pattern[at] == "\\":
+            return self._escape(at, in_class=True)
+        return self._character(at, at + 1, ord(self.pattern[at]))
 
-    def _class_atom(self) -> ClassMember:
-        if self.at >= len(self.pattern):
-            self._fail("a [ without its ]")
-        char = self.pattern[self.at]
-        if char == "\\":
-            return self._atom_escape(in_class=True)
-        self.at += 1
-        return ClassMember(char, ((ord(char), ord(char)),))
 
-    def _char(self, source: str, point: int) -> Token:
-        return Token("char", source, (ClassMember(source, ((point, point),)),))
-
-    def _take(self, length: int) -> str:
-        self.at += length
-        return self.pattern[self.at - length : self.at]
-
-    def _fail(self, what: str) -> NoReturn:
-        raise PatternError(f"{what}, before character {self.at + 1}")
+def _code_point(units: list[int]) -> int:
+    point = units[0]
+    if len(units) == 2:
+        point = 0x10000 + ((units[0] - 0xD800) << 10) + (units[1] - 0xDC00)
+    if 0xD800 <= point <= 0xDFFF:
+        raise PatternError("half of a surrogate pair")
+    return point
 
 
 def _single(member: ClassMember) -> int | None:
@@ -339,13 +238,7 @@ def _single(member: ClassMember) -> int | None:
     return member.ranges[0][0]
 
 
-def _group_names(pattern: str) -> list[str]:
-    """The names of the capturing groups in their order, "" for one without."""
-    parts = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\((?:\?<(?![=!])([^>]*)>|(?!\?))", re.DOTALL)
-    return [found[1] or "" for found in parts.finditer(pattern) if found[0].startswith("(")]
-
-
-def _is_name(name: str) -> bool:
-    """Whether `name` is an IdentifierName (section 12.7), spelt without escapes."""
-    plain = name.replace("$", "_").replace("\u200c", "_").replace("\u200d", "_")
-    return plain.isidentifier() and not name.startswith(("\u200c", "\u200d"))
+@cache
+def _every_character() -> str:
+    """All that may stand in a text: halves of surrogate pairs are left out."""
+    return "".join(map(chr, (*range(0xD800), *range(0xE000, HIGHEST + 1))))

@@ -190,8 +190,8 @@ def is_regex(text: str) -> bool:
 def is_undoubted_regex(text: str) -> bool:
     r"""Whether `text` is no pattern that only some readings of ECMA-262 take.
 
-    False for what only Annex B takes, and for ``\p``, whose names are not known here. True for what
-    `is_regex` refuses: that is for the other validator's own check to say.
+    False for what only Annex B takes, and for ``\p``, of which libraries know different names. True
+    for what `is_regex` refuses: that is for the other validator's own check to say.
     """
     if ecma_patterns.is_pattern(text, unicode=True):
         return not ecma_patterns.has_properties(text)

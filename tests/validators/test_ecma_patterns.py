@@ -176,9 +176,13 @@ class TestRefusals:
     def test_of_properties_by_names_that_are_none(self, name):
         """Section 22.2.1.9: names are matched as they are, unlike in either library."""
         for pattern in (rf"^\p{{{name}}}$", rf"[\P{{{name}}}]"):
-            assert ecma_patterns.has_properties(pattern)
-            with pytest.raises(PatternError, match="property"):
+            assert not ecma_patterns.is_pattern(pattern, unicode=True)
+            with pytest.raises(PatternError):
                 ecma_patterns.python_spelling(pattern)
+
+    @pytest.mark.parametrize("pattern", [r"a\b+", r"\B{2}", r"\u{41}*", "a|" * 20_000])
+    def test_of_what_the_library_takes_or_cannot_bear(self, pattern):
+        assert not ecma_patterns.is_pattern(pattern, unicode=False)
 
 
 class TestSpellings:
