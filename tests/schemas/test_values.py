@@ -20,9 +20,7 @@ def made(schema):
 
 def valid(schema):
     validators = Validators(json.dumps(schema))
-    return [
-        one for one in made(schema) if validators.judge_value(one).verdict == "valid"
-    ]
+    return [one for one in made(schema) if validators.judge_value(one).verdict == "valid"]
 
 
 def broken(schema):
