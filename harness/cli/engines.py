@@ -24,7 +24,7 @@ def engines(context: click.Context, as_json: bool) -> None:
     """List the engines that can be named, with their options; or install, remove, verify one."""
     if context.invoked_subcommand is not None:
         return
-    from harness.engines.listing import listed_engines
+    from harness.engines.environments import listed_engines
     from harness.engines.presets import load_presets
 
     rows = listed_engines()

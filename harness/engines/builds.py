@@ -1,6 +1,6 @@
 """Builds at hand: what an engine spec names by a path, ``xgrammar@./dist/xgrammar-0.3.0-….whl``.
 
-A wheel, a directory with a source tree that pip can build, or an interpreter that has the engine.
+A wheel, a directory with a source tree, or an interpreter that has the engine.
 A path may hold one thing today and another tomorrow, so a build is told from all others by its
 content: the wheel's SHA-256, that of the tree's files beside its commit, that of the files which an
 interpreter has installed.
@@ -123,7 +123,7 @@ def _tree(path: Path, engine: str) -> Build:
     if not any((path / name).is_file() for name in _PROJECT):
         python = path / "bin" / "python"
         raise UsageError(
-            f"{engine}: {path} has no source tree that pip can build: it has no "
+            f"{engine}: {path} has no source tree that can be built: it has no "
             f"{' and no '.join(_PROJECT)}",
             f"name its interpreter: @{python}" if python.exists() else None,
         )

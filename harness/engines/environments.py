@@ -4,11 +4,10 @@ An engine that is not installed, and is named without a version, has an environm
 at which its adapter was tested.
 
 An environment is an overlay: a virtual environment that holds the version asked for and, through
-a path file, sees the packages of the environment maskcourt runs in. pip counts those as installed,
-so what fits is shared (torch alone has gigabytes) and only what does not fit is installed beside
-the engine. It leaves packages outside of its environment alone, as with
-``--system-site-packages``. There is no fallback to a full environment because none could do more:
-whatever the engine cannot share pip puts into the overlay, in front of the shared copy.
+a path file, sees the packages of the environment maskcourt runs in. What fits is shared (torch
+alone has gigabytes) and only what does not fit is installed beside the engine, in front of the
+shared copy. `uv` installs it: one package after another without its requirements, which are looked
+for here, because `uv` does not count what lies outside of its environment.
 
 Two details make the requested version the one that is found. A host has the harness's own
 directory first on its module path, which is the shared packages' directory where maskcourt was
@@ -16,16 +15,16 @@ installed as a wheel; so the overlay's packages go on `EngineSpec.paths`, before
 shared directory is given as a plain path, so that its own path files stay unread: those of an
 editable install can put their package in front of every directory.
 
-A build at hand (`harness.engines.builds`) has an environment by its content: pip installs the build
-itself, even where the same version is shared, then what it requires, as for a version. One that is
-in an interpreter of its own stays there.
+A build at hand (`harness.engines.builds`) has an environment by its content: the build itself is
+installed, even where the same version is shared, then what it requires, as for a version. One that
+is in an interpreter of its own stays there.
 
-An environment is built under another name and renamed when it is complete, under a lock that pip
-holds too: what a killed process leaves behind is never used, and swept when it is next wanted. One
-that somebody else made, other than root, or that others can write to, is not used either.
+An environment is built under another name and renamed when it is complete, under a lock that the
+installer holds too: what a killed process leaves behind is never used, and swept when it is next
+wanted. One that somebody else made, other than root, or that others can write to, is not used
+either.
 
-Sources: documentation of Python's ``site`` and ``venv``; pip's treatment of packages outside of a
-virtual environment and its messages as observed in 23.2.
+Sources: documentation of Python's ``site`` and ``venv``, and of `uv pip`; the messages of uv 0.13.
 """
 
 from __future__ import annotations
@@ -33,13 +32,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import importlib.machinery
 import importlib.metadata
 import json
 import os
 import shutil
 import site
-import subprocess
 import sys
 import sysconfig
 import venv
@@ -49,14 +46,14 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import InvalidVersion, Version
 
 from harness.directories import ENVIRONMENTS, environments_directory, only_mine
 from harness.engines.builds import PYTHON, TREE, Build, another, content_of, find_build
 from harness.engines.installed_files import files_digest
-from harness.engines.package_installer import Pin, failure, last_line, run_pip
-from harness.engines.specs import EngineSpec, adapter_class
+from harness.engines.package_installer import Installer, reason
+from harness.engines.specs import EngineSpec, adapter_class, known_engines
 from harness.errors import UsageError
 
 MARKER = "maskcourt.json"
@@ -64,19 +61,9 @@ MARKER = "maskcourt.json"
 
 _OWN = "maskcourt"
 
-_SHARED = "maskcourt_shared.pth"
-
-_LOG = "pip.log"
-
-_PROBE = "import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))"
-
 
 def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
-    """`provide` for each of `specs`, in their order.
-
-    Raises:
-        UsageError: As for `provide`.
-    """
+    """`provide` for each of `specs`, in their order."""
     return [provide(spec) for spec in specs]
 
 
@@ -96,30 +83,7 @@ def provide(spec: EngineSpec) -> EngineSpec:
     if spec.path is not None:
         return _provide_build(spec, spec.path)
     wanted = _missing(spec)
-    return spec if wanted is None else _inside(spec, _provided(wanted))
-
-
-def _provided(wanted: _Wanted) -> Path:
-    """The environment that has what is wanted, made if it is not there."""
-    environment = environments_directory() / wanted.key
-    try:
-        if not _usable(environment, wanted):
-            _make(environment, wanted)
-    except OSError as error:
-        raise UsageError(
-            f"{wanted.engine}: its environment {environment} cannot be made: {error}",
-            f"set {ENVIRONMENTS} to a directory that can be written",
-        ) from error
-    return environment
-
-
-def _inside(spec: EngineSpec, environment: Path) -> EngineSpec:
-    """`spec`, started in an environment."""
-    return replace(
-        spec,
-        interpreter=str(_interpreter(environment)),
-        paths=(str(_packages(environment)), *spec.paths),
-    )
+    return spec if wanted is None else _made(wanted).of(spec)
 
 
 def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
@@ -128,33 +92,29 @@ def _provide_build(spec: EngineSpec, path: str) -> EngineSpec:
     Of a build that `spec` tells from others, as that of an earlier run, the environment will do.
     """
     wanted = _Wanted.by(spec, path)
-    (pin,) = wanted.pins
-    kept = environments_directory() / _build_key(pin.distribution, content_of(spec.build))
-    if spec.build and _usable(kept, wanted) and _marked(kept).get("build") == spec.build:
-        return _inside(spec, kept)
+    kept = _Environment.named(_build_key(wanted.name, content_of(spec.build)))
+    if spec.build and kept.usable(wanted) and kept.marked().get("build") == spec.build:
+        return kept.of(spec)
     try:
-        build = find_build(path, wanted.engine, pin.distribution)
+        build = find_build(path, wanted.engine, wanted.name)
+        if build.kind == PYTHON:
+            paths = (build.directory, *spec.paths)
+            asked = replace(spec, interpreter=str(build.path), paths=paths, build=build.identity)
+        elif content_of(spec.build) in ("", build.digest):
+            environment = _made(replace(wanted, build=build))
+            asked = environment.of(replace(spec, build=environment.marked()["build"]))
+        else:
+            asked = replace(spec, build=build.identity)
+        if spec.build not in ("", asked.build):
+            raise UsageError(f"{path} is another one now")
     except UsageError as error:
-        if spec.build:
-            raise _gone(wanted, spec.build, error.message) from error
-        raise
-    found = replace(spec, build=build.identity)
-    if build.kind == PYTHON:
-        paths = (build.directory, *spec.paths)
-        found = replace(found, interpreter=str(build.path), paths=paths)
-    elif content_of(spec.build) in ("", build.digest):
-        environment = _provided(replace(wanted, build=build))
-        found = _inside(replace(spec, build=_marked(environment)["build"]), environment)
-    if spec.build not in ("", found.build):
-        raise _gone(wanted, spec.build, f"{path} is another one now")
-    return found
-
-
-def _gone(wanted: _Wanted, build: str, reason: str) -> UsageError:
-    reason = reason.removeprefix(f"{wanted.engine}: ")
-    return UsageError(
-        f"{wanted.engine}: its build is not there any more: {reason} (it was {build})"
-    )
+        if not spec.build:
+            raise
+        why = error.message.removeprefix(f"{wanted.engine}: ")
+        raise UsageError(
+            f"{wanted.engine}: its build is not there any more: {why} (it was {spec.build})"
+        ) from error
+    return asked
 
 
 def remove(spec: EngineSpec) -> Path:
@@ -169,40 +129,65 @@ def remove(spec: EngineSpec) -> Path:
         raise UsageError(f"engine {spec.name!r} names no version", f"{spec.name}@VERSION does")
     wanted = _Wanted.by(spec, version or "")
     if spec.path is not None:
-        build = find_build(spec.path, wanted.engine, wanted.pins[0].distribution)
-        wanted = replace(wanted, build=build)
-    environment = environments_directory() / wanted.key
-    if not environment.is_dir():
-        there = ", ".join(at_hand(wanted.pins[0].distribution)) or "none"
+        wanted = replace(wanted, build=find_build(spec.path, wanted.engine, wanted.name))
+    environment = _Environment.named(wanted.key)
+    if not environment.path.is_dir():
+        there = ", ".join(at_hand(wanted.name)) or "none"
         raise UsageError(
-            f"{wanted.engine}: there is no environment of {wanted.requirement}",
+            f"{wanted.engine}: there is no environment of {' '.join(map(str, wanted.pins))}",
             f"at hand: {there}; packages that are installed beside maskcourt are pip's to remove",
         )
-    with _locked(environment):
-        _remove(environment)
-    return environment
+    with _locked(environment.path):
+        _remove(environment.path)
+    return environment.path
 
 
 def at_hand(distribution: str) -> list[str]:
     """The versions of a distribution that have an environment of their own here, ascending."""
     here = environments_directory().glob(f"{canonicalize_name(distribution)}-*-{_parent_key()}")
-    found = [
-        _find(distribution, [str(_packages(one))])
-        for one in here
-        if (one / MARKER).is_file() and "+" not in one.name
-    ]
+    complete = [one for one in here if (one / MARKER).is_file() and "+" not in one.name]
+    found = [_find(distribution, _Environment(one).own) for one in complete]
     return sorted((one.version for one in found if one), key=Version)
 
 
 def builds_at_hand(distribution: str) -> list[str]:
     """The builds of a distribution that have an environment here: version, path, identity."""
-    here = environments_directory().glob(_build_key(distribution, "*"))
-    found = [(_find(distribution, [str(_packages(one))]), _marked(one)) for one in here]
+    here = map(_Environment, environments_directory().glob(_build_key(distribution, "*")))
+    found = [(_find(distribution, one.own), one.marked()) for one in here]
     return sorted(
         f"{there.version} of {marked['path']} ({marked['build']})"
         for there, marked in found
         if there is not None and {"path", "build"} <= marked.keys()
     )
+
+
+def listed_engines() -> dict[str, dict[str, Any]]:
+    """Per engine: its adapter, the versions installed, tested and at hand, its options.
+
+    No engine is started. Those at hand have an environment of their own, as builds have; None is a
+    version that there is not.
+    """
+    listed: dict[str, dict[str, Any]] = {}
+    for name, reference in known_engines().items():
+        row: dict[str, Any] = {"adapter": reference, "at_hand": [], "builds": [], "remark": ""}
+        row |= {"distribution": None, "installed": None, "tested": None, "options": {}}
+        listed[name] = row
+        try:
+            adapter = adapter_class(reference)
+        except UsageError as problem:  # a broken plug-in must not hide the other engines
+            row["problem"] = str(problem)
+            continue
+        row["distribution"] = distribution = adapter.DISTRIBUTION
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            row["installed"] = importlib.metadata.version(distribution)
+        row["tested"] = getattr(adapter, "TESTED", None)
+        row["at_hand"], row["builds"] = at_hand(distribution), builds_at_hand(distribution)
+        row["remark"] = getattr(adapter, "NOT_ON_INDEX", "")
+        row["options"] = {
+            key: {"default": one.default, "choices": one.choices, "help": one.help}
+            for key, one in adapter.OPTIONS.items()
+        }
+    return listed
 
 
 def is_installed(spec: EngineSpec) -> bool:
@@ -238,7 +223,7 @@ def _missing(spec: EngineSpec) -> _Wanted | None:
                 f"its own: {spec.name}@VERSION",
             )
     wanted = _Wanted.by(spec, version or "")
-    return None if wanted.is_in(None) else wanted
+    return None if wanted.is_in(sys.path) else wanted
 
 
 @dataclass(frozen=True)
@@ -246,7 +231,8 @@ class _Wanted:
     """What an engine asks for, one distribution or several, and how to speak of the engine."""
 
     engine: str
-    pins: tuple[Pin, ...]
+    pins: tuple[Requirement, ...]
+    """With one version each; that of a build with none."""
     build: Build | None = None
 
     @classmethod
@@ -254,8 +240,7 @@ class _Wanted:
         """The packages of a preset, else this version, or a build, of what the adapter names."""
         engine = f"engine {spec.name!r}"
         if spec.packages is not None:
-            pins = (one.partition("==")[::2] for one in spec.packages)
-            return cls(engine, tuple(Pin(name, Version(text)) for name, text in pins))
+            return cls(engine, tuple(map(Requirement, spec.packages)))
         adapter = adapter_class(spec.reference, spec.paths)
         distribution = getattr(adapter, "DISTRIBUTION", None)
         if not distribution or canonicalize_name(distribution) == _OWN:
@@ -265,43 +250,141 @@ class _Wanted:
                 f"leave out @{version}, or set DISTRIBUTION in the adapter",
             )
         try:
-            there = None if spec.path is not None else Version(version)
-            return cls(engine, (Pin(distribution, there),))
+            exactly = "" if spec.path is not None else f"=={Version(version)}"
         except InvalidVersion as error:
             a_path = version.endswith(".whl")
             raise UsageError(
                 f"{engine}: {version!r} is not a version",
                 f"a path has a slash: @./{version}" if a_path else "for example: @0.1.32",
             ) from error
+        return cls(engine, (Requirement(distribution + exactly),))
 
     def __str__(self) -> str:
         if self.build is not None:
-            return f"{self.requirement} of {self.build.path}"
-        return " and ".join(f"{one.distribution} {one.version}" for one in self.pins)
+            return f"{self.name} of {self.build.path}"
+        return " and ".join(str(one).replace("==", " ") for one in self.pins)
 
     @property
-    def requirement(self) -> str:
-        return " ".join(one.requirement for one in self.pins)
+    def name(self) -> str:
+        """Of the first distribution."""
+        return self.pins[0].name
 
     @property
     def key(self) -> str:
         """The environment's directory: one per version, Python, and environment shared with."""
         if self.build is not None:
-            return _build_key(self.pins[0].distribution, self.build.digest)
-        return f"{'+'.join(one.name for one in self.pins)}-{_parent_key()}"
+            return _build_key(self.name, self.build.digest)
+        versions = [
+            f"{canonicalize_name(one.name)}-{canonicalize_version(str(one.specifier)[2:])}"
+            for one in self.pins
+        ]
+        return f"{'+'.join(versions)}-{_parent_key()}"
 
-    def is_in(self, paths: Sequence[str] | None) -> bool:
-        """Whether these versions are what `paths` have, None for this process's own."""
-        found = [_find(one.distribution, sys.path if paths is None else paths) for one in self.pins]
-        return all(
-            there is not None and one.is_met_by(there.version)
-            for one, there in zip(self.pins, found, strict=True)
-        )
+    def is_in(self, paths: Sequence[str]) -> bool:
+        """Whether these versions are what `paths` have."""
+        return all(_is_met(one, _find(one.name, paths)) for one in self.pins)
 
-    def is_inside(self, environment: Path) -> bool:
-        """Whether an environment has them; one of several may be the shared one."""
-        shared = _shared_packages() if len(self.pins) > 1 else ()
-        return self.is_in([str(_packages(environment)), *shared])
+
+@dataclass(frozen=True)
+class _Environment:
+    path: Path
+
+    @classmethod
+    def named(cls, key: str) -> _Environment:
+        return cls(environments_directory() / key)
+
+    @property
+    def interpreter(self) -> Path:
+        return self.path / "bin" / "python"
+
+    @property
+    def own(self) -> list[str]:
+        """The directory of its packages."""
+        base = {"base": str(self.path), "platbase": str(self.path)}
+        return [sysconfig.get_path("purelib", "venv", base)]
+
+    def of(self, spec: EngineSpec) -> EngineSpec:
+        """`spec`, started here."""
+        return replace(spec, interpreter=str(self.interpreter), paths=(*self.own, *spec.paths))
+
+    def marked(self) -> dict[str, Any]:
+        """The content of its marker; nothing where it has none."""
+        try:
+            marked = json.loads((self.path / MARKER).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return marked if isinstance(marked, dict) else {}
+
+    def usable(self, wanted: _Wanted) -> bool:
+        """Whether it is there, complete, nobody else's, and still fits the packages it shares."""
+        try:
+            known = self.marked()["unmet"]
+            mine = only_mine(self.path.stat(), root_too=True)
+        except (OSError, KeyError):
+            return False
+        there = mine and os.access(self.interpreter, os.X_OK) and self.has(wanted)
+        return there and not self.required(wanted)[0] - set(known)
+
+    def has(self, wanted: _Wanted) -> bool:
+        """Whether it has the versions; one of several may be the shared one."""
+        return wanted.is_in([*self.own, *(_shared_packages() if len(wanted.pins) > 1 else ())])
+
+    def required(self, wanted: _Wanted) -> tuple[set[str], list[str]]:
+        """What the engine requires, itself or through others, and does not find from inside.
+
+        As it is required, and as what to install: all that anything requires of such a package.
+        """
+        paths = [*self.own, *_shared_packages()]
+        required: dict[str, list[Requirement]] = {}
+        unmet: dict[str, str] = {}
+        seen: set[tuple[str, frozenset[str]]] = set()
+        todo = [(one.name, frozenset[str]()) for one in wanted.pins]
+        while todo:
+            name, extras = todo.pop()
+            found = _find(name, paths)
+            if found is None or (name, extras) in seen:
+                continue
+            seen.add((name, extras))
+            for one in _requirements(found, extras):
+                key = canonicalize_name(one.name)
+                required.setdefault(key, []).append(one)
+                if _is_met(one, _find(one.name, paths)):
+                    todo.append((key, frozenset(one.extras)))
+                else:
+                    unmet[str(one)] = key
+        return set(unmet), [_together(required[key]) for key in sorted(set(unmet.values()))]
+
+
+def _together(required: Sequence[Requirement]) -> str:
+    """One requirement for several of a package; conditions are known to hold."""
+    extras = sorted({extra for one in required for extra in one.extras})
+    url = next((f" @ {one.url}" for one in required if one.url), None)
+    bounds = ",".join(sorted({str(one.specifier) for one in required} - {""}))
+    return required[0].name + (f"[{','.join(extras)}]" if extras else "") + (url or bounds)
+
+
+def _requirements(
+    distribution: importlib.metadata.Distribution, extras: frozenset[str]
+) -> Iterator[Requirement]:
+    """What `distribution` requires here; lines that cannot be read require nothing."""
+    for line in distribution.requires or ():
+        with contextlib.suppress(InvalidRequirement):
+            required = Requirement(line)
+            marker = required.marker
+            if marker is None or any(marker.evaluate({"extra": one}) for one in ["", *extras]):
+                yield required
+
+
+def _find(name: str, paths: Sequence[str]) -> importlib.metadata.Distribution | None:
+    return next(iter(importlib.metadata.distributions(name=name, path=list(paths))), None)
+
+
+def _is_met(required: Requirement, found: importlib.metadata.Distribution | None) -> bool:
+    """Whether what was found would be taken for it: 2.8 is 2.8.0, and any local build."""
+    with contextlib.suppress(InvalidVersion):
+        if found is not None and found.version:
+            return required.specifier.contains(found.version, prereleases=True)
+    return False
 
 
 def _build_key(distribution: str, digest: str) -> str:
@@ -322,98 +405,38 @@ def _shared_packages() -> tuple[str, ...]:
     return tuple(path for path in [*site.getsitepackages(), *user] if Path(path).is_dir())
 
 
-def _interpreter(environment: Path) -> Path:
-    return environment / "bin" / "python"
+def _made(wanted: _Wanted) -> _Environment:
+    """The environment that has what is wanted, made if it is not there.
 
-
-def _packages(environment: Path) -> Path:
-    base = {"base": str(environment), "platbase": str(environment)}
-    return Path(sysconfig.get_path("purelib", "venv", base))
-
-
-def _usable(environment: Path, wanted: _Wanted) -> bool:
-    """Whether it is there, complete, nobody else's, and still fits the packages it shares."""
+    Another process that makes it is waited for.
+    """
+    environment = _Environment.named(wanted.key)
+    path = environment.path
     try:
-        if not only_mine(environment.stat(), root_too=True):
-            return False
-    except OSError:
-        return False
-    known = _marked(environment).get("unmet")
-    return (
-        known is not None
-        and os.access(_interpreter(environment), os.X_OK)
-        and wanted.is_inside(environment)
-        and not _unmet(wanted, environment) - set(known)
-    )
-
-
-def _marked(environment: Path) -> dict[str, Any]:
-    """What the marker of an environment says; nothing where it has none."""
-    try:
-        found = json.loads((environment / MARKER).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _unmet(wanted: _Wanted, environment: Path) -> set[str]:
-    """What the engine requires, itself or through others, and does not find from inside."""
-    paths = [str(_packages(environment)), *_shared_packages()]
-    unmet: set[str] = set()
-    seen: set[tuple[str, frozenset[str]]] = set()
-    todo: list[tuple[str, frozenset[str]]] = [
-        (one.distribution, frozenset()) for one in wanted.pins
-    ]
-    while todo:
-        name, extras = todo.pop()
-        found = _find(name, paths)
-        if found is None or (name, extras) in seen:
-            continue
-        seen.add((name, extras))
-        for required in _requirements(found, extras):
-            there = _find(required.name, paths)
-            if there and required.specifier.contains(there.version, prereleases=True):
-                todo.append((canonicalize_name(required.name), frozenset(required.extras)))
-            else:
-                unmet.add(str(required))
-    return unmet
-
-
-def _requirements(
-    distribution: importlib.metadata.Distribution, extras: frozenset[str]
-) -> Iterator[Requirement]:
-    """What `distribution` requires here; lines that cannot be read require nothing."""
-    for line in distribution.requires or ():
-        with contextlib.suppress(InvalidRequirement):
-            required = Requirement(line)
-            marker = required.marker
-            if marker is None or any(marker.evaluate({"extra": one}) for one in ["", *extras]):
-                yield required
-
-
-def _find(name: str, paths: Sequence[str]) -> importlib.metadata.Distribution | None:
-    found = importlib.metadata.distributions(name=name, path=list(paths))
-    return next(iter(found), None)
-
-
-def _make(environment: Path, wanted: _Wanted) -> None:
-    """Install what is wanted, or wait for another process that does."""
-    environment.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(environment) as lock:
-        if _usable(environment, wanted):
-            return
-        _say(f"installing {wanted} into {environment}, once")
-        building = environment.with_name(f"{environment.name}.building")
-        _remove(building)
-        before = os.umask(0o077)
-        os.umask(before | 0o022)  # for pip too: what others can write to is not used
-        try:
-            _build(building, wanted, lock)
-            _remove(environment)
-            building.rename(environment)
-        finally:
-            os.umask(before)
+        if environment.usable(wanted):
+            return environment
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path) as lock:
+            if environment.usable(wanted):
+                return environment
+            _say(f"installing {wanted} into {path}, once")
+            building = path.with_name(f"{path.name}.building")
             _remove(building)
+            before = os.umask(0o077)
+            os.umask(before | 0o022)  # for uv too: what others can write to is not used
+            try:
+                _build(_Environment(building), wanted, lock)
+                _remove(path)
+                building.rename(path)
+            finally:
+                os.umask(before)
+                _remove(building)
+    except OSError as error:
+        raise UsageError(
+            f"{wanted.engine}: its environment {path} cannot be made: {error}",
+            f"set {ENVIRONMENTS} to a directory that can be written",
+        ) from error
+    return environment
 
 
 @contextlib.contextmanager
@@ -435,76 +458,44 @@ def _remove(environment: Path) -> None:
         shutil.rmtree(environment)
 
 
-def _build(environment: Path, wanted: _Wanted, lock: int) -> None:
-    shared = _shared_packages()
-    # Environments that were made without pip are shared too; then the overlay brings its own.
-    has_pip = importlib.machinery.PathFinder.find_spec("pip", list(shared)) is not None
-    try:
-        venv.EnvBuilder(with_pip=not has_pip, symlinks=True).create(environment)
-    except subprocess.CalledProcessError as error:
-        raise UsageError(
-            f"{wanted.engine}: pip cannot be had to install {wanted.requirement}",
-            f"install pip for {sys.executable}",
-        ) from error
-    packages = _packages(environment)
-    (packages / _SHARED).write_text("".join(f"{path}\n" for path in shared), "utf-8")
+def _build(environment: _Environment, wanted: _Wanted, lock: int) -> None:
+    venv.EnvBuilder(symlinks=True).create(environment.path)
+    shared = "".join(f"{path}\n" for path in _shared_packages())
+    Path(*environment.own, "maskcourt_shared.pth").write_text(shared, "utf-8")
+    installer = Installer(environment.interpreter, environment.path / "cache", lock)
     marker: dict[str, Any] = {}
+    asked = [str(one) for one in wanted.pins]
     if wanted.build is not None:
-        wanted, marker = _with_build(environment, wanted, wanted.build, lock)
-    if not marker or _unmet(wanted, environment):
-        _install(environment, wanted, lock)
-    for one in wanted.pins:
-        inside = _version_inside(environment, one.distribution)
-        if not (one.is_met_by(inside) and wanted.is_inside(environment)):
-            raise UsageError(
-                f"{wanted.engine}: pip installed {one.requirement}, but {environment} has "
-                f"{inside or 'none'}",
-                "does pip.conf make pip install to somewhere else?",
-            )
-    marker["unmet"] = sorted(_unmet(wanted, environment))
-    (environment / MARKER).write_text(json.dumps(marker), "utf-8")
+        wanted, marker = _with_build(environment, wanted, wanted.build, installer)
+        asked = environment.required(wanted)[1]
+    before: list[str] = []
+    while asked and asked != before:  # the same a second time: it cannot be met
+        if printed := installer.install(asked):
+            raise installer.failure(wanted.engine, wanted.pins, printed)
+        before, asked = asked, environment.required(wanted)[1]
+    if not environment.has(wanted):
+        raise UsageError(f"{wanted.engine}: {wanted} was installed, and is not there")
+    shutil.rmtree(installer.cache, ignore_errors=True)
+    (environment.path / ".lock").unlink(missing_ok=True)  # uv's, which everybody can write to
+    marker["unmet"] = sorted(environment.required(wanted)[0])
+    (environment.path / MARKER).write_text(json.dumps(marker), "utf-8")
 
 
 def _with_build(
-    environment: Path, wanted: _Wanted, build: Build, lock: int
+    environment: _Environment, wanted: _Wanted, build: Build, installer: Installer
 ) -> tuple[_Wanted, dict[str, Any]]:
     """Install a build alone; the version to have of it, and what is to be remembered of it."""
-    asked = ["--no-deps", "--ignore-installed", str(build.path)]
-    if printed := run_pip(_interpreter(environment), asked, lock):
-        raise UsageError(f"{wanted.engine}: {build.path} cannot be installed: {last_line(printed)}")
-    (pin,) = wanted.pins
-    packages = [str(_packages(environment))]
-    found = _find(pin.distribution, packages)
+    if printed := installer.install([str(build.path)]):
+        raise UsageError(f"{wanted.engine}: {build.path} cannot be installed: {reason(printed)}")
+    found = _find(wanted.name, environment.own)
     if found is None:
-        names = {one.name for one in importlib.metadata.distributions(path=packages)}
-        others = ", ".join(sorted(names - {"pip", "setuptools"})) or "nothing"
-        raise another(wanted.engine, build.path, others, pin.distribution)
+        names = {one.name for one in importlib.metadata.distributions(path=environment.own)}
+        raise another(wanted.engine, build.path, ", ".join(sorted(names)), wanted.name)
     identity = build.identity
     if build.kind == TREE:  # the same sources may be built otherwise
         identity += f", built sha256:{files_digest(found)}"
-    exactly = replace(wanted, pins=(Pin(pin.distribution, Version(found.version)),))
+    exactly = replace(wanted, pins=(Requirement(f"{wanted.name}=={found.version}"),))
     return exactly, {"build": identity, "path": str(build.path)}
-
-
-def _install(environment: Path, wanted: _Wanted, lock: int) -> None:
-    log = environment / _LOG
-    asked = [one.requirement for one in wanted.pins]
-    if printed := run_pip(_interpreter(environment), asked, lock, log):
-        record = log.read_text("utf-8", "replace") if log.exists() else ""
-        raise failure(wanted.engine, wanted.pins, printed, record)
-
-
-def _version_inside(environment: Path, distribution: str) -> str:
-    """The version that a host finds; empty when it finds none or does not start."""
-    done = subprocess.run(
-        [str(_interpreter(environment)), "-P", "-c", _PROBE, distribution],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(_packages(environment))},
-        check=False,
-    )
-    return done.stdout.strip()
 
 
 def _say(line: str) -> None:

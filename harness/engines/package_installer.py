@@ -1,137 +1,146 @@
-"""pip, asked to install something into an environment, and what it says put in one line."""
+"""`uv`, asked to install packages into an environment, and its messages put in one line.
+
+Where packages come from is what pip was configured with: `uv` is given the same indexes,
+directories and constraints. Unlike pip with ``--prefer-binary`` it takes the newest version that
+fits, even if that one has to be built.
+"""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
 import subprocess
 import sys
-from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name, canonicalize_version
-from packaging.version import InvalidVersion, Version
+from packaging.requirements import Requirement
 
 from harness.errors import UsageError
 
-_PIP = (
-    *("-I", "-m", "pip", "install", "--no-input", "--no-color", "--no-user", "--prefer-binary"),
-    *("--disable-pip-version-check", "--progress-bar=off"),
-)
+_ELSEWHERE = ("UV_PREFIX", "UV_PYTHON", "UV_SYSTEM_PYTHON", "UV_TARGET")
+"""Settings of uv that would install to somewhere else."""
 
-_ELSEWHERE = ("PIP_PREFIX", "PIP_PYTHON", "PIP_ROOT", "PIP_TARGET", "PIP_USER")
-"""Settings of pip that would install to somewhere else."""
+_OPTIONS = {
+    "index-url": "--default-index",
+    "extra-index-url": "--index",
+    "find-links": "--find-links",
+    "trusted-host": "--allow-insecure-host",
+    "constraint": "--constraints",
+    "no-binary": "--no-binary",
+    "only-binary": "--only-binary",
+}
+"""Options of uv by settings of pip; each may have several values."""
+
+_SWITCHES = {"no-index": "--no-index", "pre": "--prerelease=allow"}
+_VARIABLES = {
+    "cert": "SSL_CERT_FILE",
+    "proxy": "ALL_PROXY",
+    "retries": "UV_HTTP_RETRIES",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "timeout": "UV_HTTP_TIMEOUT",
+}
 
 
 @dataclass(frozen=True)
-class Pin:
-    """A version of a distribution; None is that of a build, whichever it has."""
+class Installer:
+    """`uv` for the environment of an interpreter.
 
-    distribution: str
-    version: Version | None
-
-    @property
-    def requirement(self) -> str:
-        """As pip writes it."""
-        return f"{self.distribution}=={self.version}" if self.version else self.distribution
-
-    @property
-    def name(self) -> str:
-        """As the directory of an environment has it."""
-        version = canonicalize_version(self.version) if self.version else ""
-        return f"{canonicalize_name(self.distribution)}-{version}"
-
-    def is_met_by(self, version: str | None) -> bool:
-        """Whether pip would take `version` for this one: 2.8 is 2.8.0, and any local build."""
-        exactly = SpecifierSet(f"=={self.version}" if self.version else "")
-        with contextlib.suppress(InvalidVersion):
-            return bool(version) and exactly.contains(str(version), prereleases=True)
-        return False
-
-
-def run_pip(interpreter: Path, asked: Sequence[str], lock: int, log: Path | None = None) -> str:
-    """Have pip install something; what it printed where it failed, else nothing.
-
-    Args:
+    Attributes:
         interpreter: That of the environment.
-        asked: What to install, and further options.
+        cache: A directory that nobody else has: files may be linked from there.
         lock: The descriptor through which the right to change the environment is held.
-        log: The file that gets pip's log; what a build prints goes there then, and not here.
     """
-    done = subprocess.run(
-        [
-            *(str(interpreter), *_PIP, *([f"--log={log}"] if log else [])),
-            *asked,
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        env={name: value for name, value in os.environ.items() if name not in _ELSEWHERE},
-        # pip outlives a killed parent: until it has ended, nobody else may build here.
-        pass_fds=(lock,),
-        check=False,
-    )
-    return (done.stderr or "pip said nothing") if done.returncode else ""
 
+    interpreter: Path
+    cache: Path
+    lock: int
 
-def failure(engine: str, pins: Sequence[Pin], printed: str, log: str) -> UsageError:
-    """What pip's messages and its log come to, in one line."""
-    one = next((pin for pin in pins if pin.requirement in printed), pins[0])
-    name, version = one.distribution, one.version
-    python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-    instead = f"leave out @{version} for the installed version"
-    other = re.search(rf"[ ,]{re.escape(str(version))} Requires-Python ([^;\n]+)", printed)
-    found = re.search(rf"requirement {re.escape(one.requirement)} \(from versions: (.*)\)", printed)
-    if found and other:
-        return UsageError(
-            f"{engine}: {name} {version} is not for {python}: it requires Python "
-            f"{other[1].removesuffix(',').strip()}",
-            instead,
+    def install(self, asked: Sequence[str]) -> str:
+        """Install packages without what they require; the messages if that failed, else ""."""
+        done = self._run("--reinstall", *asked)
+        return (done.stderr or "uv said nothing") if done.returncode else ""
+
+    def failure(self, engine: str, pins: Sequence[Requirement], printed: str) -> UsageError:
+        """What the messages of a failed installation come to."""
+        pin = next((one for one in pins if str(one) in printed), pins[0])
+        name, version = pin.name, str(pin.specifier).removeprefix("==")
+        instead = f"leave out @{version} for the installed version"
+        if "Failed to fetch" in printed:
+            return UsageError(
+                f"{engine}: no package index can be reached to install {name} {version}",
+                f"check the network and the settings of pip, or {instead}",
+            )
+        if f"Because {name} was not found in" in printed:
+            return UsageError(
+                f"{engine}: versions are not supported for it: no package index has {name!r}",
+                instead,
+            )
+        if f"there is no version of {pin}" in printed:
+            python = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+            return UsageError(
+                f"{engine}: there is no {name} {version} for {python} on this machine",
+                f"nearest: {', '.join(self._nearest(name, version)) or 'none'}",
+            )
+        return UsageError(f"{engine}: {name} {version} cannot be installed: {reason(printed)}")
+
+    def _nearest(self, name: str, version: str) -> list[str]:
+        """The versions just below and above one that there is not."""
+        found = []
+        for bound, how in (("<", "highest"), (">", "lowest")):
+            done = self._run("--dry-run", f"--resolution={how}", f"{name}{bound}{version}")
+            found += re.findall(r"^ \+ \S+==(\S+)", done.stderr, re.MULTILINE)
+        return found
+
+    def _run(self, *asked: str) -> subprocess.CompletedProcess[str]:
+        import uv
+
+        options, variables = self._as_pip
+        own = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+        return subprocess.run(
+            [
+                *(uv.find_uv_bin(), "pip", "install", "--no-config", "--no-progress"),
+                *("--color=never", "--no-deps", *options, f"--python={self.interpreter}"),
+                *(f"--cache-dir={self.cache}", *asked),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env={**variables, **own},
+            # it outlives a killed parent: until it has ended, nobody else may build here
+            pass_fds=(self.lock,),
+            check=False,
         )
-    if found and found[1] != "none" and version is not None:
-        return UsageError(
-            f"{engine}: there is no {name} {version} for {python} on this machine",
-            f"nearest: {', '.join(_nearest(version, found[1].split(', ')))}",
-        )
-    # That a page is missing is the index's answer; any other failure is none.
-    unreached = re.search(r"Could not fetch URL (\S+): (?!404 )", log)
-    if found and unreached:
-        return UsageError(
-            f"{engine}: no package index can be reached to install {name} {version}",
-            f"check the network and the settings of pip, or {instead}",
-        )
-    if found:
-        return UsageError(
-            f"{engine}: versions are not supported for it: pip finds no distribution "
-            f"{name!r} in any package index",
-            instead,
-        )
-    return UsageError(f"{engine}: {name} {version} cannot be installed: {last_line(printed)}")
+
+    @cached_property
+    def _as_pip(self) -> tuple[list[str], dict[str, str]]:
+        """Options and variables that have uv look where pip, if there is one, would look."""
+        command = [sys.executable, "-m", "pip", "config", "list"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        settings: dict[str, str] = {}
+        order = {"global": 0, "install": 1, ":env:": 2}  # the later ones count
+        for line in sorted(listed.splitlines(), key=lambda one: order.get(one.split(".")[0], -1)):
+            name, _, value = line.partition("=")
+            with contextlib.suppress(ValueError, SyntaxError):
+                settings[name.rpartition(".")[2]] = str(ast.literal_eval(value))
+        options = ["--index-strategy=unsafe-best-match"]
+        for name, option in _SWITCHES.items():
+            options += [option] * (settings.get(name, "").lower() in ("1", "true", "yes", "on"))
+        for name, option in _OPTIONS.items():
+            options += [f"{option}={one}" for one in settings.get(name, "").split()]
+        known = settings.keys() & _VARIABLES
+        return options, {_VARIABLES[name]: settings[name] for name in sorted(known)}
 
 
-def _nearest(version: Version, existing: Sequence[str], each_side: int = 2) -> list[str]:
-    """The versions just below and above one that does not exist."""
-    known = sorted(Version(text) for text in existing)
-    at = bisect(known, version)
-    return [str(one) for one in known[max(at - each_side, 0) : at + each_side]]
-
-
-def last_line(printed: str) -> str:
-    """The line that says why: the last error, but for one that only refers to documentation.
-
-    Where building failed, the last line that the build printed comes with it.
-    """
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    errors = [
-        line.partition(": ")[2]
-        for line in lines
-        if line.lower().startswith("error: ") and "ResolutionImpossible" not in line
-    ]
-    built = re.findall(r"^\s*(\S.*)\n\s*\[end of output\]", printed, re.MULTILINE)
-    return ": ".join([(errors or lines or ["pip said nothing"])[-1], *built[-1:]])[:300]
+def reason(printed: str) -> str:
+    """The last cause, in one line, and where building failed the last line of that."""
+    *_, cause = re.split(r"^ *(?:error|cause): ", printed, flags=re.MULTILINE)
+    said, _, built = cause.partition("[stderr]")
+    last = built.strip().splitlines()[-1:]
+    return ": ".join(" ".join(one.split()) for one in [said, *last])[:300]

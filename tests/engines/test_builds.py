@@ -166,7 +166,7 @@ class TestTree:
         committed(tree)
         assert content_of(content()) not in ("", content_of(before))
 
-    def test_one_that_cannot_be_built_says_what_pip_says_last(self, toy, tree):
+    def test_one_that_cannot_be_built_says_why(self, toy, tree):
         message = refusal(toy("@./tree"))
         assert "tree cannot be installed: " in message
         assert "there is no compiler here" in message
@@ -219,7 +219,7 @@ class TestInterpreter:
         ("dist/none.whl", "there is no ./dist/none.whl (a path is taken from where you are)"),
         ("dist/toy_base-1.0-py3-none-any.whl", "is a build of toy-base"),
         ("dist/engine.whl", "engine.whl is not the name of a wheel (keep the name"),
-        ("./dist", "no source tree that pip can build: it has no pyproject.toml and no setup.py"),
+        ("./dist", "no source tree that can be built: it has no pyproject.toml and no setup.py"),
         ("dist/notes.txt", "./dist/notes.txt is no wheel, no directory and no interpreter"),
         ("~nobody-of-this-name/x.whl", "there is no ~nobody-of-this-name/x.whl"),
     ],

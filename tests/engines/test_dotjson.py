@@ -13,8 +13,7 @@ from adapters import dotjson
 from adapters.dotjson import DotJSONEngine
 from adapters.llguidance import LLGuidanceEngine
 from harness.engines import environments
-from harness.engines.environments import provide
-from harness.engines.listing import listed_engines
+from harness.engines.environments import listed_engines, provide
 from harness.engines.specs import parse_spec
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from harness.engines import listing
-from harness.engines.listing import listed_engines
+from harness.engines.environments import listed_engines
 from harness.engines.specs import (
     BUILT_IN,
     DEFAULT,
@@ -330,7 +329,7 @@ def test_installed_versions_are_listed(monkeypatch):
             raise importlib.metadata.PackageNotFoundError(distribution)
         return versions[distribution]
 
-    monkeypatch.setattr(listing.importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.metadata, "version", version)
     listed = listed_engines()
     assert listed["llguidance"]["installed"] == "1.2.3"
     assert listed["xgrammar"]["installed"] is None
@@ -360,7 +359,7 @@ def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
 def test_no_engine_is_imported_to_be_listed_or_named():
     program = (
         "import sys\n"
-        "from harness.engines.listing import listed_engines\n"
+        "from harness.engines.environments import listed_engines\n"
         "from harness.engines.specs import DEFAULT, parse_specs\n"
         "listed_engines(); parse_specs(DEFAULT)\n"
         "print(sorted({'torch', 'xgrammar', 'llguidance', 'outlines_core'} & set(sys.modules)))\n"
