@@ -39,7 +39,7 @@ pytestmark = [
     pytest.mark.processes,
     pytest.mark.skipif(sys.platform != "linux", reason="hosts are watched through /proc"),
 ]
-RULES = replace(UNCAPPED, panel="survivors")
+RULES = replace(UNCAPPED, on_dropout="continue")
 CASE = case({"enum": [1, 12, 123], "x-extra": ["124"], "x-forbidden": [["1", "2"]]}, 123)
 
 
