@@ -37,6 +37,13 @@ class ErrorCase:
         return length, self.schema, self.text
 
     @property
+    def around(self) -> tuple[bytes, bytes]:
+        """The text before the token and after it; without a token the first is all of it."""
+        if not self.token:
+            return self.text, b""
+        return self.text[: self.token_at], self.text[self.token_at + len(self.token) :]
+
+    @property
     def readable_text(self) -> str:
         """The text with a backslash escape for each byte that is no part of a character."""
         return self.text.decode("utf-8", "backslashreplace")
@@ -58,6 +65,11 @@ class ErrorCase:
     def with_text(self, text: bytes) -> ErrorCase:
         """Another text, fed byte by byte, under the same schema."""
         return replace(self, text=text)
+
+    def with_around(self, before: bytes, after: bytes) -> ErrorCase:
+        """Another text before the token and after it."""
+        start = len(before) if self.token else 0
+        return replace(self, text=before + self.token + after, token_at=start)
 
 
 def compact(value: Any) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
+from harness.bugs.passes import used_only
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.shrink import shrink, used_only
-from harness.bugs.trial import KINDS, Shown, Trial
+from harness.bugs.shrink import shrink
+from harness.bugs.trial import KINDS, Symptom, Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.inputs.vocabulary import Vocabulary
@@ -46,11 +47,8 @@ class Shrinker:
         formats: str,
         lent: Trial | None = None,
     ) -> None:
-        self._lent = lent
-        self._specs = specs
-        self._made_with = made_with
-        self._catalogue = catalogue
-        self._vocabulary = vocabulary
+        self._specs, self._made_with, self._catalogue = specs, made_with, catalogue
+        self._vocabulary, self._lent = vocabulary, lent
         self._judge = Judge(memory, formats=formats)
         self._trials: dict[str, Trial] = {}
 
@@ -68,11 +66,11 @@ class Shrinker:
         class_: str = "",
         stopped: Callable[[], bool] = lambda: False,
     ) -> ShrunkVerdict:
-        """What becomes of one verdict.
+        """What becomes of one verdict under the JSON text of its schema.
 
         Args:
             witness: The verdict's.
-            schema: The JSON text of its schema.
+            schema: Its schema.
             attributed: The keyword that it was attributed to.
             class_: What it counts as, which it must by itself as well; empty for anything.
             stopped: Asked again and again; once it says so, what comes back is of no use.
@@ -81,19 +79,19 @@ class Shrinker:
         if witness.kind not in KINDS or witness.reason == NO_END:
             return replace(sample, reason="such errors need a search to be shown")
         whole = self._case(witness, schema)
-        reason, counted = "the error does not show with bytes and the token alone", ""
+        reason = "the error does not show with bytes and the token alone"
         for case in (whole, self._with_token(witness, whole)):
             if case is None:
                 continue
             with self._trial(case) as trial:
-                failures = trial.failures
+                failures, counted = trial.failures, ""
                 for start in (*used_only(case), case):
-                    shown = trial.shown(start)
-                    if shown is None or not _is_there(case, witness, shown, self._vocabulary):
+                    symptom = trial.reproduce(start)
+                    if symptom is None or not self._is_there(case, witness, symptom):
                         continue
-                    if class_ in ("", shown.class_):
-                        return _shrunk(sample, trial, start, shown, stopped)
-                    counted = shown.class_
+                    if class_ in ("", symptom.class_):
+                        return _shrunk(sample, trial, start, symptom, stopped)
+                    counted = symptom.class_
                 if counted:  # not by its token: its bytes show it
                     return replace(sample, reason=f"by itself it counts as {counted}")
                 if trial.failures > failures:
@@ -102,15 +100,14 @@ class Shrinker:
 
     def others(self, error: ErrorCase) -> dict[str, str]:
         """What an error counts as in each other engine that makes it on the same case."""
-        found = {}
+        classes = {}
         for name in self._specs:
             if name != error.engine:
                 case = replace(error, engine=name)
                 with self._trial(case) as trial:
-                    shown = trial.shown(case)
-                if shown is not None:
-                    found[name] = shown.class_
-        return found
+                    if (symptom := trial.reproduce(case)) is not None:
+                        classes[name] = symptom.class_
+        return classes
 
     def _case(self, witness: Witness, schema: str) -> ErrorCase:
         text = witness.text
@@ -127,55 +124,41 @@ class Shrinker:
         before = spelled(self._vocabulary, witness.before)
         return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
 
-    @contextlib.contextmanager
-    def _trial(self, case: ErrorCase) -> Iterator[Trial]:
+    def _trial(self, case: ErrorCase) -> contextlib.AbstractContextManager[Trial]:
         """A trial of the case's engine, with the case's token for the time being."""
-        spec = self._specs[case.engine]
         if case.engine not in self._trials and self._lent is None:
-            self._trials[case.engine] = self._opened(spec)
-        trial = self._lent or self._trials[case.engine]
-        if not case.token:
-            yield trial
-            return
-        trial.change(spec, [case.token])
-        try:
-            yield trial
-        finally:
-            trial.change(spec)
+            trial = Trial(self._specs[case.engine], self._judge, self._catalogue)
+            try:
+                same_engines({case.engine: trial.info}, self._made_with)
+            except BaseException:
+                trial.close()
+                raise
+            self._trials[case.engine] = trial
+        return (self._lent or self._trials[case.engine]).with_token(case.token)
 
-    def _opened(self, spec: EngineSpec) -> Trial:
-        trial = Trial(spec, self._judge, self._catalogue)
-        try:
-            same_engines({spec.name: trial.info}, self._made_with)
-        except BaseException:
-            trial.close()
-            raise
-        return trial
-
-
-def _is_there(case: ErrorCase, witness: Witness, shown: Shown, vocabulary: Vocabulary) -> bool:
-    """Whether a refusal is that of the verdict's token, and not of a byte before it."""
-    if case.token or witness.kind != "false_rejection" or witness.token < 0:
-        return True
-    start = len(spelled(vocabulary, witness.before))
-    return shown.at < 0 or start <= shown.at <= start + len(vocabulary.tokens[witness.token])
+    def _is_there(self, case: ErrorCase, witness: Witness, symptom: Symptom) -> bool:
+        """Whether a refusal is that of the verdict's token, and not of a byte before it."""
+        if case.token or witness.kind != "false_rejection" or witness.token < 0:
+            return True
+        start = len(spelled(self._vocabulary, witness.before))
+        end = start + len(self._vocabulary.tokens[witness.token])
+        return symptom.at < 0 or start <= symptom.at <= end
 
 
 def _shrunk(
     sample: ShrunkVerdict,
     trial: Trial,
     case: ErrorCase,
-    shown: Shown,
+    symptom: Symptom,
     stopped: Callable[[], bool],
 ) -> ShrunkVerdict:
-    found = shrink(trial, case, shown, stopped)
-    at = found.case.token_at if found.case.token else found.shown.at
+    result = shrink(trial, case, symptom, stopped)
     return replace(
         sample,
-        error=found.case,
-        at=at,
-        keyword=found.shown.keyword,
-        class_=found.shown.class_,
-        departure=found.shown.departure,
-        attempts=found.attempts,
+        error=result.case,
+        at=result.case.token_at if result.case.token else result.symptom.at,
+        keyword=result.symptom.keyword,
+        class_=result.symptom.class_,
+        departure=result.symptom.departure,
+        attempts=result.attempts,
     )

@@ -50,15 +50,10 @@ PENDING = "not shrunk yet"
 class ErrorRows:
     """The errors of a run, of all kinds of evidence, shape ``(n,)`` each.
 
-    Attributes:
-        evidence: Indices into `EVIDENCE`.
-        row: The row in the table of its evidence.
-        class_: Codes into `harness.verdict_kinds.CLASSES`.
-        engine: The number of its engine in the run.
-        case: The row of its case in the table of cases.
-        severity: Indices into `harness.counting.schema_bugs.WORST_FIRST`.
-        groups: At each level the number of the group that a verdict is in.
-        rank: In which order verdicts of a group are drawn.
+    `evidence` are indices into `EVIDENCE`, `row` that in its table; `class_` codes into
+    `harness.verdict_kinds.CLASSES`, `severity` into `harness.counting.schema_bugs.WORST_FIRST`;
+    `engine` and `case` numbers in the run. `groups` has at each level the group that a verdict is
+    in, and `rank` the order in which verdicts of a group are drawn.
     """
 
     evidence: npt.NDArray[np.int8]
@@ -73,9 +68,9 @@ class ErrorRows:
     def __len__(self) -> int:
         return len(self.row)
 
-    def name(self, at: int) -> str:
+    def name(self, number: int) -> str:
         """What a verdict is called on the command line."""
-        return verdict_name(EVIDENCE[self.evidence[at]], int(self.row[at]))
+        return verdict_name(EVIDENCE[self.evidence[number]], int(self.row[number]))
 
 
 def read_verdicts(
@@ -87,10 +82,9 @@ def read_verdicts(
         RunDirectoryError: The run is damaged.
     """
     stored = StoredRun(run, rule)
-    tables = [
+    table = pa.concat_tables(
         _read(stored, vocabulary, number, evidence) for number, evidence in enumerate(EVIDENCE)
-    ]
-    table = pa.concat_tables(tables)
+    )
     columns = {name: words(table[name]) for level in _LEVELS for name in level}
     groups: list[Codes] = []
     group = np.zeros(table.num_rows, dtype=np.int64)
@@ -99,24 +93,21 @@ def read_verdicts(
             codes = columns[name].codes.astype(np.int64)
             group = np.unique(group * (codes.max(initial=0) + 1) + codes, return_inverse=True)[1]
         groups.append(group)
-    evidence = table["evidence"].to_numpy()
-    row = table["row"].to_numpy()
+    evidence, row = table["evidence"].to_numpy(), table["row"].to_numpy()
     key = np.uint64(keyed_index(f"{seed}/bugs", 1 << 64))
     # what walks and instances draw does not depend on whether there are samples
-    sort, one = evidence.astype(np.uint64), np.uint64(1)
-    rank = mixed(
-        (row.astype(np.uint64) << one) + (sort & one) + (sort >> one << np.uint64(62)) + key
-    )
+    sort, bit = evidence.astype(np.uint64), np.uint64(1)
+    rank = (row.astype(np.uint64) << bit) + (sort & bit) + (sort >> bit << np.uint64(62)) + key
     classes = columns["class"]
     return ErrorRows(
         evidence,
         row,
-        np.array([CLASSES.index(one) for one in classes.values])[classes.codes],
+        np.array([CLASSES.index(name) for name in classes.values])[classes.codes],
         table["engine_row"].to_numpy(),
         table["case_row"].to_numpy(),
         table["severity"].to_numpy(),
         groups,
-        rank,
+        mixed(rank),
     )
 
 
@@ -127,23 +118,26 @@ def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str)
     classes = stored.classes(evidence)
     kind, class_ = words(table["kind"]), words(classes["class"])
     wanted = np.flatnonzero(
-        class_.equal(*CLASSES) & kind.equal(*(one for one in ERRORS if one not in LEGAL))
+        class_.equal(*CLASSES) & kind.equal(*(name for name in ERRORS if name not in LEGAL))
     )
     out = {name: _plain(table[name]).take(wanted) for name in names}
     out |= {name: _plain(classes[name]).take(wanted) for name in ("class", "departure")}
     tokens = table["token"].to_numpy()[wanted]
-    at = table[place].to_numpy()[wanted] if evidence == WALK else np.full(len(wanted), -1)
-    out["byte"] = _bytes(tokens, at, vocabulary)
+    offsets = table[place].to_numpy()[wanted] if evidence == WALK else np.full(len(wanted), -1)
+    out["byte"] = _bytes(tokens, offsets, vocabulary)
     rejected = words(pa.chunked_array([out["kind"]])).equal(*REJECTIONS)
     for name in _OF_REJECTIONS:
         out[name] = pc.if_else(pa.array(rejected), out[name], "")
-    out["evidence"] = pa.array(np.full(len(wanted), number, dtype=np.int8))
-    out["row"] = pa.array(wanted)
-    numbered = {name: at for at, name in enumerate(stored.engines)}
-    engines = translated(words(table["engine"]), numbered)[wanted]
-    out["engine_row"] = pa.array(engines.astype(np.int64))
-    out["case_row"] = pa.array(stored.case_of(table["case"])[wanted].astype(np.int64))
-    out["severity"] = pa.array(severity_ranks(stored, evidence)[wanted])
+    engines = translated(
+        words(table["engine"]), {name: at for at, name in enumerate(stored.engines)}
+    )
+    out |= {
+        "evidence": pa.array(np.full(len(wanted), number, dtype=np.int8)),
+        "row": pa.array(wanted),
+        "engine_row": pa.array(engines[wanted].astype(np.int64)),
+        "case_row": pa.array(stored.case_of(table["case"])[wanted].astype(np.int64)),
+        "severity": pa.array(severity_ranks(stored, evidence)[wanted]),
+    }
     return pa.table(out)
 
 
@@ -152,19 +146,15 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
     return column.cast(pa.string()).combine_chunks()
 
 
-def _bytes(tokens: Codes, at: Codes, vocabulary: Vocabulary) -> pa.Array:
+def _bytes(tokens: Codes, offsets: Codes, vocabulary: Vocabulary) -> pa.Array:
     """What sort of byte each token is refused at: digits are alike, and so are letters."""
-    pairs, which = np.unique((tokens << 32) | (at + 1), return_inverse=True)
-    found = []
+    pairs, which = np.unique((tokens << 32) | (offsets + 1), return_inverse=True)
+    sorts = []
     for pair in pairs.tolist():
-        token, place = pair >> 32, (pair & 0xFFFFFFFF) - 1
-        if token < 0 or vocabulary.special[token]:
-            found.append("")
-            continue
-        text = vocabulary.tokens[token]
-        byte = text[place : place + 1]
-        found.append(sort_of(byte))
-    return pa.array(found, type=pa.string()).take(pa.array(which))
+        token, offset = pair >> 32, (pair & 0xFFFFFFFF) - 1
+        is_text = token >= 0 and not vocabulary.special[token]
+        sorts.append(sort_of(vocabulary.tokens[token][offset : offset + 1]) if is_text else "")
+    return pa.array(sorts, type=pa.string()).take(pa.array(which))
 
 
 @dataclass
@@ -184,51 +174,50 @@ class Explanation:
     reasons: list[str] = field(default_factory=list)
     wanted: list[int] = field(default_factory=list)
 
+    def code(self, bug: str, reason: str) -> int:
+        """The code of a bug; of a reason where there is none."""
+        listed, word = (self.ids, bug) if bug else (self.reasons, reason)
+        if word not in listed:
+            listed.append(word)
+        number = listed.index(word)
+        return number if bug else -1 - number
+
 
 def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes) -> Explanation:
     """Say of the verdicts `among` (ascending) which bugs they are, and what must be shrunk yet."""
-    found = Explanation(np.zeros(len(verdicts), dtype=np.int64))
-    codes: dict[str, int] = {}
+    explanation = Explanation(np.zeros(len(verdicts), dtype=np.int64))
     wanted: list[tuple[int, list[int]]] = []
-
-    def code(sample: ShrunkVerdict) -> int:
-        word = sample.bug or f"?{sample.reason}"
-        if word not in codes:
-            listed = found.ids if sample.bug else found.reasons
-            listed.append(sample.bug or sample.reason)
-            codes[word] = len(found.ids) - 1 if sample.bug else -len(found.reasons)
-        return codes[word]
 
     def settle(rows: Codes, level: int) -> None:
         drawn = _drawn(verdicts, rows, OF_PART if level else SAMPLES)
-        known = [samples.get(verdicts.name(one)) for one in drawn]
-        missing = [one for one, sample in zip(drawn, known, strict=True) if sample is None]
+        known = {row: samples.get(verdicts.name(row)) for row in drawn}
+        missing = [row for row, sample in known.items() if sample is None]
         if missing:
             wanted.append((len(rows), missing))
-            found.bug[rows] = code(ShrunkVerdict("", "", "", reason=PENDING))
+            explanation.bug[rows] = explanation.code("", PENDING)
             return
-        codes_of = {code(one) for one in known if one is not None}
-        if len(codes_of) == 1 or len(rows) == len(drawn):
-            found.bug[rows] = next(iter(codes_of))
+        codes = {explanation.code(one.bug, one.reason) for one in known.values() if one is not None}
+        if len(codes) == 1 or len(rows) == len(drawn):
+            explanation.bug[rows] = next(iter(codes))
         elif level + 1 < len(verdicts.groups):
             for part in _parts(verdicts.groups[level + 1], rows):
                 settle(part, level + 1)
         else:
-            found.bug[rows] = code(ShrunkVerdict("", "", "", reason=APART))
+            explanation.bug[rows] = explanation.code("", APART)
 
     for part in _parts(verdicts.groups[0], among):
         settle(part, 0)
-    for row, sample in _shrunk(verdicts, samples, among):
-        found.bug[row] = code(sample)  # a verdict that was shrunk is its own bug
-    before: Counter[int] = Counter()
-    turns = []
-    for _, missing in sorted(wanted, key=lambda one: -one[0]):
+    for row, sample in _shrunk(verdicts, samples, among):  # these are their own bugs
+        explanation.bug[row] = explanation.code(sample.bug, sample.reason)
+    turns: Counter[int] = Counter()
+    queued = []
+    for _, missing in sorted(wanted, key=lambda group: -group[0]):
         engine = int(verdicts.engine[missing[0]])
-        turns.append((before[engine], missing))
-        before[engine] += 1
-    for _, missing in sorted(turns, key=lambda one: one[0]):
-        found.wanted.extend(missing)
-    return found
+        queued.append((turns[engine], missing))
+        turns[engine] += 1
+    for _, missing in sorted(queued, key=lambda group: group[0]):
+        explanation.wanted += missing
+    return explanation
 
 
 def _shrunk(
@@ -240,9 +229,9 @@ def _shrunk(
         numbers = verdicts.row[rows]  # ascending, as in the table
         for name, sample in samples.items():
             sort, number = verdict_row(name)
-            at = int(np.searchsorted(numbers, number))
-            if sort == evidence and at < len(numbers) and numbers[at] == number:
-                yield int(rows[at]), sample
+            place = int(np.searchsorted(numbers, number))
+            if sort == evidence and place < len(numbers) and numbers[place] == number:
+                yield int(rows[place]), sample
 
 
 def _parts(groups: Codes, rows: Codes) -> Iterator[Codes]:
@@ -257,4 +246,4 @@ def _drawn(verdicts: ErrorRows, rows: Codes, most: int) -> list[int]:
     order = rows[np.argsort(verdicts.rank[rows], kind="stable")]
     first = np.sort(np.unique(verdicts.case[order], return_index=True)[1])[:most]
     rest = np.setdiff1d(np.arange(min(len(order), 2 * most)), first)
-    return [int(one) for one in order[[*first, *rest[: most - len(first)]]]]
+    return [int(row) for row in order[[*first, *rest[: most - len(first)]]]]

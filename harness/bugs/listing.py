@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING
 from harness.bugs.samples import ShrunkVerdict, smallest
 from harness.bugs.schema_edits import TWINS
-from harness.bugs.search import Found, known
+from harness.bugs.search import SearchResult, known
 from harness.bugs.titles import keywords, title
 from harness.bugs.upstream import Report, load_reports
 from harness.classification.departures import Catalogue
@@ -33,17 +33,14 @@ class Bug:
     Attributes:
         id: The same in every run.
         engine: The engine's spec.
-        version: Its version in this run.
-        options: Its options.
         error: The smallest case that was found.
         at: The byte of its text at which the error is, -1 where that is not known.
         keyword: What is broken there, or in force.
-        title: In one line.
         class_: What it counts as.
         departure: The entry of the catalogue, empty for a bug.
         cases: In how many schemas it occurs.
         judged: On how many schemas the engine was judged.
-        share: The one in the other, with an interval where the cases are a sample.
+        share: The first in the second, with an interval where the cases are a sample.
         verdicts: How many verdicts it explains.
         severities: How many of them are how severe, the worst first.
         sampled: How many of them were shrunk and came to it.
@@ -88,7 +85,7 @@ class Bug:
     @property
     def since(self) -> str:
         """The oldest version of the run with it; empty where the run has one version."""
-        met = [version for version, there in self.versions.items() if there]
+        met = [version for version, is_met in self.versions.items() if is_met]
         return met[0] if len(self.versions) > 1 and met else ""
 
     @property
@@ -141,12 +138,9 @@ class Bug:
 class BugList:
     """All bugs of a run, those that a model meets first, then those in most schemas.
 
-    Attributes:
-        bugs: They.
-        verdicts: How many verdicts were looked at.
-        unexplained: How many of them are none of these bugs, by the reason.
-        misattributed: Of how many sampled verdicts the keyword is not in the smallest schema.
-        sampled: How many verdicts were shrunk to a bug.
+    Of `verdicts` that were looked at `unexplained` are none of these bugs, by the reason; of
+    `sampled` that were shrunk to a bug `misattributed` have a keyword that the smallest schema has
+    not.
     """
 
     bugs: tuple[Bug, ...]
@@ -157,22 +151,22 @@ class BugList:
 
     def of(self, engine: str) -> list[Bug]:
         """The bugs of one engine, by its spec."""
-        return [one for one in self.bugs if one.engine == engine]
+        return [bug for bug in self.bugs if bug.engine == engine]
+
+    @property
+    def _explained(self) -> int:
+        return self.verdicts - sum(self.unexplained.values())
 
     @property
     def explained(self) -> float:
         """The share of the verdicts that are one of the bugs."""
-        return (self.verdicts - self._left) / self.verdicts if self.verdicts else 1.0
+        return self._explained / self.verdicts if self.verdicts else 1.0
 
     @property
     def percent_explained(self) -> str:
         """The same in words, never rounded up: 100.0% is all of them."""
-        permille = 1000 * (self.verdicts - self._left) // max(self.verdicts, 1)
-        return f"{permille / 10 if self.verdicts else 100:.1f}%"
-
-    @property
-    def _left(self) -> int:
-        return sum(self.unexplained.values())
+        permille = 1000 * self._explained // self.verdicts if self.verdicts else 1000
+        return f"{permille / 10:.1f}%"
 
     @property
     def pending(self) -> int:
@@ -180,10 +174,11 @@ class BugList:
         return self.unexplained.get(PENDING, 0)
 
 
-def bug_of(run: RunDirectory, one: ShrunkVerdict) -> Bug:
+def bug_of(run: RunDirectory, sample: ShrunkVerdict) -> Bug:
     """The bug of one verdict that was shrunk by itself."""
-    assert one.error is not None
-    return _Lister(run).bug(one, Incidence.of_one(one.error.engine))
+    assert sample.error is not None
+    alone = {"cases": 1, "verdicts": 1, "severities": {}, "sampled": 1}
+    return _Lister(run).bug(sample, [sample.error.engine], alone)
 
 
 def known_bugs(
@@ -191,68 +186,46 @@ def known_bugs(
 ) -> BugList | None:
     """The bugs of a run as far as a search found them; None where none came to anything yet.
 
-    Args:
-        run: The run, finished or not.
-        catalogue: The declared departures.
-        rule: Gives verdicts the classes of the catalogue, where they are known already.
+    The run may be unfinished; `rule` gives verdicts the classes of the catalogue, where they are
+    known already.
     """
-    found = known(run, catalogue, classes=(BUG,), rule=rule) if run.finished else None
-    if found is None or (found.explanation.wanted and not found.samples):
+    result = known(run, catalogue, classes=(BUG,), rule=rule) if run.finished else None
+    if result is None or (result.explanation.wanted and not result.samples):
         return None
-    return bug_list(run, found)
+    return bug_list(run, result)
 
 
-def bug_list(run: RunDirectory, found: Found) -> BugList:
+def bug_list(run: RunDirectory, result: SearchResult) -> BugList:
     """What a search found, counted."""
-    codes = found.explanation.bug[found.among]
-    cases = found.verdicts.case[found.among]
-    severity = found.verdicts.severity[found.among]
-    engine = found.verdicts.engine[found.among]
-    best, sampled = smallest(found.samples.values()), Counter(_bugs(found))
-    lister = _Lister(run)
-    bugs = []
+    rows, among, explanation = result.verdicts, result.among, result.explanation
+    codes, engine = explanation.bug[among], rows.engine[among]
+    cases, severity = rows.case[among], rows.severity[among]
+    shrunk = [sample for sample in result.samples.values() if sample.error is not None]
+    best = smallest(shrunk)
+    sampled = Counter((sample.bug, sample.error.engine) for sample in shrunk if sample.error)
+    lister, bugs = _Lister(run), []
     specs = list(run.manifest["identity"]["engines"])
     met = np.unique(np.column_stack([codes, engine])[codes >= 0], axis=0).tolist()
     for number, which in met:
         mine = (codes == number) & (engine == which)
-        key = found.explanation.ids[number], specs[which]
+        key = explanation.ids[number], specs[which]
         counted = np.bincount(severity[mine], minlength=len(WORST_FIRST)).tolist()
-        incidence = Incidence(
-            cases=len(np.unique(cases[mine])),
-            verdicts=int(mine.sum()),
-            severities=dict(zip(WORST_FIRST, counted, strict=True)),
-            sampled=sampled[key],
-            met_in=tuple(specs[other] for one, other in met if one == number),
-        )
-        bugs.append(lister.bug(best[key], incidence))
-    reasons = {
-        reason: int((codes == -1 - number).sum())
-        for number, reason in enumerate(found.explanation.reasons)
-    }
-    shrunk = [one for one in found.samples.values() if one.error is not None]
+        incidence = {
+            "cases": len(np.unique(cases[mine])),
+            "verdicts": int(mine.sum()),
+            "severities": dict(zip(WORST_FIRST, counted, strict=True)),
+            "sampled": sampled[key],
+        }
+        met_in = [specs[other] for bug, other in met if bug == number]
+        bugs.append(lister.bug(best[key], met_in, incidence))
+    reasons = Counter(explanation.reasons[-1 - code] for code in codes[codes < 0].tolist())
     return BugList(
-        tuple(sorted(bugs, key=lambda one: one.order)),
+        tuple(sorted(bugs, key=lambda bug: bug.order)),
         len(codes),
-        {reason: count for reason, count in reasons.items() if count},
-        sum(_misattributed(one) for one in shrunk),
+        {reason: reasons[reason] for reason in explanation.reasons if reasons[reason]},
+        sum(map(_misattributed, shrunk)),
         len(shrunk),
     )
-
-
-@dataclass(frozen=True)
-class Incidence:
-    """How often a bug was met, as `Bug` has it."""
-
-    cases: int
-    verdicts: int
-    severities: Mapping[str, int]
-    sampled: int
-    met_in: Sequence[str]
-
-    @classmethod
-    def of_one(cls, engine: str) -> Incidence:
-        """That of a verdict by itself."""
-        return cls(1, 1, {}, 1, (engine,))
 
 
 class _Lister:
@@ -268,44 +241,43 @@ class _Lister:
         self._is_sample = is_sample(run)
         self._reports = load_reports()
 
-    def bug(self, one: ShrunkVerdict, incidence: Incidence) -> Bug:
-        assert one.error is not None
-        described, judged = self._engines[one.error.engine], self._judged[one.error.engine]
-        hits = (np.arange(max(judged, incidence.cases)) < incidence.cases)[:, None]
+    def bug(self, sample: ShrunkVerdict, met_in: Sequence[str], incidence: dict[str, Any]) -> Bug:
+        """The bug of a sample, with how often it was met and in which engines."""
+        error = sample.error
+        assert error is not None
+        described, judged = self._engines[error.engine], self._judged[error.engine]
+        hits = (np.arange(max(judged, incidence["cases"])) < incidence["cases"])[:, None]
         return Bug(
-            id=one.bug,
-            engine=one.error.engine,
+            id=sample.bug,
+            engine=error.engine,
             version=described["version"],
             options=described["options"],
-            error=one.error,
-            at=one.at,
-            keyword=one.keyword,
-            title=title(one.error, one.keyword, one.at),
-            class_=one.class_,
-            departure=one.departure,
-            cases=incidence.cases,
+            error=error,
+            at=sample.at,
+            keyword=sample.keyword,
+            title=title(error, sample.keyword, sample.at),
+            class_=sample.class_,
+            departure=sample.departure,
             judged=judged,
             share=shares(hits, sampled=self._is_sample)[0],
-            verdicts=incidence.verdicts,
-            severities=incidence.severities,
-            sampled=incidence.sampled,
-            verdict=one.verdict,
-            case=one.case,
-            upstream=self._reports.get(one.bug),
-            versions=self._versions(one.error.engine, incidence.met_in),
-            others=one.others,
-            shared=0 < len(one.others or ()) == len(self._engines) - 1,
+            verdict=sample.verdict,
+            case=sample.case,
+            upstream=self._reports.get(sample.bug),
+            versions=self._versions(error.engine, met_in),
+            others=sample.others,
+            shared=0 < len(sample.others or ()) == len(self._engines) - 1,
+            **incidence,
         )
 
     def _versions(self, engine: str, met_in: Sequence[str]) -> dict[str, bool]:
         """Of the versions of an engine in the run, the oldest first, which have the bug."""
         name = read_spec(engine).name
-        found = {
+        versions = {
             read_spec(spec).labelled(described["version"]): spec in met_in
             for spec, described in self._engines.items()
             if read_spec(spec).name == name
         }
-        return {one: found[one] for one in sorted(found, key=_in_order)}
+        return {version: versions[version] for version in sorted(versions, key=_in_order)}
 
 
 def _in_order(version: str) -> tuple[bool, Version]:
@@ -316,19 +288,13 @@ def _in_order(version: str) -> tuple[bool, Version]:
         return False, Version("0")
 
 
-def _bugs(found: Found) -> Iterator[tuple[str, str]]:
-    errors = ((one.bug, one.error) for one in found.samples.values())
-    yield from ((bug, error.engine) for bug, error in errors if error is not None)
-
-
 def _misattributed(sample: ShrunkVerdict) -> bool:
     """Whether the keyword that a verdict was attributed to is not needed for its error.
 
     Of ``type``, which shrinking never leaves out, nothing is learnt.
     """
-    assert sample.error is not None
-    named = sample.attributed
-    if named in ("", "json", "type", "false"):
+    name = sample.attributed
+    if sample.error is None or name in ("", "json", "type", "false"):
         return False
-    stands = (f'"{one}":' in sample.error.schema for one in (named, TWINS.get(named, named)))
-    return not any(stands)
+    schema = sample.error.schema
+    return not any(f'"{word}":' in schema for word in (name, TWINS.get(name, name)))

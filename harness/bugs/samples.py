@@ -11,22 +11,26 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from harness import __version__
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
 from harness.classification.departures import Catalogue
-from harness.errors import RunDirectoryError
+from harness.errors import MaskcourtError, RunDirectoryError
 from harness.files import LineFile
+from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
+from harness.verdict_kinds import ERRORS
 
-FORMAT = 8
+FORMAT: Final = 8
 """Raised whenever the same verdict may shrink to another case."""
-FILE = "bugs.jsonl"
+FILE: Final = "bugs.jsonl"
+_TYPES: Final = {"str": str, "int": int, "bytes": bytes}
+_MOST_ROWS: Final = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -69,10 +73,7 @@ class ShrunkVerdict:
         """As one line of JSON."""
         values = asdict(self)
         if self.error is not None:
-            values["error"] |= {
-                "text": _text_of(self.error.text),
-                "token": _text_of(self.error.token),
-            }
+            values["error"] |= {name: _text_of(values["error"][name]) for name in ("text", "token")}
         return json.dumps(values, ensure_ascii=False)
 
     @classmethod
@@ -80,35 +81,51 @@ class ShrunkVerdict:
         """Read what `line` wrote.
 
         Raises:
-            ValueError, KeyError, TypeError: It is no such line.
+            ValueError, LookupError, TypeError, AttributeError, MaskcourtError: It is no such line.
         """
-        one = cls(**json.loads(line))
-        if one.error is None:
-            return one
-        values: dict[str, Any] = dict(one.error)  # type: ignore[call-overload]
-        values |= {name: _bytes_of(values[name]) for name in ("text", "token")}
-        return replace(one, error=ErrorCase(**values))
+        values: dict[str, Any] = json.loads(line)
+        if (error := values.get("error")) is not None:
+            error |= {name: _bytes_of(error[name]) for name in ("text", "token")}
+            case = values["error"] = _checked(ErrorCase(**error))
+            before, after = case.around
+            if case.kind not in ERRORS or before + case.token + after != case.text:
+                raise ValueError(f"no case: {error}")
+            case.parsed  # noqa: B018 - raises where it is no schema
+        if not all(
+            isinstance(word, str) for pair in (values["others"] or {}).items() for word in pair
+        ):
+            raise TypeError(f"others are {values['others']}")
+        return _checked(cls(**values))
+
+
+_Record = TypeVar("_Record", ErrorCase, ShrunkVerdict)
+
+
+def _checked(record: _Record) -> _Record:
+    """A record whose words, numbers and bytes are such."""
+    for field in fields(record):
+        value, expected = getattr(record, field.name), _TYPES.get(str(field.type))
+        if expected is not None and type(value) is not expected:
+            raise TypeError(f"{field.name} is {value!r}")
+    return record
 
 
 def smallest(samples: Iterable[ShrunkVerdict]) -> dict[tuple[str, str], ShrunkVerdict]:
     """The sample with the smallest case of each bug in each engine, by bug and engine."""
-    found: dict[tuple[str, str], ShrunkVerdict] = {}
-    for one in samples:
-        if one.error is None:
-            continue
-        known = found.get((one.bug, one.error.engine))
-        if known is None or known.error is None or one.error.size < known.error.size:
-            found[one.bug, one.error.engine] = one
-    return found
+    best: dict[tuple[str, str], tuple[ErrorCase, ShrunkVerdict]] = {}
+    for sample in samples:
+        if (error := sample.error) is not None:
+            key = (sample.bug, error.engine)
+            if key not in best or error.size < best[key][0].size:
+                best[key] = error, sample
+    return {key: sample for key, (_, sample) in best.items()}
 
 
 class SampleFile:
     """The records of a run, on disk.
 
-    Args:
-        run: The run.
-        catalogue: The declared departures: with others an error may count as something else.
-        seed: By which verdicts are drawn; what was shrunk by another is used all the same.
+    With another catalogue of departures an error may count as something else, and is shrunk again;
+    what was drawn by another seed is used all the same.
     """
 
     def __init__(self, run: RunDirectory, catalogue: Catalogue, seed: int = 0) -> None:
@@ -117,8 +134,9 @@ class SampleFile:
             "format": FORMAT,
             "maskcourt": __version__,
             "catalogue": _digest(catalogue),
-            "tables": {name: one["sha256"] for name, one in run.manifest["tables"].items()},
+            "tables": {name: table["sha256"] for name, table in run.manifest["tables"].items()},
         }
+        self._engines = run.manifest["identity"]["engines"]
         self._seed = seed
         self._begun = False
 
@@ -140,14 +158,19 @@ class SampleFile:
             RunDirectoryError: The file cannot be read.
         """
         with self._readable():
-            _, lines = self._lines()
-            return {one.verdict: one for one in map(ShrunkVerdict.of_line, lines)}
+            samples = [ShrunkVerdict.of_line(line) for line in self._lines()[1]]
+            for sample in samples:
+                if verdict_row(sample.verdict)[1] > _MOST_ROWS:
+                    raise ValueError(f"no verdict {sample.verdict}")
+                if sample.error is not None and sample.error.engine not in self._engines:
+                    raise ValueError(f"no engine {sample.error.engine}")
+            return {sample.verdict: sample for sample in samples}
 
     def _lines(self) -> tuple[dict[str, Any] | None, list[str]]:
         """The head, None where it is of another run or there is none, and the whole lines."""
         for path in (self.path, _kept_as(self.path, self._head)):
             head, lines = _read(path)
-            if {**head, "seed": 0} == {**self._head, "seed": 0}:
+            if _unseeded(head) == _unseeded(self._head):
                 return head, lines
         return None, []
 
@@ -155,14 +178,21 @@ class SampleFile:
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            MaskcourtError,
+        ) as error:
             message = f"{self.path} cannot be read: {str(error)[:200]}"
             raise RunDirectoryError(message, "delete it: it is made again") from error
 
-    def append(self, one: ShrunkVerdict) -> None:
+    def append(self, sample: ShrunkVerdict) -> None:
         """Keep one more record."""
         self.begin()
-        LineFile(self.path).append(one.line())
+        LineFile(self.path).append(sample.line())
 
     def begin(self) -> None:
         """Put the file there as it goes on; what is known stays until it stands there again."""
@@ -170,12 +200,12 @@ class SampleFile:
             return
         known = self.read()
         head, _ = _read(self.path)
-        if head and {**head, "seed": 0} != {**self._head, "seed": 0}:
+        if head and _unseeded(head) != _unseeded(self._head):
             self.path.replace(_kept_as(self.path, head))
         lines = [json.dumps({**self._head, "seed": self._seed})]
         lines += [sample.line() for sample in known.values()]
         whole = self.path.with_suffix(".tmp")
-        whole.write_text("".join(f"{one}\n" for one in lines), "utf-8")
+        whole.write_text("".join(f"{line}\n" for line in lines), "utf-8")
         whole.replace(self.path)
         self._begun = True
 
@@ -186,9 +216,13 @@ def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
     return json.loads(head), lines
 
 
+def _unseeded(head: Mapping[str, Any]) -> dict[str, Any]:
+    return {**head, "seed": 0}
+
+
 def _kept_as(path: Path, head: Mapping[str, Any]) -> Path:
     """Where what has this head is kept while something else has the file's own name."""
-    text = json.dumps({**head, "seed": 0}, sort_keys=True)
+    text = json.dumps(_unseeded(head), sort_keys=True)
     return path.with_name(f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl")
 
 

@@ -8,47 +8,24 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import compact
 from harness.jsontext.spans import ValueSpan, root_of
 from harness.schemas.schema import target
 
-MAPS: Final = (
-    "properties",
-    "patternProperties",
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "dependencies",
-    "dependentRequired",
-)
+_OF_OBJECTS: Final = ("dependentSchemas", "dependencies", "dependentRequired")
+_DEFINITIONS: Final = ("$defs", "definitions")
+MAPS: Final = ("properties", "patternProperties", *_DEFINITIONS, *_OF_OBJECTS)
 """Keywords whose members are named by the author."""
-LISTS: Final = ("allOf", "anyOf", "oneOf", "prefixItems", "items")
-SINGLE: Final = (
-    "items",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-)
 _IN_PLACE: Final = ("allOf", "anyOf", "oneOf")
-_FREE: Final[Mapping[str, Any]] = {}
-"""Stands for a subschema where there is none."""
-_CARRIED: Final = ("$schema", "$defs", "definitions")
-
-_CUT_DOWN = (*MAPS, *LISTS, "enum", "required")
-_GROUP = re.compile(r"[\[(]([^\[\]()]*)[\])]")
-"""A group or a class of a pattern."""
-_LARGE = 40
-"""Bytes of a part that is worth being emptied by itself."""
+LISTS: Final = (*_IN_PLACE, "prefixItems", "items")
+_REST: Final = ("additionalProperties", "unevaluatedProperties")
+_ITEMS: Final = ("items", "additionalItems", "unevaluatedItems", "contains")
+SINGLE: Final = (*_ITEMS, *_REST, "propertyNames", "not", "if", "then", "else")
+_CARRIED: Final = ("$schema", *_DEFINITIONS)
+_CUT_DOWN: Final = (*MAPS, *LISTS, "enum", "required")
 _SAYS_NOTHING: Final = frozenset(
     ("title", "description", "default", "examples", "example", "$comment", "$id", "id")
 )
@@ -64,21 +41,26 @@ TWINS: Final = {
 }
 _ABOUT: Final[Mapping[str, Collection[str]]] = {
     "object": (
-        *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties"),
-        *("propertyNames", "required", "minProperties", "maxProperties"),
-        *("dependencies", "dependentRequired", "dependentSchemas"),
+        *("properties", "patternProperties", *_REST, "propertyNames", "required"),
+        *("minProperties", "maxProperties", *_OF_OBJECTS),
     ),
     "array": (
-        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"),
-        *("minItems", "maxItems", "minContains", "maxContains", "uniqueItems"),
+        *("prefixItems", *_ITEMS, "minItems", "maxItems", "minContains", "maxContains"),
+        "uniqueItems",
     ),
     "string": ("minLength", "maxLength", "pattern"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
 """Keywords that say nothing of values of other types."""
-PLAINEST: Final = {"type": "boolean"}
+_FREE: Final[Mapping[str, Any]] = {}
+"""Stands for a subschema where there is none."""
+_PLAINEST: Final = {"type": "boolean"}
 """Of few values, and each ends by itself, as a number does not."""
-TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
+_TYPES: Final = ("object", "array", "string", "integer", "number", "boolean", "null")
+_LARGE: Final = 40
+"""Bytes of a part that is worth being emptied by itself."""
+_GROUP: Final = re.compile(r"[\[(]([^\[\]()]*)[\])]")
+"""A group or a class of a pattern."""
 
 Path = tuple[str | int, ...]
 
@@ -100,26 +82,65 @@ def subschemas(schema: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from subschemas(value, (*path, keyword))
 
 
+def objects(schema: Any) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Every subschema that is an object, with its path, outermost first."""
+    return ((path, part) for path, part in subschemas(schema) if isinstance(part, dict))
+
+
+def rebuilt(
+    schema: Any,
+    data: Callable[[str, Any], Any],
+    name: Callable[[str], str] = str,
+    keep: Callable[[str, str | None], bool] | None = None,
+) -> Any:
+    """The schema with other names and other data; what is not kept is left out.
+
+    `data` is given a keyword with its value, or "" with what stands where a schema might;
+    `keep` a keyword with None, or with a name that stands under it.
+    """
+    if isinstance(schema, list):
+        return [rebuilt(item, data, name, keep) for item in schema]
+    if not isinstance(schema, dict):
+        return data("", schema)
+    out: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keep is not None and not keep(keyword, None):
+            continue
+        if keyword in MAPS and isinstance(value, dict):
+            out[keyword] = {
+                name(key): rebuilt(inner, data, name, keep)
+                for key, inner in value.items()
+                if keep is None or keep(keyword, key)
+            }
+        elif keyword in SINGLE or keyword in LISTS:
+            out[keyword] = rebuilt(value, data, name, keep)
+        else:
+            out[keyword] = data(keyword, value)
+    return out
+
+
 def replaced(schema: Any, path: Path, value: Any) -> Any:
     """A copy in which `value` stands at `path`."""
     if not path:
         return value
-    whole = copy.deepcopy(schema)
-    holder = whole
-    for step in path[:-1]:
-        holder = holder[step]
+    whole, holder = _copied(schema, path)
     holder[path[-1]] = value
     return whole
 
 
 def without(schema: Any, path: Path) -> Any:
     """A copy without what stands at `path`."""
-    whole = copy.deepcopy(schema)
-    holder = whole
-    for step in path[:-1]:
-        holder = holder[step]
+    whole, holder = _copied(schema, path)
     del holder[path[-1]]
     return whole
+
+
+def _copied(schema: Any, path: Path) -> tuple[Any, Any]:
+    """A copy, and what in it holds the end of a path."""
+    whole = holder = copy.deepcopy(schema)
+    for step in path[:-1]:
+        holder = holder[step]
+    return whole, holder
 
 
 def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
@@ -128,15 +149,18 @@ def parts_with_texts(schema: Any, text: bytes) -> Iterator[tuple[Any, bytes]]:
     A part is a schema of its own: it takes the definitions and the draft along. Where nothing is
     said of a string in the text, it is one by its type alone.
     """
-    carried = {
-        name: schema[name] for name in _CARRIED if isinstance(schema, dict) and name in schema
-    }
-    found = list(_visited(schema, schema, root_of(text), 0))
-    for part, span in sorted(found[1:], key=lambda one: len(one[1].raw)):
+    carried = _carried(schema) if isinstance(schema, dict) else {}
+    visited = list(_visited(schema, schema, root_of(text), 0))
+    for part, span in sorted(visited[1:], key=lambda pair: len(pair[1].raw)):
         if part is not _FREE:
             yield {**carried, **part}, span.raw
         elif span.kind == "string":
             yield {"type": "string"}, span.raw
+
+
+def _carried(schema: dict[str, Any]) -> dict[str, Any]:
+    """What the root holds for others."""
+    return {name: schema[name] for name in _CARRIED if name in schema}
 
 
 def _visited(root: Any, part: Any, span: ValueSpan, depth: int) -> Iterator[tuple[Any, ValueSpan]]:
@@ -146,10 +170,9 @@ def _visited(root: Any, part: Any, span: ValueSpan, depth: int) -> Iterator[tupl
     yield part, span
     inners = [(inner, span) for inner in _in_place(root, part)]
     if span.kind == "object":
-        named = _mapping(part, "properties")
         for member in span.members:
             inners.append((part.get("propertyNames", _FREE), member.key))
-            subs = list(_of_member(part, named, member.name))
+            subs = list(_of_member(part, member.name))
             inners += [(inner, member.value) for inner in subs or (_FREE,)]
     elif span.kind == "array":
         for index, item in enumerate(span.items):
@@ -168,13 +191,12 @@ def _in_place(root: Any, part: Mapping[str, Any]) -> Iterator[Any]:
         yield inner
 
 
-def _of_member(part: Mapping[str, Any], named: Mapping[str, Any], name: str) -> Iterator[Any]:
-    if name in named:
+def _of_member(part: Mapping[str, Any], name: str) -> Iterator[Any]:
+    named, by_pattern = (part.get(one) for one in ("properties", "patternProperties"))
+    if isinstance(named, dict) and name in named:
         yield named[name]
-    yield from _mapping(part, "patternProperties").values()
-    for keyword in ("additionalProperties", "unevaluatedProperties"):
-        if keyword in part:
-            yield part[keyword]
+    yield from by_pattern.values() if isinstance(by_pattern, dict) else ()
+    yield from (part[keyword] for keyword in _REST if keyword in part)
 
 
 def _of_item(part: Mapping[str, Any], index: int) -> Iterator[Any]:
@@ -182,61 +204,35 @@ def _of_item(part: Mapping[str, Any], index: int) -> Iterator[Any]:
         value = part.get(keyword)
         if isinstance(value, list) and index < len(value):
             yield value[index]
-    for keyword in ("items", "additionalItems", "unevaluatedItems", "contains"):
-        if isinstance(part.get(keyword), dict):
-            yield part[keyword]
-
-
-def _mapping(part: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
-    value = part.get(keyword)
-    return value if isinstance(value, dict) else {}
+    yield from (part[keyword] for keyword in _ITEMS if isinstance(part.get(keyword), dict))
 
 
 def in_one_piece(schema: Any) -> Iterator[Any]:
     """The schema with one subschema in its parent's place, or one reference put in."""
-    for path, part in subschemas(schema):
-        if not isinstance(part, dict):
-            continue
+    for path, part in objects(schema):
+        carried = {} if path else _carried(schema)
+        rest = {name: value for name, value in part.items() if name != "$ref"}
         for inner in _in_place(schema, part):
-            rest = {name: value for name, value in part.items() if name != "$ref"}
             if isinstance(inner, dict):
-                for put in ({}, rest) if "$ref" in part else ({},):
-                    here = {**_kept(schema, path), **put, **copy.deepcopy(inner)}
+                for beside in ({}, rest) if "$ref" in part else ({},):
+                    here = {**carried, **beside, **copy.deepcopy(inner)}
                     yield _referenced(replaced(schema, path, here))
-
-
-def _kept(schema: Any, path: Path) -> dict[str, Any]:
-    """What the root holds for others."""
-    return {} if path else {name: schema[name] for name in _CARRIED if name in schema}
 
 
 def used_only(schema: Any, keys: Collection[str]) -> Iterator[Any]:
     """The schema without what a text with these keys does not need, in large steps."""
-    for names, silent in ((keys, True), (keys, False), (None, True)):
-        yield _referenced(_pruned(schema, names, silent))
+    if isinstance(schema, dict):
+        for named, silent in ((True, True), (True, False), (False, True)):
+
+            def keep(
+                keyword: str, name: str | None, named: bool = named, silent: bool = silent
+            ) -> bool:
+                if name is None:
+                    return not silent or keyword not in _SAYS_NOTHING
+                return not named or keyword != "properties" or name in keys
+
+            yield _referenced(rebuilt(schema, lambda _, value: value, keep=keep))
     yield _referenced(schema)
-
-
-def _pruned(schema: Any, keys: Collection[str] | None, silent: bool) -> Any:
-    if not isinstance(schema, dict):
-        return schema
-    out: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if silent and keyword in _SAYS_NOTHING:
-            continue
-        if keyword in MAPS and isinstance(value, dict):
-            out[keyword] = {
-                name: _pruned(inner, keys, silent)
-                for name, inner in value.items()
-                if keyword != "properties" or keys is None or name in keys
-            }
-        elif keyword in LISTS and isinstance(value, list):
-            out[keyword] = [_pruned(inner, keys, silent) for inner in value]
-        elif keyword in SINGLE:
-            out[keyword] = _pruned(value, keys, silent)
-        else:
-            out[keyword] = value
-    return out
 
 
 def _referenced(schema: Any) -> Any:
@@ -244,42 +240,46 @@ def _referenced(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     while True:
-        parts = [part for _, part in subschemas(schema) if isinstance(part, dict)]
-        references = {str(part.get("$ref", "")) for part in parts}
-        steps = {step for one in references for step in one.split("/")}
+        references = {str(part.get("$ref", "")) for _, part in objects(schema)}
+        steps = {step for reference in references for step in reference.split("/")}
         kept = {
-            keyword: {name: one for name, one in value.items() if name in steps}
-            if keyword in ("$defs", "definitions") and isinstance(value, dict)
+            keyword: {name: inner for name, inner in value.items() if name in steps}
+            if keyword in _DEFINITIONS and isinstance(value, dict)
             else value
             for keyword, value in schema.items()
         }
         if kept == schema:
-            empty = [name for name in ("$defs", "definitions") if kept.get(name) == {}]
-            return {name: value for name, value in kept.items() if name not in empty}
+            return {
+                name: value
+                for name, value in kept.items()
+                if value != {} or name not in _DEFINITIONS
+            }
         schema = kept
 
 
 def emptied(schema: Any) -> Iterator[Any]:
     """The schema with one large part as plain as can be, the largest first."""
-    parts = [(len(compact(part)), path, part) for path, part in subschemas(schema) if path]
-    for size, path, part in sorted(parts, key=lambda one: -one[0]):
-        if size > _LARGE and isinstance(part, dict):
-            yield replaced(schema, path, {name: part[name] for name in ("type",) if name in part})
+    parts = [(len(compact(part)), path, part) for path, part in objects(schema) if path]
+    for size, path, part in sorted(parts, key=lambda sized: -sized[0]):
+        if size > _LARGE:
+            yield replaced(schema, path, _type_of(part))
+
+
+def _type_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": part["type"]} if "type" in part else {}
 
 
 def cut_down(schema: Any) -> Iterator[Any]:
     """The schema without half, a quarter … of the members of one mapping or list."""
-    for path, part in subschemas(schema):
-        for keyword, value in part.items() if isinstance(part, dict) else ():
-            if not isinstance(value, dict | list) or keyword not in _CUT_DOWN:
-                continue
-            if (keyword in MAPS and not isinstance(value, dict)) or len(value) < 4:
+    for path, part in objects(schema):
+        for keyword, value in part.items():
+            sort = dict if keyword in MAPS else dict | list
+            if keyword not in _CUT_DOWN or not isinstance(value, sort) or len(value) < 4:
                 continue
             size = len(value) // 2
             while size > 1:
-                for at in range(0, len(value), size):
-                    some = _cut(value, at, at + size)
-                    if some:
+                for start in range(0, len(value), size):
+                    if some := _cut(value, start, start + size):
                         yield replaced(schema, (*path, keyword), some)
                 size //= 2
 
@@ -287,7 +287,7 @@ def cut_down(schema: Any) -> Iterator[Any]:
 def _cut(value: Any, start: int, end: int) -> Any:
     if isinstance(value, list):
         return value[:start] + value[end:]
-    return {name: one for at, (name, one) in enumerate(value.items()) if not start <= at < end}
+    return dict(_cut(list(value.items()), start, end))
 
 
 def left_out(schema: Any) -> Iterator[Any]:
@@ -296,37 +296,34 @@ def left_out(schema: Any) -> Iterator[Any]:
     A ``type`` stays: without it an engine may go another way to the same refusal. No list becomes
     empty, which some drafts forbid.
     """
-    for path, part in subschemas(schema):
-        if not isinstance(part, dict):
-            continue
+    for path, part in objects(schema):
         for keyword, value in part.items():
+            here = (*path, keyword)
             if keyword != "type":
-                yield without(schema, (*path, keyword))
+                yield without(schema, here)
             if keyword in MAPS and isinstance(value, dict):
                 for name, inner in value.items():
-                    yield without(schema, (*path, keyword, name))
-                    if isinstance(inner, list):
-                        for index in range(len(inner)):
-                            yield without(schema, (*path, keyword, name, index))
+                    yield without(schema, (*here, name))
+                    for index in range(len(inner)) if isinstance(inner, list) else ():
+                        yield without(schema, (*here, name, index))
             elif isinstance(value, list) and len(value) > 1:
-                for index in range(len(value)):
-                    yield without(schema, (*path, keyword, index))
+                yield from (without(schema, (*here, index)) for index in range(len(value)))
 
 
 def typed(schema: Any) -> Iterator[Any]:
     """The schema with a type where it has none: longer, and said more clearly."""
-    for path, part in subschemas(schema):
-        if isinstance(part, dict) and not part.keys() & {"type", "$ref", "enum", "const"}:
-            for name in TYPES:
+    for path, part in objects(schema):
+        if not part.keys() & {"type", "$ref", "enum", "const"}:
+            for name in _TYPES:
                 yield replaced(schema, path, {"type": name, **part})
 
 
 def plain_parts(schema: Any) -> Iterator[tuple[Any, str]]:
     """The schema with one part as plain as can be, and the type that the part had."""
-    for path, part in subschemas(schema):
-        if path and isinstance(part, dict) and part != PLAINEST:
+    for path, part in objects(schema):
+        if path and part != _PLAINEST:
             kind = part.get("type")
-            yield replaced(schema, path, PLAINEST), kind if isinstance(kind, str) else ""
+            yield replaced(schema, path, _PLAINEST), kind if isinstance(kind, str) else ""
 
 
 def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:
@@ -334,13 +331,13 @@ def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:
 
     Neither type has a value of which a keyword beside it says anything.
     """
-    for path, part in subschemas(schema):
-        kind = part.get("type") if isinstance(part, dict) else None
-        if isinstance(kind, str) and kind != PLAINEST["type"]:
+    for path, part in objects(schema):
+        kind = part.get("type")
+        if isinstance(kind, str) and kind != "boolean" and len(part) > 1:
             about = "number" if kind == "integer" else kind
-            others = {one for name, some in _ABOUT.items() if name != about for one in some}
-            if len(part) > 1 and part.keys() <= {"type", *others}:
-                yield replaced(schema, path, {**part, **PLAINEST}), path, kind
+            others = {word for name, words in _ABOUT.items() if name != about for word in words}
+            if part.keys() <= {"type", *others}:
+                yield replaced(schema, path, {**part, **_PLAINEST}), path, kind
 
 
 def twins(schema: Any) -> Iterator[Any]:
@@ -348,126 +345,97 @@ def twins(schema: Any) -> Iterator[Any]:
 
     An upper bound becomes a lower one, and exactly one branch any.
     """
-    for path, part in subschemas(schema):
-        if not isinstance(part, dict):
-            continue
+    for path, part in objects(schema):
         for keyword, twin in TWINS.items():
             if keyword in part and twin not in part and not isinstance(part[keyword], bool):
                 for value in (part[keyword],) if keyword in LISTS else (0, 1):
-                    named = {twin if one == keyword else one: part[one] for one in part}
+                    named = {twin if name == keyword else name: part[name] for name in part}
                     yield replaced(schema, path, {**named, twin: value})
 
 
 def type_first(schema: Any) -> Iterator[Any]:
     """The schema with the type of each part before its other keywords."""
-    for path, part in subschemas(schema):
-        if isinstance(part, dict) and "type" in part and next(iter(part)) != "type":
+    for path, part in objects(schema):
+        if "type" in part and next(iter(part)) != "type":
             yield replaced(schema, path, {"type": part["type"], **part})
 
 
 def made_plain(schema: Any) -> Iterator[Any]:
     """The schema with one part said more simply."""
-    for path, part in subschemas(schema):
-        if path and isinstance(part, dict):
-            kept = {name: part[name] for name in ("type",) if name in part}
-            for plain in (kept,) if kept else (True, {}):
-                yield replaced(schema, path, plain)
-        if isinstance(part, dict):
-            for keyword, value in part.items():
-                if keyword in MAPS or keyword == "$ref" or isinstance(value, dict):
-                    continue
-                for plain in _plainer(keyword, value):
-                    yield replaced(schema, (*path, keyword), plain)
+    for path, part in objects(schema):
+        if path:
+            for simple in (_type_of(part),) if "type" in part else (True, {}):
+                yield replaced(schema, path, simple)
+        for keyword, value in part.items():
+            if keyword not in MAPS and keyword != "$ref" and not isinstance(value, dict):
+                for simple in _plainer(keyword, value):
+                    yield replaced(schema, (*path, keyword), simple)
 
 
 def _plainer(keyword: str, value: Any) -> Iterator[Any]:
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):
-        plain = {0, 1, 2, 3, 10, int(value) // 10, int(value) // 2, int(value) - 1, int(value)}
-        yield from sorted(one for one in plain if abs(one) < abs(value) or one == value)
-        if value != int(value):  # a fraction, where it does not matter, as the next whole number
-            yield int(value) + (1 if value > 0 else -1)
+        whole = int(value)
+        numbers = {0, 1, 2, 3, 10, whole // 10, whole // 2, whole - 1, whole}
+        yield from sorted(
+            number for number in numbers if abs(number) < abs(value) or number == value
+        )
+        if value != whole:  # a fraction, where it does not matter, as the next whole number
+            yield whole + (1 if value > 0 else -1)
     elif isinstance(value, str) and keyword not in ("type", "format", "$schema", "$id", "id"):
-        yield from _shorter(value)
+        size = len(value)
+        while size:
+            yield from (value[:at] + value[at + size :] for at in range(0, len(value), size))
+            size //= 2
         for group in _GROUP.finditer(value) if keyword == "pattern" else ():
             yield value[: group.start()] + group[1] + value[group.end() :]
     elif isinstance(value, list):
-        for index, one in enumerate(value):
-            for plain in _plainer("", one) if keyword in ("enum", "examples") else ():
-                yield [*value[:index], plain, *value[index + 1 :]]
+        for index, item in enumerate(value):
+            for simple in _plainer("", item) if keyword in ("enum", "examples") else ():
+                yield [*value[:index], simple, *value[index + 1 :]]
         if len(value) == 1 and keyword == "type":
             yield value[0]
 
 
-def _shorter(value: str) -> Iterator[str]:
-    for size in _halves(len(value)):
-        for at in range(0, len(value), size):
-            yield value[:at] + value[at + size :]
-
-
-def _halves(length: int) -> Iterator[int]:
-    size = length
-    while size:
-        yield size
-        size //= 2
-
-
-def names(schema: Any) -> Iterator[str]:
+def names(schema: Any) -> list[str]:
     """The names and the words of data in a schema, each once: what may be called otherwise."""
-    found: dict[str, None] = {}
-    for _, part in subschemas(schema):
-        if not isinstance(part, dict):
-            continue
+    words: list[Any] = []
+    for _, part in objects(schema):
         for keyword, value in part.items():
             if keyword in MAPS and isinstance(value, dict):
-                found.update(dict.fromkeys(value))
-                for inner in value.values():
-                    if isinstance(inner, list):
-                        found.update(dict.fromkeys(one for one in inner if isinstance(one, str)))
+                words += value
+                words += (
+                    word for inner in value.values() if isinstance(inner, list) for word in inner
+                )
             elif keyword in ("enum", "required", "const"):
-                words = value if isinstance(value, list) else [value]
-                found.update(dict.fromkeys(one for one in words if isinstance(one, str)))
-    yield from found
+                words += value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(word for word in words if isinstance(word, str)))
 
 
 def renamed(schema: Any, old: str, new: str) -> Any:
     """The schema with another name for one part, or another word of data."""
-    if not isinstance(schema, dict):
-        return schema
-    out: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keyword in MAPS and isinstance(value, dict):
-            out[keyword] = {
-                (new if name == old else name): (
-                    [new if one == old else one for one in inner]
-                    if isinstance(inner, list)
-                    else renamed(inner, old, new)
-                )
-                for name, inner in value.items()
-            }
-        elif keyword in LISTS and isinstance(value, list):
-            out[keyword] = [renamed(one, old, new) for one in value]
-        elif keyword in SINGLE:
-            out[keyword] = renamed(value, old, new)
-        elif keyword in ("enum", "required"):
-            out[keyword] = [new if one == old else one for one in value]
-        elif keyword == "const" and value == old:
-            out[keyword] = new
-        elif keyword == "$ref" and isinstance(value, str):
-            out[keyword] = (
-                value.replace(f"/{old}", f"/{new}") if value.endswith(f"/{old}") else value
-            )
-        else:
-            out[keyword] = value
-    return out
+
+    def name(word: str) -> str:
+        return new if word == old else word
+
+    def data(keyword: str, value: Any) -> Any:
+        if keyword in ("enum", "required") and isinstance(value, list):
+            return [name(word) for word in value]
+        if keyword in ("", "const"):
+            return name(value)
+        if keyword == "$ref" and isinstance(value, str) and value.endswith(f"/{old}"):
+            return value.replace(f"/{old}", f"/{new}")
+        return value
+
+    return rebuilt(schema, data, name) if isinstance(schema, dict) else schema
 
 
 def without_signs(value: Any) -> Any:
     """A schema with what its numbers are without their signs."""
     if isinstance(value, dict):
-        return {name: without_signs(one) for name, one in value.items()}
+        return {name: without_signs(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [without_signs(one) for one in value]
+        return [without_signs(inner) for inner in value]
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return abs(value) if is_number else value

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,14 +32,14 @@ from harness.validators.format_rules import format_rule
 from harness.verdict_kinds import CLASSES
 
 _Work = Callable[[Shrinker, Callable[[], bool]], ShrunkVerdict]
-"""What is done with a shrinker until it is told to stop."""
+"""What is done with a shrinker until it is to stop."""
 
 Progress = Callable[[int, int, int], None]
-"""Told how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
+"""Given how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The bugs of a run, as far as they are known.
 
     Attributes:
@@ -65,55 +65,50 @@ def search(
     progress: Progress,
     seconds: float | None = None,
     rule: Classify | None = None,
-) -> Found:
+) -> SearchResult:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
-    Args:
-        run: The run.
-        catalogue: The declared departures.
-        classes: What verdicts count as that are looked at.
-        seed: By which samples are drawn.
-        lanes: How many verdicts are shrunk at a time.
-        progress: Told how far it is.
-        seconds: After so long nothing more is begun; None for no end before all is explained.
-        rule: Gives verdicts the classes of the catalogue, where they are known already.
+    After `seconds` nothing more is begun. `rule` gives verdicts the classes of the catalogue, where
+    they are known already.
 
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
     """
     ends = None if seconds is None else time.monotonic() + seconds
     vocabulary = vocabulary_of(run)
-    verdicts, among = _read(run, rule or _rule(catalogue, vocabulary), vocabulary, classes, seed)
+    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
     file = SampleFile(run, catalogue, seed)
     samples = file.read()
-    began, bugs = len(samples), {one.bug for one in samples.values()} - {""}
+    began, bugs = len(samples), {sample.bug for sample in samples.values()} - {""}
     with ExitStack() as stack:
         pool: _Pool | None = None
+
+        def opened() -> _Pool:
+            return pool or stack.enter_context(closing(_Pool(run, catalogue, vocabulary, lanes)))
+
         while (explanation := explain(verdicts, samples, among)).wanted:
             if ends is not None and time.monotonic() > ends:
                 break
-            if pool is None:
-                file.begin()
-                pool = stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
+            file.begin()
+            pool = opened()
             wanted = {
-                verdicts.name(one): CLASSES[verdicts.class_[one]] for one in explanation.wanted
+                verdicts.name(row): CLASSES[verdicts.class_[row]] for row in explanation.wanted
             }
-            for sample in pool.shrunk(run, dict(wanted), ends):
+            left = len(wanted)
+            for sample in pool.shrunk(wanted, ends):
                 samples[sample.verdict] = sample
                 file.append(sample)
-                done = len(samples) - began
-                del wanted[sample.verdict]
+                left -= 1
                 bugs |= {sample.bug} - {""}
-                progress(done, len(wanted), len(bugs))
+                progress(len(samples) - began, left, len(bugs))
         if not explanation.wanted and file.seed != seed:
             file.begin()  # that nothing is left to shrink is known, too
-        alone = [one for one in smallest(samples.values()).values() if one.others is None]
+        alone = [sample for sample in smallest(samples.values()).values() if sample.others is None]
         if alone and not explanation.wanted:
-            pool = pool or stack.enter_context(_pool(run, catalogue, vocabulary, lanes))
-            for sample in pool.with_others(alone, ends):
+            for sample in opened().with_others(alone, ends):
                 samples[sample.verdict] = sample
                 file.append(sample)
-    return Found(verdicts, among, explanation, samples)
+    return SearchResult(verdicts, among, explanation, samples)
 
 
 def known(
@@ -122,11 +117,10 @@ def known(
     *,
     classes: Sequence[str],
     rule: Classify | None = None,
-) -> Found | None:
+) -> SearchResult | None:
     """What a search found so far; nothing is started, shrunk or written; see `search`.
 
-    Returns:
-        None where nothing was searched for yet, or the run's vocabulary is not at hand.
+    None where nothing was searched for yet, or the run's vocabulary is not at hand.
 
     Raises:
         RunDirectoryError: The run is damaged.
@@ -137,25 +131,8 @@ def known(
     if vocabulary is None or seed is None:
         return None
     samples = file.read()
-    verdicts, among = _read(run, rule or _rule(catalogue, vocabulary), vocabulary, classes, seed)
-    return Found(verdicts, among, explain(verdicts, samples, among), samples)
-
-
-def _rule(catalogue: Catalogue, vocabulary: Vocabulary) -> Classify:
-    return lambda run, evidence: classify(catalogue, run, evidence, vocabulary)
-
-
-def _read(
-    run: RunDirectory,
-    rule: Classify,
-    vocabulary: Vocabulary,
-    classes: Sequence[str],
-    seed: int,
-) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
-    """The errors of a run, and which of them are of some classes."""
-    verdicts = read_verdicts(run, rule, vocabulary, seed)
-    wanted = [CLASSES.index(one) for one in classes]
-    return verdicts, np.flatnonzero(np.isin(verdicts.class_, wanted))
+    verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
+    return SearchResult(verdicts, among, explain(verdicts, samples, among), samples)
 
 
 def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVerdict:
@@ -164,47 +141,60 @@ def minimized(run: RunDirectory, catalogue: Catalogue, verdict: str) -> ShrunkVe
     Raises:
         MaskcourtError: There is no such verdict, or the run's engines cannot be used.
     """
-    vocabulary = vocabulary_of(run)
-    with _pool(run, catalogue, vocabulary, 1) as pool:
-        (sample,) = pool.shrunk(run, {verdict: ""})
+    with closing(_Pool(run, catalogue, vocabulary_of(run), 1)) as pool:
+        (sample,) = pool.shrunk({verdict: ""})
     return sample
+
+
+def _read(
+    run: RunDirectory,
+    catalogue: Catalogue,
+    rule: Classify | None,
+    vocabulary: Vocabulary,
+    classes: Sequence[str],
+    seed: int,
+) -> tuple[ErrorRows, npt.NDArray[np.int64]]:
+    """The errors of a run, and which of them are of some classes."""
+    rule = rule or (lambda run, evidence: classify(catalogue, run, evidence, vocabulary))
+    verdicts = read_verdicts(run, rule, vocabulary, seed)
+    wanted = [CLASSES.index(name) for name in classes]
+    return verdicts, np.flatnonzero(np.isin(verdicts.class_, wanted))
 
 
 class _Pool:
     """Threads with a shrinker each."""
 
     def __init__(
-        self,
-        make: Callable[[], Shrinker],
-        vocabulary: Vocabulary,
-        lanes: int,
+        self, run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, lanes: int
     ) -> None:
-        self._make = make
-        self._vocabulary = vocabulary
+        identity = run.manifest["identity"]
+        specs = {spec.name: spec for spec in engines_of(run)}
+        memory, formats = limits_of(run).memory, format_rule(identity)
+        self._make: Callable[[], Shrinker] = lambda: Shrinker(
+            specs, identity["engines"], catalogue, vocabulary, memory, formats
+        )
+        self._run, self._vocabulary = run, vocabulary
         self._idle: queue.SimpleQueue[Shrinker] = queue.SimpleQueue()
-        self._made: list[Shrinker] = []
-        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._threads = ThreadPoolExecutor(lanes)
 
     def shrunk(
-        self, run: RunDirectory, classes: Mapping[str, str], ends: float | None = None
+        self, classes: Mapping[str, str], ends: float | None = None
     ) -> Iterator[ShrunkVerdict]:
         """What becomes of verdicts, begun in their order; after a time nothing more is begun.
 
-        Args:
-            run: The run.
-            classes: What each verdict counts as, by its name; empty where that is not asked for.
-            ends: The time, as `time.monotonic` has it; None for no end.
+        `classes` says what each counts as, by its name; empty where that is not asked for.
         """
-        choice = named(run, list(classes))
-        attributed = _keywords(run, choice)
-        cases = witnesses(run, choice, self._vocabulary)
-        at_hand = {one.name: (one, case.schema) for case in cases for one in case.witnesses}
+        choice = named(self._run, list(classes))
+        attributed = _keywords(self._run, choice)
+        schemas = {
+            witness.name: (witness, case.schema)
+            for case in witnesses(self._run, choice, self._vocabulary)
+            for witness in case.witnesses
+        }
 
         def work(name: str) -> _Work:
-            witness, schema = at_hand[name]
-            of = (witness, schema, attributed[name], classes[name])
+            of = (*schemas[name], attributed[name], classes[name])
             return lambda shrinker, stopped: shrinker.sample(*of, stopped)
 
         yield from self._done([work(name) for name in classes], ends)
@@ -219,14 +209,14 @@ class _Pool:
             error = sample.error
             return lambda shrinker, _: replace(sample, others=shrinker.others(error))
 
-        yield from self._done([work(one) for one in samples], ends)
+        yield from self._done([work(sample) for sample in samples], ends)
 
     def _done(self, works: Sequence[_Work], ends: float | None) -> Iterator[ShrunkVerdict]:
-        futures = [self._threads.submit(self._one, work, ends) for work in works]
+        futures = [self._threads.submit(self._result, work, ends) for work in works]
         try:
             for future in as_completed(futures):
-                if (one := future.result()) is not None:
-                    yield one
+                if (sample := future.result()) is not None:
+                    yield sample
         except BaseException:
             self._ended.set()
             raise
@@ -234,7 +224,7 @@ class _Pool:
             for future in futures:
                 future.cancel()
 
-    def _one(self, work: _Work, ends: float | None) -> ShrunkVerdict | None:
+    def _result(self, work: _Work, ends: float | None) -> ShrunkVerdict | None:
         """What comes of a piece of work; None where it is stopped before that is known."""
 
         def stopped() -> bool:
@@ -246,11 +236,9 @@ class _Pool:
             shrinker = self._idle.get_nowait()
         except queue.Empty:
             shrinker = self._make()
-            with self._lock:
-                self._made.append(shrinker)
         try:
-            found = work(shrinker, stopped)
-            return None if stopped() else found
+            sample = work(shrinker, stopped)
+            return None if stopped() else sample
         finally:
             self._idle.put(shrinker)
 
@@ -258,34 +246,16 @@ class _Pool:
         """End threads and hosts."""
         self._ended.set()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for shrinker in self._made:
-            shrinker.close()
-
-
-@contextmanager
-def _pool(
-    run: RunDirectory, catalogue: Catalogue, vocabulary: Vocabulary, lanes: int
-) -> Iterator[_Pool]:
-    specs = {one.name: one for one in engines_of(run)}
-    memory, formats = limits_of(run).memory, format_rule(run.manifest["identity"])
-    made_with = run.manifest["identity"]["engines"]
-
-    def make() -> Shrinker:
-        return Shrinker(specs, made_with, catalogue, vocabulary, memory, formats)
-
-    pool = _Pool(make, vocabulary, lanes)
-    try:
-        yield pool
-    finally:
-        pool.close()
+        while not self._idle.empty():
+            self._idle.get().close()
 
 
 def _keywords(run: RunDirectory, choice: Choice) -> dict[str, str]:
     """The keywords that verdicts were attributed to, by their names."""
-    out: dict[str, str] = {}
+    keywords: dict[str, str] = {}
     for evidence, table in VERDICT_TABLES.items():
         rows = choice.of(evidence)
-        keywords = run.table(table, ["keyword"])["keyword"].take(rows).to_pylist()
+        column = run.table(table, ["keyword"])["keyword"].take(rows).to_pylist()
         names = (verdict_name(evidence, row) for row in rows)
-        out |= {name: one or "" for name, one in zip(names, keywords, strict=True)}
-    return out
+        keywords |= {name: word or "" for name, word in zip(names, column, strict=True)}
+    return keywords

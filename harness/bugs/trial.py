@@ -42,7 +42,7 @@ _BETWEEN = ("behind value", "behind member", "behind key", "start of key")
 _PLAIN = ("letter", "digit")
 _MINUS, _PLUS = sort_of(b"-"), sort_of(b"+")
 _LAYOUT = b" \t\n\r"
-_SPACE, *_OTHER_SPACES = (sort_of(bytes([one])) for one in _LAYOUT)
+_SPACE, *_OTHER_SPACES = (sort_of(bytes([byte])) for byte in _LAYOUT)
 _COMMA, _BRACKET = sort_of(b","), sort_of(b"]")
 _NEXT_MEMBER, _MEMBER = f"behind member{_OF}2c", f"inside key{_OF}letter"
 KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
@@ -50,7 +50,7 @@ KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
 
 
 @dataclass(frozen=True)
-class Shown:
+class Symptom:
     """An error that a trial showed: what must stay the same while its case shrinks.
 
     Attributes:
@@ -61,7 +61,7 @@ class Shown:
         mark: What stays the same: the rule that is broken, the sort of byte that is refused and
             where, or the sort of violation.
         departure: The entry of the catalogue, empty for a bug.
-        behind: The sort of byte behind white space that is refused; else empty.
+        after_space: The sort of byte after white space that is refused; else empty.
     """
 
     at: int
@@ -69,44 +69,38 @@ class Shown:
     keyword: str
     mark: str
     departure: str = ""
-    behind: str = ""
+    after_space: str = ""
 
-    def is_still(self, before: Shown) -> bool:
+    def is_still(self, before: Symptom) -> bool:
         """Whether it is the error that a larger case showed, as far as one trial can tell.
 
         What no branch of an ``anyOf`` or ``oneOf`` allows breaks a rule of a branch. Where letters
         or digits of a string are refused as well, the sort of character is not what matters; where
-        a plus is, the sign is not; where what comes behind white space is refused, with the white
+        a plus is, the sign is not; where what comes after white space is refused, with the white
         space or without, it is not that the white space is refused before it; where a space is,
-        it is no other white space; where the end of an array is, it is not the comma behind an
+        it is no other white space; where the end of an array is, it is not the comma after an
         item; and where a member is refused by its name, it is not that the comma before one is.
         """
         place, _, sort = before.mark.partition(_OF)
         sorts = [sort]
         if place in _IN_STRINGS:
             sorts += [*_PLAIN, *([_PLUS] if sort == _MINUS else ())]
-        elif place in _BETWEEN and before.behind:
-            sorts.append(before.behind)
+        elif place in _BETWEEN and before.after_space:
+            sorts.append(before.after_space)
         if sort in _OTHER_SPACES and place not in _IN_STRINGS:
             sorts.append(_SPACE)
         if (place, sort) == ("behind value", _COMMA):
             sorts.append(_BRACKET)
         alike = (
             before.mark in (self.mark, *_BRANCHES)
-            or self.mark in [f"{place}{_OF}{one}" for one in sorts]
+            or self.mark in [f"{place}{_OF}{sort}" for sort in sorts]
             or (before.mark, self.mark) == (_NEXT_MEMBER, _MEMBER)
         )
         return self.class_ == before.class_ and self.departure == before.departure and alike
 
 
 class Trial:
-    """One engine, both validators, and a vocabulary of bytes and the tokens at issue.
-
-    Args:
-        spec: The engine.
-        judge: The validators; it may be shared with other trials.
-        catalogue: The declared departures.
-        tokens: The tokens at issue, beside the bytes.
+    """One engine, validators that may be shared, and a vocabulary of bytes and tokens at issue.
 
     Attributes:
         failures: How often the engine failed, or took too long.
@@ -114,14 +108,9 @@ class Trial:
     """
 
     def __init__(
-        self,
-        spec: EngineSpec,
-        judge: Judge,
-        catalogue: Catalogue,
-        tokens: Sequence[bytes] = (),
+        self, spec: EngineSpec, judge: Judge, catalogue: Catalogue, tokens: Sequence[bytes] = ()
     ) -> None:
-        self._judge = judge
-        self._catalogue = catalogue
+        self._judge, self._catalogue = judge, catalogue
         self._stack = contextlib.ExitStack()
         file = self._vocabulary_of(tokens)
         self._panel = Panel([spec], file, self.vocabulary.words, LIMITS)
@@ -130,8 +119,7 @@ class Trial:
         self._printed = ""
         self._judged: str | None = None
         self._unjudgeable = False
-        self.failures = 0
-        self.seconds = 0.0
+        self.failures, self.seconds = 0, 0.0
         self._begin(spec, self._panel.open().get(0))
 
     def change(self, spec: EngineSpec, tokens: Sequence[bytes] = ()) -> None:
@@ -144,17 +132,35 @@ class Trial:
         """
         self._begin(spec, self._panel.change(0, spec, self._vocabulary_of(tokens)))
 
+    @contextlib.contextmanager
+    def with_token(self, token: bytes) -> Iterator[Trial]:
+        """The trial with a token at issue for the time being, where there is any."""
+        if not token:
+            yield self
+            return
+        self.change(self._spec, [token])
+        try:
+            yield self
+        finally:
+            self.change(self._spec)
+
     def _begin(self, spec: EngineSpec, failure: Failure | None) -> None:
         if failure is not None:
             self.close()
             raise UsageError(f"engine {spec.name!r} does not start: {failure.message}")
-        self._name = spec.name
+        self._spec = spec
         self._schema: str | None = None
         self.info = self._panel.infos[0]
 
     def _vocabulary_of(self, tokens: Sequence[bytes]) -> str:
         """A file with the bytes, and with tokens and all that they can be shortened to."""
-        longer = [part for part in dict.fromkeys(_parts(tokens)) if len(part) > 1]
+        parts = dict.fromkeys(
+            token[start:end]
+            for token in tokens
+            for start in range(len(token))
+            for end in range(start + 1, len(token) + 1)
+        )
+        longer = [part for part in parts if len(part) > 1]
         self.vocabulary: Vocabulary = byte_vocabulary(longer)
         self._ids = {text: 257 + number for number, text in enumerate(longer)}
         return str(self._stack.enter_context(saved_vocabulary(self.vocabulary)))
@@ -163,60 +169,57 @@ class Trial:
         """End the engine's host."""
         self._stack.close()
 
-    def shown(self, one: ErrorCase) -> Shown | None:
+    def reproduce(self, case: ErrorCase) -> Symptom | None:
         """The error that a case shows; None where it shows none of its kind."""
-        return next(self.shown_by([one]))
+        return next(self.reproduce_all([case]))
 
-    def shown_by(self, cases: Sequence[ErrorCase]) -> Iterator[Shown | None]:
+    def reproduce_all(self, cases: Sequence[ErrorCase]) -> Iterator[Symptom | None]:
         """What each of some cases with one schema and one kind shows."""
-        first = cases[0]
-        rulings = self._rulings(first, [one.text for one in cases])
-        wanted = [at for at, ruling in enumerate(rulings) if _may_be(first.kind, ruling)]
-        probes = dict(zip(wanted, self._probed(first, [cases[at] for at in wanted]), strict=False))
-        for at, one in enumerate(cases):
-            probed = probes.get(at)
-            yield None if probed is None else self._found(one, rulings[at], probed)
-
-    def is_right(self, one: ErrorCase) -> bool:
-        """Whether the engine does with a text what both validators say, where that shows an error.
-
-        That is: it compiles the schema, and allows a valid text to its end, or no invalid one.
-        """
-        return self.are_right([one])[0]
+        kind = cases[0].kind
+        rulings = self._rulings(cases)
+        wanted = [at for at, ruling in enumerate(rulings) if _may_be(kind, ruling)]
+        probed = self._probed([cases[at] for at in wanted])
+        probes = dict(zip(wanted, probed, strict=False))
+        for at, (case, ruling) in enumerate(zip(cases, rulings, strict=True)):
+            yield self._symptom(case, ruling, probes[at]) if at in probes else None
 
     def are_right(self, cases: Sequence[ErrorCase]) -> list[bool]:
-        """The same of some cases with one schema and one kind."""
-        first = cases[0]
-        rulings = self._rulings(first, [one.text for one in cases])
-        probed = self._probed(first, cases)
+        """Whether the engine does with texts what both validators say, where that shows an error.
+
+        That is: it compiles the schema, and allows a valid text to its end, or no invalid one. The
+        cases have one schema and one kind.
+        """
+        rulings = self._rulings(cases)
+        probed = self._probed(cases)
         if not probed:
             return [False] * len(cases)
         return [
             ruling is not None
-            and _may_be(one.kind, ruling)
-            and (found.allowed == len(self.tokens(one))) == (one.kind in REJECTIONS)
-            for one, ruling, found in zip(cases, rulings, probed, strict=True)
+            and _may_be(case.kind, ruling)
+            and (probe.allowed == len(self.tokens(case))) == (case.kind in REJECTIONS)
+            for case, ruling, probe in zip(cases, rulings, probed, strict=True)
         ]
 
     def compiles(self, schema: str) -> bool:
         """Whether the engine compiles a schema."""
         return isinstance(self._compiled(schema), Compiled)
 
-    def _rulings(self, one: ErrorCase, texts: Sequence[bytes]) -> Sequence[Ruling | None]:
-        if one.kind not in WRONG_BITS:
-            return [None] * len(texts)
-        if not self._judged == self._judge.schema == one.schema:  # others ask it, too
-            self._judged = one.schema
-            self._unjudgeable = isinstance(self._judge.open(one.schema), Unjudgeable)
+    def _rulings(self, cases: Sequence[ErrorCase]) -> Sequence[Ruling | None]:
+        schema = cases[0].schema
+        if cases[0].kind not in WRONG_BITS:
+            return [None] * len(cases)
+        if not self._judged == self._judge.schema == schema:  # others ask it, too
+            self._judged = schema
+            self._unjudgeable = isinstance(self._judge.open(schema), Unjudgeable)
         if self._unjudgeable:
-            return [Ruling(-1, "unjudgeable")] * len(texts)
-        return self._judge.judge(texts)
+            return [Ruling(-1, "unjudgeable")] * len(cases)
+        return self._judge.judge([case.text for case in cases])
 
-    def _probed(self, first: ErrorCase, cases: Sequence[ErrorCase]) -> list[Probed]:
+    def _probed(self, cases: Sequence[ErrorCase]) -> list[Probed]:
         """How far the engine lets each text; nothing where it does not compile or fails."""
-        if not cases or not isinstance(self._compiled(first.schema), Compiled):
+        if not cases or not self.compiles(cases[0].schema):
             return []
-        texts = wire.Ragged.of_ints([self.tokens(one) for one in cases])
+        texts = wire.Ragged.of_ints([self.tokens(case) for case in cases])
         answer = self._panel.ask({0: Probe(texts)})[0]
         if isinstance(answer, Failure):
             self._schema, self.failures = None, self.failures + 1
@@ -233,105 +236,88 @@ class Trial:
             self.seconds += getattr(self._outcome, "compile_seconds", 0.0)
         return self._outcome
 
-    def tokens(self, one: ErrorCase) -> list[int]:
+    def tokens(self, case: ErrorCase) -> list[int]:
         """The ids that are fed for a case."""
-        end = [self.vocabulary.eos] if one.kind in WRONG_BITS else []
-        if not one.token:
-            return [*one.text, *end]
-        behind = one.text[one.token_at + len(one.token) :]
-        return [*one.text[: one.token_at], self._ids[one.token], *behind, *end]
+        before, after = case.around
+        token = [self._ids[case.token]] if case.token else []
+        end = [self.vocabulary.eos] if case.kind in WRONG_BITS else []
+        return [*before, *token, *after, *end]
 
-    def _found(self, one: ErrorCase, ruling: Ruling | None, probed: Probed) -> Shown | None:
+    def _symptom(self, case: ErrorCase, ruling: Ruling | None, probed: Probed) -> Symptom | None:
         """The error that a case shows by what validators and engine said of it."""
+        count = len(self.tokens(case))
         if ruling is None:
-            return _of_the_engine_alone(one, probed, len(self.tokens(one)))
-        at, last = probed.allowed, len(self.tokens(one)) - 1
-        if one.kind in ACCEPTANCES:
-            return self._described(one, ruling, probed, ruling.keyword) if at > last else None
-        refused = at <= last and probed.forbidden and (at == last) == (one.kind == "never_stops")
-        if not refused or (one.token and at != one.token_at):
+            return _of_the_engine_alone(case, probed, count)
+        at, last = probed.allowed, count - 1
+        if case.kind in ACCEPTANCES:
+            return self._described(case, ruling, probed, ruling.keyword) if at > last else None
+        refused = at <= last and probed.forbidden and (at == last) == (case.kind == "never_stops")
+        if not refused or (case.token and at != case.token_at):
             return None
-        return self._described(one, ruling, probed, _sort(one, at))
+        return self._described(case, ruling, probed, _mark(case, at))
 
-    def _described(self, one: ErrorCase, ruling: Ruling, probed: Probed, mark: str) -> Shown | None:
+    def _described(
+        self, case: ErrorCase, ruling: Ruling, probed: Probed, mark: str
+    ) -> Symptom | None:
         """The error with what a run would store of it, and what that counts as."""
-        case = Case("", "", one.schema, (), (), "")
-        notes = CaseNotes(case, [self._name], lambda _: self._printed)
+        name, info = self._spec.name, self.info
+        stored = Case("", "", case.schema, (), (), "")
+        notes = CaseNotes(stored, [name], lambda _: self._printed)
         assert self._outcome is not None
         notes.outcomes({0: self._outcome})
-        fed = [FedText("", one.text, tuple(self.tokens(one)), True, ruling)]
-        verdicts = VerdictNotes(notes.rows, case, [self._name], self.vocabulary, True, one.parsed)
-        verdicts.texts(INSTANCE, {0: fed[0]})
-        verdicts.of_texts(INSTANCE, 0, {0: fed[0]}, [probed], [-1 if one.token else 0])
-        notes.finish("walked", "", "", [one.text], [0])
+        fed = {0: FedText("", case.text, tuple(self.tokens(case)), True, ruling)}
+        verdicts = VerdictNotes(notes.rows, stored, [name], self.vocabulary, True, case.parsed)
+        verdicts.texts(INSTANCE, fed)
+        verdicts.of_texts(INSTANCE, 0, fed, [probed], [-1 if case.token else 0])
+        notes.finish("walked", "", "", [case.text], [0])
         rows = notes.rows.lists(VERDICT_TABLES[INSTANCE])
-        if not rows["kind"] or rows["kind"][0] != one.kind:
+        if not rows["kind"] or rows["kind"][0] != case.kind:
             return None
+        described = {"version": info.version, "options": info.options, "packages": info.packages}
         identity = {
-            "engines": {
-                self._name: {
-                    "version": self.info.version,
-                    "options": self.info.options,
-                    "packages": self.info.packages,
-                }
-            },
+            "engines": {name: described},
             "vocabulary": {"sha256": self.vocabulary.sha256},
         }
         unstored = UnstoredCase(notes.rows, {"identity": identity})
-        found = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
-        return Shown(
-            rows["offset"][0],
-            found["class"],
-            rows["keyword"][0],
-            mark,
-            found["departure"],
-            _behind(one.text, rows["offset"][0]),
-        )
+        counted = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
+        at, keyword = rows["offset"][0], rows["keyword"][0]
+        after_space = _after_space(case.text, at)
+        return Symptom(at, counted["class"], keyword, mark, counted["departure"], after_space)
 
 
-def _parts(tokens: Sequence[bytes]) -> Iterator[bytes]:
-    """All that tokens can be shortened to."""
-    for token in tokens:
-        for start in range(len(token)):
-            yield from (token[start:end] for end in range(start + 1, len(token) + 1))
-
-
-def _of_the_engine_alone(one: ErrorCase, probed: Probed, count: int) -> Shown | None:
+def _of_the_engine_alone(case: ErrorCase, probed: Probed, count: int) -> Symptom | None:
     """A dead end, or a mask that says another thing of the last token than what is consumed."""
-    if one.kind == "dead_end":
+    if case.kind == "dead_end":
         dead = probed.allowed == count and probed.empty
-        return Shown(len(one.text), BUG, "", "empty") if dead else None
+        return Symptom(len(case.text), BUG, "", "empty") if dead else None
     if probed.allowed != count - 1 or probed.forbidden != probed.taken:
         return None
-    return Shown(len(one.text) - 1, BUG, "", "consumes" if probed.taken else "refuses")
+    return Symptom(len(case.text) - 1, BUG, "", "consumes" if probed.taken else "refuses")
 
 
 def _may_be(kind: str, ruling: Ruling | None) -> bool:
     """Whether validators say what an error of a kind needs."""
-    if ruling is None:
-        return True
-    return ruling.verdict == (INVALID if kind in ACCEPTANCES else VALID)
+    return ruling is None or ruling.verdict == (INVALID if kind in ACCEPTANCES else VALID)
 
 
-def _behind(text: bytes, at: int) -> str:
-    """The sort of byte behind the white space that begins at a place; empty where none does."""
+def _after_space(text: bytes, at: int) -> str:
+    """The sort of byte after the white space that begins at a place; empty where none does."""
     rest = text[at:] if at >= 0 else b""
-    behind = rest.lstrip(_LAYOUT)
-    return "" if behind == rest else sort_of(behind[:1])
+    after = rest.lstrip(_LAYOUT)
+    return "" if after == rest else sort_of(after[:1])
 
 
-def _sort(one: ErrorCase, at: int) -> str:
+def _mark(case: ErrorCase, at: int) -> str:
     """What is refused and where; the first bytes of all values are alike, and all digits are."""
-    if one.token:
+    if case.token:
         return "token"
-    if at == len(one.text):
+    if at == len(case.text):
         return "end"
-    state = advance(START, one.text[:at])
-    byte = one.text[at : at + 1]
+    state = advance(START, case.text[:at])
+    byte = case.text[at : at + 1]
     if state is None:
         return ""
-    starts = state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
-    if starts and byte not in _LAYOUT + b"]":
+    if state.mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE) and byte not in _LAYOUT + b"]":
         return "start of value"
     place = place_of(state, at_end=False)
     if place == "inside number" and byte in b",]}" + _LAYOUT:

@@ -20,7 +20,7 @@ from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.bugs.listing import BugList
-    from harness.bugs.search import Found
+    from harness.bugs.search import SearchResult
     from harness.classification.departures import Catalogue
     from harness.runs.directory import RunDirectory
 
@@ -63,7 +63,7 @@ def end_run(
         sys.exit(1)
 
 
-def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> Found:
+def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResult:
     """See `harness.bugs.search.search`; how far it is is told on standard error."""
     from harness.bugs.printing import ShrinkProgress
     from harness.bugs.search import search

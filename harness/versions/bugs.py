@@ -6,8 +6,8 @@ run. So two lists are never subtracted: the smallest case of each bug is put to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -76,26 +76,14 @@ class OtherEngine:
     def does(self, case: ErrorCase) -> CaseAnswer:
         """What the engine does with a case."""
         mine = replace(case, engine=self._spec.name)
-        with self._with_token(mine):
-            shown = self._trial.shown(mine)
-            if shown is not None:
-                return CaseAnswer(REMAINING, shown.class_)
-            if not self._trial.compiles(mine.schema):
+        with self._trial.with_token(case.token) as trial:
+            if (symptom := trial.reproduce(mine)) is not None:
+                return CaseAnswer(REMAINING, symptom.class_)
+            if not trial.compiles(mine.schema):
                 return CaseAnswer(CANNOT_TELL, reason="does not compile the schema")
-            if case.kind not in WRONG_BITS or self._trial.is_right(mine):
+            if case.kind not in WRONG_BITS or all(trial.are_right([mine])):
                 return CaseAnswer(FIXED)
             return CaseAnswer(CANNOT_TELL, reason="does something else with the text")
-
-    @contextmanager
-    def _with_token(self, case: ErrorCase) -> Iterator[None]:
-        if not case.token:
-            yield
-            return
-        self._trial.change(self._spec, [case.token])
-        try:
-            yield
-        finally:
-            self._trial.change(self._spec)
 
 
 def bug_change(bug: Bug, answer: CaseAnswer, version: str, *, is_new: bool) -> BugChange:

@@ -198,10 +198,10 @@ def test_forms_of_one_error_are_one_bug(engine, kind, forms):
     try:
         for schema, text in forms:
             case = ErrorCase(engine, kind, json.dumps(schema), text)
-            shown = trial.shown(case)
+            shown = trial.reproduce(case)
             assert shown is not None
             smallest = shrink(trial, case, shown)
-            found.add(bug_id(smallest.case, smallest.shown.at))
+            found.add(bug_id(smallest.case, smallest.symptom.at))
     finally:
         trial.close()
     assert len(found) == 1
@@ -218,7 +218,7 @@ def test_a_script_shows_the_error_with_the_engine_alone(
     trial = Trial(spec, InProcessJudge(), load_catalogue(), [token])
     case = ErrorCase(engine, kind, json.dumps(schema), text, token, text.find(token or text))
     try:
-        shown = trial.shown(case)
+        shown = trial.reproduce(case)
         assert shown is not None
         assert shown.class_ == "bug"
     finally:

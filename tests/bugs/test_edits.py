@@ -118,7 +118,7 @@ def test_values_of_a_type_become_true_all_at_once_and_each_by_itself():
 
 
 def test_an_atom_of_a_pattern_comes_with_a_character_of_the_text():
-    assert ("^.$", b'"-"') in set(text_edits.one_atom(r"\d{4}-[ab].c", b'"1234-a-c"'))
+    assert ("^.$", b'"-"') in set(text_edits.atoms(r"\d{4}-[ab].c", b'"1234-a-c"'))
 
 
 def test_a_schema_keeps_what_its_text_needs():

@@ -12,7 +12,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import ErrorRows, Explanation
 from harness.bugs.listing import bug_list
 from harness.bugs.samples import ShrunkVerdict
-from harness.bugs.search import Found
+from harness.bugs.search import SearchResult
 from harness.versions.bugs import bugs_across
 
 SCHEMA = '{"type":"integer","minimum":1}'
@@ -41,7 +41,7 @@ def found(*rows, others=None):
             f"{at}", "c", "minimum", error, class_="bug", others=others
         )
     explanation = Explanation(none, [samples["0"].bug])
-    return Found(verdicts, number, explanation, samples)
+    return SearchResult(verdicts, number, explanation, samples)
 
 
 VERSIONS = ("0.9.0", "0.10.0", "0.8.0")

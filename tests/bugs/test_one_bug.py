@@ -12,7 +12,7 @@ from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
 from harness.bugs.shrink import MOST_FAILURES, shrink
 from harness.bugs.text_edits import sort_of
-from harness.bugs.trial import Shown
+from harness.bugs.trial import Symptom
 from harness.validators.drafts import draft_of
 
 ESCAPE = sort_of(b"\\")
@@ -33,7 +33,7 @@ class Engine:
         self._kind = kind
         self.failures = 0
 
-    def shown_by(self, cases):
+    def reproduce_all(self, cases):
         for case in cases:
             yield self._shows(case.parsed, case.text) if self._may_be(case) else None
 
@@ -47,15 +47,15 @@ class Engine:
     def bug(self, schema, text):
         """The id of what a case shrinks to, and that."""
         case = ErrorCase("engine", self._kind, compact(schema), text)
-        (shown,) = self.shown_by([case])
+        (shown,) = self.reproduce_all([case])
         found = shrink(self, case, shown)
-        return bug_id(found.case, found.shown.at), found.case
+        return bug_id(found.case, found.symptom.at), found.case
 
 
 def test_an_instant_is_one_however_its_zone_is_written():
     def shows(_, text):
         found = re.fullmatch(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:60(Z|[+-]\d\d:\d\d)"', text)
-        return Shown(len(text) - 1, "bug", "format", "format") if found else None
+        return Symptom(len(text) - 1, "bug", "format", "format") if found else None
 
     engine = Engine(shows, "false_acceptance")
     schema = {"type": "string", "const": "no instant"}
@@ -68,7 +68,7 @@ def test_an_instant_is_one_however_its_zone_is_written():
 def test_a_bound_with_a_fraction_is_whole_where_the_fraction_does_not_matter():
     def shows(schema, text):
         broken = isinstance(schema.get("minimum"), int | float)
-        return Shown(-1, "bug", "minimum", "minimum") if broken and text.isdigit() else None
+        return Symptom(-1, "bug", "minimum", "minimum") if broken and text.isdigit() else None
 
     engine = Engine(shows, "false_acceptance")
     bounds = (0.3, 1, 7.5, 20)
@@ -83,8 +83,8 @@ def before_a_comma(schema, text):
         return None
     space, comma = "behind value: 20", "behind value: 2c"
     if text[: found.start(1)].count(b",") + 1 < schema.get("minItems", 0):
-        return Shown(found.start(1), "bug", "", space, behind="2c")
-    return Shown(found.end(1), "bug", "", comma)
+        return Symptom(found.start(1), "bug", "", space, after_space="2c")
+    return Symptom(found.end(1), "bug", "", comma)
 
 
 def test_white_space_is_one_whether_it_is_refused_or_what_comes_behind_it():
@@ -100,7 +100,7 @@ def test_white_space_is_one_whether_it_is_refused_or_what_comes_behind_it():
 def test_the_white_space_stays_where_nothing_else_is_refused():
     def shows(_, text):
         at = text.find(b" ")
-        return Shown(at, "bug", "", "behind value: 20", behind="2c") if at >= 0 else None
+        return Symptom(at, "bug", "", "behind value: 20", after_space="2c") if at >= 0 else None
 
     _, case = Engine(shows).bug({"type": "array"}, b"[true ,true]")
     assert b" " in case.text
@@ -112,7 +112,7 @@ def refused_escape(schema, text):
     key = json.loads(found[0]) if found is not None else ""
     if not any(key and name.startswith(key) for name in schema.get("properties", {})):
         return None
-    return Shown(found.start(1), "bug", "", "inside key: 5c")
+    return Symptom(found.start(1), "bug", "", "inside key: 5c")
 
 
 def test_an_escape_is_one_wherever_it_stands_in_a_key():
@@ -136,8 +136,8 @@ def test_a_member_that_is_refused_is_one_whether_another_comes_before_it():
         if schema.get("additionalProperties") is not True or not keys or not named:
             return None
         if keys[0].decode() not in named:
-            return Shown(2, "bug", "", "inside key: letter")
-        return Shown(text.index(b","), "bug", "", "behind member: 2c") if keys[1:] else None
+            return Symptom(2, "bug", "", "inside key: letter")
+        return Symptom(text.index(b","), "bug", "", "behind member: 2c") if keys[1:] else None
 
     named = {"properties": {"name": {"type": "null"}}}
     schema = {"type": "object", "additionalProperties": True, **named}
@@ -152,7 +152,7 @@ def test_a_type_that_nothing_is_about_does_not_matter(where):
         text = text.strip(b"[]") or text
         if "properties" not in part or not isinstance(part.get("type"), str) or text[:1] == b"{":
             return None
-        return Shown(0, "bug", "", "start of value")
+        return Symptom(0, "bug", "", "start of value")
 
     texts = {"integer": b"12", "array": b"[]", "string": b'"ab"', "boolean": b"false"}
     found = set()
@@ -166,7 +166,7 @@ def test_a_type_that_a_keyword_is_about_stays():
     def shows(schema, text):
         if not {"properties", "minimum"} <= schema.keys():
             return None
-        return Shown(0, "bug", "", "start of value")
+        return Symptom(0, "bug", "", "start of value")
 
     _, case = Engine(shows).bug({"type": "integer", "properties": {}, "minimum": 0}, b"3")
     assert case.parsed["type"] == "integer"
@@ -176,7 +176,7 @@ def test_exactly_one_branch_is_any_where_that_does_not_matter():
     def shows(schema, text):
         if not {"anyOf", "oneOf"} & schema.keys() or text != b"{}":
             return None
-        return Shown(1, "bug", "", "start of key: 7d")
+        return Symptom(1, "bug", "", "start of key: 7d")
 
     branches = [{"type": "object", "minProperties": 0}]
     found = {Engine(shows).bug({one: branches}, b"{}")[0] for one in ("anyOf", "oneOf")}
@@ -188,7 +188,7 @@ def test_a_branch_that_only_the_value_in_the_text_needs_is_left_out():
         parts = schema.get("anyOf", []) if "properties" in schema else []
         keys = [key for one in parts for key in one.get("properties", {}) if one["properties"][key]]
         at = max((text.find(b'"%s"' % key.encode()) for key in keys), default=-1)
-        return Shown(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
+        return Symptom(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
 
     branch = {"type": "object", "properties": {"b": {"type": "boolean"}}}
     schema = {"type": "object", "properties": {}, "anyOf": [branch]}
@@ -203,7 +203,7 @@ def test_of_two_signs_that_are_refused_the_plus_is_shown():
             found = re.search(refused, text)
             if found is None:
                 return None
-            return Shown(found.start(), "bug", "", f"inside string: {found[0].hex()}")
+            return Symptom(found.start(), "bug", "", f"inside string: {found[0].hex()}")
 
         return found_in
 
@@ -225,25 +225,25 @@ def test_an_engine_that_fails_on_the_way_is_asked_for_the_common_form_all_the_sa
     """It fails on what is tried first, so often that no more than the common form is tried."""
 
     class Fails(Engine):
-        def shown_by(self, cases):
+        def reproduce_all(self, cases):
             if self.failures < failing:
                 self.failures += 1
                 return iter([None] * len(cases))
-            return super().shown_by(cases)
+            return super().reproduce_all(cases)
 
     schema = {"items": {"type": "object", "properties": {}}, "type": "array"}
     engine = Fails(before_a_comma)
     case = ErrorCase("engine", "false_rejection", compact(schema), b"[{} ,{}]")
     found = shrink(engine, case, before_a_comma(schema, case.text))
     whole = Engine(before_a_comma).bug(schema, case.text)
-    assert (bug_id(found.case, found.shown.at), found.case) == whole
+    assert (bug_id(found.case, found.symptom.at), found.case) == whole
 
 
 def test_an_escape_that_is_refused_anywhere_in_a_string_is_one():
     def shows(schema, text):
         at = text.find(b"\\")
         found = schema.get("format") == "date" and at > 0
-        return Shown(at, "bug", "format", f"inside string: {ESCAPE}") if found else None
+        return Symptom(at, "bug", "format", f"inside string: {ESCAPE}") if found else None
 
     engine = Engine(shows)
     schema = {"type": "string", "format": "date"}
@@ -256,7 +256,7 @@ def test_an_escape_is_one_whatever_pattern_it_stands_under():
     def shows(schema, text):
         at = text.find(b"\\")
         found = at == 1 and "pattern" in schema
-        return Shown(at, "bug", "pattern", f"inside string: {ESCAPE}") if found else None
+        return Symptom(at, "bug", "pattern", f"inside string: {ESCAPE}") if found else None
 
     engine = Engine(shows)
     cases = (("^[A-Z]", rb'"\u0050"'), ("^0", rb'"\u0030"'), ("^Mo", rb'"\u004do"'))
@@ -268,7 +268,7 @@ def test_white_space_around_the_whole_is_one_whatever_it_is_around():
     def shows(_, text):
         at = len(text.rstrip())
         found = 0 < at < len(text) and not text[:1].isspace()
-        return Shown(at, "bug", "type", f"end: {sort_of(text[at : at + 1])}") if found else None
+        return Symptom(at, "bug", "type", f"end: {sort_of(text[at : at + 1])}") if found else None
 
     engine = Engine(shows)
     cases = (("object", b"{}\n"), ("array", b"[]\t"), ("integer", b"7\t"), ("object", b"{} "))
@@ -281,7 +281,7 @@ def test_a_number_is_one_whatever_its_sign():
     def shows(schema, text):
         at = text.find(b"e")
         found = "enum" in schema and at > 0
-        return Shown(at, "bug", "enum", "inside number: letter") if found else None
+        return Symptom(at, "bug", "enum", "inside number: letter") if found else None
 
     engine = Engine(shows)
     cases = (([1], b"1e0"), ([-1], b"-1e0"), ([-25], b"-25e0"))
@@ -291,7 +291,7 @@ def test_a_number_is_one_whatever_its_sign():
 def test_what_may_not_stand_behind_an_item_is_one_whether_another_follows():
     def shows(_, text):
         found = re.match(rb"\[-0([,\]])", text)
-        return Shown(3, "bug", "maximum", f"behind value: {sort_of(found[1])}") if found else None
+        return Symptom(3, "bug", "maximum", f"behind value: {sort_of(found[1])}") if found else None
 
     engine = Engine(shows)
     schema = {"type": "array", "items": {"type": "number", "maximum": 0}}
@@ -301,7 +301,7 @@ def test_what_may_not_stand_behind_an_item_is_one_whether_another_follows():
 def test_an_escape_is_one_however_deep_in_values_of_which_nothing_is_said():
     def shows(_, text):
         found = re.search(rb"\\u(?!000)", text)
-        return Shown(found.start() + 2, "bug", "type", "inside escape") if found else None
+        return Symptom(found.start() + 2, "bug", "type", "inside escape") if found else None
 
     engine = Engine(shows)
     texts = (rb'{"\u4e00":0}', rb'{"":[{"a":"\u4e00"}]}', rb'{"a":{"b":{"\u4e00":1}}}')

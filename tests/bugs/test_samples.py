@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +16,8 @@ TEXTS = [b'"a"', '"\u2028\x85"'.encode(), b'"\x1c\n"', b"\xff\xfe", b""]
 
 
 def kept(tmp_path, tables="1"):
-    run = SimpleNamespace(path=tmp_path, manifest={"tables": {"verdicts": {"sha256": tables}}})
+    manifest = {"tables": {"verdicts": {"sha256": tables}}, "identity": {"engines": {"e": {}}}}
+    run = SimpleNamespace(path=tmp_path, manifest=manifest)
     return SampleFile(run, load_catalogue(), seed=3)
 
 
@@ -56,9 +58,29 @@ def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(
     assert len(kept(tmp_path, "2").read()) == 1
 
 
-def test_a_damaged_file_is_told_in_a_line(tmp_path):
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: "nonsense",
+        lambda _: "[]",
+        lambda row: row | {"verdict": "x"},
+        lambda row: row | {"verdict": "1" + "0" * 40},
+        lambda row: row | {"at": 1e308},
+        lambda row: row | {"keyword": ["minimum"]},
+        lambda row: row | {"others": {"a": 1}},
+        lambda row: row | {"error": row["error"] | {"engine": 1e308}},
+        lambda row: row | {"error": row["error"] | {"engine": "none of the run"}},
+        lambda row: row | {"error": row["error"] | {"kind": "new"}},
+        lambda row: row | {"error": row["error"] | {"schema": "{"}},
+        lambda row: row | {"error": row["error"] | {"text": [256]}},
+        lambda row: row | {"error": row["error"] | {"token": "b", "token_at": 9}},
+    ],
+)
+def test_a_damaged_file_is_told_in_a_line(tmp_path, change):
     file = kept(tmp_path)
     file.append(next(samples()))
-    file.path.write_text(file.path.read_text() + "nonsense\n")
+    line = change(json.loads(next(samples()).line()))
+    text = line if isinstance(line, str) else json.dumps(line)
+    file.path.write_text(file.path.read_text() + text + "\n")
     with pytest.raises(RunDirectoryError, match="made again"):
         kept(tmp_path).read()

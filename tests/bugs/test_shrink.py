@@ -10,9 +10,10 @@ from jsonschema import ValidationError
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
-from harness.bugs.shrink import MOST, shrink, used_only
+from harness.bugs.passes import used_only
+from harness.bugs.shrink import MOST, shrink
 from harness.bugs.text_edits import sort_of
-from harness.bugs.trial import Shown
+from harness.bugs.trial import Symptom
 from harness.validators.drafts import draft_of
 
 LARGE = {
@@ -49,12 +50,12 @@ class ForgetsMinimum:
         self.keyword = keyword
         self.asked = 0
 
-    def shown_by(self, cases):
+    def reproduce_all(self, cases):
         for one in cases:
             self.asked += 1
-            yield self.shown(one)
+            yield self.reproduce(one)
 
-    def shown(self, case):
+    def reproduce(self, case):
         draft = draft_of(case.parsed)
         try:
             validator = draft.repaired(case.parsed)
@@ -64,13 +65,13 @@ class ForgetsMinimum:
         broken = [error.validator for error in validator.iter_errors(value)]
         if not broken or broken[0] != self.keyword:
             return None
-        return Shown(-1, "bug", broken[0], broken[0])
+        return Symptom(-1, "bug", broken[0], broken[0])
 
 
 def shrunk(schema=LARGE, text=TEXT, keyword="minimum"):
     trial = ForgetsMinimum(keyword)
     case = ErrorCase("engine", "false_acceptance", compact(schema), text)
-    return shrink(trial, case, trial.shown(case)), trial
+    return shrink(trial, case, trial.reproduce(case)), trial
 
 
 def test_ends_at_the_smallest_schema_and_text():
@@ -83,7 +84,7 @@ def test_comes_to_one_bug_from_wherever_it_starts():
     elsewhere = {"items": {"type": "integer", "minimum": -4, "title": "a number"}}
     one, _ = shrunk()
     other, _ = shrunk(elsewhere, b"[ 1, -77 ]")
-    assert bug_id(one.case, one.shown.at) == bug_id(other.case, other.shown.at)
+    assert bug_id(one.case, one.symptom.at) == bug_id(other.case, other.symptom.at)
 
 
 def test_another_rule_is_another_bug():
@@ -91,7 +92,7 @@ def test_another_rule_is_another_bug():
     one, _ = shrunk()
     other, _ = shrunk(text=text, keyword="maxLength")
     assert other.case.schema == '{"type":"string","maxLength":0}'
-    assert bug_id(one.case, one.shown.at) != bug_id(other.case, other.shown.at)
+    assert bug_id(one.case, one.symptom.at) != bug_id(other.case, other.symptom.at)
 
 
 def test_the_same_case_shrinks_to_the_same_one():
@@ -100,13 +101,13 @@ def test_the_same_case_shrinks_to_the_same_one():
 
 def test_gives_up_on_an_engine_that_fails_again_and_again():
     class Fails(ForgetsMinimum):
-        def shown_by(self, cases):
+        def reproduce_all(self, cases):
             self.failures += len(cases)
             yield from (None for _ in cases)
 
     trial = Fails()
     case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
-    found = shrink(trial, case, trial.shown(case))
+    found = shrink(trial, case, trial.reproduce(case))
     assert found.case == case
     assert found.attempts < MOST
 
@@ -132,10 +133,10 @@ class RefusesEscapes:
     def __init__(self, refused):
         self.refused = refused
 
-    def shown_by(self, cases):
-        yield from map(self.shown, cases)
+    def reproduce_all(self, cases):
+        yield from map(self.reproduce, cases)
 
-    def shown(self, case):
+    def reproduce(self, case):
         try:
             draft_of(case.parsed).repaired(case.parsed).validate(json.loads(case.text))
         except (ValueError, ValidationError):
@@ -144,14 +145,14 @@ class RefusesEscapes:
         if found is None or not re.search('"(min|max)Length"', case.schema):
             return None
         byte = found[0][:1]
-        return Shown(found.start(), "bug", "", f"inside string: {sort_of(byte)}")
+        return Symptom(found.start(), "bug", "", f"inside string: {sort_of(byte)}")
 
 
 def id_of(schema, text, refused):
     trial = RefusesEscapes(refused)
     case = ErrorCase("engine", "false_rejection", compact(schema), text)
-    found = shrink(trial, case, trial.shown(case))
-    return bug_id(found.case, found.shown.at), found.case
+    found = shrink(trial, case, trial.reproduce(case))
+    return bug_id(found.case, found.symptom.at), found.case
 
 
 STARTS = [
@@ -183,7 +184,7 @@ def test_where_all_characters_are_refused_the_one_that_was_met_does_not_matter()
 def test_nothing_more_is_tried_once_it_is_stopped():
     trial = ForgetsMinimum()
     case = ErrorCase("engine", "false_acceptance", compact(LARGE), TEXT)
-    shrink(trial, case, trial.shown(case), lambda: trial.asked >= 3)
+    shrink(trial, case, trial.reproduce(case), lambda: trial.asked >= 3)
     assert trial.asked < 3 + 24  # what goes to the engine at once is not cut
 
 

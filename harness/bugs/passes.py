@@ -1,0 +1,224 @@
+"""The passes of the reducer: edits of a case, by which schema and text change together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness.bugs import schema_edits, text_edits
+from harness.bugs.error_case import ErrorCase
+
+Pass = Callable[[ErrorCase], Iterator[ErrorCase]]
+
+
+def _of_schema(edits: Callable[[object], Iterator[object]]) -> Pass:
+    return lambda case: (case.with_schema(schema) for schema in edits(case.parsed))
+
+
+def _of_json(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
+    """Edits of texts that are JSON and fed byte by byte."""
+    return lambda case: (
+        case.with_text(text) for text in (edits(case.text) if _is_json(case) else ())
+    )
+
+
+def _of_bytes(edits: Callable[[bytes], Iterator[bytes]]) -> Pass:
+    """Edits of any text; around a token, of what stands before and after it."""
+
+    def edited(case: ErrorCase) -> Iterator[ErrorCase]:
+        if not case.token:
+            yield from map(case.with_text, edits(case.text))
+            return
+        before, after = case.around
+        for text in edits(before):
+            yield case.with_around(text, after)
+        for text in edits(after):
+            yield case.with_around(before, text)
+
+    return edited
+
+
+def _without_token(edits: Pass) -> Pass:
+    return lambda case: iter(()) if case.token else edits(case)
+
+
+def _is_json(case: ErrorCase) -> bool:
+    """Whether the text is JSON and fed byte by byte.
+
+    A raw control character may be what is at issue; halves of a surrogate pair are no text.
+    """
+    try:
+        json.loads(case.text.decode(), strict=False)
+    except (ValueError, RecursionError):
+        return False
+    return not case.token
+
+
+def used_only(case: ErrorCase) -> Iterator[ErrorCase]:
+    """The case with a schema that has little beyond what its text needs; nothing for no JSON."""
+    if _is_json(replace(case, token=b"")):
+        keys = text_edits.keys(case.text)
+        yield from map(case.with_schema, schema_edits.used_only(case.parsed, keys))
+
+
+def _parts(case: ErrorCase) -> Iterator[ErrorCase]:
+    if _is_json(case):
+        for schema, text in schema_edits.parts_with_texts(case.parsed, case.text):
+            yield case.with_schema(schema).with_text(text)
+
+
+def _plain_parts(case: ErrorCase) -> Iterator[ErrorCase]:
+    """One part of the schema as plain as can be, in the text as well."""
+    readable = _is_json(case)
+    for schema, kind in schema_edits.plain_parts(case.parsed):
+        edited = case.with_schema(schema)
+        yield edited
+        if readable:
+            yield from map(edited.with_text, text_edits.true_for(case.text, kind))
+
+
+def _plain_types(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A type that nothing beside it is about as plain as can be, in the text as well."""
+    readable = _is_json(case)
+    for schema, path, kind in schema_edits.plain_types(case.parsed):
+        edited = case.with_schema(schema)
+        yield edited
+        if readable:
+            texts = text_edits.true_for(case.text, kind) if path else (b"true",)
+            yield from map(edited.with_text, texts)
+
+
+def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A branch less, with true for values in the text, where neither goes alone."""
+    if not _is_json(case):
+        return
+    schema = case.parsed
+    for path, part in schema_edits.objects(schema):
+        for keyword in ("anyOf", "oneOf"):
+            branches = part.get(keyword)
+            if isinstance(branches, list) and len(branches) > 1:
+                for index in range(len(branches)):
+                    edited = case.with_schema(schema_edits.without(schema, (*path, keyword, index)))
+                    yield from map(edited.with_text, text_edits.true_for(case.text, ""))
+
+
+def _patterns(case: ErrorCase) -> Iterator[tuple[str, Callable[[str], ErrorCase]]]:
+    """Each pattern of the schema, with what puts another in its place."""
+    schema = case.parsed
+    for path, part in schema_edits.objects(schema):
+        if isinstance(part.get("pattern"), str):
+
+            def with_pattern(pattern: str, path: schema_edits.Path = path) -> ErrorCase:
+                edited = schema_edits.replaced(schema, (*path, "pattern"), pattern)
+                return case.with_schema(edited)
+
+            yield part["pattern"], with_pattern
+
+
+def _one_atom(case: ErrorCase) -> Iterator[ErrorCase]:
+    """One atom of a pattern, and one character of a string, where neither goes alone."""
+    for pattern, with_pattern in _patterns(case):
+        for atom, text in text_edits.atoms(pattern, case.text):
+            yield with_pattern(atom).with_text(text)
+
+
+def _escaped_letter(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A pattern of one letter, and that letter escaped, where it is an escape that is refused."""
+    for _, with_pattern in _patterns(case):
+        yield from map(with_pattern("^A$").with_text, text_edits.escapes(case.text))
+
+
+def _around_true(case: ErrorCase) -> Iterator[ErrorCase]:
+    """The plainest schema where an error is about the white space around the whole text."""
+    plain = case.with_schema({"type": "boolean"})
+    return map(plain.with_text, text_edits.around_true(case.text))
+
+
+def _without_signs(case: ErrorCase) -> Iterator[ErrorCase]:
+    """Schema and text without negative numbers."""
+    edited = case.with_schema(schema_edits.without_signs(case.parsed))
+    yield edited.with_text(text_edits.without_signs(case.text))
+
+
+def _shorter_token(case: ErrorCase) -> Iterator[ErrorCase]:
+    """A shorter token; what it loses is fed byte by byte, or not at all."""
+    if len(case.token) < 3:
+        return
+    before, after = case.around
+    for token, start in ((case.token[1:], 1), (case.token[:-1], 0)):
+        yield replace(case, token=token, token_at=case.token_at + start)
+        yield replace(case, token=token, text=before + token + after)
+
+
+def _renamed(case: ErrorCase) -> Iterator[ErrorCase]:
+    """Names and words that are shorter, in schema and text alike."""
+    schema: Any = case.parsed
+    words = schema_edits.names(schema)
+    for old in words:
+        for new in "abcde":
+            if new not in words:
+                edited = case.with_schema(schema_edits.renamed(schema, old, new))
+                yield edited.with_around(
+                    *(text_edits.word_renamed(text, old, new) for text in case.around)
+                )
+
+
+def _plain_keys(case: ErrorCase) -> Iterator[ErrorCase]:
+    """Keys that only the text has, called by the first letters that are free."""
+    if not _is_json(case):
+        return
+    taken = schema_edits.names(case.parsed)
+    free = [name for name in "abcdefgh" if name not in taken]
+    keys = [key for key in text_edits.keys(case.text) if key not in taken]
+    wanted = dict(zip(keys, free, strict=False))
+    text = case.text
+    for old, new in wanted.items():
+        if old not in wanted.values():
+            text = text_edits.key_renamed(text, old, new)
+    if text != case.text:
+        yield case.with_text(text)
+
+
+SMALLER: Sequence[Pass] = (
+    used_only,
+    _parts,
+    _of_bytes(text_edits.without_layout),
+    _of_json(text_edits.members_left_out),
+    _of_json(text_edits.simpler_values),
+    used_only,
+    _of_schema(schema_edits.emptied),
+    _of_schema(schema_edits.cut_down),
+    _of_schema(schema_edits.in_one_piece),
+    _of_schema(schema_edits.left_out),
+    _of_schema(schema_edits.made_plain),
+    _fewer_branches,
+    _without_token(_one_atom),
+    _renamed,
+    _shorter_token,
+    _of_bytes(text_edits.pieces_left_out),
+    _of_bytes(text_edits.bytes_left_out),
+    _of_bytes(text_edits.short_ends),
+    _of_bytes(text_edits.plain_escapes),
+    _of_bytes(text_edits.plainer_bytes),
+)
+"""What is tried, in this order, again and again; what needs no compilation comes early."""
+
+COMMON_FORMS: Sequence[Pass] = (
+    _of_schema(schema_edits.typed),
+    _plain_parts,
+    _plain_types,
+    _of_schema(schema_edits.twins),
+    _of_schema(schema_edits.type_first),
+    _plain_keys,
+    _of_bytes(text_edits.letters),
+    _of_bytes(text_edits.leftward),
+    _of_bytes(text_edits.solidus_as_letters_are),
+    _of_bytes(text_edits.escaped_first),
+    _of_bytes(text_edits.plain_spaces),
+    _without_token(_escaped_letter),
+    _without_token(_around_true),
+    _without_token(_without_signs),
+)
+"""What makes the smallest case longer, and the same for more errors that are one."""
