@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import LISTS, MAPS, SINGLE, subschemas
+from harness.bugs.schema_edits import LISTS, MAPS, SINGLE, objects
 from harness.bugs.text_edits import sort_of
 from harness.engines.specs import read_spec
 from harness.verdict_kinds import ACCEPTANCES
@@ -30,12 +30,9 @@ LENGTH = 8
 def bug_id(case: ErrorCase, at: int) -> str:
     """The id of a bug: of its engine, whatever the version, its kind and its canonical case.
 
-    Args:
-        case: The smallest case.
-        at: The byte of its text at which the error is, -1 where that is not known.
+    `at` is the byte of the smallest case's text at which the error is, -1 where it is not known.
     """
-    engine = read_spec(case.engine).name
-    parts = [engine, case.kind, *canonical(case, at)]
+    parts = [read_spec(case.engine).name, case.kind, *canonical(case, at)]
     return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:LENGTH]
 
 
@@ -45,54 +42,93 @@ def canonical(case: ErrorCase, at: int) -> tuple[str, str]:
     Of a text that is refused it is what comes before, and what sort of byte is refused.
     """
     schema = case.parsed
-    names = {name: f"n{number}" for number, name in enumerate(_names(schema))}
-    numbers = _ranks(schema)
+    standins = _StandIns(schema)
     accepted = case.kind in ACCEPTANCES
 
-    def plain(found: re.Match[bytes]) -> bytes:
-        if found[1] is not None:
-            return _word(found[1], names) + found[2]
-        return b"0" if accepted else re.sub(rb"\d+", b"0", found[0])
+    def plain(part: re.Match[bytes]) -> bytes:
+        if part[1] is not None:
+            return standins.quoted(part[1]) + part[2]
+        return b"0" if accepted else re.sub(rb"\d+", b"0", part[0])
 
-    text = case.text if accepted or at < 0 else case.text[:at]
-    text = _PART.sub(plain, text)
+    text = _PART.sub(plain, case.text if accepted or at < 0 else case.text[:at])
     if case.token:
         text += b"\x00" + _SPACES.sub(b" ", case.token)
     elif not accepted and at >= 0:
         text += b"\x00" + sort_of(case.text[at : at + 1]).encode()
-    return compact(_abstract(schema, names, numbers)), text.decode("latin-1")
+    return compact(standins.schema(schema)), text.decode("latin-1")
 
 
-def _names(schema: Any) -> Iterator[str]:
+class _StandIns:
+    """What stands for the names, words and numbers of a schema."""
+
+    def __init__(self, schema: Any) -> None:
+        self._names = {name: f"n{number}" for number, name in enumerate(_names(schema))}
+        ranked = enumerate(sorted({*_numbers(schema)}))
+        self._numbers = {value: f"{_sort(value)}{rank}" for rank, value in ranked}
+
+    def schema(self, schema: Any) -> Any:
+        """The schema with its keywords in order."""
+        if isinstance(schema, list):
+            return [self.schema(item) for item in schema]
+        if not isinstance(schema, dict):
+            return self.data(schema)
+        out: dict[str, Any] = {}
+        for keyword, value in sorted(schema.items()):
+            if keyword in MAPS and isinstance(value, dict):
+                out[keyword] = {
+                    self._names.get(name, name): self.schema(value[name]) for name in value
+                }
+            elif keyword in SINGLE or keyword in LISTS:
+                out[keyword] = self.schema(value)
+            elif keyword == "$ref" and isinstance(value, str):
+                out[keyword] = "/".join(self._names.get(step, step) for step in value.split("/"))
+            else:
+                out[keyword] = value if keyword in _WORDS else self.data(value)
+        return out
+
+    def data(self, value: Any) -> Any:
+        """A value of data."""
+        if isinstance(value, bool) or value is None:
+            return value
+        if isinstance(value, int | float):
+            return self._numbers[value]
+        if isinstance(value, str):
+            return self._names.get(value) or _plain(value.encode()).decode("latin-1")
+        if isinstance(value, list):
+            return [self.data(item) for item in value]
+        return {self._names.get(name, "n"): self.data(inner) for name, inner in value.items()}
+
+    def quoted(self, raw: bytes) -> bytes:
+        """The inside of a string of a text, with the quote before it."""
+        try:
+            name = json.loads(b'"' + raw + b'"')
+        except ValueError:
+            name = ""
+        return b'"' + (self._names[name].encode() if name in self._names else _plain(raw))
+
+
+def _names(schema: Any) -> dict[str, None]:
     """The author's names in the order in which they come, each once."""
-    found: dict[str, None] = {}
-    for _, part in subschemas(schema):
-        if isinstance(part, dict):
-            maps = [part[one] for one in MAPS if isinstance(part.get(one), dict)]
-            for named in maps:
-                found.update(dict.fromkeys(named))
-            for listed in (part.get("required"), *(one for map_ in maps for one in map_.values())):
-                if isinstance(listed, list):
-                    found.update(dict.fromkeys(one for one in listed if isinstance(one, str)))
-    yield from found
+    names: dict[str, None] = {}
+    for _, part in objects(schema):
+        maps = [part[keyword] for keyword in MAPS if isinstance(part.get(keyword), dict)]
+        for named in maps:
+            names.update(dict.fromkeys(named))
+        for listed in (
+            part.get("required"),
+            *(inner for named in maps for inner in named.values()),
+        ):
+            if isinstance(listed, list):
+                names.update(dict.fromkeys(name for name in listed if isinstance(name, str)))
+    return names
 
 
-def _ranks(schema: Any) -> dict[float, str]:
-    """What stands for each number of a schema: its rank among them, and what sort it is."""
-    found: set[float] = set()
-
-    def visit(value: Any) -> None:
-        if isinstance(value, dict):
-            for inner in value.values():
-                visit(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                visit(inner)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            found.add(value)
-
-    visit(schema)
-    return {value: f"{_sort(value)}{rank}" for rank, value in enumerate(sorted(found))}
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
 
 
 def _sort(value: float) -> str:
@@ -100,49 +136,6 @@ def _sort(value: float) -> str:
     if abs(value) > 1 << 53:
         return "B"
     return "N" if value == int(value) else "F"
-
-
-def _abstract(schema: Any, names: dict[str, str], numbers: dict[float, str]) -> Any:
-    if isinstance(schema, list):
-        return [_abstract(one, names, numbers) for one in schema]
-    if not isinstance(schema, dict):
-        return _value(schema, names, numbers)
-    out: dict[str, Any] = {}
-    for keyword, value in sorted(schema.items()):
-        if keyword in MAPS and isinstance(value, dict):
-            out[keyword] = {
-                names.get(name, name): _abstract(inner, names, numbers)
-                for name, inner in value.items()
-            }
-        elif keyword in SINGLE or keyword in LISTS:
-            out[keyword] = _abstract(value, names, numbers)
-        elif keyword == "$ref" and isinstance(value, str):
-            out[keyword] = "/".join(names.get(step, step) for step in value.split("/"))
-        elif keyword in _WORDS:
-            out[keyword] = value
-        else:
-            out[keyword] = _value(value, names, numbers)
-    return out
-
-
-def _value(value: Any, names: dict[str, str], numbers: dict[float, str]) -> Any:
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int | float):
-        return numbers[value]
-    if isinstance(value, str):
-        return names.get(value) or _plain(value.encode()).decode("latin-1")
-    if isinstance(value, list):
-        return [_value(one, names, numbers) for one in value]
-    return {names.get(name, "n"): _value(one, names, numbers) for name, one in value.items()}
-
-
-def _word(raw: bytes, names: dict[str, str]) -> bytes:
-    try:
-        name = json.loads(b'"' + raw + b'"')
-    except ValueError:
-        name = ""
-    return b'"' + (names[name].encode() if name in names else _plain(raw))
 
 
 def _plain(raw: bytes) -> bytes:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.schema_edits import subschemas
+from harness.bugs.schema_edits import objects
 from harness.jsontext.lexer import START, advance, place_of
 from harness.printable import printable
 
@@ -23,16 +22,24 @@ _CHARACTERS: Mapping[int, str] = {
     0x2D: "a minus sign",
     0x2E: "a decimal point",
 }
+_PLACES: Mapping[str, str] = {
+    "inside string": "in a string",
+    "inside key": "in a key",
+    "inside number": "in a number",
+    "inside literal": "in a literal",
+    "inside escape": "in an escape",
+    "start of key": "where a key begins",
+    "behind key": "after a key",
+    "behind value": "after a value",
+}
 
 
 def keywords(case: ErrorCase) -> list[str]:
     """The keywords of the smallest schema without which the error vanishes, in their order."""
-    found: dict[str, None] = {}
-    for _, part in subschemas(case.parsed):
-        if isinstance(part, dict):
-            found.update(dict.fromkeys(part))
-    telling = [name for name in found if name not in _STRUCTURE]
-    return telling or [name for name in found if name in ("$ref", "properties", "type")]
+    names = dict.fromkeys(name for _, part in objects(case.parsed) for name in part)
+    return [name for name in names if name not in _STRUCTURE] or [
+        name for name in names if name in ("$ref", "properties", "type")
+    ]
 
 
 def title(case: ErrorCase, keyword: str, at: int) -> str:
@@ -41,30 +48,33 @@ def title(case: ErrorCase, keyword: str, at: int) -> str:
 
 
 def _title(case: ErrorCase, keyword: str, at: int) -> str:
-    if case.kind == "dead_end":
-        return f"nothing at all is allowed{_under(keywords(case))}"
-    if case.kind == "mask_consume_mismatch":
-        last = f"token, {case.readable_token!r}," if case.token else "byte"
-        what = f"the mask and what is consumed do not say the same of the last {last}"
-        return f"{what}{_under(keywords(case))}"
-    if case.kind == "stops_too_early":
-        return f"the end is allowed in the middle of a value{_under(keywords(case))}"
-    if case.kind == "never_stops":
-        return f"the end is refused behind a valid value{_under(keywords(case))}"
-    if case.kind == "false_acceptance":
-        return _accepted(case, keyword, at)
-    return f"{_refused(case, at)} is refused{_place(case, at)}{_under(keywords(case), case)}"
+    match case.kind:
+        case "dead_end":
+            what = "nothing at all is allowed"
+        case "mask_consume_mismatch":
+            last = f"token, {case.readable_token!r}," if case.token else "byte"
+            what = f"the mask and what is consumed do not say the same of the last {last}"
+        case "stops_too_early":
+            what = "the end is allowed in the middle of a value"
+        case "never_stops":
+            what = "the end is refused after a valid value"
+        case "false_acceptance":
+            return _accepted(case, keyword, at)
+        case _:
+            return f"{_refused(case, at)} is refused{_place(case, at)}{_under(case, values=True)}"
+    return what + _under(case)
 
 
 def _accepted(case: ErrorCase, keyword: str, at: int) -> str:
     if keyword == "json":
         what = _character(case.text[at]) if 0 <= at < len(case.text) else "what is no JSON"
-        return f"invalid JSON is allowed: {what}{_place(case, at)}{_under(keywords(case), case)}"
-    others = [name for name in keywords(case) if name != keyword]
+        return f"invalid JSON is allowed: {what}{_place(case, at)}{_under(case, values=True)}"
+    others = [f"`{name}`" for name in keywords(case) if name != keyword]
     what = f"`{keyword}`{_value(case, keyword)}"
+    beside = f" beside {' and '.join(others[:3])}" if others else ""
     if keyword == "format":
-        return f"{what}: a text that is none is allowed{_beside(others)}"
-    return f"{what}{_beside(others)} is not enforced{_of_type(case, keyword)}"
+        return f"{what}: accepts a string that does not match the format{beside}"
+    return f"{what}{beside} is not enforced{_of_type(case, keyword)}"
 
 
 def _refused(case: ErrorCase, at: int) -> str:
@@ -94,46 +104,21 @@ def _place(case: ErrorCase, at: int) -> str:
     return "" if place in ("start of value", "end") else f" {_PLACES.get(place, place)}"
 
 
-_PLACES = {
-    "inside string": "in a string",
-    "inside key": "in a key",
-    "inside number": "in a number",
-    "inside literal": "in a literal",
-    "inside escape": "in an escape",
-    "start of key": "where a key begins",
-    "behind key": "behind a key",
-    "behind value": "behind a value",
-}
-
-
-def _under(names: list[str], case: ErrorCase | None = None) -> str:
-    if not names:
-        return ""
-    shown = [f"`{one}`{_value(case, one) if case is not None else ''}" for one in names[:3]]
-    return f" under {' and '.join(shown)}"
-
-
-def _beside(others: list[str]) -> str:
-    return f" beside {' and '.join(f'`{one}`' for one in others[:3])}" if others else ""
+def _under(case: ErrorCase, *, values: bool = False) -> str:
+    """The first keywords; with `values` those of some of them as well."""
+    named = [f"`{name}`{_value(case, name) if values else ''}" for name in keywords(case)[:3]]
+    return f" under {' and '.join(named)}" if named else ""
 
 
 def _value(case: ErrorCase, keyword: str) -> str:
     """The value of a keyword that tells more than the keyword: a format, a type."""
     if keyword not in ("format", "type"):
         return ""
-    found = next(_values(case, keyword), None)
-    return f": {json.dumps(found)}" if isinstance(found, str) else ""
+    value = next((part[keyword] for _, part in objects(case.parsed) if keyword in part), None)
+    return f": {json.dumps(value)}" if isinstance(value, str) else ""
 
 
 def _of_type(case: ErrorCase, keyword: str) -> str:
-    for _, part in subschemas(case.parsed):
-        if isinstance(part, dict) and keyword in part and keyword != "type":
-            kind = part.get("type")
-            return f" for type {json.dumps(kind)}" if isinstance(kind, str) else ""
-    return ""
-
-
-def _values(case: ErrorCase, keyword: str) -> Iterator[Any]:
-    for _, part in subschemas(case.parsed):
-        if isinstance(part, dict) and keyword in part:
-            yield part[keyword]
+    parts = (part for _, part in objects(case.parsed) if keyword in part and keyword != "type")
+    kind = next(parts, {}).get("type")
+    return f" for type {json.dumps(kind)}" if isinstance(kind, str) else ""

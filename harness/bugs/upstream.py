@@ -22,14 +22,10 @@ STATES = ("open", "closed", "fixed")
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a bug upstream.
+    """What is known of a bug upstream: the thread, and what it says in one sentence.
 
-    Attributes:
-        id: The bug's.
-        thread: The address of the thread.
-        state: ``open``, ``closed`` (without a mend) or ``fixed``.
-        fixed_in: The first version without it, empty where that is not known.
-        says: What the thread says, in one sentence.
+    Of the states ``closed`` is without a mend; `fixed_in` is the first version without the bug,
+    empty where that is not known.
     """
 
     id: str
@@ -60,21 +56,15 @@ def load_reports(path: Path | None = None) -> Mapping[str, Report]:
 
 def _report(table: Any, where: str) -> Report:
     try:
-        case = ErrorCase(
-            table["engine"],
-            table["kind"],
-            table["schema"],
-            table["text"].encode(),
-            table.get("token", "").encode(),
-            table.get("token_at", 0),
-        )
-        bug = bug_id(case, table["at"])
+        named = (table[name] for name in ("engine", "kind", "schema"))
+        token = table.get("token", "").encode(), table.get("token_at", 0)
+        bug = bug_id(ErrorCase(*named, table["text"].encode(), *token), table["at"])
         known = (table["id"], table["thread"], table["state"])
-        found = Report(*known, table.get("fixed_in", ""), table["says"])
+        report = Report(*known, table.get("fixed_in", ""), table["says"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InputError(f"{where} is not as it must be: {error}") from error
-    if bug != found.id:
-        raise InputError(f"{where}: its case is the bug {bug}, not {found.id}")
-    if found.state not in STATES:
-        raise InputError(f"{where}: the state {found.state!r} is none of {', '.join(STATES)}")
-    return found
+    if bug != report.id:
+        raise InputError(f"{where}: its case is the bug {bug}, not {report.id}")
+    if report.state not in STATES:
+        raise InputError(f"{where}: the state {report.state!r} is none of {', '.join(STATES)}")
+    return report
