@@ -56,9 +56,10 @@ def load_reports(path: Path | None = None) -> Mapping[str, Report]:
 
 def _report(table: Any, where: str) -> Report:
     try:
-        named = (table[name] for name in ("engine", "kind", "schema"))
-        token = table.get("token", "").encode(), table.get("token_at", 0)
-        bug = bug_id(ErrorCase(*named, table["text"].encode(), *token), table["at"])
+        engine, kind, schema, text = (table[name] for name in ("engine", "kind", "schema", "text"))
+        token, token_at = table.get("token", "").encode(), table.get("token_at", 0)
+        case = ErrorCase(engine, kind, schema, text.encode(), token, token_at)
+        bug = bug_id(case, table["at"])
         known = (table["id"], table["thread"], table["state"])
         report = Report(*known, table.get("fixed_in", ""), table["says"])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
