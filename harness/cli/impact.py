@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from harness.cli.common import json_option
-from harness.cli.printing import print_json, table_console
+from harness.cli.printing import print_json
 from harness.cli.run_options import SECONDS
 from harness.errors import UsageError
-from harness.printable import printable
+from harness.render.terminal import print_lines, print_table
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.counting.intervals import Interval
     from harness.impact.answer_file import ImpactRun
     from harness.impact.summary import Accuracy, CostSummary, EngineImpact
+    from harness.render.table import Table
 
 
 def _options() -> list[Callable[..., Any]]:
@@ -194,28 +194,25 @@ def _print(run: ImpactRun, *, as_json: bool) -> None:
     if as_json:
         print_json(summary.as_json(run, engines, answers))
         return
-    console = table_console()
-    console.print(_answers(run, engines, answers))
-    for line in _told(answers):
-        click.echo(printable(line))
-    console.print(_masks(engines))
-    console.print(_times(engines))
-    for name, one in engines.items():
-        for what, counts in (("bug", one.bugs), ("departure", one.departures)):
-            for id_, steps in counts.items():
-                click.echo(printable(f"{name}: {steps} steps, {what} {id_}"))
+    print_table(_answers(run, engines, answers))
+    print_lines(_comparison(answers))
+    print_table(_masks(engines))
+    print_table(_times(engines))
+    for name, engine in engines.items():
+        for what, counts in (("bug", engine.bugs), ("departure", engine.departures)):
+            print_lines(f"{name}: {steps} steps, {what} {id_}" for id_, steps in counts.items())
 
 
-def _told(answers: Accuracy) -> Iterator[str]:
+def _comparison(answers: Accuracy) -> Iterator[str]:
     """Who is better, and what the placements of an instruction do."""
-    yield from (one.verdict for one in answers.pairs)
+    yield from (pair.verdict for pair in answers.pairs)
     if answers.unanswerable:
         yield (
             f"left out of these: {answers.unanswerable} items that no text which keeps their"
             " schema answers rightly"
         )
     for name, placed in answers.placements.items():
-        shares = ", ".join(f"{one} {_share(share)}" for one, share in placed.accuracy.items())
+        shares = ", ".join(f"{place} {_share(share)}" for place, share in placed.accuracy.items())
         yield f"{name}, {placed.groups} questions: {shares}"
         for effect in placed.effects:
             yield f"  {effect.name}: {effect.value:+.1%}, {effect.verdict}"
@@ -231,53 +228,63 @@ def _share(share: Interval) -> str:
 
 def _answers(run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy) -> Table:
     task = run.manifest["identity"]["task"]
-    title = f"answers to {task['name']}, {task['items']} items"
-    table = Table("engine", "asked", "answered", "parsed", "right", "share", "others", title=title)
-    for name, one in engines.items():
-        others = {word: n for word, n in one.outcomes.items() if word != "answered"}
-        words = ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in others.items())
-        numbers = (one.items, one.answered, one.parsed, one.correct)
-        table.add_row(name, *map(str, numbers), _share(answers.shares[name]), words)
-    return table
+    columns = ("engine", "asked", "answered", "parsed", "right", "share", "others")
+    rows = []
+    for name, engine in engines.items():
+        others = ", ".join(
+            f"{count} {outcome.replace('_', ' ')}"
+            for outcome, count in engine.outcomes.items()
+            if outcome != "answered"
+        )
+        numbers = (engine.items, engine.answered, engine.parsed, engine.correct)
+        rows.append((name, *numbers, _share(answers.shares[name]), others))
+    return _table(f"answers to {task['name']}, {task['items']} items", columns, rows)
 
 
 def _masks(engines: Mapping[str, EngineImpact]) -> Table:
     from harness.impact.answers import UNCONSTRAINED
 
-    title = "what masks took from the model"
-    table = Table(
-        *("engine", "tokens", "overruled", "rightly", "open", "wrongly", "by bugs"),
-        *("mass removed", "wrongly", "by bugs"),
-        title=title,
-    )
-    for name, one in engines.items():
-        if name == UNCONSTRAINED:
-            continue
-        counts = (one.rulings[word] for word in ("right", "open", "false_rejection"))
-        bugs = one.false_rejections.get(BUG, 0)
-        mass = [f"{share:.3%}" for share in (one.removed, one.proven_mass, one.bug_mass)]
-        table.add_row(
-            name, str(one.tokens), str(one.overruled), *map(str, counts), str(bugs), *mass
-        )
-    return table
+    columns = ("engine", "tokens", "overruled", "rightly", "open", "wrongly", "by bugs")
+    mass = ("mass removed", "mass wrongly", "mass by bugs")
+    rows = []
+    for name, engine in engines.items():
+        if name != UNCONSTRAINED:
+            counts = (engine.rulings[word] for word in ("right", "open", "false_rejection"))
+            numbers = (
+                engine.tokens,
+                engine.overruled,
+                *counts,
+                engine.false_rejections.get(BUG, 0),
+            )
+            masses = (engine.removed, engine.proven_mass, engine.bug_mass)
+            rows.append((name, *numbers, *(f"{share:.3%}" for share in masses)))
+    return _table("what masks took from the model", (*columns, *mass), rows)
 
 
 def _times(engines: Mapping[str, EngineImpact]) -> Table:
-    table = Table(
-        *("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step"),
-        *("overhead", "whole answer"),
-        title="time per token",
-    )
-    for name, one in engines.items():
-        if one.cost is not None:
-            table.add_row(name, "all", *_cells(one.cost))
-        for half in one.by_size:
-            table.add_row("", f"{half.smallest:,} to {half.largest:,}", *_cells(half.cost))
-    return table
+    columns = ("engine", "schemas, bytes", "first mask ms", "mask ms", "model ms", "texts a step")
+    rows = []
+    for name, engine in engines.items():
+        rows.append((name, "all", *_cells(engine.cost)))
+        rows += (
+            ("", f"{half.smallest:,} to {half.largest:,}", *_cells(half.cost))
+            for half in engine.by_size
+        )
+    return _table("time per token", (*columns, "overhead", "whole answer"), rows)
 
 
 def _cells(cost: CostSummary) -> list[str]:
-    numbers = ((cost.compile, ".1f"), (cost.mask, ".3f"), (cost.model, ".2f"), (cost.texts, ".1f"))
-    cells = ["" if one is None else format(one, how) for one, how in numbers]
-    percents = (cost.overhead, cost.whole)
-    return cells + ["" if one is None else f"{one:+.1f}%" for one in percents]
+    forms = {"compile": ".1f", "mask": ".3f", "model": ".2f", "texts": ".1f"}
+    percents = {"overhead": "+.1f", "whole": "+.1f"}
+    cells = []
+    for name, form in {**forms, **percents}.items():
+        number = getattr(cost, name)
+        unit = "%" if name in percents else ""
+        cells.append("" if number is None else f"{number:{form}}{unit}")
+    return cells
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
+    from harness.render.table import Table
+
+    return Table.of(title, columns, [dict(zip(columns, row, strict=True)) for row in rows])

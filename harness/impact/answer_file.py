@@ -39,10 +39,7 @@ class ImpactRun:
     def begin(cls, path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> ImpactRun:
         """The run at `path` for writing, made if it is not there.
 
-        Args:
-            path: The directory.
-            identity: What must be the same for the run to go on in it.
-            notes: What is only recorded.
+        The identity must be the same for the run to go on in it; the notes are only recorded.
 
         Raises:
             RunDirectoryError: It cannot be written, holds something else, or another run.
@@ -59,7 +56,10 @@ class ImpactRun:
                 run.manifest = _manifest(path)
                 refuse_other(path, run.manifest["identity"], json.loads(json.dumps(identity)))
             else:
-                _write(path, run.manifest)
+                temporary = path / f"{MANIFEST}.tmp"
+                with writing(path):
+                    temporary.write_text(json.dumps(run.manifest, indent=2) + "\n", "utf-8")
+                    temporary.rename(path / MANIFEST)
             run._answers.mend()
             run.causes.mend()
         except BaseException:
@@ -133,10 +133,3 @@ def _manifest(path: Path) -> dict[str, Any]:
             f"{path} has format {version}, of another maskcourt; this one reads {FORMAT}"
         )
     return dict(manifest)
-
-
-def _write(path: Path, manifest: Mapping[str, Any]) -> None:
-    temporary = path / f"{MANIFEST}.tmp"
-    with writing(path):
-        temporary.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
-        temporary.rename(path / MANIFEST)

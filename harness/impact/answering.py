@@ -1,75 +1,70 @@
-"""All items of a run answered: texts written, disputes resolved, answers scored, each kept."""
+"""All items of a run answered: texts written, disputes resolved, answers scored, each kept.
+
+The answer of a text is a JSON value. Nothing is repaired: a text that was cut has no answer, even
+where a part of it is JSON.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from harness.impact import answer_text
 from harness.impact.answer_file import ImpactRun
-from harness.impact.answer_text import Parsed
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
 from harness.impact.generation import Generated, Generator
 from harness.impact.items import Item, Score, Task
 from harness.impact.overruled import StepResolver
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
+from harness.jsontext.lexer import START, Mode, advance
+
+_FENCED = re.compile(rb"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
 
 class Answering:
-    """Answers items.
-
-    Args:
-        task: Scores the answers.
-        generator: Writes the texts.
-        resolver: Rules on the steps at which masks overruled the model.
-        vocabulary: The model's.
-    """
+    """Answers the items of a task, in texts over the model's vocabulary."""
 
     def __init__(
         self, task: Task, generator: Generator, resolver: StepResolver, vocabulary: Vocabulary
     ) -> None:
-        self._task = task
-        self._generator = generator
-        self._resolver = resolver
+        self._task, self._generator, self._resolver = task, generator, resolver
         self._vocabulary = vocabulary
 
     def run(
         self,
         run: ImpactRun,
         items: Sequence[Item],
-        told: Callable[[int, int], None] = lambda *_: None,
+        progress: Callable[[int, int], None] = lambda *_: None,
     ) -> None:
-        """Answer the items that are not there yet.
+        """Answer the items of the run that are not there yet.
 
         An item of which an engine's line is missing is answered whole again: how many texts go
-        through the model together may decide about the last bit of its logits.
-
-        Args:
-            run: Where answers are kept.
-            items: All of the run's.
-            told: How many items are there, and how many of them were answered now.
+        through the model together may decide about the last bit of its logits. `progress` is given
+        how many items are there, and how many of them were answered now.
         """
-        there = {(one.item, one.engine) for one in run.answers()}
+        there = {(answer.item, answer.engine) for answer in run.answers()}
         answered = 0
         for number, item in enumerate(items):
-            told(number, answered)
-            missing = [one for one in self._generator.names if (item.id, one) not in there]
+            progress(number, answered)
+            missing = [name for name in self._generator.names if (item.id, name) not in there]
             if missing:
                 for answer in self.answers(item):
                     if answer.engine in missing:
                         run.append(answer)
                 answered += 1
-        told(len(items), answered)
+        progress(len(items), answered)
 
     def answers(self, item: Item) -> list[ModelAnswer]:
         """The answers to one item."""
         texts = self._generator.generate(item)
         self._resolver.resolve(item.schema, texts)
-        return [self._answer(item, one) for one in texts]
+        return [self._answer(item, text) for text in texts]
 
-    def _answer(self, item: Item, one: Generated) -> ModelAnswer:
-        text = one.written(self._vocabulary)
-        parsed = parse(item, one, text)
+    def _answer(self, item: Item, generated: Generated) -> ModelAnswer:
+        text = generated.written(self._vocabulary)
+        parsed = _parsed(item, generated, text)
         score = Score(correct=False, reason=parsed.problem)
         if not parsed.problem:
             score = self._task.score(item, parsed.value)
@@ -77,27 +72,85 @@ class Answering:
             item=item.id,
             group=item.group,
             condition=item.condition,
-            engine=one.name,
-            outcome=one.outcome,
-            message=one.message,
-            tokens=tuple(one.tokens),
+            engine=generated.name,
+            outcome=generated.outcome,
+            message=generated.message,
+            tokens=tuple(generated.tokens),
             text=text.decode("utf-8", "replace"),
             parsed=not parsed.problem,
             correct=score.correct,
             reason=score.reason,
-            overruled=tuple(one.overruled),
-            removed=one.removed,
-            cost=one.cost,
+            overruled=tuple(generated.overruled),
+            removed=generated.removed,
+            cost=generated.cost,
             schema_bytes=len(item.schema.encode()),
         )
 
 
-def parse(item: Item, one: Generated, text: bytes) -> Parsed:
+@dataclass(frozen=True)
+class Parsed:
+    """The answer of a text; None also where there is none.
+
+    The problem is empty where there is an answer, else ``no_json``, ``unfinished``, ``several``,
+    ``not_json``, or what JSON leaves open (``duplicate_keys``).
+    """
+
+    value: Any = None
+    problem: str = ""
+
+
+def _parsed(item: Item, generated: Generated, text: bytes) -> Parsed:
     """The answer that a text holds: whole under an engine, the outermost value without one."""
-    if one.outcome != ANSWERED:
-        return Parsed(problem=one.outcome)
-    if one.name != UNCONSTRAINED:
-        return answer_text.whole(text)
+    if generated.outcome != ANSWERED:
+        return Parsed(problem=generated.outcome)
+    if generated.name != UNCONSTRAINED:
+        return whole(text)
     schema = strict_json.parse(item.schema)
     is_array = isinstance(schema, dict) and schema.get("type") == "array"
-    return answer_text.outermost(text, b"[" if is_array else b"{")
+    return outermost(text, b"[" if is_array else b"{")
+
+
+def whole(text: bytes) -> Parsed:
+    """The answer of a text that is to be JSON and nothing else."""
+    try:
+        return Parsed(strict_json.parse(text))
+    except strict_json.DuplicateKeys:
+        return Parsed(problem="duplicate_keys")
+    except strict_json.JsonError:
+        return Parsed(problem="not_json")
+
+
+def outermost(text: bytes, opening: bytes = b"{") -> Parsed:
+    """The one outermost object of a text in which other things may stand; or array, by `opening`.
+
+    Of a text with one fenced block only what stands in the block is looked at. A bracket that
+    begins no JSON is passed over, with what was read after it; one whose text is cut ends the
+    search, since what stands within it is not what was to be said.
+    """
+    blocks = _FENCED.findall(text)
+    searched = blocks[0] if len(blocks) == 1 else text
+    values: list[bytes] = []
+    start = searched.find(opening)
+    while start >= 0:
+        end, finished = _end(searched, start)
+        if finished:
+            values.append(searched[start:end])
+        elif end == len(searched):
+            return Parsed(problem="unfinished")
+        start = searched.find(opening, end)
+    if len(values) == 1:
+        return whole(values[0])
+    return Parsed(problem="several" if values else "no_json")
+
+
+def _end(text: bytes, start: int) -> tuple[int, bool]:
+    """How far the JSON value that begins there can be read, and whether it is finished then."""
+    state = START
+    for end in range(start, len(text)):
+        further = advance(state, text[end : end + 1])
+        if further is None:
+            return end, False
+        if further.mode is Mode.DONE:
+            return end + 1, True
+        state = further
+    return len(text), False

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 UNCONSTRAINED: Final = "unconstrained"
@@ -17,7 +16,7 @@ CUT: Final = "cut"
 """That of a text which was not, within the tokens that it might have."""
 
 DEAD_END: Final = "dead_end"
-"""That of a text behind which the mask allows nothing."""
+"""That of a text after which the mask allows nothing."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Overruled:
     witness: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cost:
     """Times in nanoseconds; those of a step in lists by step.
 
@@ -68,11 +67,11 @@ class Cost:
     """
 
     prompt: int = 0
-    model: tuple[int, ...] = ()
-    texts: tuple[int, ...] = ()
-    mask: tuple[int, ...] = ()
-    consume: tuple[int, ...] = ()
-    asked: tuple[int, ...] = ()
+    model: list[int] = field(default_factory=list)
+    texts: list[int] = field(default_factory=list)
+    mask: list[int] = field(default_factory=list)
+    consume: list[int] = field(default_factory=list)
+    asked: list[int] = field(default_factory=list)
     compile: int = 0
     first_mask: int = 0
 
@@ -83,8 +82,6 @@ class ModelAnswer:
 
     Attributes:
         item: The item's id.
-        group: Its group.
-        condition: Its condition.
         engine: The engine's name, or `UNCONSTRAINED`.
         outcome: `ANSWERED`, `CUT`, `DEAD_END`, or what became of the schema or the engine, by
             the words of `harness.workers.outcomes`.
@@ -96,7 +93,6 @@ class ModelAnswer:
         reason: Why it is not, as a short code.
         overruled: The steps at which the mask forbade the model's own choice.
         removed: The probability that the mask forbade, summed over all steps.
-        cost: The times.
         schema_bytes: The size of the item's schema, as JSON text.
     """
 
@@ -129,11 +125,6 @@ class ModelAnswer:
         """
         values: dict[str, Any] = json.loads(line)
         values["tokens"] = tuple(values["tokens"])
-        values["overruled"] = tuple(Overruled(**one) for one in values["overruled"])
-        values["cost"] = _cost(values["cost"])
+        values["overruled"] = tuple(Overruled(**step) for step in values["overruled"])
+        values["cost"] = Cost(**values["cost"])
         return cls(**values)
-
-
-def _cost(values: Mapping[str, Any]) -> Cost:
-    lists = {name: tuple(one) for name, one in values.items() if isinstance(one, list)}
-    return Cost(**{one.name: values[one.name] for one in fields(Cost)} | lists)

@@ -47,50 +47,34 @@ def call_schema(functions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Raises:
         InputError: A documented type is unknown.
     """
-    calls = [
-        _closed(
-            {
-                "name": {"const": function["name"]},
-                "arguments": argument_schema(function),
-            },
-            ("name", "arguments"),
-        )
+    calls = (
+        {"name": {"const": function["name"]}, "arguments": argument_schema(function)}
         for function in functions
-    ]
-    return {"anyOf": calls}
+    )
+    return {"anyOf": [_closed(call, ("name", "arguments")) for call in calls]}
 
 
 def argument_schema(function: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a function's arguments, an object that is closed.
-
-    Raises:
-        InputError: A documented type is unknown.
-    """
+    """The schema of a function's arguments, an object that is closed; see `call_schema`."""
     return _arguments(function["parameters"])
 
 
 def tool(function: Mapping[str, Any]) -> dict[str, Any]:
-    """A function as chat templates take it: as documented, with the types of JSON.
-
-    Raises:
-        InputError: A documented type is unknown.
-    """
-    told = {**function, "parameters": _told(function["parameters"])}
-    return {"type": "function", "function": told}
+    """A function as chat templates take it: as documented, with the types of JSON."""
+    described = {**function, "parameters": _with_json_types(function["parameters"])}
+    return {"type": "function", "function": described}
 
 
-def _told(documented: Mapping[str, Any]) -> dict[str, Any]:
-    told = dict(documented)
-    kind = _json_type(documented)
-    told["type"] = kind
-    if not kind:
-        del told["type"]
+def _with_json_types(documented: Mapping[str, Any]) -> dict[str, Any]:
+    described = {**documented, "type": _json_type(documented)}
+    if not described["type"]:
+        del described["type"]
     if "properties" in documented:
         members = documented["properties"].items()
-        told["properties"] = {name: _told(one) for name, one in members}
+        described["properties"] = {name: _with_json_types(member) for name, member in members}
     if "items" in documented:
-        told["items"] = _told(documented["items"])
-    return told
+        described["items"] = _with_json_types(documented["items"])
+    return described
 
 
 def _json_type(documented: Mapping[str, Any]) -> str:
@@ -110,7 +94,7 @@ def _closed(properties: dict[str, Any], required: Sequence[str]) -> dict[str, An
 
 
 def _arguments(documented: Mapping[str, Any]) -> dict[str, Any]:
-    members = {name: _value(one) for name, one in documented.get("properties", {}).items()}
+    members = {name: _value(member) for name, member in documented.get("properties", {}).items()}
     return _closed(members, documented.get("required", ()))
 
 
@@ -149,7 +133,7 @@ def _documented_value(documented: Mapping[str, Any]) -> dict[str, Any]:
             schema["items"] = _value(items if enum is None else {**items, "enum": enum})
     elif enum is not None:
         schema["enum"] = _without_repetition(_spelt(kind, value) for value in enum)
-        if not all(type(one) in _PYTHON[kind] for one in schema["enum"]):
+        if not all(type(value) in _PYTHON[kind] for value in schema["enum"]):
             del schema["type"]
     return schema
 
@@ -167,4 +151,4 @@ def _spelt(kind: str, value: Any) -> Any:
 
 def _without_repetition(values: Iterable[Any]) -> list[Any]:
     """The values in their order; 1 and true are two values, though equal in Python."""
-    return list({(type(one), str(one)): one for one in values}.values())
+    return list({(type(value), str(value)): value for value in values}.values())

@@ -9,9 +9,12 @@ means on the leaderboard.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+
+import jsonschema_rs
 
 from harness.impact.items import Score
 
@@ -42,12 +45,10 @@ _IGNORED: Final = re.compile(r"[ ,./\-_*^]")
 def score_call(
     answer: Any, function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]]
 ) -> Score:
-    """Whether an answer calls the expected function with accepted arguments.
+    """Whether ``{"name": ..., "arguments": {...}}`` calls a function with accepted arguments.
 
-    Args:
-        answer: ``{"name": ..., "arguments": {...}}``; anything else is no call.
-        function: The documentation of the function that is to be called.
-        accepted: The accepted values of each of its parameters.
+    Anything else is no call. `function` is the documentation of the function that is to be called,
+    `accepted` has the accepted values of each of its parameters.
     """
     if not isinstance(answer, dict) or not isinstance(answer.get("arguments"), dict):
         reason = NO_CALL
@@ -99,7 +100,7 @@ def argument_reason(value: Any, documented: Mapping[str, Any], accepted: Sequenc
 
 def _answer_type(accepted: Sequence[Any]) -> type | None:
     """The type of the first accepted value; None where there is none but `OPTIONAL`."""
-    return next((type(one) for one in accepted if one != OPTIONAL), None)
+    return next((type(value) for value in accepted if value != OPTIONAL), None)
 
 
 def _fits(value: Any, accepted: Sequence[Any], expected: type, item: type | None = None) -> bool:
@@ -132,6 +133,43 @@ def _is_accepted(value: Any, accepted: Sequence[Any], expected: type, item: type
         texts = [normalized(one) for one in accepted if isinstance(one, str)]
         return normalized(value) in texts
     return value in accepted
+
+
+def is_answerable(
+    function: Mapping[str, Any], accepted: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]
+) -> bool:
+    """Whether the schema of a function's arguments allows a call that is accepted.
+
+    In a few items the accepted values contradict the documentation. Whoever keeps to the schema of
+    such an item cannot be right: what an engine loses there is not lost by its mask.
+    """
+    required, documented = schema["required"], function["parameters"]["properties"]
+    return all(name in accepted for name in required) and all(
+        (OPTIONAL in values and name not in required)
+        or (
+            name in documented
+            and any(
+                jsonschema_rs.is_valid(schema["properties"][name], value)
+                and not argument_reason(value, documented[name], values)
+                for value in (
+                    *map(accepted_value, values),
+                    *schema["properties"][name].get("enum", ()),
+                )
+            )
+        )
+        for name, values in accepted.items()
+    )
+
+
+def accepted_value(accepted: Any) -> Any:
+    """A value of which an entry among accepted values speaks: in objects the first of each list."""
+    if isinstance(accepted, dict):
+        return {
+            name: copy.copy(next((value for value in values if value != OPTIONAL), OPTIONAL))
+            for name, values in accepted.items()
+            if OPTIONAL not in values
+        }
+    return [accepted_value(item) for item in accepted] if isinstance(accepted, list) else accepted
 
 
 def _has_accepted_members(members: Mapping[str, Any], accepted: Sequence[Any]) -> bool:

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from harness.bugs.from_verdict import Shrinker
 from harness.bugs.samples import ShrunkVerdict
-from harness.classification.departures import Catalogue
-from harness.engines.specs import EngineSpec
-from harness.errors import RunDirectoryError
+from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ModelAnswer, Overruled
 from harness.impact.overruled import FALSE_REJECTION
-from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
-from harness.validators.format_rules import ASSERTION
 
 _END: Final = "end"
 
@@ -40,12 +36,7 @@ class CauseKey(NamedTuple):
 
 @dataclass(frozen=True)
 class ProvenStep:
-    """A step that is a proven false rejection.
-
-    Attributes:
-        answer: The answer that it is a step of.
-        step: The step.
-    """
+    """A step of an answer that is a proven false rejection."""
 
     answer: ModelAnswer
     step: Overruled
@@ -92,16 +83,16 @@ def read_causes(run: ImpactRun) -> dict[CauseKey, ShrunkVerdict]:
     Raises:
         RunDirectoryError: A line says no cause.
     """
-    found = {}
+    causes = {}
     for number, line in enumerate(run.causes.lines(), 1):
         try:
             value = json.loads(line)
-            found[CauseKey(*value["key"])] = ShrunkVerdict.of_line(json.dumps(value["shrunk"]))
-        except (ValueError, LookupError, TypeError) as error:
+            causes[CauseKey(*value["key"])] = ShrunkVerdict.of_line(json.dumps(value["shrunk"]))
+        except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
             raise RunDirectoryError(
                 f"{run.causes.path}:{number} holds no cause", "delete the file: it is made again"
             ) from error
-    return found
+    return causes
 
 
 def trace(
@@ -109,48 +100,24 @@ def trace(
     schemas: Mapping[str, str],
     shrinker: Shrinker,
     seconds: float,
-    told: Callable[[int, int], None] = lambda *_: None,
+    progress: Callable[[int, int], None] = lambda *_: None,
 ) -> None:
-    """Shrink what was not shrunk yet.
+    """Shrink what was not shrunk yet; after so many seconds nothing more is begun.
 
-    Args:
-        run: The run, for writing.
-        schemas: Of its items, by id.
-        shrinker: Of its engines.
-        seconds: After so long nothing more is begun.
-        told: How many causes are known, of how many.
+    The schemas are those of the items, by id; `progress` is given how many causes are known, of
+    how many.
     """
     ends = time.monotonic() + seconds
     known = read_causes(run)
     wanted: dict[CauseKey, ProvenStep] = {}
-    for one in proven_steps(run.answers()):
-        wanted.setdefault(one.key, one)
-    for number, (key, one) in enumerate(wanted.items()):
-        told(number, len(wanted))
+    for step in proven_steps(run.answers()):
+        wanted.setdefault(step.key, step)
+    for number, (key, step) in enumerate(wanted.items()):
+        progress(number, len(wanted))
         if key in known:
             continue
         if time.monotonic() > ends:
             return
-        shrunk = shrinker.sample(one.witness, schemas[key.item], key.keyword)
+        shrunk = shrinker.sample(step.witness, schemas[key.item], key.keyword)
         run.causes.append(json.dumps({"key": key, "shrunk": json.loads(shrunk.line())}))
-    told(len(wanted), len(wanted))
-
-
-def shrinker_of(
-    specs: Sequence[EngineSpec],
-    engines: Mapping[str, Mapping[str, Any]],
-    catalogue: Catalogue,
-    vocabulary: Vocabulary,
-    memory: int,
-) -> Shrinker:
-    """What shrinks the steps of a run.
-
-    Args:
-        specs: Its engines.
-        engines: What its manifest says of them.
-        catalogue: The declared departures.
-        vocabulary: The model's.
-        memory: What a host may take.
-    """
-    by_name = {spec.name: spec for spec in specs}
-    return Shrinker(by_name, engines, catalogue, vocabulary, memory, ASSERTION)
+    progress(len(wanted), len(wanted))

@@ -22,12 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn.
-
-    Attributes:
-        temperature: 0 takes the likeliest token.
-        seed: Of every draw.
-    """
+    """How tokens are drawn; temperature 0 takes the likeliest."""
 
     temperature: float = 0.0
     seed: int = 0
@@ -59,22 +54,13 @@ class TokenChoice:
     rank: int = 0
     removed: float = 0.0
 
-    @property
-    def is_overruled(self) -> bool:
-        """Whether the mask forbade the model's own choice."""
-        return self.token != self.wanted
-
 
 def choose(
     logits: Logits, mask: Mask | None, temperature: float = 0.0, noise: Floats | None = None
 ) -> TokenChoice:
-    """The next token.
+    """The next token by logits of shape ``(size,)`` and the noise of `Sampling`.
 
-    Args:
-        logits: Of one row, shape ``(size,)``.
-        mask: What is allowed, ``(size + 31) // 32`` words; None allows everything.
-        temperature: That of the sampling, 0 for none.
-        noise: As `Sampling.noise` gives it.
+    The mask has ``(size + 31) // 32`` words; None allows everything.
     """
     scaled = logits.astype(np.float64) / (temperature or 1.0)
     scores = scaled if noise is None else scaled + noise
@@ -85,7 +71,6 @@ def choose(
     shares = np.exp(scaled - scaled.max())
     shares /= shares.sum()
     removed = float(shares[~allowed].sum())
-    permitted = np.where(allowed, scores, -np.inf)
-    token = int(permitted.argmax()) if allowed.any() else -1
+    token = int(np.where(allowed, scores, -np.inf).argmax()) if allowed.any() else -1
     rank = int((logits > logits[wanted]).sum())
     return TokenChoice(token, wanted, float(shares[wanted]), rank, removed)

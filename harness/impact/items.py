@@ -1,10 +1,21 @@
-"""What a task asks of a model, and what an answer to it is worth."""
+"""What a task asks of a model, what an answer to it is worth, and the tasks by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
+
+from harness.errors import InputError, MaskcourtError, UsageError, nearest
+from harness.jsontext import strict_json
+
+TASKS: Final[Mapping[str, str]] = {
+    "bfcl": "harness.impact.bfcl:load",
+    "keys": "harness.impact.keys:load",
+}
+"""What gives each: ``module:function``."""
 
 
 @dataclass(frozen=True)
@@ -61,3 +72,54 @@ class Task(Protocol):
 
         They say nothing where an engine is compared with a model that writes without a mask.
         """
+
+
+def open_task(name: str, options: Mapping[str, Any]) -> Task:
+    """One of `TASKS`, or ``module:function`` of another, with what its function takes.
+
+    Raises:
+        UsageError: There is none.
+        InputError: Its data cannot be read.
+    """
+    module, _, function = TASKS.get(name, name).partition(":")
+    if not function:
+        raise UsageError(f"no task {name!r}", nearest(name, TASKS))
+    try:
+        load = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"task {name!r} cannot be loaded: {error}") from error
+    task: Task = load(**options)
+    return task
+
+
+def sampled(items: Sequence[Item], count: int | None, seed: int) -> list[Item]:
+    """So many groups of items, each whole, in their order; None is all.
+
+    An item without a group is a group by itself.
+    """
+    groups = list(dict.fromkeys(map(_group, items)))
+    if count is None or count >= len(groups):
+        return list(items)
+    chosen = set(random.Random(f"{seed}/sample").sample(groups, count))  # noqa: S311 - to be repeated
+    return [item for item in items if _group(item) in chosen]
+
+
+def _group(item: Item) -> tuple[str, str]:
+    return ("", item.group) if item.group else (item.id, "")
+
+
+def json_lines(name: str, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON Lines, with the numbers of their lines.
+
+    Raises:
+        InputError: A line holds none.
+    """
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if line.strip():
+            try:
+                value = strict_json.parse(line)
+            except MaskcourtError as error:
+                raise InputError(f"{name}:{number}: {error}", "a line is one object") from None
+            if not isinstance(value, dict):
+                raise InputError(f"{name}:{number} is no object", "a line is one object")
+            yield number, value

@@ -16,19 +16,17 @@ under Constrained Decoding (arXiv:2604.14862, 2026); the wordings here are our o
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from harness.errors import InputError, UsageError
-from harness.impact.items import Item, Score, Turn
+from harness.impact.items import Item, Score, Turn, json_lines
 from harness.impact.math_answers import boxed, gsm8k_reference, last_number, same_expression
 from harness.impact.statistics import PLACEMENTS
-from harness.jsontext import strict_json
 
 Kind = Literal["gsm8k", "math", "auto"]
 
@@ -48,10 +46,8 @@ _FORM: Final = {
 class Instruction:
     """An instruction in two wordings, and what stands in the key's place without it.
 
-    Attributes:
-        prompt: As a sentence of the prompt.
-        key: As the name of the property that is written before the answer.
-        neutral_key: The name of this property where the key instructs nothing.
+    `prompt` is a sentence of the prompt, `key` the name of the property that is written before the
+    answer, and `neutral_key` its name where the key instructs nothing.
     """
 
     prompt: str
@@ -70,14 +66,10 @@ STEP_BY_STEP: Final = Instruction(
 class KeyWording:
     """Questions of mathematics, each under all four placements of an instruction.
 
-    Attributes:
-        name: ``keys_`` and the kind of the data.
-        sha256: Of the file.
-        kind: ``gsm8k`` or ``math``, which says how answers are compared.
+    The kind, ``gsm8k`` or ``math``, says how answers are compared.
     """
 
     name: str
-    sha256: str
     kind: str
     _items: tuple[Item, ...] = field(repr=False)
     _references: Mapping[str, str] = field(repr=False)
@@ -110,14 +102,11 @@ class KeyWording:
 
 
 def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STEP) -> KeyWording:
-    r"""The task over a file of questions.
+    r"""The task over a file of questions in JSON Lines; ``auto`` goes by the first line.
 
-    Args:
-        path: JSON Lines. GSM8K: ``question`` and ``answer``, which ends in ``#### `` and a number.
-            MATH: ``problem`` and ``answer``, or ``solution`` with a ``\boxed{...}`` instead.
-            Ids are taken from ``id`` or ``unique_id``, else they are the numbers of the lines.
-        kind: Which of the two; ``auto`` goes by the first line.
-        instruction: What is placed.
+    GSM8K has ``question`` and ``answer``, which ends in ``#### `` and a number; MATH ``problem``
+    and ``answer``, or ``solution`` with a ``\boxed{...}`` instead. Ids are taken from ``id`` or
+    ``unique_id``, else they are the numbers of the lines.
 
     Raises:
         UsageError: The two keys are the same, or that of the answer.
@@ -126,10 +115,9 @@ def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STE
     if len({instruction.key, instruction.neutral_key, _ANSWER}) < 3:
         raise UsageError("the keys of an instruction must differ, and none may be 'answer'")
     try:
-        content = path.read_bytes()
+        lines = list(json_lines(str(path), path.read_bytes()))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    lines = list(_lines(path, content))
     if not lines:
         raise InputError(f"{path} has no question")
     if kind == "auto":
@@ -137,26 +125,13 @@ def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STE
     items, references = [], {}
     for number, line in lines:
         where = f"{path}:{number}"
-        group = str(next((line[one] for one in _IDS if one in line), number))
+        group = str(next((line[name] for name in _IDS if name in line), number))
         if group in references:
             raise InputError(f"{where}: the id {group!r} is there twice")
         references[group] = _reference(line, kind, where)
         asked = _text(line, _FIELDS[kind], where)
-        items += [_item(group, one, asked, kind, instruction) for one in PLACEMENTS]
-    digest = hashlib.sha256(content).hexdigest()
-    return KeyWording(f"keys_{kind}", digest, kind, tuple(items), references)
-
-
-def _lines(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if line.strip():
-            try:
-                value = strict_json.parse(line)
-            except InputError as error:
-                raise InputError(f"{path}:{number}: {error}", "a line is one object") from None
-            if not isinstance(value, dict):
-                raise InputError(f"{path}:{number} is no object")
-            yield number, value
+        items += [_item(group, place, asked, kind, instruction) for place in PLACEMENTS]
+    return KeyWording(f"keys_{kind}", kind, tuple(items), references)
 
 
 def _text(line: Mapping[str, Any], name: str, where: str) -> str:
@@ -169,8 +144,8 @@ def _text(line: Mapping[str, Any], name: str, where: str) -> str:
 def _reference(line: Mapping[str, Any], kind: str, where: str) -> str:
     """The reference answer: a number as text, or an expression."""
     if kind == "math":
-        found = line.get(_ANSWER) or boxed(str(line.get("solution", "")))
-        return _text({_ANSWER: found}, _ANSWER, where)
+        given = line.get(_ANSWER) or boxed(str(line.get("solution", "")))
+        return _text({_ANSWER: given}, _ANSWER, where)
     reference = gsm8k_reference(_text(line, _ANSWER, where))
     if last_number(reference) is None:
         raise InputError(f"{where}: the answer has no number")
@@ -180,7 +155,7 @@ def _reference(line: Mapping[str, Any], kind: str, where: str) -> str:
 def _item(group: str, placement: str, asked: str, kind: str, instruction: Instruction) -> Item:
     in_prompt, in_key = (digit == "1" for digit in placement[1:])
     form = f"Answer with a JSON object. {_FORM[kind]}"
-    told = f"{instruction.prompt} {form}" if in_prompt else form
+    said = f"{instruction.prompt} {form}" if in_prompt else form
     key = instruction.key if in_key else instruction.neutral_key
     schema = {
         "type": "object",
@@ -188,6 +163,6 @@ def _item(group: str, placement: str, asked: str, kind: str, instruction: Instru
         "required": [key, _ANSWER],
         "additionalProperties": False,
     }
-    message = Turn("user", f"{asked}\n\n{told}")
+    message = Turn("user", f"{asked}\n\n{said}")
     id_ = f"{group}/{placement}"
     return Item(id_, (message,), json.dumps(schema), group=group, condition=placement)

@@ -1,6 +1,6 @@
-"""What is asked of a language model: token probabilities behind one prompt, for several texts.
+"""What is asked of a language model: token probabilities after one prompt, for several texts.
 
-The texts that engines make of one item share its prompt. So the model's state behind the prompt is
+The texts that engines make of one item share its prompt. So the model's state after the prompt is
 computed once (`Prompted`) and copied for each of them; then all go on together, a token each at a
 time (`Decoding`).
 """
@@ -23,7 +23,7 @@ Logits = npt.NDArray[np.float32]
 
 
 class Decoding(Protocol):
-    """Texts behind one prompt, all of one length: the rows."""
+    """Texts after one prompt, all of one length: the rows."""
 
     logits: Logits
     """Of the next token of each row."""
@@ -36,7 +36,7 @@ class Decoding(Protocol):
 
 
 class Prompted(Protocol):
-    """The model's state behind a prompt."""
+    """The model's state after a prompt."""
 
     def fork(self, rows: int) -> Decoding:
         """So many texts that begin here; the state itself stays as it is."""
@@ -56,7 +56,7 @@ class LanguageModel(Protocol):
         """The tokens of a conversation, up to where the model's answer begins."""
 
     def start(self, prompt: Sequence[int]) -> Prompted:
-        """The state behind a prompt."""
+        """The state after a prompt."""
 
 
 _HOW_TO_CALL: Final = (
@@ -72,8 +72,8 @@ def with_tools_told(
 
     For chat templates that have no place for tools: a model would never see them.
     """
-    told = "\n".join([_HOW_TO_CALL, *(json.dumps(one["function"]) for one in tools)])
+    text = "\n".join([_HOW_TO_CALL, *(json.dumps(tool["function"]) for tool in tools)])
     if messages and messages[0].role == "system":
         first, *others = messages
-        return (replace(first, content=f"{first.content}\n\n{told}"), *others)
-    return (Turn("system", told), *messages)
+        return (replace(first, content=f"{first.content}\n\n{text}"), *others)
+    return (Turn("system", text), *messages)

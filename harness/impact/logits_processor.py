@@ -27,12 +27,8 @@ class MaskLogitsProcessor:
     """Takes from a model what a matcher forbids.
 
     Rows may be reordered from step to step, as beams are; what an earlier step had is not written
-    anew. A row that has ended, and one whose mask allows nothing, keep their scores.
-
-    Args:
-        matcher: At the start of a text; it stays there.
-        vocabulary: The model's.
-        prompt_tokens: How many tokens at the head of each row are the prompt.
+    anew. A row that has ended, and one whose mask allows nothing, keep their scores. The matcher
+    stays at the start of a text; `prompt_tokens` at the head of each row are the prompt.
     """
 
     def __init__(self, matcher: Matcher, vocabulary: Vocabulary, prompt_tokens: int) -> None:
@@ -71,16 +67,16 @@ class MaskLogitsProcessor:
         return out
 
     def _at(self, text: Tokens) -> Matcher | None:
-        """The matcher behind a text; None behind its end."""
-        at = next(n for n in range(len(text), -1, -1) if text[:n] in self._known)
-        matcher = self._known[text[:at]]
-        if at == len(text) or matcher is None:
+        """The matcher after a text; None after its end."""
+        known = next(n for n in range(len(text), -1, -1) if text[:n] in self._known)
+        matcher = self._known[text[:known]]
+        if known == len(text) or matcher is None:
             return matcher
         matcher = matcher.clone()
-        for number, token in enumerate(text[at:], start=at):
+        for number, token in enumerate(text[known:], start=known):
             if not matcher.consume(token):
                 raise UsageError(
-                    f"token {token} is no text of the schema behind {number} others",
+                    f"token {token} is no text of the schema after {number} others",
                     "let this processor be the last one",
                 )
             if token in self._vocabulary.eos_ids:
@@ -91,20 +87,17 @@ class MaskLogitsProcessor:
 def open_processor(
     spec: str, schema: str, vocabulary: Vocabulary, prompt_tokens: int
 ) -> MaskLogitsProcessor:
-    """A logits processor of an installed engine, in this process.
+    """A logits processor of an installed engine for the JSON text of a schema, in this process.
 
-    Args:
-        spec: The engine, without a version: the installed one is used.
-        schema: JSON text of the schema.
-        vocabulary: The model's; `harness.impact.transformers_model` makes one of a tokenizer.
-        prompt_tokens: How many tokens at the head of each row are the prompt.
+    `harness.impact.transformers_model` makes a vocabulary of a model's tokenizer; `prompt_tokens`
+    at the head of each row are the prompt.
 
     Raises:
         UsageError: There is no such engine, or the spec names a version.
         Refused: The engine declines the schema.
     """
-    found = parse_spec(spec)
-    if found.version is not None or found.path is not None:
+    parsed = parse_spec(spec)
+    if parsed.version is not None or parsed.path is not None:
         raise UsageError(f"{spec}: a processor runs the installed version", "leave out the version")
-    engine = adapter_class(found.reference, found.paths)(vocabulary, found.options)
+    engine = adapter_class(parsed.reference, parsed.paths)(vocabulary, parsed.options)
     return MaskLogitsProcessor(engine.compile(schema), vocabulary, prompt_tokens)

@@ -54,8 +54,8 @@ def gsm8k_reference(answer: str) -> str:
 
 def last_number(text: str) -> Fraction | None:
     """The last number of a text, without separators of thousands; None where it has none."""
-    found = _NUMBER.findall(boxed(text) or text.rpartition(_GSM8K_MARK)[2])
-    return Fraction(found[-1].replace(",", "")) if found else None
+    numbers = _NUMBER.findall(boxed(text) or text.rpartition(_GSM8K_MARK)[2])
+    return Fraction(numbers[-1].replace(",", "")) if numbers else None
 
 
 def boxed(text: str) -> str | None:

@@ -43,33 +43,28 @@ _ANY: Final = b"null"
 
 
 class StepResolver:
-    """Rules on the steps at which masks overruled a model.
+    """Rules on the steps at which masks overruled a model, by validators and engines.
 
-    Args:
-        judge: The validators.
-        vocabulary: The model's.
-        panel: The engines, which compiled the item's schema.
+    The panel compiled the item's schema, with the model's vocabulary.
     """
 
     def __init__(self, judge: Judge, vocabulary: Vocabulary, panel: Panel) -> None:
-        self._judge = judge
-        self._vocabulary = vocabulary
-        self._panel = panel
+        self._judge, self._vocabulary, self._panel = judge, vocabulary, panel
 
     def resolve(self, schema: str, texts: Sequence[Generated]) -> None:
         """Rule on all such steps of one item, in place."""
-        if not any(one.overruled for one in texts):
+        if not any(text.overruled for text in texts):
             return
         problem = self._judge.open(schema)
         if isinstance(problem, Unjudgeable):
-            for one in texts:
-                one.overruled = [
-                    replace(step, ruling=OPEN, reason=problem.reason) for step in one.overruled
+            for text in texts:
+                text.overruled = [
+                    replace(step, ruling=OPEN, reason=problem.reason) for step in text.overruled
                 ]
             return
         item = _ItemResolution(self._judge, self._vocabulary, self._panel, schema, texts)
-        for one in texts:
-            one.overruled = [item.ruled(one, step) for step in one.overruled]
+        for text in texts:
+            text.overruled = [item.ruled(text, step) for step in text.overruled]
 
 
 class _ItemResolution:
@@ -89,27 +84,20 @@ class _ItemResolution:
         draft = draft_of(self._schema)
         self._rules = EarliestFailure(self._schema, LATEST if draft is None else draft.name)
         self._texts = texts
-        written = [one.written(vocabulary) for one in texts]
-        self._whole = [one for one in written if _is_whole(one)]
-        # Behind nothing, a text is one token of which the continuations are asked for.
+        self._whole = [text for one in texts if _is_whole(text := one.written(vocabulary))]
+        # After nothing, a text is one token of which the continuations are asked for.
         self._context = Continuations(self._schema, next(iter(self._whole), _ANY)).at(0)
         self._known: dict[tuple[bytes, int], Overruled] = {}
 
-    def ruled(self, one: Generated, step: Overruled) -> Overruled:
+    def ruled(self, generated: Generated, step: Overruled) -> Overruled:
         """The step with what is known of its forbidden token."""
-        before = one.written(self._vocabulary, step.position)
+        before = generated.written(self._vocabulary, step.position)
         key = (before, step.token)
         if key not in self._known:
-            self._known[key] = self._attributed(before, self._resolved(before, one, step))
-        found = self._known[key]
-        return replace(
-            step,
-            ruling=found.ruling,
-            reason=found.reason,
-            keyword=found.keyword,
-            category=found.category,
-            witness=found.witness,
-        )
+            self._known[key] = self._attributed(before, self._resolved(before, generated, step))
+        known = self._known[key]
+        names = ("ruling", "reason", "keyword", "category", "witness")
+        return replace(step, **{name: getattr(known, name) for name in names})
 
     def _resolved(self, before: bytes, one: Generated, step: Overruled) -> Overruled:
         vocabulary, ends = self._vocabulary, step.token in self._vocabulary.eos_ids
@@ -149,7 +137,7 @@ class _ItemResolution:
     def _completions(
         self, before: bytes, token: bytes, one: Generated, step: Overruled
     ) -> Iterator[tuple[str, Sequence[bytes]]]:
-        """What may stand behind the token, by where it comes from; the cheapest first."""
+        """What may stand after the token, by where it comes from; the cheapest first."""
         text = before + token
         yield "written", [whole[len(text) :] for whole in self._whole if whole.startswith(text)]
         known = self._context.candidates(text)
@@ -178,7 +166,7 @@ class _ItemResolution:
                 yield b"".join(self._vocabulary.ordinary.get(token, b"") for token in tokens)
 
     def _is_lost(self, text: bytes, at: int) -> bool:
-        """Whether an invalid text is so by what stands before a byte, whatever is behind it."""
+        """Whether an invalid text is so by what stands before a byte, whatever comes after it."""
         if not _is_whole(text):
             return False
         part = self._rules.keyword("allOf", root_of(text), {"allOf": [self._schema]})

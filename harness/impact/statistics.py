@@ -8,7 +8,7 @@ without an engine is one more name among the results, and compared like the othe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -35,29 +35,16 @@ than the sum of its two parts the instruction in both places brings."""
 
 
 @dataclass(frozen=True)
-class EngineAccuracy:
-    """How many answers under one engine are right, with the interval of their share."""
-
-    engine: str
-    items: int
-    correct: int
-    share: Interval
-
-
-@dataclass(frozen=True)
 class EnginePair:
     """Two engines on the items that both answered.
 
     Attributes:
-        first: One engine.
-        second: The other.
         items: How many items both answered.
         both: How many answers of both are right.
         only_first: How many of the first alone.
         only_second: How many of the second alone.
         difference: Of the two accuracies, positive where the first is better; None without items.
-        low: The lower end of its 95% interval; None where no item divides the two.
-        high: The upper end.
+        low, high: Its 95% interval; None where no item divides the two.
         p: Of McNemar's exact test; None without items.
         p_holm: Corrected for the number of pairs.
     """
@@ -86,22 +73,18 @@ class EnginePair:
         """Who is better, in words."""
         if not self.items:
             return f"{self.first} and {self.second} answered no item in common"
-        told = f"({self.items:,} items, p = {self.p_holm:.2g})"
+        base = f"({self.items:,} items, p = {self.p_holm:.2g})"
         if self.better is None:
-            return f"cannot tell {self.first} and {self.second} apart {told}"
+            return f"cannot tell {self.first} and {self.second} apart {base}"
         other = self.second if self.better == self.first else self.first
-        return f"{self.better} is better than {other} {told}"
+        return f"{self.better} is better than {other} {base}"
 
 
 @dataclass(frozen=True)
 class PlacementEffect:
-    """What an instruction in one place or another does to the accuracy.
+    """One of `CONTRASTS` as a difference of accuracies, with its 95% interval.
 
-    Attributes:
-        name: One of `CONTRASTS`.
-        value: The effect, as a difference of accuracies.
-        low: The lower end of its 95% interval; None where it is the same in every group.
-        high: The upper end.
+    The ends are None where it is the same in every group.
     """
 
     name: str
@@ -119,84 +102,63 @@ class PlacementEffect:
 
 @dataclass(frozen=True)
 class PlacementEffects:
-    """One engine's answers under the four placements of an instruction.
-
-    Attributes:
-        groups: How many questions were answered under all four; the others do not count.
-        accuracy: By placement.
-        effects: In the order of `CONTRASTS`.
-    """
+    """One engine's answers to the `groups` questions answered under all four placements."""
 
     groups: int
     accuracy: Mapping[str, Interval]
     effects: tuple[PlacementEffect, ...]
 
 
-def accuracies(results: Results) -> tuple[EngineAccuracy, ...]:
-    """How often each engine's answers are right, each on all items that it answered."""
-    return tuple(
-        EngineAccuracy(engine, len(answers), sum(answers.values()), _share(list(answers.values())))
-        for engine, answers in results.items()
-    )
+def share(hits: Iterable[bool]) -> Interval:
+    """The share of right answers with its interval."""
+    return shares(np.array(list(hits), dtype=np.bool_).reshape(-1, 1))[0]
 
 
 def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
-    """All pairs of engines, in the order of `results`; pairs without a common item count for none.
+    """All pairs of engines, in the order of `results`; `seed` is that of the bootstrap.
 
-    Args:
-        results: Per engine and item id, whether the answer is right.
-        seed: Of the bootstrap.
+    Pairs without a common item count for none.
     """
-    pairs = [_counted(results, *one) for one in combinations(results, 2)]
-    tests = {at: mcnemar(*only) for at, (*_, items, _, only) in enumerate(pairs) if items}
+    counted = [_counted(results[one], results[other]) for one, other in combinations(results, 2)]
+    tests = {
+        pair: mcnemar(times[True, False], times[False, True])
+        for pair, times in enumerate(counted)
+        if times
+    }
     corrected = dict(zip(tests, holm(list(tests.values())), strict=True))
-    found = []
-    for at, (first, second, items, both, only) in enumerate(pairs):
+    pairs = []
+    for pair, (names, times) in enumerate(zip(combinations(results, 2), counted, strict=True)):
+        items, only = times.total(), (times[True, False], times[False, True])
         low, high = difference(*only, items, seed) if any(only) else (None, None)
         value = (only[0] - only[1]) / items if items else None
-        told = (value, low, high, tests.get(at), corrected.get(at))
-        found.append(EnginePair(first, second, items, both, *only, *told))
-    return tuple(found)
+        tested = tests.get(pair), corrected.get(pair)
+        pairs.append(EnginePair(*names, items, times[True, True], *only, value, low, high, *tested))
+    return tuple(pairs)
+
+
+def _counted(one: Mapping[str, bool], other: Mapping[str, bool]) -> Counter[tuple[bool, bool]]:
+    """Of the common items, how many are right under both, under one alone, under none."""
+    return Counter((one[item], other[item]) for item in one.keys() & other.keys())
 
 
 def placement_effects(answers: Mapping[str, bool], *, seed: int = SEED) -> PlacementEffects | None:
     """What the placements of an instruction do, on questions answered under all four.
 
-    Args:
-        answers: Whether the answer is right, by the item's id ``<group>/R00`` and so on.
-        seed: Of the bootstrap, which draws questions with their four answers.
-
-    Returns:
-        None where no question has all four answers.
+    `answers` says whether the answer is right, by the item's id ``<group>/R00`` and so on; the
+    bootstrap draws questions with their four answers. None where no question has all four.
     """
-    groups = dict.fromkeys(one.rpartition("/")[0] for one in answers)
-    ids = [[f"{group}/{one}" for one in PLACEMENTS] for group in groups]
-    rows = [[answers[one] for one in four] for four in ids if all(one in answers for one in four)]
+    groups = dict.fromkeys(item.rpartition("/")[0] for item in answers)
+    ids = [[f"{group}/{place}" for place in PLACEMENTS] for group in groups]
+    rows = [[answers[item] for item in four] for four in ids if answers.keys() >= set(four)]
     if not rows:
         return None
     columns = dict(zip(PLACEMENTS, zip(*rows, strict=True), strict=True))
-    accuracy = {one: _share(list(column)) for one, column in columns.items()}
     effects = []
     for name, signs in CONTRASTS.items():
-        values = [
-            sum(signs.get(p, 0) * hit for p, hit in zip(PLACEMENTS, r, strict=True)) for r in rows
-        ]
+        factors = [signs.get(place, 0) for place in PLACEMENTS]
+        values = [sum(map(int.__mul__, factors, row)) for row in rows]
         times = dict(sorted(Counter(values).items()))
         low, high = mean_interval(times, seed) if len(times) > 1 else (None, None)
         effects.append(PlacementEffect(name, sum(values) / len(values), low, high))
+    accuracy = {place: share(column) for place, column in columns.items()}
     return PlacementEffects(len(rows), accuracy, tuple(effects))
-
-
-def _share(hits: list[bool]) -> Interval:
-    return shares(np.array(hits, dtype=np.bool_).reshape(-1, 1))[0]
-
-
-def _counted(
-    results: Results, first: str, second: str
-) -> tuple[str, str, int, int, tuple[int, int]]:
-    """A pair with its common items, those right under both, and under one alone."""
-    one, other = results[first], results[second]
-    common = one.keys() & other.keys()
-    times = Counter((one[item], other[item]) for item in common)
-    only = times[True, False], times[False, True]
-    return first, second, len(common), times[True, True], only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any, Final
 
@@ -12,15 +12,14 @@ from harness.bugs.samples import ShrunkVerdict
 from harness.counting.intervals import Interval
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
-from harness.impact.causes import CauseKey, ProvenStep, proven_steps, read_causes
+from harness.impact.causes import CauseKey, proven_steps, read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.statistics import (
     EnginePair,
     PlacementEffects,
-    Results,
-    accuracies,
     compared,
     placement_effects,
+    share,
 )
 from harness.verdict_kinds import BUG
 
@@ -56,14 +55,7 @@ class CostSummary:
 
 @dataclass(frozen=True)
 class SizeCost:
-    """Times of the items whose schemas are of some size.
-
-    Attributes:
-        smallest: Bytes of the smallest schema among them.
-        largest: Of the largest.
-        items: How many they are.
-        cost: The times.
-    """
+    """Times of the items whose schemas have between so many bytes."""
 
     smallest: int
     largest: int
@@ -93,28 +85,27 @@ class EngineImpact:
         proven_mass: The probability of the tokens that were proven to be forbidden wrongly, as a
             mean over the tokens.
         bug_mass: The part of it that counts as bugs.
-        cost: Times.
         by_size: Times of the half with the smaller schemas, and of the other half; empty where
             all have one size.
     """
 
-    items: int = 0
-    outcomes: Mapping[str, int] = field(default_factory=dict)
-    parsed: int = 0
-    correct: int = 0
-    reasons: Mapping[str, int] = field(default_factory=dict)
-    tokens: int = 0
-    overruled: int = 0
-    rulings: Mapping[str, int] = field(default_factory=dict)
-    false_rejections: Mapping[str, int] = field(default_factory=dict)
-    hit_items: int = 0
-    bugs: Mapping[str, int] = field(default_factory=dict)
-    departures: Mapping[str, int] = field(default_factory=dict)
-    removed: float = 0.0
-    proven_mass: float = 0.0
-    bug_mass: float = 0.0
-    cost: CostSummary | None = None
-    by_size: tuple[SizeCost, ...] = ()
+    items: int
+    outcomes: Mapping[str, int]
+    parsed: int
+    correct: int
+    reasons: Mapping[str, int]
+    tokens: int
+    overruled: int
+    rulings: Mapping[str, int]
+    false_rejections: Mapping[str, int]
+    hit_items: int
+    bugs: Mapping[str, int]
+    departures: Mapping[str, int]
+    removed: float
+    proven_mass: float
+    bug_mass: float
+    cost: CostSummary
+    by_size: tuple[SizeCost, ...]
 
     @property
     def answered(self) -> int:
@@ -145,19 +136,20 @@ def accuracy(run: ImpactRun) -> Accuracy:
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    results: dict[str, dict[str, bool]] = {name: {} for name in names_of(run)}
-    for one in run.answers():
-        results.setdefault(one.engine, {})[one.item] = one.correct
+    results = {
+        name: {answer.item: answer.correct for answer in answers}
+        for name, answers in _by_engine(run).items()
+    }
     dropped = frozenset(run.manifest.get("unanswerable", ()))
-    kept: Results = {
+    kept = {
         name: {item: right for item, right in some.items() if item not in dropped}
         for name, some in results.items()
     }
     placements = {name: placement_effects(some) for name, some in results.items()}
     return Accuracy(
-        {one.engine: one.share for one in accuracies(results)},
+        {name: share(some.values()) for name, some in results.items()},
         compared(kept),
-        {name: one for name, one in placements.items() if one is not None},
+        {name: effects for name, effects in placements.items() if effects is not None},
         len(dropped),
     )
 
@@ -168,52 +160,48 @@ def summarize(run: ImpactRun) -> dict[str, EngineImpact]:
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    answers: dict[str, list[ModelAnswer]] = {name: [] for name in names_of(run)}
-    for one in run.answers():
-        answers.setdefault(one.engine, []).append(one)
     causes = read_causes(run)
-    return {name: engine_impact(some, causes) for name, some in answers.items()}
+    return {name: _impact(answers, causes) for name, answers in _by_engine(run).items()}
 
 
-def names_of(run: ImpactRun) -> list[str]:
-    """Whose answers a run has, in its order."""
+def _by_engine(run: ImpactRun) -> dict[str, list[ModelAnswer]]:
     identity = run.manifest["identity"]
     alone = [UNCONSTRAINED] if identity["generation"]["unconstrained"] else []
-    return [*alone, *identity["engines"]]
+    answers: dict[str, list[ModelAnswer]] = {name: [] for name in [*alone, *identity["engines"]]}
+    for answer in run.answers():
+        answers.setdefault(answer.engine, []).append(answer)
+    return answers
 
 
-def engine_impact(
+def _impact(
     answers: Sequence[ModelAnswer], causes: Mapping[CauseKey, ShrunkVerdict]
 ) -> EngineImpact:
     """What the answers of one engine say of it."""
-    steps = [step for one in answers for step in one.overruled]
+    steps = [step for answer in answers for step in answer.overruled]
     proven = proven_steps(answers)
-    found = [_cause(one, causes) for one in proven]
-    tokens = sum(len(one.tokens) for one in answers)
+    shrunk = [causes.get(step.key) for step in proven]
+    traced = [None if cause is None or cause.error is None else cause for cause in shrunk]
+    classes = [NOT_TRACED if cause is None else cause.class_ for cause in traced]
+    masses = [step.step.probability for step in proven]
+    of_bugs = [mass for mass, class_ in zip(masses, classes, strict=True) if class_ == BUG]
+    known = [cause for cause in traced if cause is not None]
+    tokens = sum(len(answer.tokens) for answer in answers)
     return EngineImpact(
         items=len(answers),
-        outcomes=_counted(one.outcome for one in answers),
-        parsed=sum(one.parsed for one in answers),
-        correct=sum(one.correct for one in answers),
-        reasons=_counted(one.reason for one in answers if one.reason),
+        outcomes=_counted(answer.outcome for answer in answers),
+        parsed=sum(answer.parsed for answer in answers),
+        correct=sum(answer.correct for answer in answers),
+        reasons=_counted(answer.reason for answer in answers if answer.reason),
         tokens=tokens,
         overruled=len(steps),
-        rulings={word: sum(one.ruling == word for one in steps) for word in RULINGS},
-        false_rejections=_counted(class_ for class_, _, _ in found),
-        hit_items=len({one.answer.item for one in proven}),
-        bugs=_counted(bug for _, bug, departure in found if bug and not departure),
-        departures=_counted(departure for _, _, departure in found if departure),
-        removed=_ratio(sum(one.removed for one in answers), tokens) or 0.0,
-        proven_mass=_ratio(sum(one.step.probability for one in proven), tokens) or 0.0,
-        bug_mass=_ratio(
-            sum(
-                one.step.probability
-                for one, (class_, _, _) in zip(proven, found, strict=True)
-                if class_ == BUG
-            ),
-            tokens,
-        )
-        or 0.0,
+        rulings={word: sum(step.ruling == word for step in steps) for word in RULINGS},
+        false_rejections=_counted(classes),
+        hit_items=len({step.answer.item for step in proven}),
+        bugs=_counted(cause.bug for cause in known if not cause.departure),
+        departures=_counted(cause.departure for cause in known if cause.departure),
+        removed=_ratio(sum(answer.removed for answer in answers), tokens) or 0.0,
+        proven_mass=_ratio(sum(masses), tokens) or 0.0,
+        bug_mass=_ratio(sum(of_bugs), tokens) or 0.0,
         cost=_cost(answers),
         by_size=_by_size(answers),
     )
@@ -223,7 +211,6 @@ def as_json(
     run: ImpactRun, engines: Mapping[str, EngineImpact], answers: Accuracy
 ) -> dict[str, Any]:
     """A summary as one JSON object."""
-    pairs = ({**asdict(one), "verdict": one.verdict} for one in answers.pairs)
     return {
         "run": str(run.path),
         **{key: run.manifest["identity"][key] for key in ("task", "model", "generation")},
@@ -231,54 +218,46 @@ def as_json(
             name: {**asdict(one), "answered": one.answered, "share": asdict(answers.shares[name])}
             for name, one in engines.items()
         },
-        "pairs": list(pairs),
-        "placements": {name: asdict(one) for name, one in answers.placements.items()},
+        "pairs": [{**asdict(pair), "verdict": pair.verdict} for pair in answers.pairs],
+        "placements": {name: asdict(effects) for name, effects in answers.placements.items()},
         "unanswerable": answers.unanswerable,
     }
 
 
-def _cause(one: ProvenStep, causes: Mapping[CauseKey, ShrunkVerdict]) -> tuple[str, str, str]:
-    """What a proven step counts as, its bug and its departure."""
-    shrunk = causes.get(one.key)
-    if shrunk is None or shrunk.error is None:
-        return NOT_TRACED, "", ""
-    return shrunk.class_, shrunk.bug, shrunk.departure
-
-
 def _cost(answers: Sequence[ModelAnswer]) -> CostSummary:
-    costs = [one.cost for one in answers if one.cost.model or one.cost.mask]
-    masks = sum(len(one.mask) for one in costs)
-    steps = sum(len(one.model) for one in costs)
-    mask = sum(sum(one.mask) + sum(one.consume) for one in costs) / _MS
-    asked = sum(sum(one.asked) for one in costs) / _MS
-    model = sum(sum(one.model) for one in costs) / _MS
-    prompt = sum(one.prompt for one in costs) / _MS
-    compiled = sum(one.compile + one.first_mask for one in costs) / _MS
-    more = asked + compiled if masks else 0.0
+    costs = [answer.cost for answer in answers if answer.cost.model or answer.cost.mask]
+
+    def total(*names: str) -> int:
+        values = (getattr(cost, name) for cost in costs for name in names)
+        return sum(sum(value) if isinstance(value, list) else value for value in values)
+
+    masks, steps = (sum(len(getattr(cost, name)) for cost in costs) for name in ("mask", "model"))
+    mask, asked = _ratio(total("mask", "consume"), masks), total("asked")
+    model, compiled = _ratio(total("model"), steps), total("compile", "first_mask")
     return CostSummary(
-        mask=_ratio(mask, masks),
-        asked=_ratio(asked, masks),
-        model=_ratio(model, steps),
-        texts=_ratio(sum(sum(one.texts) for one in costs), steps),
-        compile=_ratio(compiled, len(costs)) if masks else None,
-        overhead=_percent(_ratio(mask, masks), _ratio(model, steps)) if masks else None,
-        whole=_percent(more, model + prompt) if masks else None,
+        mask=_in(_MS, mask),
+        asked=_in(_MS, _ratio(asked, masks)),
+        model=_in(_MS, model),
+        texts=_ratio(total("texts"), steps),
+        compile=_in(_MS, _ratio(compiled, len(costs))) if masks else None,
+        overhead=_in(0.01, _ratio(mask, model or 0)) if mask is not None else None,
+        whole=_in(0.01, _ratio(asked + compiled, total("model", "prompt"))) if masks else None,
     )
 
 
 def _by_size(answers: Sequence[ModelAnswer]) -> tuple[SizeCost, ...]:
-    sizes = sorted(one.schema_bytes for one in answers)
+    sizes = sorted(answer.schema_bytes for answer in answers)
     if not sizes or sizes[0] == sizes[-1]:
         return ()
-    middle = min(median_low(sizes), max(one for one in sizes if one < sizes[-1]))
+    middle = min(median_low(sizes), max(size for size in sizes if size < sizes[-1]))
     halves = (
-        [one for one in answers if one.schema_bytes <= middle],
-        [one for one in answers if one.schema_bytes > middle],
+        [answer for answer in answers if answer.schema_bytes <= middle],
+        [answer for answer in answers if answer.schema_bytes > middle],
     )
     return tuple(
         SizeCost(
-            min(one.schema_bytes for one in half),
-            max(one.schema_bytes for one in half),
+            min(answer.schema_bytes for answer in half),
+            max(answer.schema_bytes for answer in half),
             len(half),
             _cost(half),
         )
@@ -286,13 +265,12 @@ def _by_size(answers: Sequence[ModelAnswer]) -> tuple[SizeCost, ...]:
     )
 
 
-def _percent(part: float | None, whole: float | None) -> float | None:
-    share = None if part is None or whole is None else _ratio(part, whole)
-    return None if share is None else 100 * share
-
-
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
+
+
+def _in(unit: float, value: float | None) -> float | None:
+    return None if value is None else value / unit
 
 
 def _counted(words: Iterable[str]) -> dict[str, int]:

@@ -36,11 +36,9 @@ _SETTINGS: Final = ("*.json", "*.jinja", "*.model")
 
 
 class TransformersModel:
-    """A causal language model of transformers.
+    """A causal language model: of a GGUF file, or of what ``save_pretrained`` writes.
 
-    Args:
-        path: A GGUF file, or a directory with what ``save_pretrained`` writes.
-        device: Where it computes, as torch names it; ``auto`` takes a GPU where there is one.
+    It computes on a device as torch names it; ``auto`` takes a GPU where there is one.
 
     Raises:
         UsageError: A library is missing.
@@ -95,8 +93,8 @@ class TransformersModel:
             files = [self._path]
         else:
             patterns = (*_WEIGHTS, *_SETTINGS)
-            files = sorted(file for one in patterns for file in self._path.glob(one))
-        versions = {one: importlib.metadata.version(one) for one in ("torch", "transformers")}
+            files = sorted(file for pattern in patterns for file in self._path.glob(pattern))
+        versions = {name: importlib.metadata.version(name) for name in ("torch", "transformers")}
         return {
             "files": {file.name: sha256_of(file) for file in files},
             "device": self._device,
@@ -118,11 +116,11 @@ class TransformersModel:
     def _rendered(
         self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]
     ) -> Sequence[int]:
-        turns = [{"role": one.role, "content": one.content} for one in messages]
+        turns = [{"role": turn.role, "content": turn.content} for turn in messages]
         try:
             ids: list[int] = self._tokenizer.apply_chat_template(
                 turns,
-                tools=[dict(one) for one in tools] or None,
+                tools=[dict(tool) for tool in tools] or None,
                 add_generation_prompt=True,
                 return_dict=False,
                 enable_thinking=False,  # templates that know no such thing take no notice
@@ -137,7 +135,7 @@ class TransformersModel:
         return _Prompted(self, logits, cache)
 
     def _forward(self, ids: Sequence[Sequence[int]], cache: Any) -> tuple[Logits, Any]:
-        """The logits behind some tokens a row, and the cache that holds these."""
+        """The logits after some tokens a row, and the cache that holds these."""
         torch = self._torch
         with torch.inference_mode():
             out = self._model(

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.bugs.from_verdict import Shrinker
 from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
 from harness.directories import slow_schemas_directory
@@ -23,14 +24,14 @@ from harness.execution.lanes import Engines, Lane, LaneSettings
 from harness.impact.answer_file import ImpactRun, refuse_foreign
 from harness.impact.answering import Answering
 from harness.impact.answers import UNCONSTRAINED
-from harness.impact.causes import shrinker_of, trace
+from harness.impact.causes import trace
 from harness.impact.generation import Generation, Generator
-from harness.impact.items import Item, Task
+from harness.impact.items import Item, Task, open_task, sampled
 from harness.impact.language_model import LanguageModel
 from harness.impact.overruled import StepResolver
-from harness.impact.tasks import open_task, sampled
 from harness.impact.transformers_model import open_model
 from harness.live import LiveLine
+from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
 
@@ -39,17 +40,11 @@ class ImpactRequest:
     """What a user asks of an impact run; see the options of ``maskcourt impact``.
 
     Attributes:
-        task: The task's name.
-        task_options: What its loader takes.
+        task_options: What the task's loader takes.
         model: A path, or the name of the small model.
-        engines: Specs of engines.
-        out: The run's directory.
         sample: So many groups of items; None takes all.
         seed: Of the sample.
-        how: How texts are written.
-        device: Where the model computes.
         bugs: Seconds for tracing proven false rejections; 0 traces none.
-        limits: What a request to an engine may cost.
     """
 
     task: str
@@ -82,10 +77,12 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
         line.plain(f"{task.name}, items: {len(items)}; loading the model")
         model = open_model(request.model, request.device)
         with _opened(specs, model, request.limits) as (lane, engines):
-            identity = identity_of(request, task, items, model, engines)
+            identity = _identity(request, task, items, model, engines)
             run = ImpactRun.begin(request.out, identity, _notes(task, items))
             try:
                 _answer(run, request, task, items, model, lane, line)
+                if request.bugs:
+                    _trace(run, request, items, model, lane, line)
             except KeyboardInterrupt as error:
                 kept = f"finished items are in {request.out}, the same command goes on"
                 raise KeyboardInterrupt(kept) from error
@@ -94,7 +91,7 @@ def run_impact(request: ImpactRequest) -> ImpactRun:
     return run
 
 
-def identity_of(
+def _identity(
     request: ImpactRequest,
     task: Task,
     items: Sequence[Item],
@@ -102,19 +99,14 @@ def identity_of(
     engines: Engines,
 ) -> dict[str, Any]:
     """What two runs must have in common to write into one directory."""
-    asked = json.dumps([asdict(one) for one in items], sort_keys=True)
+    asked = json.dumps([asdict(item) for item in items], sort_keys=True)
+    digest = hashlib.sha256(asked.encode()).hexdigest()
+    vocabulary = {"size": model.vocabulary.size, "sha256": model.vocabulary.sha256}
     return {
         **installed(),
-        "task": {
-            "name": task.name,
-            "items": len(items),
-            "sha256": hashlib.sha256(asked.encode()).hexdigest(),
-        },
-        "model": {
-            **model.identity,
-            "vocabulary": {"size": model.vocabulary.size, "sha256": model.vocabulary.sha256},
-        },
-        "engines": {name: asdict(one) for name, one in engines.items()},
+        "task": {"name": task.name, "items": len(items), "sha256": digest},
+        "model": {**model.identity, "vocabulary": vocabulary},
+        "engines": {name: asdict(info) for name, info in engines.items()},
         "generation": asdict(request.how),
         "limits": asdict(request.limits),
     }
@@ -129,36 +121,46 @@ def _answer(
     lane: Lane,
     line: LiveLine,
 ) -> None:
-    """Answer all items, then trace what was proven."""
     generator = Generator(model, lane.panel, request.how)
     resolver = StepResolver(lane.judge, model.vocabulary, lane.panel)
     began = time.monotonic()
 
-    def told(done: int, answered: int) -> None:
-        left = _left(began, answered, len(items) - done)
-        line.update(done, left.removeprefix(", "))
+    def progress(done: int, answered: int) -> None:
+        took, left = time.monotonic() - began, ""
+        if answered and done < len(items):
+            seconds = took / answered * (len(items) - done)
+            room = f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+            left = f"about {room} left"
+        line.update(done, left)
         if line.is_due() or done == len(items):
-            line.plain(f"{done}/{len(items)} items, {time.monotonic() - began:.0f} s{left}")
+            line.plain(
+                ", ".join(filter(None, (f"{done}/{len(items)} items", f"{took:.0f} s", left)))
+            )
 
-    Answering(task, generator, resolver, model.vocabulary).run(run, items, told)
-    if not request.bugs:
-        return
-    shrinker = shrinker_of(
-        lane.panel.specs,
-        run.manifest["identity"]["engines"],
-        load_catalogue(None),
-        model.vocabulary,
-        request.limits.memory,
-    )
+    Answering(task, generator, resolver, model.vocabulary).run(run, items, progress)
 
-    def traced(done: int, wanted: int) -> None:
+
+def _trace(
+    run: ImpactRun,
+    request: ImpactRequest,
+    items: Sequence[Item],
+    model: LanguageModel,
+    lane: Lane,
+    line: LiveLine,
+) -> None:
+    """Trace what was proven to bugs and departures."""
+    specs = {spec.name: spec for spec in lane.panel.specs}
+    described = run.manifest["identity"]["engines"]
+    memory = request.limits.memory
+    shrinker = Shrinker(specs, described, load_catalogue(None), model.vocabulary, memory, ASSERTION)
+
+    def progress(done: int, wanted: int) -> None:
         line.update(len(items), f"{done} of {wanted} causes")
         if line.is_due():
             line.plain(f"{done} of {wanted} causes of false rejections are looked for")
 
     with contextlib.closing(shrinker):
-        schemas = {item.id: item.schema for item in items}
-        trace(run, schemas, shrinker, request.bugs, traced)
+        trace(run, {item.id: item.schema for item in items}, shrinker, request.bugs, progress)
 
 
 @contextlib.contextmanager
@@ -167,15 +169,8 @@ def _opened(
 ) -> Iterator[tuple[Lane, Engines]]:
     """The engines and the validators, with the model's vocabulary."""
     with saved_vocabulary(model.vocabulary) as file:
-        lane = Lane(
-            LaneSettings(
-                tuple(specs),
-                str(file),
-                limits,
-                Rules(),
-                slow_schemas=str(slow_schemas_directory()),
-            )
-        )
+        slow = str(slow_schemas_directory())
+        lane = Lane(LaneSettings(tuple(specs), str(file), limits, Rules(), slow_schemas=slow))
         with contextlib.closing(lane):
             engines = lane.open()
             if UNCONSTRAINED in engines:
@@ -183,17 +178,9 @@ def _opened(
             yield lane, engines
 
 
-def _left(began: float, done: int, left: int) -> str:
-    if done < 1 or not left:
-        return ""
-    seconds = (time.monotonic() - began) / done * left
-    long = seconds >= 90
-    return f", about {seconds / 60:.0f} min left" if long else f", about {seconds:.0f} s left"
-
-
 def _notes(task: Task, items: Sequence[Item]) -> dict[str, Any]:
     unanswerable = task.unanswerable()
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "unanswerable": [one.id for one in items if one.id in unanswerable],
+        "unanswerable": [item.id for item in items if item.id in unanswerable],
     }

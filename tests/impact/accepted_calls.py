@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from harness.impact.bfcl_accepted import accepted_value, first_call
-from harness.impact.bfcl_data import BfclQuestion
+from harness.impact.bfcl import BfclQuestion
+from harness.impact.bfcl_scoring import OPTIONAL, accepted_value
+
+
+def first_call(question):
+    """The call of the first accepted values, without what may be left out."""
+    required = question.function["parameters"].get("required", ())
+    arguments = {
+        name: accepted_value(next((value for value in values if value != OPTIONAL), OPTIONAL))
+        for name, values in question.accepted.items()
+        if OPTIONAL not in values or name in required
+    }
+    return {"name": question.expected, "arguments": arguments}
 
 
 def question(parameters, accepted, required=(), name="f"):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.impact.answer_text import outermost, whole
+from harness.impact.answering import outermost, whole
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,10 @@ from types import ModuleType, SimpleNamespace
 import jsonschema_rs
 import pytest
 
-from harness.impact.bfcl import load
-from harness.impact.bfcl_accepted import first_call
-from harness.impact.bfcl_data import CATEGORIES, read
+from harness.impact.bfcl import CATEGORIES, load, read
 from harness.impact.bfcl_scoring import score_call
 from tests.command import ROOT
-from tests.impact.accepted_calls import mutants
+from tests.impact.accepted_calls import first_call, mutants
 
 if importlib.util.find_spec("bfcl_eval") is None:
     pytest.skip("needs bfcl-eval: pip install --no-deps bfcl-eval", allow_module_level=True)
@@ -67,7 +65,7 @@ def published():
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_scores_are_those_of_the_published_checker(published, category):
-    questions = read(None, category).questions
+    questions = read(None, category)
     chosen = (
         random.Random(0).sample(questions, 30) + [one for one in questions if _nested(one)][:30]
     )
@@ -88,7 +86,7 @@ def _nested(asked):
 
 def test_every_schema_is_one_and_accepts_the_first_accepted_call():
     """But where the data contradict the documentation: `docs/impact_tasks.md` has these items."""
-    task, questions = load(), read(None, "live_multiple").questions
+    task, questions = load(), read(None, "live_multiple")
     assert len(task.items()) == len(questions) == 1053
     invalid = set()
     for item, asked in zip(task.items(), questions, strict=True):
@@ -103,7 +101,7 @@ def test_every_schema_is_one_and_accepts_the_first_accepted_call():
 
 
 def test_the_first_accepted_call_is_right_but_where_it_is_not_documented():
-    task, questions = load(), read(None, "live_multiple").questions
+    task, questions = load(), read(None, "live_multiple")
     scores = [
         task.score(item, first_call(asked))
         for item, asked in zip(task.items(), questions, strict=True)

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.impact.bfcl_accepted import first_call
 from harness.impact.bfcl_scoring import normalized, score_call
-from tests.impact.accepted_calls import call, mutants, question
+from tests.impact.accepted_calls import call, first_call, mutants, question
 
 TEXT = {"type": "string"}
 PLACE = {"type": "dict", "properties": {"x": {"type": "integer"}, "y": TEXT}}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.impact.statistics import accuracies, compared, placement_effects
+from harness.impact.statistics import compared, placement_effects, share
 
 ANSWERS = st.dictionaries(st.sampled_from("abcdefghij"), st.booleans(), min_size=1)
 
@@ -17,9 +17,9 @@ def answers(right, wrong=0, *, first=0):
 
 
 def test_accuracy_is_the_share_of_right_answers_with_its_interval():
-    (one,) = accuracies({"engine": answers(30, 70)})
-    assert (one.engine, one.items, one.correct, one.share.value) == ("engine", 100, 30, 0.3)
-    assert 0.2 < one.share.low < 0.3 < one.share.high < 0.4
+    interval = share(answers(30, 70).values())
+    assert interval.value == 0.3
+    assert 0.2 < interval.low < 0.3 < interval.high < 0.4
 
 
 class TestPairs:

@@ -12,8 +12,8 @@ from harness.errors import UsageError
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import Cost, ModelAnswer, Overruled
 from harness.impact.causes import read_causes, trace
+from harness.impact.items import open_task, sampled
 from harness.impact.summary import accuracy, as_json, summarize
-from harness.impact.tasks import open_task, sampled
 from harness.report.publish import main
 from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import ForbidsOne
