@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 from harness.printable import one_line
+
+_MEMORY = "allow more memory: ulimit -v unlimited; what is stored is good"
+_OUT_OF_MEMORY = ("ArrowMemoryError", "OutOfMemoryException")
 
 
 class MaskcourtError(Exception):
@@ -30,6 +34,40 @@ class MaskcourtError(Exception):
 
 MORE_FILES = "allow more open files: ulimit -n 1024"
 """What to do where the system says that there are too many."""
+
+_REMEDIES = {
+    errno.EMFILE: MORE_FILES,
+    errno.ENFILE: "close what has files open",
+    errno.ENOSPC: "make room on the disk; what is stored is good",
+    errno.EDQUOT: "make room on the disk; what is stored is good",
+    errno.EFBIG: "allow larger files: ulimit -f unlimited; what is stored is good",
+    errno.ENOMEM: _MEMORY,
+    errno.EAGAIN: "allow more processes: ulimit -u",
+}
+"""What to do where the system is out of something; nothing that was stored is at fault."""
+
+
+def of_the_system(error: BaseException) -> str | None:
+    """What the system refused, and what to do, for an error that is no defect; else None.
+
+    Memory that is exhausted shows in many ways: pyarrow and DuckDB have errors of their own.
+    """
+    if isinstance(error, MemoryError) or type(error).__name__ in _OUT_OF_MEMORY:
+        return f"memory is exhausted ({_MEMORY})"
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return f"no new thread can be started ({_REMEDIES[errno.EAGAIN]}, or {_MEMORY})"
+    if not isinstance(error, OSError):
+        return None
+    where = f": {error.filename}" if error.filename else ""
+    hint = f" ({_REMEDIES[error.errno]})" if error.errno in _REMEDIES else ""
+    return f"{error.strerror or error}{where}{hint}"
+
+
+def is_exhausted(error: BaseException) -> bool:
+    """Whether an error says that the machine, or a limit, has no more of something."""
+    return bool(of_the_system(error)) and (
+        not isinstance(error, OSError) or error.errno in _REMEDIES
+    )
 
 
 class UsageError(MaskcourtError):

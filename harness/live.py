@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Self
 
-import click
 from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
@@ -18,6 +16,9 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+
+from harness.console import say, tell
+from harness.printable import printable
 
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines."""
@@ -39,12 +40,8 @@ class _Bar(Progress):
 class LiveLine:
     """How far long work has come, with a note; a context manager.
 
-    Args:
-        name: What is counted, or done.
-        total: How much there is to do.
-        note: What the live line says until there is anything to say.
-        more: Further columns behind the elapsed time.
-        beneath: Gives what a terminal shows beneath the live line, or None.
+    `more` are columns after the elapsed time; `beneath` gives what a terminal shows beneath the
+    live line, or None.
     """
 
     def __init__(
@@ -59,30 +56,25 @@ class LiveLine:
         self._bar: _Bar | None = None
         if sys.stderr.isatty():
             self._bar = _Bar(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
                 *more,
-                TextColumn("{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
                 redirect_stdout=False,  # results belong to standard output even then
             )
             self._bar.beneath = beneath
-            self._task = self._bar.add_task(name, total=total, note=note)
+            self._task = self._bar.add_task(printable(name), total=total, note=printable(note))
 
     def __enter__(self) -> Self:
         if self._bar is not None:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
@@ -91,7 +83,7 @@ class LiveLine:
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total)
             if note is not None:
-                self._bar.update(self._task, note=note)
+                self._bar.update(self._task, note=printable(note, ""))
 
     def is_due(self) -> bool:
         """Whether a plain line is to be printed again."""
@@ -106,16 +98,15 @@ class LiveLine:
     def say(self, line: str) -> None:
         """Print a line of its own on standard error."""
         if self._bar is None:
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
+            tell(line)
         else:
-            self._bar.console.print(line, highlight=False, markup=False)
+            self._bar.console.print(printable(line), highlight=False, markup=False)
 
     def write(self, text: str) -> None:
         """Write to standard output; a live line on the same terminal is out of the way."""
         hidden = self._bar if sys.stdout.isatty() else None
         if hidden is not None:
             hidden.stop()
-        click.echo(text, nl=False)
+        say(text, end="")
         if hidden is not None:
             hidden.start()

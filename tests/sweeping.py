@@ -66,7 +66,19 @@ class Cases:
 
     def arguments(self, command: str, out: object, *others: object) -> list[object]:
         data = ("--cases", self.root / "own.jsonl", "--vocabulary", self.root / "vocabulary")
-        return [command, "-e", ENGINES, *data, "--cap", "none", "--bugs", 0, "--out", out, *others]
+        return [
+            command,
+            "-e",
+            ENGINES,
+            *data,
+            "--cap",
+            "none",
+            "--shrink-budget",
+            0,
+            "--out",
+            out,
+            *others,
+        ]
 
     def host_at(self, gate: int, times: int = 1) -> int:
         """The engine's process that waits at a gate; of those that came there, the last."""

@@ -12,7 +12,7 @@ import pytest
 from rich.table import Table
 
 import harness.cli.main
-from harness.cli.printing import print_json
+from harness.console import print_json
 from harness.errors import InputError
 from harness.printable import LONGEST, markdown, one_line, printable, spreadsheet_cell
 from harness.render.table import Column, as_csv, as_html, as_json, as_junit, as_markdown

@@ -133,7 +133,7 @@ def remedies(
     errors = sorted(found, key=lambda one: one.order)
     bugs = {one.bug.id: one.bug.error for one in errors if one.bug is not None}
     cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
-    texts = [schemas[one.schema] for one in answers if one.word == "refuses"][:_MOST]
+    texts = [schemas[one.schema] for one in answers if one.status == "refuses"][:_MOST]
 
     def stated(what: str, mended: int, taken: int) -> Iterator[str]:
         if mended:

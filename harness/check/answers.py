@@ -33,7 +33,7 @@ from harness.validators.coverage import Coverage
 from harness.verdict_kinds import ACCEPTANCES, BUG, CLASSES, LEGAL, REJECTIONS, WALK, WARNED
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
-Word = Literal["no_error_found", "refuses", "errs", "failed"]
+Status = Literal["no_error_found", "refuses", "errs", "failed"]
 
 _CANDIDATES: Final = 40
 """Verdicts of one error among which the shortest text is looked for, the worst and first ones."""
@@ -49,16 +49,12 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True)
 class ProvenError:
-    """One error of an engine under a schema of the user.
+    """One error of an engine under a schema of the user, and the shortest text that shows it.
 
     Attributes:
-        kind: One of `harness.verdict_kinds.ERRORS`.
-        text: The shortest text that shows it.
-        at: How many of its bytes go before the one that is refused; -1 where that is not known.
+        at: How many bytes of the text go before the one that is refused; -1 where unknown.
         keyword: The keyword that it breaks, or that is in force at that byte.
         severity: One of `WORST_FIRST`.
-        run: The run that has the verdict.
-        witness: The verdict's.
         bug: The error in its smallest case; None where that was not found.
         alike: Texts of verdicts like it, its own among them.
         is_spelling: Whether the engine allows their values in the spelling of `json.dumps`.
@@ -98,23 +94,14 @@ class ProvenError:
 
     def row(self) -> dict[str, Any]:
         """As JSON; only what is forbidden has a place."""
-        found = {"text": self.text.decode("utf-8", "backslashreplace")}
+        text = {"text": self.text.decode("utf-8", "backslashreplace")}
         place = {"at": self.at} if self.forbids else {}
-        return {**found, **place, "keyword": self.keyword, "severity": self.severity}
+        return {**text, **place, "keyword": self.keyword, "severity": self.severity}
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What an engine does otherwise and says so, as far as a verdict under a schema was about it.
-
-    Attributes:
-        id: The entry of the catalogue.
-        kinds: The kinds of these verdicts.
-        about: What it does, in one sentence.
-        says: What is declared.
-        source: Where.
-        warned: Whether the engine warned of it when it compiled the schema.
-    """
+    """A departure that an engine declares, or warned of, and that a verdict was about."""
 
     id: str
     kinds: tuple[str, ...]
@@ -126,13 +113,9 @@ class Declared:
 
 @dataclass(frozen=True)
 class Covered:
-    """What was tried under a schema.
+    """What was tried under a schema: whole texts by what both validators say, and positions.
 
-    Attributes:
-        valid: Whole texts that both validators call valid.
-        invalid: Those that both call invalid.
-        positions: Places along them at which a mask was looked at token by token.
-        coverage: What the texts cover of the schema; None where nobody asked.
+    `coverage` is what the texts cover of the schema; None where nobody asked.
     """
 
     valid: frozenset[bytes] = frozenset()
@@ -162,23 +145,14 @@ class Covered:
 class Answer:
     """What is known of one engine under one schema.
 
-    Attributes:
-        schema: The name of the schema.
-        engine: The engine's spec.
-        version: Its version; empty where it did not start.
-        word: The answer.
-        message: What the engine says itself, or what became of it; empty for nothing more.
-        errors: The worst first.
-        declared: What it does otherwise and says so.
-        covered: What was tried.
-        whole: Whether that is about the vocabulary that was asked for, and not about bytes alone.
-        advice: What mends some of it, one sentence each.
+    `errors` begin with the worst; a `whole` answer is about the vocabulary that was asked for, and
+    not about bytes alone; `advice` is what mends some of it, one sentence each.
     """
 
     schema: str
     engine: str
     version: str = ""
-    word: Word = "failed"
+    status: Status = "failed"
     message: str = ""
     errors: tuple[ProvenError, ...] = ()
     declared: tuple[Declared, ...] = ()
@@ -198,15 +172,15 @@ class Answer:
         errors = (*(one for one in best.values() if one in self.errors), *later.errors)
         ids = {one.id for one in later.declared}
         declared = (*later.declared, *(one for one in self.declared if one.id not in ids))
-        word: Word = "errs" if errors else later.word
+        status: Status = "errs" if errors else later.status
         covered = self.covered + later.covered
-        return replace(later, word=word, errors=errors, declared=declared, covered=covered)
+        return replace(later, status=status, errors=errors, declared=declared, covered=covered)
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
         return {
             "version": self.version,
-            "answer": self.word,
+            "answer": self.status,
             "false_acceptances": [one.row() for one in self.errors if one.lets_through],
             "false_rejections": [one.row() for one in self.errors if one.forbids],
             "why": self.message,
@@ -215,12 +189,7 @@ class Answer:
 
 
 class Answers:
-    """The answers of a check, the latest of each engine about each schema, in their order.
-
-    Args:
-        schemas: The names of the schemas.
-        engines: The specs of the engines.
-    """
+    """The latest answer of each engine about each schema, in their order."""
 
     def __init__(self, schemas: Sequence[str], engines: Sequence[str]) -> None:
         self.schemas = tuple(schemas)
@@ -281,14 +250,14 @@ class _Reader:
         errors, declared, covered = self._errors(), self._declared(), self._covered()
         for case, (end, message) in self._ends().items():
             mine = tuple(sorted(errors[case], key=lambda one: one.order))
-            word: Word = "errs" if mine else end
+            status: Status = "errs" if mine else end
             stated = tuple(declared[case])
-            yield case, Answer(case, engine, version, word, message, mine, stated, covered[case])
+            yield case, Answer(case, engine, version, status, message, mine, stated, covered[case])
 
-    def _ends(self) -> dict[str, tuple[Word, str]]:
+    def _ends(self) -> dict[str, tuple[Status, str]]:
         """What became of each schema in the engine, before any error is looked at."""
         columns = ["case", "status", "reason", "message"]
-        ends: dict[str, tuple[Word, str]] = {}
+        ends: dict[str, tuple[Status, str]] = {}
         for row in self.run.table("cases", columns).to_pylist():
             broken = row["status"] in FAILED
             last = row["message"].strip().rpartition("\n")[2]

@@ -1,14 +1,16 @@
-"""The answers of a check as text: what somebody with a schema wants to know, in 80 columns."""
+"""The answers of a check on a terminal, as they come, in 80 columns; in the end what to do."""
 
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from harness.bugs.scripts import marked
 from harness.check.answers import Answer, Answers, Covered, Declared, ProvenError
 from harness.counting.severity import IN_FULL
+from harness.live import LiveLine
 from harness.printable import printable
 
 WIDTH: Final = 80
@@ -34,7 +36,7 @@ _ALL: Final = "--report FILE writes a page with all errors, --json prints them"
 
 def headline(answer: Answer) -> str:
     """The answer in one line, without the texts behind it."""
-    match answer.word:
+    match answer.status:
         case "refuses":
             return f"{answer.name} refuses it: {answer.message}"
         case "failed":
@@ -76,9 +78,9 @@ def answer_lines(answer: Answer) -> list[str]:
     if answer.declared:
         about = " ".join(dict.fromkeys(one.about for one in answer.declared))
         lines += _wrapped(f"declared, so no error: {about}", "  ", 4)
-    if answer.word in ("errs", "no_error_found"):
+    if answer.status in ("errs", "no_error_found"):
         lines += _wrapped(covered_line(answer.covered), "  ", 4)
-    return lines if answer.whole or answer.word == "failed" else [*lines, _ON_BYTES]
+    return lines if answer.whole or answer.status == "failed" else [*lines, _ON_BYTES]
 
 
 def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
@@ -97,9 +99,7 @@ def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
 def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
     """The text of an error: up to what is refused, this between marks, the rest.
 
-    Args:
-        one: The error.
-        room: Characters that may be shown; what is left out is far from what is refused.
+    Of more than `room` characters those far from what is refused are left out.
     """
     if one.at < 0 or not one.forbids:
         text = one.text.decode("utf-8", "backslashreplace")
@@ -152,7 +152,7 @@ def advice_on(answers: Answers) -> list[str]:
     for schema in answers.schemas:
         about = f" with {schema}" if len(answers.schemas) > 1 else ""
         mine = answers.of(schema)
-        clean = [one.engine for one in mine if one.word == "no_error_found"]
+        clean = [one.engine for one in mine if one.status == "no_error_found"]
         found = {one.engine: sorts(one.errors) for one in mine if one.errors}
         spelling = [name for name, some in found.items() if list(some) == [SPELLINGS]]
         strict = [name for name, some in found.items() if LETS_THROUGH not in some]
@@ -180,3 +180,58 @@ def _wrapped(line: str, indent: str, more: int) -> list[str]:
 
 def _cut(line: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+
+
+class CheckOutput(LiveLine):
+    """Prints whole answers on standard output, and on standard error what is known before.
+
+    `answers` are added to meanwhile; if `quiet`, nothing goes to standard output.
+    """
+
+    def __init__(self, answers: Answers, *, quiet: bool) -> None:
+        self._answers = answers
+        self._quiet = quiet
+        self._began = time.monotonic()
+        self._left = list(answers.schemas)
+        self._shown: set[tuple[str, str]] = set()
+        total = len(answers.schemas) * len(answers.engines)
+        super().__init__("check", total, "starting the engines")
+
+    def tell(self, answer: Answer) -> None:
+        """Tell of an answer that was added."""
+        if answer.whole:
+            if not self._quiet:
+                self._print_next()
+        else:
+            line = known_so_far(answer, with_schema=len(self._answers.schemas) > 1)
+            self.say(f"{time.monotonic() - self._began:4.1f} s  {line}")
+        done = sum(one.whole for one in self._answers)
+        self.update(done, "so far single bytes; the whole vocabulary takes longer")
+
+    def end(self) -> None:
+        """Print what was not printed: all that is known, whole or not; then what to do about it."""
+        for schema in self._left:
+            self._print_block(schema, self._answers.of(schema))
+        if advice := advice_lines(self._answers):
+            self.write("".join(f"{line}\n" for line in ("What to do:", *advice)))
+
+    def _print_next(self) -> None:
+        """Print the whole answers about the next schemas: those about one stand together."""
+        while self._left:
+            schema = self._left[0]
+            whole = [one for one in self._answers.of(schema) if one.whole]
+            self._print_block(schema, whole)
+            if len(whole) < len(self._answers.engines):
+                return
+            self._left.pop(0)
+
+    def _print_block(self, schema: str, answers: list[Answer]) -> None:
+        new = [one for one in answers if (schema, one.engine) not in self._shown]
+        lines = [f"{schema}"] if new and not self._begun(schema) else []
+        for one in new:
+            self._shown.add((schema, one.engine))
+            lines += answer_lines(one)
+        self.write("".join(f"{line}\n" for line in lines))
+
+    def _begun(self, schema: str) -> bool:
+        return any((schema, engine) in self._shown for engine in self._answers.engines)

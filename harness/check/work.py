@@ -12,26 +12,24 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from harness.bugs.trial import Trial
 from harness.check.advice import remedies
 from harness.check.answers import Answer, Covered, read_answers
+from harness.check.request import Check
 from harness.check.smallest import SmallestCases
 from harness.classification.departures import Catalogue
 from harness.comparison.case_run import Rules
-from harness.engines.panel import Limits
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
 from harness.execution.bench import BenchRequest, LocalLanes, run_with
 from harness.execution.lanes import CaseDone, default_lanes
 from harness.execution.progress import RunProgress
-from harness.inputs.schema_inputs import NamedSchema
 from harness.inputs.vocabulary_names import BYTES
 from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
@@ -51,46 +49,10 @@ _LOOK = 0.1
 """Seconds for which a wait for answers cannot be interrupted."""
 
 
-@dataclass(frozen=True)
-class CheckRequest:
-    """What a user asks of a check; see the options of ``maskcourt check``.
-
-    Attributes:
-        schemas: The schemas.
-        engines: The engines.
-        valid: Texts that should be valid under each of the schemas.
-        invalid: Texts that should not.
-        vocabulary: The vocabulary behind the bytes.
-        rules: Of the runs.
-        limits: Of the engines.
-        seconds: After so long no more smallest cases are looked for, but for `LEAST_SECONDS`.
-    """
-
-    schemas: Sequence[NamedSchema]
-    engines: Sequence[EngineSpec]
-    valid: Sequence[bytes] = ()
-    invalid: Sequence[bytes] = ()
-    vocabulary: str = "qwen2.5"
-    rules: Rules = field(default_factory=Rules)
-    limits: Limits = field(default_factory=Limits)
-    seconds: float = 20.0
-
-    @property
-    def vocabularies(self) -> list[str]:
-        """The vocabularies, in the order in which they are tried."""
-        return list(dict.fromkeys((BYTES, self.vocabulary)))
-
-
 class SchemaCheck:
-    """A check in a directory, for the time being.
+    """A check while it is at work; its runs go to a directory, made where it is not there."""
 
-    Args:
-        request: What is asked.
-        directory: Where its runs go; made where it is not there.
-        catalogue: The declared departures.
-    """
-
-    def __init__(self, request: CheckRequest, directory: Path, catalogue: Catalogue) -> None:
+    def __init__(self, request: Check, directory: Path, catalogue: Catalogue) -> None:
         self._request = request
         self._directory = directory
         self._catalogue = catalogue
@@ -112,12 +74,7 @@ class SchemaCheck:
             thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -233,7 +190,7 @@ class _Quiet(RunProgress):
     def case_stored(self, case: CaseDone) -> None: ...
 
 
-def _lines(request: CheckRequest) -> Iterator[str]:
+def _lines(request: Check) -> Iterator[str]:
     """The cases as lines of JSON, each schema as its author spelled it but for ends of lines."""
     texts = {
         label: json.dumps([{"text": one.decode()} for one in given], ensure_ascii=False)

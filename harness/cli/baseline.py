@@ -1,15 +1,15 @@
-"""Options that compare a run with a file of what is known to be wrong, and write the outcome."""
+"""Compares a run with a file of what is known to be wrong, and writes what came out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
-
+from harness.console import tell
 from harness.errors import UsageError
+from harness.options import RESULT, option
 
 if TYPE_CHECKING:
     from harness.bugs.listing import BugList
@@ -17,58 +17,41 @@ if TYPE_CHECKING:
     from harness.runs.directory import RunDirectory
     from harness.versions.baseline import Baseline
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_OPTIONS = (
-    click.option(
-        "--baseline",
-        type=_FILE,
-        metavar="FILE",
-        help="Exit with 1 on bugs that FILE does not name, and on schemas whose outcome is further"
-        " from correct than it says.",
-    ),
-    click.option(
-        "--write-baseline", type=_FILE, metavar="FILE", help="Write what is wrong now to FILE."
-    ),
-    click.option("--junit", type=_FILE, metavar="FILE", help="Write the outcomes as JUnit's XML."),
-    click.option(
-        "--summary", type=_FILE, metavar="FILE", help="Write what changed as Markdown, say for CI."
-    ),
-)
-
-
-def baseline_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``--baseline``, ``--write-baseline``, ``--junit`` and ``--summary``."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
 
 @dataclass(frozen=True)
 class BaselineCheck:
     """The baseline that a run must pass, if any, and the files for the outcome."""
 
-    known: Baseline | None = None
-    write: Path | None = None
-    junit: Path | None = None
-    summary: Path | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> BaselineCheck:
-        """What the options ask for; the baseline is read before anything is run.
-
-        Raises:
-            MaskcourtError: The baseline cannot be read.
-        """
-        from harness.versions.baseline import read_baseline
-
-        file = options["baseline"]
-        known = read_baseline(file) if file is not None else None
-        return cls(known, options["write_baseline"], options["junit"], options["summary"])
+    baseline: Path | None = option(
+        None,
+        "Exit with 1 on bugs that FILE does not name, and on schemas with a worse outcome.",
+        heading=RESULT,
+        metavar="FILE",
+    )
+    write_baseline: Path | None = option(
+        None, "Write what is wrong now to FILE.", heading=RESULT, metavar="FILE"
+    )
+    junit: Path | None = option(
+        None, "Write the outcomes as JUnit's XML.", heading=RESULT, metavar="FILE"
+    )
+    summary: Path | None = option(
+        None, "Write what changed as Markdown, say for CI.", heading=RESULT, metavar="FILE"
+    )
 
     @property
     def asked(self) -> bool:
         """Whether there is anything to do."""
         return self != NO_BASELINE
+
+    def read(self) -> Baseline | None:
+        """The baseline, if one is named; to be read before anything is run.
+
+        Raises:
+            MaskcourtError: It cannot be read.
+        """
+        from harness.versions.baseline import read_baseline
+
+        return None if self.baseline is None else read_baseline(self.baseline)
 
     def fails(self, run: RunDirectory, bugs: BugList | None, rule: Classify) -> bool:
         """Write the files that are asked for, print what differs; whether the run fails.
@@ -85,30 +68,29 @@ class BaselineCheck:
             raise UsageError(
                 "a baseline needs all bugs of a finished run", "the same command goes on"
             )
+        known = self.read()
         outcomes = outcomes_of(StoredRun(run, rule))
-        diff = against(self.known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
-        if self.junit is not None:
-            _write(self.junit, text.baseline_junit(diff, outcomes))
-        if self.summary is not None:
-            _write(self.summary, text.baseline_markdown(diff))
-        if self.write is not None:
-            _write(self.write, Baseline.of(bugs.bugs, outcomes).text())
-        if self.known is None:
+        diff = against(known or Baseline(), bugs.bugs, outcomes, bugs.unexplained)
+        _write(self.junit, lambda: text.baseline_junit(diff, outcomes))
+        _write(self.summary, lambda: text.baseline_markdown(diff))
+        _write(self.write_baseline, Baseline.of(bugs.bugs, outcomes).text)
+        if known is None:
             return False
         for line in text.first(text.baseline_lines(diff)):
-            click.echo(line, err=True)
-        verdict = text.baseline_verdict(diff)
-        click.echo(f"maskcourt: compared with the baseline, the run {verdict}", err=True)
+            tell(line)
+        tell(f"maskcourt: compared with the baseline, the run {text.baseline_verdict(diff)}")
         return diff.fails
 
 
 NO_BASELINE = BaselineCheck()
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path | None, text: Callable[[], str]) -> None:
+    if file is None:
+        return
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+        file.write_text(text(), "utf-8")
     except OSError as error:
         raise UsageError(
             f"{file} cannot be written: {error.strerror or error}", "choose another file"

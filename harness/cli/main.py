@@ -2,14 +2,13 @@
 
 Results go to standard output, everything else to standard error. With ``--json`` standard output
 holds one JSON object and nothing else. Exit codes: 2 for bad usage or input, 1 for a finding that
-the caller asked to fail on, 128 and the signal's number when interrupted (130 by Ctrl-C, 143 by
-SIGTERM, 129 by SIGHUP), 0 else.
+the caller asked to fail on and for an error of the harness in a case, 128 and the signal's number
+when interrupted (130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP), 0 else.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -20,24 +19,17 @@ from typing import Any, NoReturn
 import click
 
 from harness import __version__, interrupts
-from harness.cli.baseline import BaselineCheck, baseline_options
-from harness.cli.bugs import bugs, minimize
-from harness.cli.cases import cases
+from harness.cli.bench import bench, sweep
+from harness.cli.bugs import bugs, compare, minimize
 from harness.cli.check import check
-from harness.cli.common import FailOn
-from harness.cli.compare import compare
 from harness.cli.conformance import conformance
-from harness.cli.engines import engines
 from harness.cli.impact import impact
+from harness.cli.listings import cases, engines, vocabularies
 from harness.cli.protocol import protocol
 from harness.cli.query import query
-from harness.cli.report import report
-from harness.cli.run_options import is_url, request_of, run_options
-from harness.cli.runs import replay, tally
-from harness.cli.summary import end_run
-from harness.cli.sweep import sweep
-from harness.cli.vocabularies import vocabularies
-from harness.errors import MORE_FILES, MaskcourtError, UsageError
+from harness.cli.runs import replay, report, tally
+from harness.console import tell
+from harness.errors import MaskcourtError, UsageError, of_the_system
 from harness.printable import LONGEST, one_line
 
 
@@ -81,38 +73,9 @@ def cli(debug: bool) -> None:
     del debug
 
 
-@cli.command()
-@run_options
-@baseline_options
-def bench(**options: Any) -> None:
-    """Run the comparison and print who is wrong: the bugs of each engine, how often and why."""
-    from harness.execution.bench import bench as run_bench
-
-    if is_url(options["out"]):
-        raise UsageError(
-            f"bench writes to directories of this machine, not to {options['out']}",
-            "maskcourt sweep writes to URLs",
-        )
-    fail_on, baseline = FailOn.of(options), BaselineCheck.of(options)
-    end_run(run_bench(request_of(options)), options, fail_on, baseline)
-
-
 for _command in (
-    check,
-    conformance,
-    sweep,
-    tally,
-    report,
-    query,
-    replay,
-    bugs,
-    minimize,
-    compare,
-    engines,
-    protocol,
-    impact,
-    cases,
-    vocabularies,
+    *(check, bench, conformance, sweep, tally, report, query, replay, bugs, minimize, compare),
+    *(engines, protocol, impact, cases, vocabularies),
 ):
     cli.add_command(_command)
 
@@ -134,20 +97,17 @@ def main() -> NoReturn:
         _fail(str(error), error.exit_code, debug=debug)
     except _NobodyReads:
         _nobody_reads()
-    except OSError as error:
-        where = f": {error.filename}" if error.filename else ""
-        hint = f" ({MORE_FILES})" if error.errno == errno.EMFILE else ""
-        _fail(f"{error.strerror or error}{where}{hint}", UsageError.exit_code, debug=debug)
     except Exception as error:  # noqa: BLE001 - an exit code of 1 would be a finding
         what = f"an error of maskcourt itself: {type(error).__name__}: {error}"
-        _fail(f"{what} (--debug shows where; please report it)", UsageError.exit_code, debug=debug)
+        message = of_the_system(error) or f"{what} (--debug shows where; please report it)"
+        _fail(message, UsageError.exit_code, debug=debug)
     sys.exit(0)
 
 
 def _fail(message: str, code: int, *, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
-    click.echo(f"maskcourt: {one_line(message, 2 * LONGEST + 3)}", err=True)
+    tell(f"maskcourt: {one_line(message, 2 * LONGEST + 3)}")
     sys.exit(code)
 
 
@@ -162,7 +122,7 @@ def _nobody_reads() -> NoReturn:
 def _interrupted(kept: str = "") -> NoReturn:
     kept = kept or "finished cases are kept, the same command goes on"
     with contextlib.suppress(OSError):  # the terminal is gone: that is what SIGHUP tells
-        click.echo(f"maskcourt: interrupted; {kept}", err=True)
+        tell(f"maskcourt: interrupted; {kept}")
     sys.exit(128 + interrupts.received())
 
 

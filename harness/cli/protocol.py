@@ -5,100 +5,109 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import click
-
-from harness.cli.common import json_option, seed_option
-from harness.cli.printing import print_json
+from harness.cli.common import Json
+from harness.cli.options import command
+from harness.console import print_json, say, tell
+from harness.engines.specs import DEFAULT
 from harness.errors import UsageError
-from harness.printable import one_line, printable
+from harness.options import option
+from harness.printable import one_line
 
 if TYPE_CHECKING:
     from harness.protocol_checks.results import ResultsFile, ResultsHead, Summary
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_STORED = click.Path(path_type=Path, dir_okay=False, exists=True)
-_COUNT, _SECONDS = click.IntRange(min=0), click.FloatRange(min=0, min_open=True)
+
+@dataclass(frozen=True)
+class ProtocolRequest:
+    """What libraries are tried on, or what is done with a file of results instead."""
+
+    engines: Sequence[str] = option(DEFAULT, "As of bench; repeatable.", metavar="SPECS")
+    cases: str = option("quick", "As of bench.", metavar="SPEC")
+    sample: int | None = option(None, "Only N of the cases.", least=1)
+    vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
+    texts: int = option(
+        2, "Texts of each schema that each engine writes, to be tried along.", least=0
+    )
+    positions: int = option(6, "Places of each text.", least=2)
+    whole: int = option(2, "Places of each case where all of a large vocabulary is tried.", least=0)
+    seconds: float = option(
+        120.0, "Processor time of one rule on one case.", above=0, unit="SECONDS"
+    )
+    seed: int = option(0, "Of the sample.")
+    out: Path | None = option(
+        None, "Where to write results; started again it goes on there.", metavar="FILE"
+    )
+    kind: str = option(
+        "text", "How results are printed.", "--format", choices=("text", "markdown", "csv")
+    )
+    fail_on_violation: bool = option(False, "Exit with 1 when there is one.")
+    write_smallest: Path | None = option(
+        None, "Where to write each rule's smallest violation.", metavar="FILE"
+    )
+    read: Path | None = option(
+        None, "Print what a file holds instead.", exists=True, metavar="FILE"
+    )
+    replay: Path | None = option(
+        None,
+        "Try the violations of a file again instead; exit with 1 when one shows no more.",
+        exists=True,
+        metavar="FILE",
+    )
+    trust: bool = option(False, "Import and install what a file for --replay names.")
 
 
-def _usual(name: str, default: Any, text: str, kind: Any = str) -> Callable[[_F], _F]:
-    return click.option(name, type=kind, default=default, show_default=True, help=text)
-
-
-@click.command()
-@click.option("--engines", multiple=True, metavar="SPECS", help="As of bench; repeatable.")
-@_usual("--cases", "quick", "As of bench.")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="Only N of the cases.")
-@_usual("--vocabulary", "qwen2.5", "As of bench.")
-@_usual("--texts", 2, "Texts of each schema that each engine writes, to be tried along.", _COUNT)
-@_usual("--positions", 6, "Places of each text.", click.IntRange(min=2))
-@_usual("--whole", 2, "Places of each case where all of a large vocabulary is tried.", _COUNT)
-@_usual("--seconds", 120.0, "Processor time of one rule on one case.", _SECONDS)
-@click.option("--out", type=_FILE, help="Where to write results; started again it goes on there.")
-@click.option("--format", "kind", type=click.Choice(["text", "markdown", "csv"]), default="text")
-@click.option("--fail-on-violation", is_flag=True, help="Exit with 1 when there is one.")
-@click.option("--write-smallest", type=_FILE, help="Where to write each rule's smallest violation.")
-@click.option("--read", "stored", type=_STORED, help="Print what a file holds instead.")
-@click.option(
-    "--replay",
-    "again",
-    type=_STORED,
-    help="Try the violations of a file again instead; exit with 1 when one shows no more.",
-)
-@click.option("--trust", is_flag=True, help="Import and install what a file for --replay names.")
-@seed_option
-@json_option
-def protocol(**options: Any) -> None:
+@command(ProtocolRequest, Json)
+def protocol(asked: ProtocolRequest, json: Json) -> None:
     """Hold libraries to what a server relies on: consuming, rollback, forced text, batches.
 
     No text is judged: each library is held against itself alone.
     """
     from harness.protocol_checks.results import Summary, read_results, write_results
 
-    if options["again"]:
-        _replay(options["again"], trust=options["trust"], as_json=options["as_json"])
+    if asked.replay:
+        _replay(asked.replay, trust=asked.trust, as_json=json.as_json)
         return
-    if options["stored"]:
-        head, results = read_results(options["stored"])
+    if asked.read:
+        head, results = read_results(asked.read)
     else:
-        file = _check(options)
+        file = _check(asked)
         head, results = file.head, file.results
     summary = Summary(results)
-    if options["write_smallest"]:
-        write_results(options["write_smallest"], head, list(summary.smallest()))
-    _print(head, summary, "json" if options["as_json"] else options["kind"])
-    if options["fail_on_violation"] and summary.violated:
+    if asked.write_smallest:
+        write_results(asked.write_smallest, head, list(summary.smallest()))
+    _print(head, summary, "json" if json.as_json else asked.kind)
+    if asked.fail_on_violation and summary.violated:
         sys.exit(1)
 
 
-def _check(options: Mapping[str, Any]) -> ResultsFile:
+def _check(asked: ProtocolRequest) -> ResultsFile:
     from harness.engines.environments import provide_all
-    from harness.engines.specs import DEFAULT, parse_specs
+    from harness.engines.specs import parse_specs
     from harness.inputs.case_selection import open_cases, select
     from harness.inputs.vocabulary_readers import open_vocabulary
     from harness.protocol_checks.checks import Settings, run_checks
     from harness.protocol_checks.places import Thoroughness
     from harness.protocol_checks.results import ResultsFile, ResultsHead
 
-    specs = provide_all(parse_specs(options["engines"] or DEFAULT))
-    limits = {name: options[name] for name in ("seed", "texts", "positions", "whole")}
-    seconds = options["seconds"]
-    source, vocabulary = open_cases(options["cases"]), open_vocabulary(options["vocabulary"])
-    cases = list(select(source, sample=options["sample"], seed=options["seed"]))
-    settings = Settings(vocabulary, Thoroughness(*limits.values()), seconds)
-    named = options["vocabulary"], vocabulary.sha256, options["cases"], source.sha256
-    file = ResultsFile.open(options["out"], ResultsHead(*named, **limits, seconds=seconds))
-    with _interruptible(options["out"]):
+    specs = provide_all(parse_specs(asked.engines))
+    limits = {name: getattr(asked, name) for name in ("seed", "texts", "positions", "whole")}
+    source, vocabulary = open_cases(asked.cases), open_vocabulary(asked.vocabulary)
+    cases = list(select(source, sample=asked.sample, seed=asked.seed))
+    settings = Settings(vocabulary, Thoroughness(*limits.values()), asked.seconds)
+    named = asked.vocabulary, vocabulary.sha256, asked.cases, source.sha256
+    file = ResultsFile.open(asked.out, ResultsHead(*named, **limits, seconds=asked.seconds))
+    with _interruptible(asked.out):
         for spec in specs:
             left = [case for case in cases if not file.has(spec.name, case.id)]
-            click.echo(printable(f"{spec.name}: {len(left)} cases"), err=True)
+            tell(f"{spec.name}: {len(left)} cases")
             for number, result in enumerate(run_checks(spec, left, settings), 1):
                 file.add(result)
-                click.echo(printable(f"  {number}/{len(left)} {result.case}"), err=True)
+                tell(f"  {number}/{len(left)} {result.case}")
     return file
 
 
@@ -121,9 +130,9 @@ def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
     if kind == "json":
         print_json(summary.as_json())
     elif kind == "csv":
-        click.echo(as_csv(details(head, summary)), nl=False)
+        say(as_csv(details(head, summary)), end="")
     elif kind == "markdown":
-        click.echo("\n".join([as_markdown(matrix(head, summary)), *_listed(witnesses)]))
+        say("\n".join([as_markdown(matrix(head, summary)), *_listed(witnesses)]))
     else:
         print_table(matrix(head, summary))
         print_lines(witnesses)
@@ -166,8 +175,8 @@ def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
         for row in rows:
             words = f": {one_line(row['complaint'])}" if row["complaint"] else ""
             which = f"{row['engine']} {row['version']} {row['rule']} {row['case']}"
-            click.echo(printable(f"{row['outcome']:<15}  {which}{words}"))
-        click.echo(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+            say(f"{row['outcome']:<15}  {which}{words}")
+        say(", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     if counts["shows"] < len(rows):
         sys.exit(1)
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import functools
-import itertools
-import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.common import departures_option, json_option, trust_option
-from harness.cli.printing import table_console
+from harness.cli.common import Json, Reading
+from harness.cli.options import command
+from harness.console import say
 from harness.errors import UsageError
-from harness.printable import json_text, spreadsheet_cell
+from harness.options import option
+from harness.printable import json_text
+from harness.render.table import Column, Table, write_csv
+from harness.render.terminal import print_table
 
 if TYPE_CHECKING:
     from harness.report.query import QueryResult
@@ -27,15 +30,16 @@ _SHOWN = 200
 """Rows of a table on a terminal."""
 
 
-@click.command()
+@dataclass(frozen=True)
+class Csv:
+    """How rows are printed."""
+
+    as_csv: bool = option(False, "Print as CSV.", "--csv")
+
+
+@command(Reading, Json, Csv)
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... SQL", type=click.UNPROCESSED)
-@departures_option
-@trust_option
-@json_option
-@click.option("--csv", "as_csv", is_flag=True, help="Print as CSV.")
-def query(
-    arguments: Sequence[str], departures: Path | None, trust: bool, as_json: bool, as_csv: bool
-) -> None:
+def query(reading: Reading, json: Json, csv: Csv, arguments: Sequence[str]) -> None:
     """Ask SQL of the tables of one or many runs, with DuckDB.
 
     Every table (cases, engines, positions, disputes, completions, verdicts, instances,
@@ -43,24 +47,23 @@ def query(
     view whose first column, run, is the run's name; verdicts have class and departure. SQL is one
     statement that reads; the column "case" needs its quotes.
     """
-    from harness.classification.departures import classify, load_catalogue
+    from harness.classification.departures import classify
     from harness.counting.counts import by_catalogue
     from harness.report.query import query as ask
-    from harness.runs.directory import open_run
 
     *runs, sql = arguments
     if not runs:
         raise UsageError("a query needs a run and SQL", 'maskcourt query RUN… "SELECT …"')
-    if as_json and as_csv:
+    if json.as_json and csv.as_csv:
         raise UsageError("--json and --csv exclude each other", "leave one out")
     rule = by_catalogue
-    if departures is not None:
-        rule = functools.partial(classify, load_catalogue(departures))
-    answer = ask([open_run(Path(run), trust=trust) for run in runs], sql, rule)
-    if as_json:
+    if reading.departures is not None:
+        rule = functools.partial(classify, reading.catalogue)
+    answer = ask([reading.open(Path(run)) for run in runs], sql, rule)
+    if json.as_json:
         _print_json(answer)
-    elif as_csv:
-        _print_csv(answer)
+    elif csv.as_csv:
+        write_csv(sys.stdout, answer.columns, (list(map(_plain, row)) for row in answer.rows))
     else:
         _print_table(answer)
 
@@ -68,13 +71,13 @@ def query(
 def _print_json(answer: QueryResult) -> None:
     """One object; written row by row, so that a large answer is never held whole."""
     head = json_text(list(answer.columns))
-    click.echo(f'{{\n  "columns": {head},\n  "rows": [', nl=False)
+    say(f'{{\n  "columns": {head},\n  "rows": [', end="")
     names = _distinct(answer.columns)
     for number, row in enumerate(answer.rows):
         cells = dict(zip(names, map(_plain, row), strict=True))
         comma = "," if number else ""
-        click.echo(f"{comma}\n    {json_text(cells)}", nl=False)
-    click.echo("\n  ]\n}")
+        say(f"{comma}\n    {json_text(cells)}", end="")
+    say("\n  ]\n}")
 
 
 def _distinct(columns: Iterable[str]) -> list[str]:
@@ -108,39 +111,19 @@ def _plain(value: Any) -> Any:
     return plain
 
 
-def _print_csv(answer: QueryResult) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(map(spreadsheet_cell, answer.columns))
-    writer.writerows(_lines(answer.rows))
-
-
-def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[list[Any]]:
-    for row in rows:
-        cells = map(_plain, row)
-        texts = (json.dumps(one) if isinstance(one, list | dict) else one for one in cells)
-        yield list(map(spreadsheet_cell, texts))
-
-
 def _print_table(answer: QueryResult) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = list(itertools.islice(answer.rows, _SHOWN))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for at, name in enumerate(answer.columns):
-        numeric = any(isinstance(row[at], int | float) for row in shown)
-        table.add_column(name, overflow="fold", justify="right" if numeric else "left")
-    for row in shown:
-        table.add_row(*(Text(_cell(one)) for one in row))
-    console = table_console()
-    console.print(table)
+    names = _distinct(answer.columns)
+    shown = [dict(zip(names, map(_plain, row), strict=True)) for row in islice(answer.rows, _SHOWN)]
+    columns = [
+        Column(name, heading=title, shown=_cell)
+        for name, title in zip(names, answer.columns, strict=True)
+    ]
+    print_table(Table.of("", columns, shown))
     if (more := sum(1 for _ in answer.rows)) > 0:
-        console.print(f"and {more:,} more rows; --csv and --json print all", highlight=False)
+        say(f"and {more:,} more rows; --csv and --json print all")
 
 
-def _cell(value: Any) -> str:
-    plain = _plain(value)
+def _cell(plain: Any) -> str:
     if plain is None:
         return "-"
     if isinstance(plain, bool):

@@ -1,93 +1,82 @@
-"""The commands that read stored runs: ``maskcourt tally | replay``."""
+"""The commands that read a stored run: ``maskcourt tally | replay | report``."""
 
 from __future__ import annotations
 
 import functools
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import (
-    FailOn,
-    departures_option,
-    fail_options,
-    json_option,
-    seed_option,
-    trust_option,
-)
-from harness.cli.printing import print_json, table_console
+from harness.cli.common import FailOn, Json, Reading, Trusting
+from harness.cli.options import RUN, command
 from harness.cli.summary import Summary
+from harness.console import print_json, say
 from harness.errors import UsageError
+from harness.options import option
+from harness.render.terminal import table_console
+
+if TYPE_CHECKING:
+    from harness.runs.directory import RunDirectory
 
 GROUPINGS = (
     *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
     *("number", "cause"),
 )
+SHOWN = 600
 
 
-@click.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@fail_options
-@click.option(
-    "--by",
-    type=click.Choice(GROUPINGS),
-    help="List the verdicts by this; by cause: those that are contested.",
-)
-@departures_option
-@trust_option
-@json_option
-def tally(
-    run: Path,
-    by: str | None,
-    departures: Path | None,
-    trust: bool,
-    as_json: bool,
-    **options: tuple[str, ...],
-) -> None:
+@dataclass(frozen=True)
+class Breakdown:
+    """How verdicts are listed."""
+
+    by: str | None = option(
+        None, "List the verdicts by this; by cause: those that are contested.", choices=GROUPINGS
+    )
+
+
+@command(FailOn, Breakdown, Reading, Json)
+@click.argument("run", type=RUN)
+def tally(fail_on: FailOn, breakdown: Breakdown, reading: Reading, json: Json, run: Path) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
-    from harness.classification.departures import classify, load_catalogue
-    from harness.runs.directory import open_run
+    from harness.classification.departures import classify
 
-    catalogue = load_catalogue(departures)
-    fail_on = FailOn.of(options)
-    if by is None:
-        summary = Summary(open_run(run, trust=trust), catalogue, fail_on)
+    catalogue, stored = reading.catalogue, reading.open(run)
+    if breakdown.by is None:
+        summary = Summary(stored, catalogue, fail_on)
         summary.look_up()
-        if summary.show(as_json=as_json):
+        if summary.show(as_json=json.as_json):
             sys.exit(1)
         return
-    if fail_on.kinds:
+    if fail_on.kinds or fail_on.engines:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
-    from harness.report.breakdown import breakdown
+    from harness.report import breakdown as verdicts
     from harness.report.render import print_breakdown
 
-    stored = open_run(run, trust=trust)
-    found = breakdown(stored, by, functools.partial(classify, catalogue))
-    if as_json:
+    found = verdicts.breakdown(stored, breakdown.by, functools.partial(classify, catalogue))
+    if json.as_json:
         print_json({**found, "run": str(stored.path)})
     else:
         print_breakdown(found, str(stored.path), table_console())
 
 
-@click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@dataclass(frozen=True)
+class Chosen:
+    """Which verdicts are replayed, besides those that are named."""
+
+    sample: int | None = option(None, "N verdicts, by --seed.", least=1)
+    everything: bool = option(False, "Every verdict that has a witness.", "--all")
+    seed: int = option(0, "Of the sample.")
+    show: bool = option(False, "Print the witness of one VERDICT; replay nothing.")
+
+
+@command(Chosen, Trusting, Json)
+@click.argument("run", type=RUN)
 @click.argument("verdicts", nargs=-1, metavar="[VERDICT]...")
-@click.option("--sample", type=click.IntRange(min=1), metavar="N", help="N verdicts, by --seed.")
-@click.option("--all", "everything", is_flag=True, help="Every verdict that has a witness.")
-@seed_option
-@click.option("--show", is_flag=True, help="Print the witness of one VERDICT; replay nothing.")
-@trust_option
-@json_option
 def replay(
-    run: Path,
-    verdicts: tuple[str, ...],
-    sample: int | None,
-    everything: bool,
-    seed: int,
-    show: bool,
-    trust: bool,
-    as_json: bool,
+    chosen: Chosen, trusting: Trusting, json: Json, run: Path, verdicts: tuple[str, ...]
 ) -> None:
     """Repeat stored verdicts from nothing; exit with 1 when any comes out differently.
 
@@ -96,20 +85,80 @@ def replay(
     """
     from harness.replay import witness_reader
     from harness.replay.printing import print_replay, print_witness
-    from harness.runs.directory import open_run
 
-    if bool(verdicts) + (sample is not None) + everything != 1:
+    if bool(verdicts) + (chosen.sample is not None) + chosen.everything != 1:
         raise UsageError("say which verdicts to replay", "VERDICT numbers, --sample N, or --all")
-    if show and len(verdicts) != 1:
+    if chosen.show and len(verdicts) != 1:
         raise UsageError("--show prints one witness", "name one VERDICT")
-    stored = open_run(run, trust=trust)
+    stored = trusting.open(run)
     if verdicts:
         choice = witness_reader.named(stored, verdicts)
-    elif sample is not None:
-        choice = witness_reader.sample(stored, sample, seed)
+    elif chosen.sample is not None:
+        choice = witness_reader.sample(stored, chosen.sample, chosen.seed)
     else:
         choice = witness_reader.every(stored)
-    if show:
-        print_witness(stored, choice, as_json=as_json)
-    elif not print_replay(stored, choice, as_json=as_json):
+    if chosen.show:
+        print_witness(stored, choice, as_json=json.as_json)
+    elif not print_replay(stored, choice, as_json=json.as_json):
         sys.exit(1)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is written of a run."""
+
+    out: Path | None = option(
+        None,
+        "The HTML file, or the directory of tables or figures."
+        "  [default: report.html, tables or figures, in the run]",
+        "-o",
+        metavar="PATH",
+    )
+    kind: str = option(
+        "html",
+        "html: one page; csv, markdown: tables; png, svg: figures.",
+        "--format",
+        choices=("html", "csv", "markdown", "png", "svg"),
+    )
+    sample: int = option(SHOWN, "Verdicts that the page explains, some of every sort.", least=0)
+    impact: Path | None = option(
+        None, "Show the answers of this impact run beside the errors of masks.", metavar="DIR"
+    )
+    seed: int = option(0, "Of the sample.")
+
+
+@command(Report, Reading, Json)
+@click.argument("run", type=RUN)
+def report(asked: Report, reading: Reading, json: Json, run: Path) -> None:
+    """Write the report of a stored run, finished or not: one page that needs no network."""
+    stored, catalogue = reading.open(run), reading.catalogue
+    if asked.kind == "html":
+        from harness.report.page.assemble import write
+        from harness.report.page.collect import ReportRequest
+
+        file = asked.out or run / "report.html"
+        request = ReportRequest(str(run), asked.sample, asked.seed, catalogue, asked.impact)
+        files = {str(file): write(stored, file, request)}
+    else:
+        written = _written(stored, asked, reading)
+        files = {str(file): file.stat().st_size for file in written}
+    if json.as_json:
+        print_json({"run": str(run), "format": asked.kind, "files": files})
+        return
+    for name, size in files.items():
+        say(f"{name} ({size / 1e6:.1f} MB)" if size >= 1e6 else f"{name} ({size:,} bytes)")
+
+
+def _written(stored: RunDirectory, asked: Report, reading: Reading) -> list[Path]:
+    """Write the tables or figures of a run; the files that there are then."""
+    from harness.classification.departures import classify
+    from harness.report import exports, figures
+
+    rule = functools.partial(classify, reading.catalogue)
+    are_tables = asked.kind in ("csv", "markdown")
+    directory = asked.out or stored.path / ("tables" if are_tables else "figures")
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is no directory", "give --out the name of a directory")
+    if are_tables:
+        return list(exports.write(stored, directory, kind=asked.kind, rule=rule))
+    return list(figures.draw(stored, directory, kinds=(asked.kind,), rule=rule))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from harness import interrupts
 from harness.cli.baseline import NO_BASELINE, BaselineCheck
 from harness.cli.common import FailOn
-from harness.cli.printing import print_json, table_console
+from harness.console import print_json, tell
 from harness.errors import MaskcourtError
+from harness.options import RESULT, option
 from harness.printable import one_line
+from harness.render.terminal import table_console
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
@@ -25,13 +25,30 @@ if TYPE_CHECKING:
     from harness.runs.directory import RunDirectory
 
 
+@dataclass(frozen=True)
+class ShrinkBudget:
+    """How long a finished run is searched for bugs."""
+
+    seconds: float = option(
+        60.0,
+        "Look N seconds for the few bugs behind the verdicts when the run is finished; 0: not at"
+        " all. maskcourt bugs RUN goes on.",
+        "--shrink-budget",
+        heading=RESULT,
+        least=0,
+        unit="SECONDS",
+    )
+
+
 def end_run(
     run: RunDirectory,
-    options: Mapping[str, Any],
     fail_on: FailOn,
+    budget: ShrinkBudget,
+    lanes: int | None,
+    as_json: bool,
     baseline: BaselineCheck = NO_BASELINE,
 ) -> None:
-    """Search a run for the bugs behind its verdicts, as the options say, and sum it up in short.
+    """Search a run for the bugs behind its verdicts, sum it up in short, leave with 1 if it failed.
 
     The run is stored: whatever becomes of the search, the summary is printed.
 
@@ -43,28 +60,28 @@ def end_run(
 
     summary = Summary(run, load_catalogue(), fail_on)
     interrupted = False
-    seconds = None if baseline.asked else options["bugs"]
+    seconds = None if baseline.asked else budget.seconds
     if seconds != 0 and run.finished:
         try:
             with interrupts.heeded():
-                summary.search(seconds, options["lanes"])
+                summary.search(seconds, lanes)
         except KeyboardInterrupt:
             interrupted = True
         except Exception as error:  # noqa: BLE001 - whatever it is, the run is good
-            click.echo(f"maskcourt: the search for bugs failed: {one_line(str(error))}", err=True)
+            tell(f"maskcourt: the search for bugs failed: {one_line(str(error))}")
     with contextlib.suppress(MaskcourtError):
         summary.look_up()
-    failed = summary.show(as_json=options["as_json"], in_short=True)
+    failed = summary.show(as_json=as_json, in_short=True)
     if interrupted:
         raise KeyboardInterrupt
     if baseline.asked:
         failed |= baseline.fails(run, summary.bugs, summary.rule)
-    if failed:
+    if failed | summary.tell_harness_errors():
         sys.exit(1)
 
 
 def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResult:
-    """See `harness.bugs.search.search`; how far it is is told on standard error."""
+    """See `harness.bugs.search.search`; progress goes to standard error."""
     from harness.bugs.printing import ShrinkProgress
     from harness.bugs.search import search
 
@@ -74,11 +91,6 @@ def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResu
 
 class Summary:
     """What a run found: counts, and the bugs behind its verdicts, where they are known.
-
-    Args:
-        run: The run, finished or not.
-        catalogue: The declared departures.
-        fail_on: What to leave with 1 for.
 
     Attributes:
         bugs: The bugs, as far as they are known.
@@ -131,7 +143,7 @@ class Summary:
         path, counts, bugs = str(self._run.path), self._counts, self.bugs
         if as_json:
             found = {
-                "bugs": None if bugs is None else [one.row() for one in bugs.bugs],
+                "bugs": None if bugs is None else [bug.row() for bug in bugs.bugs],
                 "unexplained": None if bugs is None else bugs.unexplained,
             }
             print_json({**found, **counts, "run": path})
@@ -140,5 +152,20 @@ class Summary:
         else:
             print_summary(counts, path, table_console(), bugs)
         if reasons := self._fail_on.reasons(counts["engines"]):
-            click.echo("maskcourt: failed on " + "; ".join(reasons), err=True)
+            tell("maskcourt: failed on " + "; ".join(reasons))
         return bool(reasons)
+
+    def tell_harness_errors(self) -> bool:
+        """Say in a line which cases ended in an error of the harness; whether any did."""
+        cases = [
+            row
+            for row in self._run.table("cases", ["case", "status", "message"]).to_pylist()
+            if row["status"] == "harness_error"
+        ]
+        if cases:
+            last = cases[0]["message"].strip().rpartition("\n")[2]
+            many = f"{len(cases):,} case{'s' if len(cases) > 1 else ''}"
+            which = f"such as {cases[0]['case']}" if len(cases) > 1 else str(cases[0]["case"])
+            about = one_line(f"{which}: {last}")
+            tell(f"maskcourt: {many} ended in an error of the harness: {about}")
+        return bool(cases)

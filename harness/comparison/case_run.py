@@ -44,9 +44,11 @@ from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, State, advance, place_of
+from harness.options import CHOICE, LIMITS, option
 from harness.runs.tables import Rows
-from harness.validators.format_rules import ASSERTION
+from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
+from harness.verdict_kinds import CHALLENGER
 from harness.workers.outcomes import AdapterFault, Compiled, Failure, MaskViolation
 
 _NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
@@ -57,33 +59,61 @@ MAX_FAILURES = 3
 
 @dataclass(frozen=True)
 class Rules:
-    """What a run does with each case.
+    """What a run does with each case."""
 
-    Attributes:
-        cap: Disputed tokens resolved per dispute; None resolves all.
-        on_dropout: ``stop`` ends a walk for all as soon as one engine can no longer be judged,
-            ``continue`` goes on with the others.
-        walks: Walks per case; walk ``i`` takes instance ``i`` of those that are labelled valid and
-            are it by both validators, modulo their number.
-        formats: What they are to the validators, by `harness.validators.format_rules`.
-        challenger: Whether engines are held against what JSON itself allows, too
-            (`harness.comparison.challenger`); one engine alone can then be walked.
-        generated: Instances made of the schema that are fed, at most; a case that brings no valid
-            instance is walked along generated ones. 0 makes none.
-        samples: Texts that each engine writes of each schema.
-        budget: Seconds of processor time for everything about one case.
-    """
-
-    seed: int = 0
-    cap: int | None = 100
-    on_dropout: str = "continue"
-    walks: int = 1
-    style: str = "default"
-    formats: str = ASSERTION
-    challenger: bool = True
-    generated: int = 16
-    samples: int = 8
-    budget: float = 600.0
+    seed: int = option(0, "Of the sample and of every choice in a walk.", heading=CHOICE)
+    cap: int | None = option(
+        100,
+        "Disputed tokens resolved per dispute; 'none' resolves all.",
+        heading=CHOICE,
+        least=1,
+        none=True,
+    )
+    on_dropout: str = option(
+        "continue",
+        "What a walk does when an engine drops out: continue with the others, or stop for all.",
+        heading=CHOICE,
+        choices=("continue", "stop"),
+    )
+    walks: int = option(
+        1, "Walks per case, each along another of its valid instances.", heading=CHOICE, least=1
+    )
+    style: str = option(
+        "default", "How reference texts are written.", heading=LIMITS, choices=tuple(STYLES)
+    )
+    formats: str = option(
+        ASSERTION,
+        "What 'format' is to the validators; annotation: it forbids no text.",
+        heading=LIMITS,
+        choices=FORMAT_RULES,
+    )
+    challenger: bool = option(
+        True,
+        "json: also dispute tokens on which every engine disagrees with plain JSON.",
+        heading=CHOICE,
+        choices={CHALLENGER: True, "none": False},
+    )
+    generated: int = option(
+        16,
+        "Instances generated from the schema, fed beside the case's own; where a case has no valid"
+        " instance, generated ones are walked. 0: none.",
+        heading=CHOICE,
+        least=0,
+    )
+    samples: int = option(
+        8,
+        "Texts of each schema that each engine writes itself; 0: as the original study.",
+        heading=CHOICE,
+        least=0,
+    )
+    budget: float = option(
+        600.0,
+        "Seconds of processor time for everything about one case.",
+        "--case-budget",
+        heading=LIMITS,
+        above=0,
+        unit="SECONDS",
+    )
 
 
 class CaseRun:

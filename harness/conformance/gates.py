@@ -34,13 +34,9 @@ _Listed = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class GateList:
-    """What is trusted of one engine.
+    """What is trusted of one engine in one version (or any, where it is empty), and what is not.
 
-    Attributes:
-        engine: Its name in runs.
-        version: The version that it is about; empty for any.
-        trusted: Keywords with the places at which they are trusted; None for all that there are.
-        refused: Those that are not.
+    `trusted` is None where all is trusted that is not refused.
     """
 
     engine: str
@@ -59,16 +55,10 @@ class GateList:
 class GateScore:
     """How good a gate list is for one engine, on the cells of a table.
 
-    Attributes:
-        engine: The engine.
-        version: The version in the table.
-        passed: Cells that are trusted, and rightly so.
-        passed_wrongly: Cells that are trusted though the engine errs there, or fails.
-        passed_refused: Cells that are trusted and that the engine refuses itself, which does no
-            harm.
-        kept_out: Cells that are not trusted, and rightly so.
-        kept_out_wrongly: Cells that are not trusted though all values are treated rightly.
-        unproven: Cells of which nothing is known.
+    Cells are `passed` where they are trusted rightly, `passed_wrongly` where the engine errs or
+    fails there, `passed_refused` where it refuses them itself, which does no harm; the others are
+    `kept_out`, `kept_out_wrongly` where all values are treated rightly. Of `unproven` cells nothing
+    is known.
     """
 
     engine: str
@@ -81,16 +71,15 @@ class GateScore:
     unproven: Sequence[CellOutcome]
 
     def row(self) -> dict[str, Any]:
-        """As JSON."""
+        """As JSON: the cells that are wrong, and how many are not."""
+        cells = {name: value for name, value in vars(self).items() if not isinstance(value, str)}
         return {
             "engine": self.engine,
             "version": self.version,
-            "passed": len(self.passed),
-            "passed_wrongly": [one.row() for one in self.passed_wrongly],
-            "passed_refused": len(self.passed_refused),
-            "kept_out": len(self.kept_out),
-            "kept_out_wrongly": [one.row() for one in self.kept_out_wrongly],
-            "unproven": len(self.unproven),
+            **{
+                name: [one.row() for one in some] if name.endswith("wrongly") else len(some)
+                for name, some in cells.items()
+            },
         }
 
 
@@ -98,7 +87,7 @@ def gates_of(table: ConformanceTable) -> dict[str, Any]:
     """The gate lists that a table gives, as JSON."""
     trusted: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for one in table.outcomes:
-        if one.word == ENFORCED:
+        if one.status == ENFORCED:
             trusted[one.engine][one.cell.keyword].append(one.cell.place)
     engines = [
         {
@@ -114,11 +103,7 @@ def gates_of(table: ConformanceTable) -> dict[str, Any]:
 
 
 def read_gates(path: Path, table: ConformanceTable) -> list[GateList]:
-    """The gate lists in a file.
-
-    Args:
-        path: The file.
-        table: Its engines, keywords and places are those that can be named.
+    """The gate lists in a file, about engines, keywords and places of a table.
 
     Raises:
         InputError: It cannot be read, or is not of the form.
@@ -159,13 +144,13 @@ def _score(gates: GateList, table: ConformanceTable) -> GateScore:
 
 def _sort(one: CellOutcome, *, passes: bool) -> str:
     """The attribute of `GateScore` that a cell belongs to."""
-    if one.word == UNPROVEN:
+    if one.status == UNPROVEN:
         return "unproven"
-    if one.word == ENFORCED:
+    if one.status == ENFORCED:
         return "passed" if passes else "kept_out_wrongly"
     if not passes:
         return "kept_out"
-    return "passed_refused" if one.word == REFUSED else "passed_wrongly"
+    return "passed_refused" if one.status == REFUSED else "passed_wrongly"
 
 
 def _gate_list(value: Any, where: str, table: ConformanceTable) -> GateList:

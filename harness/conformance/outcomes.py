@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
 
 ENFORCED, REFUSED, UNPROVEN, FAILURE = "enforced", "refused", "unproven", "failed"
 TOO_STRICT, TOO_LAX, BOTH = "too_strict", "too_lax", "too_lax_and_strict"
-WORDS: Final = (
+STATUSES: Final = (
     *(ENFORCED, REFUSED, UNPROVEN, "warned", "departure"),
     *(FAILURE, TOO_STRICT, TOO_LAX, BOTH),
 )
@@ -36,35 +36,26 @@ _SPACE: Final = re.compile(rb'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
 
 @dataclass(frozen=True)
 class WrongText:
-    """A text that an engine treats otherwise than both validators.
-
-    Attributes:
-        text: The shortest one.
-        class_: What that counts as: one of `harness.verdict_kinds.CLASSES`.
-    """
+    """The shortest text that an engine treats wrongly, and what that counts as (`CLASSES`)."""
 
     text: bytes
     class_: str
 
+    def __str__(self) -> str:
+        return self.text.decode("utf-8", "backslashreplace")
+
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """What one engine makes of one cell.
+    """What one engine makes of one cell; `status` is one of `STATUSES`.
 
-    Attributes:
-        engine: Its name.
-        cell: The cell.
-        word: One of `WORDS`.
-        schema: The cell's schema.
-        let_through: An invalid text that it allows to the end; None without one.
-        forbidden: A valid one that it forbids; None without one.
-        message: What it says itself of the schema, or what became of it; empty for nothing.
-        counted: How many values count.
+    `let_through` is an invalid text that it allows to the end, `forbidden` a valid one that it
+    forbids, `message` what it says itself of the schema, and `counted` how many values count.
     """
 
     engine: str
     cell: Cell
-    word: str
+    status: str
     schema: str
     let_through: WrongText | None = None
     forbidden: WrongText | None = None
@@ -74,7 +65,7 @@ class CellOutcome:
     @property
     def is_wrong(self) -> bool:
         """Whether something is let through or forbidden, declared or not, or all failed."""
-        return bool(self.let_through or self.forbidden) or self.word == FAILURE
+        return bool(self.let_through or self.forbidden) or self.status == FAILURE
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
@@ -83,12 +74,9 @@ class CellOutcome:
             "engine": self.engine,
             "keyword": self.cell.keyword,
             "place": self.cell.place,
-            "outcome": self.word,
+            "outcome": self.status,
             **{
-                name: None
-                if one is None
-                else {"text": one.text.decode("utf-8", "backslashreplace"), "class": one.class_}
-                for name, one in texts.items()
+                name: one and {"text": str(one), "class": one.class_} for name, one in texts.items()
             },
             "counted": self.counted,
             "message": self.message,
@@ -97,14 +85,11 @@ class CellOutcome:
 
 @dataclass(frozen=True)
 class ConformanceTable:
-    """The outcomes of all cells of a run.
+    """The outcomes of all cells of a run, of every cell all engines.
 
     Attributes:
         engines: The versions of the engines, by name.
-        options: Their options.
         data: The digest of the cases.
-        vocabulary: The name of the vocabulary.
-        outcomes: Of every cell all engines, in the order of the run.
         unjudged: Why nothing can be said of a cell, by its id.
         relabelled: Texts that do not count, since a validator says other than their case.
     """
@@ -122,11 +107,11 @@ class ConformanceTable:
         """The names of the keywords, in the order of the cases."""
         return list(dict.fromkeys(one.cell.keyword for one in self.outcomes))
 
-    def by_keyword(self) -> dict[tuple[str, str], list[CellOutcome]]:
-        """The outcomes of each keyword and engine."""
+    def by(self, part: str) -> dict[tuple[str, str], list[CellOutcome]]:
+        """The outcomes by ``keyword`` or ``place``, and engine."""
         found: dict[tuple[str, str], list[CellOutcome]] = defaultdict(list)
         for one in self.outcomes:
-            found[one.cell.keyword, one.engine].append(one)
+            found[getattr(one.cell, part), one.engine].append(one)
         return found
 
 
@@ -138,16 +123,31 @@ def read_table(run: RunDirectory, catalogue: Catalogue) -> ConformanceTable:
         MaskcourtError: Its vocabulary cannot be opened.
     """
     identity = run.manifest["identity"]
-    reader = _TableReader(run, catalogue)
-    outcomes = tuple(reader.outcomes())
+    ends = _ends(run.table("engines").to_pylist())
+    found = _found(run, catalogue)
+    values, relabelled = _values(run)
+    outcomes: list[CellOutcome] = []
+    unjudged: dict[str, str] = {}
+    columns = ["case", "family", "status", "message", "schema"]
+    for case in run.table("cases", columns).to_pylist():
+        id_, mine = case["case"], values.get(case["case"], [])
+        if case["status"] in FAILED or not mine:
+            last = case["message"].strip().rpartition("\n")[2]
+            unjudged[id_] = last or "no text of it counts"
+            continue
+        cell = Cell(case["family"], id_.partition(f"/{case['family']}/")[2])
+        for engine in identity["engines"]:
+            end = ends.get((id_, engine), (UNPROVEN, "it was not asked"))
+            does = found.get((id_, engine), {})
+            outcomes.append(_outcome(engine, cell, case["schema"], end, mine, does))
     return ConformanceTable(
         {name: one["version"] for name, one in identity["engines"].items()},
         {name: one.get("options", {}) for name, one in identity["engines"].items()},
         identity["data"]["sha256"],
         identity["vocabulary"]["name"],
-        outcomes,
-        reader.unjudged,
-        reader.relabelled,
+        tuple(outcomes),
+        unjudged,
+        relabelled,
     )
 
 
@@ -163,48 +163,21 @@ _Found = Mapping[int, Sequence[tuple[str, str]]]
 """Kind and class of what an engine was found to do with a text, by the text's number."""
 
 
-class _TableReader:
-    """Reads one run."""
-
-    def __init__(self, run: RunDirectory, catalogue: Catalogue) -> None:
-        self._cases = run.table("cases", ["case", "family", "status", "message", "schema"])
-        self._engines = list(run.manifest["identity"]["engines"])
-        self._ends = _ends(run.table("engines").to_pylist())
-        self._found = _found(run, catalogue)
-        self.relabelled = 0
-        self.unjudged: dict[str, str] = {}
-        self._values = self._by_case(run)
-
-    def outcomes(self) -> Iterator[CellOutcome]:
-        """Of every case all engines; what cannot be judged goes to `unjudged`."""
-        for case in self._cases.to_pylist():
-            id_ = case["case"]
-            values = self._values.get(id_, [])
-            if case["status"] in FAILED or not values:
-                last = case["message"].strip().rpartition("\n")[2]
-                self.unjudged[id_] = last or "no text of it counts"
-                continue
-            place = id_.partition(f"/{case['family']}/")[2]
-            cell = Cell(case["family"], place)
-            for engine in self._engines:
-                word, message = self._ends.get((id_, engine), (UNPROVEN, "it was not asked"))
-                found = self._found.get((id_, engine), {})
-                yield _outcome(engine, cell, case["schema"], word, message, values, found)
-
-    def _by_case(self, run: RunDirectory) -> dict[str, list[_Value]]:
-        """The values of each case that count."""
-        grouped: dict[tuple[str, bool, bytes], dict[int, bytes]] = defaultdict(dict)
-        columns = ["case", "instance", "label", "text", "verdict"]
-        for row in run.table("instances", columns).to_pylist():
-            if row["label"] != row["verdict"]:
-                self.relabelled += 1
-                continue
+def _values(run: RunDirectory) -> tuple[dict[str, list[_Value]], int]:
+    """The values of each case that count, and how many texts do not."""
+    relabelled = 0
+    grouped: dict[tuple[str, bool, bytes], dict[int, bytes]] = defaultdict(dict)
+    columns = ["case", "instance", "label", "text", "verdict"]
+    for row in run.table("instances", columns).to_pylist():
+        if row["label"] == row["verdict"]:
             key = row["case"], row["label"] == "valid", without_layout(row["text"])
             grouped[key][row["instance"]] = row["text"]
-        values: dict[str, list[_Value]] = defaultdict(list)
-        for (case, is_valid, _), texts in grouped.items():
-            values[case].append(_Value(is_valid, texts))
-        return values
+        else:
+            relabelled += 1
+    values: dict[str, list[_Value]] = defaultdict(list)
+    for (case, is_valid, _), texts in grouped.items():
+        values[case].append(_Value(is_valid, texts))
+    return values, relabelled
 
 
 def without_layout(text: bytes) -> bytes:
@@ -253,12 +226,12 @@ def _outcome(
     engine: str,
     cell: Cell,
     schema: str,
-    word: str,
-    message: str,
+    end: tuple[str, str],
     values: Sequence[_Value],
     found: _Found,
 ) -> CellOutcome:
-    """One cell and engine; `word` is what became of the schema itself."""
+    """One cell and engine; `end` is what became of the schema itself, and why."""
+    status, message = end
     let_through = _worst(_allowed(one, found) for one in values if not one.is_valid)
     forbidden = _worst(_forbidden(one, found) for one in values if one.is_valid)
     kinds = {kind for some in found.values() for kind, _ in some}
@@ -266,14 +239,14 @@ def _outcome(
     classes = {one.class_ for one in (let_through, forbidden) if one is not None}
     bugs = [one is not None and one.class_ == BUG for one in (let_through, forbidden)]
     if any(bugs):
-        word = BOTH if all(bugs) else TOO_LAX if bugs[0] else TOO_STRICT
-    elif word == ENFORCED and kinds.intersection(BEYOND_BITS):
-        word, message = FAILURE, "its mask and what it consumes do not say the same"
-    elif word == ENFORCED and classes:
-        word = max(classes, key=WORDS.index)
-    elif word == ENFORCED and is_open:
-        word = UNPROVEN
-    return CellOutcome(engine, cell, word, schema, let_through, forbidden, message, len(values))
+        status = BOTH if all(bugs) else TOO_LAX if bugs[0] else TOO_STRICT
+    elif status == ENFORCED and kinds.intersection(BEYOND_BITS):
+        status, message = FAILURE, "its mask and what it consumes do not say the same"
+    elif status == ENFORCED and classes:
+        status = max(classes, key=STATUSES.index)
+    elif status == ENFORCED and is_open:
+        status = UNPROVEN
+    return CellOutcome(engine, cell, status, schema, let_through, forbidden, message, len(values))
 
 
 def _allowed(value: _Value, found: _Found) -> WrongText | None:

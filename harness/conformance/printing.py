@@ -1,27 +1,30 @@
-"""The table of conformance as Markdown, CSV and JSON, and scores of gate lists as text."""
+"""The table of conformance as Markdown, CSV, JSON and a page, and scores of gate lists as text."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from harness.conformance.gates import GateScore
 from harness.conformance.outcomes import (
+    BOTH,
     ENFORCED,
+    FAILURE,
     REFUSED,
-    WORDS,
+    STATUSES,
+    TOO_LAX,
+    TOO_STRICT,
     CellOutcome,
     ConformanceTable,
-    WrongText,
 )
 from harness.conformance.places import PLACES
-from harness.printable import markdown, spreadsheet_cell
+from harness.render import table as tables
+from harness.render.page import filled, static_page
+from harness.render.table import Table
 
 SHOWN: Final[Mapping[str, str]] = {
-    one: one.replace("_", " ").replace("and strict", "and too strict") for one in WORDS
+    one: one.replace("_", " ").replace("and strict", "and too strict") for one in STATUSES
 }
 """The outcomes in words."""
 
@@ -29,94 +32,86 @@ COLUMNS: Final = ("keyword", "place", "engine", "version", "outcome", "let_throu
 _BY_CELL: Final = (*COLUMNS, "schema", "message")
 _MOST: Final = 20
 """Cells of a score that are shown one by one."""
+_LEAD: Final = (
+    "Each keyword in its smallest schema, at each place of a schema, with a few values. What is "
+    "called valid or invalid, jsonschema and jsonschema-rs both call so. Shown is the worst "
+    "outcome over all places, and at how many of them."
+)
+_TONES: Final = {TOO_LAX: "acc", BOTH: "acc", TOO_STRICT: "rej", FAILURE: "other"}
 
 
 def summary_cell(some: Sequence[CellOutcome]) -> str:
     """What an engine makes of a keyword: its worst outcome, at how many of the places."""
     if not some:
         return "-"
-    counts = Counter(one.word for one in some)
-    worst = max(counts, key=WORDS.index)
+    counts = Counter(one.status for one in some)
+    worst = max(counts, key=STATUSES.index)
     everywhere = counts[worst] == len(some)
     return SHOWN[worst] if everywhere else f"{SHOWN[worst]} {counts[worst]}/{len(some)}"
 
 
 def as_markdown(table: ConformanceTable) -> str:
     """The summary: a row a keyword, a column an engine; then the places, and the totals."""
-    found = table.by_keyword()
-    head = ["keyword", *(f"{name} {version}" for name, version in table.engines.items())]
-    rows = [
-        [f"`{keyword}`", *(summary_cell(found.get((keyword, name), ())) for name in table.engines)]
+    names = {name: f"{name} {version}" for name, version in table.engines.items()}
+    by_keyword, by_place = table.by("keyword"), table.by("place")
+    keywords = [
+        {
+            "keyword": f"`{keyword}`",
+            **{names[name]: summary_cell(by_keyword.get((keyword, name), ())) for name in names},
+        }
         for keyword in table.keywords
     ]
-    counts = {name: Counter[str]() for name in table.engines}
-    for one in table.outcomes:
-        counts[one.engine][one.word] += 1
-    lines = [*_table(head, rows), "", *_by_place(table)]
-    totals = [[SHOWN[word], *(f"{some[word]:,}" for some in counts.values())] for word in WORDS]
-    lines += _table(["cells", *head[1:]], totals)
-    return "\n".join([*lines, *_left_out(table)]) + "\n"
-
-
-def _by_place(table: ConformanceTable) -> Iterator[str]:
-    """A row a place: how many keywords are enforced there, wrong, of how many; none of a suite."""
-    counts: dict[tuple[str, str], list[CellOutcome]] = defaultdict(list)
-    for one in table.outcomes:
-        counts[one.cell.place, one.engine].append(one)
-    known = {place for place, _ in counts}
-    rows = [
-        [f"`{place.name}`", *(_enforced(counts[place.name, name]) for name in table.engines)]
+    places = [
+        {
+            "place: enforced, wrong": f"`{place.name}`",
+            **{name: _enforced(by_place[place.name, name]) for name in names},
+        }
         for place in PLACES
-        if place.name in known
+        if any(known == place.name for known, _ in by_place)
     ]
-    if rows:
-        yield from _table(["place: enforced, wrong", *table.engines], rows)
-        yield ""
+    counts = Counter((one.engine, one.status) for one in table.outcomes)
+    totals = [
+        {"cells": SHOWN[status], **{names[name]: f"{counts[name, status]:,}" for name in names}}
+        for status in STATUSES
+    ]
+    parts = [
+        tables.as_markdown(Table.of("", rows[0], rows))
+        for rows in (keywords, places, totals)
+        if rows
+    ]
+    if table.unjudged:
+        parts.append(
+            f"{len(table.unjudged):,} cases are left out: the validators cannot judge them.\n"
+        )
+    if table.relabelled:
+        parts.append(
+            f"{table.relabelled:,} texts do not count: a validator says other than their label.\n"
+        )
+    return "\n".join(parts)
 
 
 def _enforced(some: Sequence[CellOutcome]) -> str:
-    enforced = sum(one.word == ENFORCED for one in some)
+    enforced = sum(one.status == ENFORCED for one in some)
     return f"{enforced}, {sum(one.is_wrong for one in some)} of {len(some)}"
-
-
-def _left_out(table: ConformanceTable) -> Iterator[str]:
-    if table.unjudged:
-        yield f"\n{len(table.unjudged):,} cases are left out: the validators cannot judge them."
-    if table.relabelled:
-        yield (
-            f"\n{table.relabelled:,} texts do not count: a validator says other than their label."
-        )
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield _line(head)
-    yield _line(["---"] * len(head))
-    yield from map(_line, rows)
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(markdown, cells))} |"
 
 
 def as_csv(table: ConformanceTable, columns: Sequence[str] = _BY_CELL) -> str:
     """Every cell of every engine in a line, with the texts behind it."""
-    out = io.StringIO()
-    lines = csv.writer(out, lineterminator="\n")
-    lines.writerow(columns)
-    for one in table.outcomes:
-        values = {
+    rows = [
+        {
             "keyword": one.cell.keyword,
             "place": one.cell.place,
             "engine": one.engine,
             "version": table.engines[one.engine],
-            "outcome": one.word,
-            "let_through": _shown(one.let_through),
-            "forbidden": _shown(one.forbidden),
+            "outcome": one.status,
+            "let_through": str(one.let_through or ""),
+            "forbidden": str(one.forbidden or ""),
             "schema": one.schema,
             "message": one.message,
         }
-        lines.writerow([spreadsheet_cell(values[name]) for name in columns])
-    return out.getvalue()
+        for one in table.outcomes
+    ]
+    return tables.as_csv(Table.of("", columns, rows))
 
 
 def as_json(table: ConformanceTable) -> dict[str, Any]:
@@ -129,6 +124,30 @@ def as_json(table: ConformanceTable) -> dict[str, Any]:
         "cells": [one.row() for one in table.outcomes],
         "unjudged": dict(table.unjudged),
         "relabelled_texts": table.relabelled,
+    }
+
+
+def as_page(table: ConformanceTable) -> str:
+    """The page: the summary, then each keyword with the smallest case of every other outcome."""
+    body = filled(
+        "conformance/page.html",
+        table=table,
+        found=table.by("keyword"),
+        summary_cell=summary_cell,
+        alike=_alike,
+        case_in_words=case_in_words,
+        shown=SHOWN,
+        tones=_TONES,
+    )
+    heading = "Which keywords does each engine keep, and where?"
+    return static_page("maskcourt conformance", heading, _LEAD, body)
+
+
+def _alike(some: Sequence[CellOutcome]) -> dict[str, list[CellOutcome]]:
+    """Cells by their outcome, in the order of the places."""
+    return {
+        status: [one for one in some if one.status == status]
+        for status in dict.fromkeys(one.status for one in some)
     }
 
 
@@ -159,14 +178,10 @@ def _some(cells: Sequence[CellOutcome]) -> Iterator[str]:
 
 def case_in_words(one: CellOutcome) -> str:
     """The outcome of a cell with its smallest case, or with what the engine says."""
-    if one.word in (ENFORCED, REFUSED):
-        return f"{SHOWN[one.word]}, {one.schema}"
-    parts = [SHOWN[one.word]]
-    parts += [f"allows {_shown(one.let_through)}"] if one.let_through is not None else []
-    parts += [f"forbids {_shown(one.forbidden)}"] if one.forbidden is not None else []
+    if one.status in (ENFORCED, REFUSED):
+        return f"{SHOWN[one.status]}, {one.schema}"
+    parts = [SHOWN[one.status]]
+    parts += [f"allows {one.let_through}"] if one.let_through is not None else []
+    parts += [f"forbids {one.forbidden}"] if one.forbidden is not None else []
     parts += [one.message] if one.message else []
     return f"{', '.join(parts)} under {one.schema}"
-
-
-def _shown(one: WrongText | None) -> str:
-    return "" if one is None else one.text.decode("utf-8", "backslashreplace")

@@ -19,6 +19,7 @@ from harness.engines import requests
 from harness.engines.requests import AtFault, ReplayDiverged
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
+from harness.options import LIMITS, option
 from harness.workers import wire
 from harness.workers.commands import A, Request
 from harness.workers.hosts import Host, HostSpec, poll
@@ -59,14 +60,21 @@ class Steps(Generic[T]):
             self.ended[index] = end.value
 
 
+def _seconds(default: float, what: str, name: str) -> float:
+    text = f"Seconds of processor time per {what}."
+    return option(default, text, name, heading=LIMITS, above=0, unit="SECONDS")
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one request to an engine may cost: seconds of processor time, bytes of memory."""
 
-    compile: float = 60.0
-    mask: float = 10.0
-    resolve: float = 120.0
-    memory: int = 4 << 30
+    compile: float = _seconds(60.0, "schema", "--compile-timeout")
+    mask: float = _seconds(10.0, "mask", "--mask-timeout")
+    resolve: float = _seconds(120.0, "batch of tokens", "--resolve-timeout")
+    memory: int = option(
+        4 << 30, "Resident memory per host.  [default: 4G]", heading=LIMITS, unit="SIZE", above=0
+    )
 
 
 @dataclass(frozen=True)

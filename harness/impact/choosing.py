@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.impact.language_model import Logits
+from harness.options import option
 from harness.protocol import Mask
 
 Floats = npt.NDArray[np.float64]
@@ -22,10 +23,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn; temperature 0 takes the likeliest."""
+    """How tokens are drawn."""
 
-    temperature: float = 0.0
-    seed: int = 0
+    temperature: float = option(0.0, "0 takes the likeliest token.", least=0)
+    seed: int = option(0, "Of the sample and the draws.")
 
     def noise(self, item: str, position: int, size: int) -> Floats | None:
         """What is added to the logits over the temperature, shape ``(size,)``; None if greedy."""

@@ -18,6 +18,7 @@ from harness.impact.choosing import Sampling, choose
 from harness.impact.items import Item
 from harness.impact.language_model import LanguageModel, Logits, Prompted
 from harness.inputs.vocabulary import Vocabulary
+from harness.options import option
 from harness.protocol import Mask
 from harness.workers.outcomes import Compiled
 
@@ -49,16 +50,19 @@ class Generated:
 
 @dataclass(frozen=True)
 class Generation:
-    """How texts of at most `max_tokens`, their end included, are written.
-
-    With `unconstrained` the model writes a text without a mask, too. `together` has all texts of an
-    item go through the model together; alone, each step's time is that of one text.
-    """
+    """How texts are written."""
 
     sampling: Sampling = field(default_factory=Sampling)
-    max_tokens: int = 512
-    unconstrained: bool = True
-    together: bool = True
+    max_tokens: int = option(512, "Of an answer; one that is cut counts as none.", least=1)
+    unconstrained: bool = option(
+        True, "Have the model answer without a mask, too.", "--unconstrained/--no-unconstrained"
+    )
+    together: bool = option(
+        True,
+        "Have all texts of an item go through the model together, or each by itself, which takes"
+        " longer and measures the time of one.",
+        "--together/--alone",
+    )
 
 
 class Generator:

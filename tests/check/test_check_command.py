@@ -9,7 +9,8 @@ import signal
 import pytest
 
 from harness.check.answers import Answer
-from harness.check.work import CheckRequest, SchemaCheck
+from harness.check.request import Check
+from harness.check.work import SchemaCheck
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
 from harness.engines.specs import parse_specs
@@ -152,13 +153,13 @@ def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monk
     def answered(_, spec):
         if spec.name == "llguidance":
             raise ValueError("unheard of")
-        yield Answer("s", spec.name, word="no_error_found", whole=True)
+        yield Answer("s", spec.name, status="no_error_found", whole=True)
 
     monkeypatch.setattr(SchemaCheck, "_answered", answered)
     engines = parse_specs(["llguidance,outlines"])
-    asked = CheckRequest([NamedSchema("s", "{}")], engines)
+    asked = Check([NamedSchema("s", "{}")], engines)
     with SchemaCheck(asked, tmp_path, load_catalogue()) as check:
         found = {one.engine: one for one in check.answers()}
-    assert found["outlines"].word == "no_error_found"
-    assert found["llguidance"].word == "failed"
+    assert found["outlines"].status == "no_error_found"
+    assert found["llguidance"].status == "failed"
     assert "unheard of" in found["llguidance"].message

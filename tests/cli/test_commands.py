@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 
+import pyarrow as pa
 import pytest
 
 import harness.runs.directory
@@ -174,7 +175,7 @@ class TestTally:
         byte_vocabulary([b"ab"]).save(tmp_path / "vocabulary")
         done = maskcourt(
             *("bench", "--json", "--cases", tmp_path / "own.jsonl", "--out", tmp_path / "run"),
-            *("--bugs", 0, *STUDY),
+            *("--shrink-budget", 0, *STUDY),
             *("--vocabulary", tmp_path / "vocabulary", "--fail-on", "false_acceptances"),
             *("-e", "tests.miniatures:Enumerator,tests.miniatures:AcceptsExtra"),
         )
@@ -326,13 +327,25 @@ class TestErrors:
         assert last == "maskcourt: no such thing"
 
     @pytest.mark.parametrize(
-        ("file", "message"),
-        [("a.parquet", "No space left on device: a.parquet"), (None, "No space left on device")],
+        ("error", "message"),
+        [
+            (OSError(errno.ENOENT, "No such file", "a.parquet"), "No such file: a.parquet"),
+            (OSError(errno.ENOSPC, "No space left"), "No space left (make room on the disk; "),
+            (
+                OSError(errno.EFBIG, "File too large", "a"),
+                "File too large: a (allow larger files: ",
+            ),
+            (OSError(errno.ENOMEM, "Cannot allocate"), "Cannot allocate (allow more memory: "),
+            (MemoryError(), "memory is exhausted (allow more memory: ulimit -v unlimited"),
+            (pa.ArrowMemoryError("malloc of size 64 failed"), "memory is exhausted ("),
+            (RuntimeError("can't start new thread"), "no new thread can be started ("),
+        ],
     )
-    def test_of_the_system_name_the_file_if_there_is_one(self, call, monkeypatch, file, message):
-        error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file)
+    def test_of_the_system_say_what_is_exhausted(self, call, monkeypatch, error, message):
         self.failing(monkeypatch, error)
-        assert call("tally", "x") == (2, "", f"maskcourt: {message}\n")
+        code, printed, problems = call("tally", "x")
+        assert (code, printed, problems.count("\n")) == (2, "", 1)
+        assert problems.startswith(f"maskcourt: {message}")
 
     def test_an_interrupt_is_no_error_of_input(self, call, monkeypatch):
         self.failing(monkeypatch, KeyboardInterrupt())

@@ -11,7 +11,7 @@ import harness.bugs.listing
 import harness.bugs.search
 from harness import interrupts
 from harness.cli.common import FailOn
-from harness.cli.summary import end_run
+from harness.cli.summary import ShrinkBudget, end_run
 from harness.errors import UsageError
 from tests import books
 from tests.buglists import bug, bug_list
@@ -33,8 +33,7 @@ def ended(tmp_path, monkeypatch, capsys):
         run = books.store(
             tmp_path / "run", book("one"), book("two"), engines=ENGINES, finish=finish
         )
-        options = {"bugs": bugs, "lanes": lanes, "as_json": as_json}
-        end_run(run, options, FailOn())
+        end_run(run, FailOn(), ShrinkBudget(bugs), lanes, as_json)
         printed = capsys.readouterr()
         return printed.out, printed.err, asked
 

@@ -10,8 +10,13 @@ import pytest
 from harness.classification.departures import load_catalogue
 from harness.conformance.cells import case_line, instances
 from harness.conformance.outcomes import ConformanceTable, read_table, without_layout
-from harness.conformance.page import as_page
-from harness.conformance.printing import as_csv, as_json, as_markdown, summary_cell
+from harness.conformance.printing import (
+    as_csv,
+    as_json,
+    as_markdown,
+    as_page,
+    summary_cell,
+)
 from harness.conformance.work import RULES
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary_readers import open_vocabulary
@@ -77,12 +82,12 @@ def only(engine, schema=AT_MOST_ONE, valid=([], [1]), invalid=([1, 1],)):
     ],
 )
 def test_what_an_engine_makes_of_a_keyword(engine, word):
-    assert only(engine).word == word
+    assert only(engine).status == word
 
 
 def test_a_valid_value_that_is_forbidden_is_too_strict_with_the_text_that_shows_it():
     found = only(ForbidsOne, AT_MOST_ONE | {"x-forbidden": [["[1", "]"]]})
-    assert (found.word, found.forbidden.text, found.forbidden.class_) == (
+    assert (found.status, found.forbidden.text, found.forbidden.class_) == (
         "too_strict",
         b"[1]",
         "bug",
@@ -93,9 +98,9 @@ def test_a_valid_value_that_is_forbidden_is_too_strict_with_the_text_that_shows_
 def test_an_engine_that_keeps_to_one_layout_is_not_too_strict():
     """The miniature allows the default and the compact layout; one of these is forbidden."""
     schema = {"const": [1, 2], "x-forbidden": [["[1,", " "]]}
-    assert only(ForbidsOne, schema, ([1, 2],), ([1],)).word == "enforced"
+    assert only(ForbidsOne, schema, ([1, 2],), ([1],)).status == "enforced"
     schema = {"const": [1, 2], "x-forbidden": [["[1", ","]]}
-    assert only(ForbidsOne, schema, ([1, 2],), ([1],)).word == "too_strict"
+    assert only(ForbidsOne, schema, ([1, 2],), ([1],)).status == "too_strict"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +109,7 @@ def test_an_engine_that_keeps_to_one_layout_is_not_too_strict():
 )
 def test_an_engine_that_dies_fails_and_is_not_said_to_enforce(engine, annotation):
     found = only(engine, AT_MOST_ONE | annotation)
-    assert found.word == "failed"
+    assert found.status == "failed"
     assert "SIGSEGV" in found.message
     assert found.is_wrong
 
@@ -124,24 +129,24 @@ class ConsumesInSecret(MaskLies, AcceptsExtra):
 def test_an_engine_that_consumes_invalid_text_which_its_mask_forbids_cannot_be_trusted():
     schema = {"const": 1, "x-extra": ["2"], "x-forbidden": [["", "2"]]}
     found = only(ConsumesInSecret, schema, (1,), (2,))
-    assert (found.word, found.let_through) == ("failed", None)
+    assert (found.status, found.let_through) == ("failed", None)
     assert "its mask and what it consumes" in found.message
 
 
 def test_on_single_bytes_a_text_beyond_ascii_that_is_forbidden_proves_nothing():
     """Another vocabulary has the character as one token, which the engine may well allow."""
     schema = {"enum": ["é", "a"]}
-    assert only(ForgetsBytes, schema, ("é", "a"), ("b",)).word == "unproven"
+    assert only(ForgetsBytes, schema, ("é", "a"), ("b",)).status == "unproven"
     ascii_too = schema | {"x-forbidden": [['"', "a"]]}
-    assert only(ForbidsOne, ascii_too, ("é", "a"), ("b",)).word == "too_strict"
+    assert only(ForbidsOne, ascii_too, ("é", "a"), ("b",)).status == "too_strict"
     lax = only(AcceptsExtra, {"const": "a", "x-extra": ['"é"']}, ("a",), ("é",))
-    assert lax.word == "too_lax"
+    assert lax.status == "too_lax"
 
 
 def test_a_text_whose_label_the_validators_do_not_share_counts_for_nobody():
     found = table([AcceptsExtra], cell({"const": 1, "x-extra": ["1.0"]}, [1], [1.0]))
     (one,) = found.outcomes
-    assert (one.word, one.counted, found.relabelled) == ("enforced", 1, 1)
+    assert (one.status, one.counted, found.relabelled) == ("enforced", 1, 1)
 
 
 def test_a_cell_that_the_validators_cannot_judge_is_left_out():
@@ -165,7 +170,7 @@ def whole():
 
 
 def test_a_summary_shows_the_worst_outcome_and_at_how_many_places(whole):
-    found = whole.by_keyword()
+    found = whole.by("keyword")
     assert summary_cell(found["maxItems", "ForgetsMaxItems"]) == "too lax"
     assert summary_cell(found["const", "AcceptsExtra"]) == "too lax 1/2"
     assert summary_cell(found["const", "Enumerator"]) == "enforced"

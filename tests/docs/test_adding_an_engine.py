@@ -60,7 +60,17 @@ def test_a_bench_finds_the_mistake_that_the_page_tells_of(page):
     (command,) = re.findall(r"^    maskcourt (bench .*)$", PAGE, re.MULTILINE)
     byte_vocabulary([b"12", b", ", b"[1"], [b"<pad>"]).save(page / "bytes")
     done = maskcourt(
-        *(*shlex.split(command), "--vocabulary", "bytes", "--lanes", 1, "--ahead", 0, "--bugs", 0),
+        *(
+            *shlex.split(command),
+            "--vocabulary",
+            "bytes",
+            "--lanes",
+            1,
+            "--ahead",
+            0,
+            "--shrink-budget",
+            0,
+        ),
         cwd=page,
     )
     assert done.returncode == 0, done.stderr
@@ -102,7 +112,17 @@ def test_an_installed_package_registers_it(page, vocabulary_file):
     assert done.returncode == 0, done.stdout + done.stderr
     done = maskcourt(
         *("bench", "-e", "tiny,llguidance", "--cases", page / "tiny.jsonl", "--id", "colours"),
-        *("--vocabulary", vocabulary_file, "--lanes", 1, "--ahead", 0, "--bugs", 0, *STUDY),
+        *(
+            "--vocabulary",
+            vocabulary_file,
+            "--lanes",
+            1,
+            "--ahead",
+            0,
+            "--shrink-budget",
+            0,
+            *STUDY,
+        ),
         *("--out", page / "runs" / "by_name", "--json"),
         **there,
     )

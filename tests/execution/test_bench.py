@@ -242,9 +242,9 @@ class TestFinished:
         only = ("--id", "case-0", "--out", tmp_path / "run", "--fail-on", "false_acceptances")
         honest = ("-e", "tests.miniatures:Enumerator,tests.miniatures:ForbidsOne")
         data = ("--cases", bench.root / "own.jsonl", "--vocabulary", bench.root / "vocabulary")
-        assert maskcourt("bench", "--bugs", 0, *honest, *data, *only).returncode == 0
+        assert maskcourt("bench", "--shrink-budget", 0, *honest, *data, *only).returncode == 0
         only = (*only[:-1], "false_rejections")
-        assert maskcourt("bench", "--bugs", 0, *honest, *data, *only).returncode == 1
+        assert maskcourt("bench", "--shrink-budget", 0, *honest, *data, *only).returncode == 1
 
 
 def test_wrong_labels_are_reported_and_the_run_goes_on(undisturbed, tmp_path):
@@ -257,7 +257,17 @@ def test_wrong_labels_are_reported_and_the_run_goes_on(undisturbed, tmp_path):
     path.write_text("".join(json.dumps(one) + "\n" for one in cases))
     asked = ("--vocabulary", undisturbed.root / "vocabulary", "--out", tmp_path / "run")
     done = maskcourt(
-        "bench", "-e", ENGINES, "--cases", path, *asked, "--lanes", 1, "--bugs", 0, "--json"
+        "bench",
+        "-e",
+        ENGINES,
+        "--cases",
+        path,
+        *asked,
+        "--lanes",
+        1,
+        "--shrink-budget",
+        0,
+        "--json",
     )
     assert done.returncode == 0, done.stderr
     told = [line for line in done.stderr.splitlines() if "wrong label" in line]

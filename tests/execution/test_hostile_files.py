@@ -74,7 +74,7 @@ def run(tmp_path_factory, listener, vocabulary_file):
     (root / "hostile.jsonl").write_text("\n".join(lines).replace("PORT", port))
     done = maskcourt(
         *("bench", "-e", "xgrammar,llguidance", "--cases", root / "hostile.jsonl", "--cap", 5),
-        *("--vocabulary", vocabulary_file, "--out", root / "run", "--bugs", 0),
+        *("--vocabulary", vocabulary_file, "--out", root / "run", "--shrink-budget", 0),
         *("--samples", 2, "--generated", 4, "--json", *LIMITS),
     )
     assert done.returncode == 0, done.stderr

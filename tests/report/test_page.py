@@ -10,12 +10,12 @@ import re
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from harness.cli.report import SHOWN, report
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.bugs.scripts import script
 from harness.classification.departures import Catalogue
-from harness.cli.report import SHOWN, report
 from harness.counting.counts import StoredRun
 from harness.errors import MaskcourtError
 from harness.render.page import embedded

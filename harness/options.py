@@ -1,0 +1,47 @@
+"""Fields of requests that are options of commands: what a user reads of them stands beside them.
+
+A request is a frozen dataclass, and what a program passes to a package. `harness.cli.options` makes
+the options of a command of its fields, so nothing is written twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+OPTION: Final = "option"
+"""The key of `FieldOption` in the metadata of a field."""
+
+CHOICE, LIMITS, RESULT = "Cases, walks and verdicts", "Limits and tuning", "Results"
+"""Headings of the help text, in its order; options without one come first."""
+
+
+@dataclass(frozen=True)
+class FieldOption:
+    """How a field is an option: its names, its help, and the values that it may have.
+
+    `choices` may map words to values; `least` is the smallest number, `above` one that is too
+    small; with `none`, the word ``none`` stands for None; `unit` names what is counted.
+    """
+
+    help: str
+    names: tuple[str, ...] = ()
+    heading: str = ""
+    choices: Collection[str] | Mapping[str, Any] | None = None
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    none: bool = False
+    metavar: str | None = None
+    unit: str | None = None
+    exists: bool = False
+    required: bool = False
+
+
+def option(default: T, help: str, *names: str, **how: Any) -> T:  # noqa: A002 - its name in click
+    """A field of a request that is an option of commands; `how` is as in `FieldOption`."""
+    made: T = field(default=default, metadata={OPTION: FieldOption(help, names, **how)})
+    return made
