@@ -5,22 +5,9 @@ A model writes these tokens unless a mask forbids one, so they show where a mask
 
 What has to hold of the vocabulary: its ordinary ids are the ranks of byte-level BPE, lower ids
 merged first, in the pieces into which its pattern splits a text. `Vocabulary.pattern` is the word
-of its reader that this is so. The embedded vocabulary is made of such ranks. Of a tokenizer.json
-the reader gives a pattern where all of this is true:
-
-* The pre-tokeniser is ``ByteLevel`` with its own expression, or one ``Split`` by an expression
-  before a ``ByteLevel`` without; no space is put before the text.
-* The merges are in the order of the ids they make, after the ids of the 256 bytes.
-* Every ordinary id is a byte or made by a merge, so none is an added token. With
-  ``ignore_merges`` it is enough that it belongs to the model: a piece that is a token is that
-  token, however its merges go, as here.
-
-Ids are then ranks, and need not be without gaps. Not looked at in a tokenizer.json, and missing
-from the tokens here, are: a normalizer (the NFC of Qwen2.5 changes only texts that are not in
-that form); a dropout; that a merge may be out of reach because merges of lower rank always come
-between, though other pairs make its token here; and what the library does with text that the
-pattern leaves out: there are no tokens here then. A tiktoken rank file, and any tokenizer that
-is not byte-level, comes without a pattern.
+of its reader that this is so. Not looked at are a tokenizer's normalizer (the NFC of Qwen2.5
+changes only texts that are not in that form), a dropout, and merges that are out of reach because
+merges of lower rank always come between.
 
 Sources: ``Encoding.encode_ordinary`` of tiktoken; ``ByteLevel``, ``Split`` and ``BPE`` of the
 ``tokenizers`` library.
@@ -39,19 +26,13 @@ from harness.inputs.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
-    """The tokenizer of a vocabulary whose `pattern` is not None; made by `of`.
-
-    It is built, in about half a second, when it is first asked.
-    """
+    """The tokenizer of a vocabulary with a `pattern`, built in half a second when first asked."""
 
     vocabulary: Vocabulary
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> Canonical | None:
-        """The tokenizer of `vocabulary`, or None where its own BPE cannot be reproduced.
-
-        That is, where it has no pattern, or one in a dialect that is not understood here.
-        """
+        """The tokenizer of `vocabulary`, or None where its own BPE cannot be reproduced."""
         if vocabulary.pattern is None:
             return None
         try:
@@ -78,9 +59,8 @@ class Canonical:
     def tokens(self, text: bytes) -> tuple[int, ...] | None:
         """The ids of `text`, all ordinary; what names a special token is text like any other.
 
-        None where there are none: `text` is not UTF-8, the pattern leaves out a part of it, a
-        byte of it is no token and part of none that is made, or it is so long that the pattern
-        cannot be matched (white space of a megabyte).
+        None where `text` is not UTF-8, the pattern leaves out a part of it, a byte of it is in no
+        token, or it is so long that the pattern cannot be matched (white space of a megabyte).
         """
         try:
             ids = self._bpe.encode_ordinary(text.decode())
@@ -96,24 +76,16 @@ class Canonical:
         return tuple(ids)
 
     def starts(self, text: bytes) -> dict[int, int]:
-        """By the offset in bytes at which it starts: each canonical token of the whole `text`.
-
-        Empty where `tokens` finds none.
-        """
+        """Each canonical token of the whole `text` by the offset in bytes at which it starts."""
         ids = self.tokens(text) or ()
         offsets = accumulate((self._lengths[token] for token in ids), initial=0)
         return dict(zip(offsets, ids, strict=False))
 
     @cached_property
     def _lengths(self) -> list[int]:
-        """The number of bytes of every id, by id."""
         return [len(token) for token in self.vocabulary.tokens]
 
 
 def _encoding(pattern: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
-    """BPE without special tokens.
-
-    Raises:
-        ValueError: The pattern is not a regular expression that the library knows.
-    """
+    """BPE without special tokens; a ValueError where the library does not know the pattern."""
     return tiktoken.Encoding("canonical", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})

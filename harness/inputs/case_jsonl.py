@@ -35,21 +35,13 @@ _KEYS: Final = ("id", "schema", "valid", "invalid", "family", "about")
 
 
 def embedded() -> CaseSource:
-    """The cases that come with the project: every ``datasets/embedded/*.jsonl``.
-
-    Raises:
-        InputError: There are none, or one is not in the format.
-    """
+    """The cases that come with the project: every ``datasets/embedded/*.jsonl``."""
     cases, texts = _embedded()
     return ListedCases("embedded", cases, content_sha256(texts))
 
 
 def quick() -> CaseSource:
-    """The first selection of the embedded cases: those of ``embedded/quick.json``, in its order.
-
-    Raises:
-        InputError: It names a case that does not exist, or is not in the format.
-    """
+    """The first selection of the embedded cases: those of ``embedded/quick.json``, in its order."""
     text = read_file(data_path("embedded") / QUICK)
     cases, texts = _embedded()
     known = {case.id: case for case in cases}

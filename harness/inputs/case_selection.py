@@ -1,8 +1,7 @@
 """Which cases: a source that is named by a spec, and a choice among its cases.
 
-`open_cases` gives a source, `select` chooses from it. Both are lazy: a sample of a large archive
-costs no more than the sample. Everything is in ascending order of id, by code point, but for the
-first selection of the embedded cases, which has an order of its own.
+A sample of a large archive costs no more than the sample. Everything is in ascending order of id,
+by code point, but for the first selection of the embedded cases, which has an order of its own.
 """
 
 from __future__ import annotations
@@ -35,22 +34,17 @@ class Selected:
 
     @property
     def families(self) -> Mapping[str, int]:
-        """How many cases of each family were selected, by name."""
-        index = self.source.index
-        return dict(sorted(Counter(index[id_] for id_ in self.ids).items()))
+        """How many cases of each family were selected."""
+        return dict(sorted(Counter(self.source.index[id_] for id_ in self.ids).items()))
 
 
 def open_cases(spec: str) -> CaseSource:
     """The cases that `spec` names.
 
-    ==========================  ====================================================
-    ``embedded``                the cases that come with the project
-    ``quick``                   a first selection of them, in an order of its own
-    ``maskbench``               what ``make data`` fetched, or ``MASKCOURT_MASKBENCH`` names
-    ``maskbench:PATH``          such an archive, or a directory of its files
-    ``jsonschemabench[:SPLIT]`` JSONSchemaBench from the Hugging Face hub: schemas alone
-    ``jsonl:PATH``, ``*.jsonl`` the user's own, a case a line
-    ==========================  ====================================================
+    ``embedded`` (those of the project), ``quick`` (a first selection of them), ``maskbench`` (what
+    ``make data`` fetched or ``MASKCOURT_MASKBENCH`` names), ``maskbench:PATH`` (such an archive, or
+    a directory of its files), ``jsonschemabench[:SPLIT]`` (schemas alone, from the Hugging Face
+    hub), ``jsonl:PATH`` or ``*.jsonl`` (the user's own, a case a line).
 
     Raises:
         UsageError: `spec` names nothing.
@@ -157,8 +151,7 @@ def _draw(seed: int, id_: str) -> bytes:
 def apportioned(sizes: Mapping[str, int], seats: int) -> dict[str, int]:
     """How many of `seats` each family gets: in proportion to its size, by largest remainders.
 
-    A family that would get none gets one, at the cost of the others, if there are seats for all
-    families. `sizes` are positive and sum up to `seats` at least; the result sums up to `seats`.
+    A family that would get none gets one, at the cost of the others, if there are seats for all.
     """
     single: set[str] = set()
     while True:

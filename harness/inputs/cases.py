@@ -24,10 +24,7 @@ STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Instance:
-    """A JSON text to be judged under a schema.
-
-    `verbatim` texts were given as text, spelling included, and are the same in every style.
-    """
+    """A JSON text to be judged; a `verbatim` text is the same in every style."""
 
     text: bytes
     verbatim: bool = False
@@ -39,11 +36,7 @@ class Instance:
 
 
 def styled(instance: Instance, style: str) -> bytes:
-    """The text of `instance` in `style`, one of `STYLES`; a verbatim text is returned as it is.
-
-    Raises:
-        UsageError: No such style.
-    """
+    """The text of `instance` in `style`, one of `STYLES`; a `UsageError` for another."""
     if style not in STYLES:
         raise UsageError(f"no style {style!r}", nearest(style, STYLES))
     if instance.verbatim or style == "default":
@@ -52,11 +45,7 @@ def styled(instance: Instance, style: str) -> bytes:
 
 
 def _dump(value: object, style: str) -> bytes:
-    """`value` as UTF-8; all escaped where a lone surrogate cannot be written in any other way.
-
-    Such a text stays in the case: whether it is JSON is for the validators to say, and nothing
-    is dropped unseen.
-    """
+    """`value` as UTF-8; all escaped where a lone surrogate cannot be written in any other way."""
     try:
         return json.dumps(value, ensure_ascii=False, **STYLES[style]).encode("utf-8")
     except UnicodeEncodeError:
@@ -65,11 +54,7 @@ def _dump(value: object, style: str) -> bytes:
 
 @dataclass(frozen=True)
 class Case:
-    """A schema, as the JSON text that its author wrote, and instances of both kinds.
-
-    `source` says where it stands, for messages: ``file:line`` or ``archive:member``. `about` is
-    its author's remark, or empty.
-    """
+    """A schema, as its author wrote it, and instances; `source` says where it stands."""
 
     id: str
     family: str
@@ -85,16 +70,10 @@ class CaseSource(ABC):
 
     name: str
     """What the data is called in reports."""
-
-    @property
-    @abstractmethod
-    def sha256(self) -> str:
-        """Hex digest that identifies the data; of one file, that file's own."""
-
-    @property
-    @abstractmethod
-    def index(self) -> Mapping[str, str]:
-        """The family of every case by id, in order; known without reading the cases."""
+    sha256: str
+    """Hex digest that identifies the data; of one file, that file's own."""
+    index: Mapping[str, str]
+    """The family of every case by id, in order; known without reading the cases."""
 
     @abstractmethod
     def read(self, ids: Collection[str]) -> Iterator[Case]:
@@ -124,21 +103,13 @@ class ListedCases(CaseSource):
         if not cases:
             raise InputError(f"{name} holds no case")
         self.name = name
-        self._sha256 = sha256
+        self.sha256 = sha256
         self._cases: dict[str, Case] = {}
         for case in cases if as_listed else sorted(cases, key=lambda case: case.id):
             twin = self._cases.setdefault(case.id, case)
             if twin is not case:
                 raise InputError(f"two cases have the id {case.id!r}: {twin.source}, {case.source}")
-        self._index = {case.id: case.family for case in self._cases.values()}
-
-    @property
-    def sha256(self) -> str:  # noqa: D102 - as in `CaseSource`
-        return self._sha256
-
-    @property
-    def index(self) -> Mapping[str, str]:  # noqa: D102
-        return self._index
+        self.index = {case.id: case.family for case in self._cases.values()}
 
     def read(self, ids: Collection[str]) -> Iterator[Case]:  # noqa: D102
         wanted = set(ids)

@@ -41,8 +41,7 @@ def read_schemas(names: Sequence[str]) -> list[NamedSchema]:
     servers take it, or a list of them: the schemas are the parameters.
 
     Raises:
-        InputError: One cannot be used; the message says which, and where.
-        UsageError: A name stands for nothing.
+        InputError: One cannot be used, or stands for nothing.
     """
     found = (one for name in names for one in _named(name))
     return list({one.name: one for one in found}.values())
@@ -142,11 +141,7 @@ def _schema_of(model: Any) -> Any:
 
 
 def read_instance(path: Path, *, is_json: bool) -> bytes:
-    """The text of an instance in a file, as it is spelt, without white space around it.
-
-    Raises:
-        InputError: It cannot be read, or should be JSON and is none, or is not UTF-8.
-    """
+    """The text of an instance in a file, as it is spelt, without white space around it."""
     raw = read_file(path).strip(b" \t\r\n")
     try:
         raw.decode()

@@ -6,6 +6,7 @@ Engine hosts import this module under interpreters of their own, so it needs not
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +25,7 @@ from harness.errors import InputError
 from harness.protocol import Mask
 
 _MAGIC = b"maskcourt vocabulary 1\n"
-_DIGEST = hashlib.sha256().digest_size
+_FILE_MAGIC = b"maskcourt vocabulary file 2\n"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Vocabulary:
     The arrays become read-only.
 
     Raises:
-        ValueError: The parts do not fit together, or break one of the rules above.
+        ValueError: The parts do not fit together, or break one of these rules.
     """
 
     name: str
@@ -75,11 +76,7 @@ class Vocabulary:
         eos_ids: Iterable[int],
         pattern: str | None = None,
     ) -> Vocabulary:
-        """A vocabulary in which id ``i`` is ``tokens[i]``; the `eos_ids` are special as well.
-
-        Raises:
-            ValueError: An id out of range, no `eos_ids`, or an ordinary token without bytes.
-        """
+        """A vocabulary in which id ``i`` is ``tokens[i]``; the `eos_ids` are special as well."""
         eos = tuple(dict.fromkeys(eos_ids))
         special = np.zeros(len(tokens), dtype=np.bool_)
         for token in (*special_ids, *eos):
@@ -114,10 +111,7 @@ class Vocabulary:
 
     @cached_property
     def plain_first(self) -> npt.NDArray[np.int16]:
-        """The first byte of every token that may stand in a JSON string as it is, else -1.
-
-        Shape ``(size,)``; -1 for reserved tokens.
-        """
+        """The first byte of every ordinary token that may stand in a JSON string, else -1."""
         from harness.jsontext.lexer import plain_end  # hosts have no need of it
 
         first = [text[0] if text and plain_end(text) == len(text) else -1 for text in self.tokens]
@@ -153,10 +147,9 @@ class Vocabulary:
     def sha256(self) -> str:
         """Identity in hexadecimal: equal exactly where all but the name is equal.
 
-        The digest is of, in this order: the line ``maskcourt vocabulary 1``; `size`; each
-        token's length; each id's special flag (one byte, 0 or 1); the token bytes; the number of
-        `eos_ids`; the `eos_ids`; the length of the pattern in bytes plus one, or 0 where there
-        is none; the pattern in UTF-8. Numbers are unsigned 64-bit, little-endian.
+        Of the line ``maskcourt vocabulary 1``, `size`, each token's length, each id's special flag
+        (one byte), the token bytes, the number of `eos_ids`, the `eos_ids`, the length of the
+        pattern in bytes plus one (0: none), the pattern. Numbers are 64 bits, little-endian.
         """
         pattern = b"" if self.pattern is None else self.pattern.encode()
         digest = hashlib.sha256(_MAGIC)
@@ -195,11 +188,7 @@ class Vocabulary:
         return self._prefixes.exactly(text)
 
     def starts(self, text: bytes, at: int = 0) -> list[int]:
-        """The ordinary ids whose bytes ``text[at:]`` begins with: shorter first, then by id.
-
-        Raises:
-            ValueError: `at` is negative.
-        """
+        """The ordinary ids whose bytes ``text[at:]`` begins with: shorter first, then by id."""
         if at < 0:
             raise ValueError(f"position {at} is negative")
         index = self._prefixes
@@ -213,11 +202,8 @@ class Vocabulary:
     def encode_greedy(self, text: bytes) -> list[int]:
         """The ids of `text`, each the longest ordinary token that fits, lowest id among equals.
 
-        This is not the model's own tokenisation. It exists for every text if all 256 single
-        bytes are tokens.
-
-        Raises:
-            ValueError: No ordinary token fits at some position.
+        This is not the model's own tokenisation. A ValueError where no token fits, which is never
+        so if all 256 single bytes are tokens.
         """
         index = self._prefixes
         longest, keys, ids = index.longest, index.keys, index.ids
@@ -236,23 +222,14 @@ class Vocabulary:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `load` reads; it appears under `path` whole or not at all."""
-        header = {
-            "name": self.name,
-            "size": self.size,
-            "bytes": len(self.blob),
-            "eos_ids": self.eos_ids,
-            "pattern": self.pattern,
-        }
-        body = b"".join(
-            (
-                _MAGIC,
-                json.dumps(header).encode() + b"\n",
-                np.diff(self.offsets).astype("<u4").tobytes(),
-                self.special.astype(np.uint8).tobytes(),
-                self.blob,
-            )
-        )
-        _write_atomically(Path(path), body + hashlib.sha256(body).digest())
+        head = [self.name, list(self.eos_ids), self.pattern]
+        body = io.BytesIO()
+        np.save(body, np.frombuffer(json.dumps(head).encode(), dtype=np.uint8))
+        for array in (np.diff(self.offsets).astype("<u4"), self.special):
+            np.save(body, array)
+        np.save(body, np.frombuffer(self.blob, dtype=np.uint8))
+        data = _FILE_MAGIC + body.getvalue()
+        _write_atomically(Path(path), data + hashlib.sha256(data).digest())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
@@ -267,36 +244,29 @@ class Vocabulary:
             raise InputError(f"vocabulary file {path} cannot be read: {error.strerror}") from error
         if not is_saved(data):
             raise InputError(f"{path} is not a vocabulary file that maskcourt saved")
-        body, digest = data[:-_DIGEST], data[-_DIGEST:]
-        if hashlib.sha256(body).digest() != digest:
+        body = data[: -hashlib.sha256().digest_size]
+        if hashlib.sha256(body).digest() != data[len(body) :]:
             raise InputError(f"vocabulary file {path} is cut short or damaged", "write it anew")
         try:
-            return cls._of(body)
+            return cls._of(io.BytesIO(body[len(_FILE_MAGIC) :]))
         except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
             raise InputError(
                 f"vocabulary file {path} holds no vocabulary", "write it anew"
             ) from error
 
     @classmethod
-    def _of(cls, body: bytes) -> Vocabulary:
-        line, _, rest = body[len(_MAGIC) :].partition(b"\n")
-        header = json.loads(line)
-        texts = (header["name"], header["pattern"] or "")
-        if not all(isinstance(one, str) for one in texts) or header["size"] < 0:
-            raise ValueError("it is not what was saved")
-        size = header["size"]
-        lengths = np.frombuffer(rest, dtype="<u4", count=size)
-        special = np.frombuffer(rest, dtype=np.uint8, count=size, offset=4 * size) != 0
-        offsets = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        blob = rest[5 * size :]
-        eos = tuple(header["eos_ids"])
-        return cls(header["name"], blob, offsets, special, eos, header["pattern"])
+    def _of(cls, body: IO[bytes]) -> Vocabulary:
+        head, lengths, special, blob = (np.load(body, allow_pickle=False) for _ in range(4))
+        name, eos_ids, pattern = json.loads(head.tobytes())
+        if not isinstance(name, str) or not isinstance(pattern, str | None):
+            raise TypeError("it is not what was saved")
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        return cls(name, blob.tobytes(), offsets, special, tuple(eos_ids), pattern)
 
 
 def is_saved(data: bytes) -> bool:
     """Whether a file that begins with `data` is one that `Vocabulary.save` wrote."""
-    return data.startswith(_MAGIC)
+    return data.startswith(_FILE_MAGIC)
 
 
 def alike(one: bytes, other: bytes) -> int:

@@ -113,12 +113,7 @@ def _open_hub(model: str, eos: str | None) -> Vocabulary:
 
 
 def _read_json(path: Path, name: str, eos: str | None) -> Vocabulary:
-    """The vocabulary of a ``tokenizer.json``; its neighbours are consulted for the end.
-
-    Raises:
-        UsageError: Neither `eos` nor a neighbour names an end-of-sequence token that exists.
-        InputError: The file is broken, or of a kind whose tokens have no bytes of their own.
-    """
+    """The vocabulary of a ``tokenizer.json``; its neighbours are consulted for the end."""
     table = _table(_json(path), str(path))
     eos_ids = _eos_of_neighbours(path, table) if eos is None else [table.find(eos, str(path))]
     return table.vocabulary(name, str(path), eos_ids)
@@ -135,15 +130,8 @@ def vocabulary_of_tokenizer(
     return _table(content, name).vocabulary(name, name, eos_ids)
 
 
-# ---------------------------------------------------------------- Hugging Face tokenizer.json
-
-
 def _table(content: Mapping[str, Any], where: str) -> TokenTable:
-    """All tokens of a parsed tokenizer.json.
-
-    Raises:
-        InputError: It is broken, or of a kind whose tokens have no bytes of their own.
-    """
+    """All tokens of a parsed tokenizer.json."""
     try:
         return _tokenizer_table(content)
     except ValueError as error:
@@ -208,8 +196,7 @@ def _parts(node: Mapping[str, Any] | None, children: str) -> list[Mapping[str, A
 def _bytes_of_token(tokenizer: Mapping[str, Any]) -> Callable[[str], bytes]:
     """How a token's text in the file becomes the bytes that it stands for.
 
-    As the decoders of the ``tokenizers`` library define it, except for what they do only at the
-    beginning of a whole text (``Strip``, and the first space of ``Metaspace``).
+    As the decoders of ``tokenizers`` define it, but for what they do at a whole text's beginning.
     """
     decoders = _parts(tokenizer.get("decoder"), "decoders")
     splitters = _parts(tokenizer.get("pre_tokenizer"), "pretokenizers")
@@ -277,7 +264,9 @@ def _rank_pattern(
 ) -> str | None:
     """The pre-tokeniser's pattern where BPE by ids gives what the tokenizer gives, else None.
 
-    A text in Unicode's normal form C is meant: most of these tokenizers normalise to it first.
+    The pre-tokeniser is ``ByteLevel`` with its own expression, or one ``Split`` before a
+    ``ByteLevel`` without; no space is put before the text; the merges are in the order of the ids
+    they make. A text in Unicode's normal form C is meant.
     """
     *before, last = _parts(tokenizer.get("pre_tokenizer"), "pretokenizers") or [{"type": None}]
     if last["type"] != "ByteLevel" or last.get("add_prefix_space"):
@@ -316,11 +305,7 @@ def _ids_are_ranks(
 
 
 def _eos_of_neighbours(path: Path, table: TokenTable) -> list[int]:
-    """The end-of-sequence ids that the first neighbour of tokenizer.json to name any names.
-
-    Raises:
-        UsageError: No neighbour names one.
-    """
+    """The end-of-sequence ids that the first neighbour of tokenizer.json to name any names."""
     for file in _HUB_FILES:
         neighbour = path.with_name(file)
         if not neighbour.exists():

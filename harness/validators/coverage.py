@@ -42,25 +42,20 @@ class Reach:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What texts cover of one schema, by JSON Pointers into it.
-
-    Attributes:
-        subschema: Subschemas under which a part of a valid text is valid.
-        branch: Those of them that are one of several: of ``anyOf``, ``oneOf``, ``if``,
-            ``dependentSchemas``.
-        present: Declared members that an object of a valid text has.
-        absent: Declared members, not required beside it, that an object of a valid text lacks.
-        met: Bounds at which a part of a valid text stands: at the last value that is allowed, or
-            within one of a bound that is excluded.
-        missed: Bounds that an invalid text oversteps by one at most, with no other error.
-    """
+    """What texts cover of one schema, by JSON Pointers into it."""
 
     subschema: Reach = field(default_factory=Reach)
+    """Subschemas under which a part of a valid text is valid."""
     branch: Reach = field(default_factory=Reach)
+    """Those that are one of several: of ``anyOf``, ``oneOf``, ``if``, ``dependentSchemas``."""
     present: Reach = field(default_factory=Reach)
+    """Declared members that an object of a valid text has."""
     absent: Reach = field(default_factory=Reach)
+    """Declared members, not required beside it, that an object of a valid text lacks."""
     met: Reach = field(default_factory=Reach)
+    """Bounds at which a part of a valid text stands, or within one of a bound that is excluded."""
     missed: Reach = field(default_factory=Reach)
+    """Bounds that an invalid text oversteps by one at most, with no other error."""
 
     @classmethod
     def of(cls, possible: Iterable[Feature], reached: Iterable[Feature]) -> Self:

@@ -22,11 +22,9 @@ from harness.validators.coverage import (
     MISSED,
     PRESENT,
     SUBSCHEMA,
-    Coverage,
     Feature,
 )
 from harness.validators.drafts import draft_of
-from harness.validators.format_rules import ASSERTION
 from harness.validators.validate import Evaluated, Validators
 
 _BRANCHES: Final = frozenset(("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"))
@@ -55,36 +53,8 @@ _BOUNDS: Final = {
 """What each bound measures, and the direction in which values are allowed."""
 
 
-def coverage(
-    schema: str, valid: Sequence[bytes], invalid: Sequence[bytes], rule: str = ASSERTION
-) -> Coverage:
-    """What texts cover of a schema.
-
-    The validators are built in this process; `harness.validators.judge.Judge.coverage` asks those
-    of a host, which a hostile schema cannot take down with it.
-
-    Args:
-        schema: Its JSON text.
-        valid: JSON texts, valid under it.
-        invalid: JSON texts that are not.
-        rule: What formats are, of `harness.validators.format_rules.FORMAT_RULES`.
-
-    Raises:
-        harness.validators.validate.UnjudgeableError: The validators cannot be built.
-    """
-    meter = CoverageMeter(Validators(schema, rule))
-    return Coverage.of(meter.possible, meter.reached([*valid, *invalid]))
-
-
 class CoverageMeter:
-    """Tells of single texts what they cover of one schema.
-
-    Args:
-        validators: Those of the schema.
-
-    Attributes:
-        possible: All that texts may cover.
-    """
+    """Tells of single texts what they cover of one schema; `possible` is all that they may."""
 
     def __init__(self, validators: Validators) -> None:
         self._validators = validators
@@ -106,10 +76,6 @@ class CoverageMeter:
                     yield Feature(MET, f"{pointer}/{keyword}")
                     if way < 0 or bound > 0 or keyword in ("minimum", "exclusiveMinimum"):
                         yield Feature(MISSED, f"{pointer}/{keyword}")
-
-    def reached(self, texts: Iterable[bytes]) -> frozenset[Feature]:
-        """What texts cover together, valid and invalid ones."""
-        return frozenset(one for text in texts for one in self.of_text(text))
 
     def of_text(self, text: bytes) -> frozenset[Feature]:
         """What one text covers; nothing where it is no JSON or jsonschema-rs fails over it."""
@@ -213,9 +179,7 @@ def _room(schema: dict[str, Any], keyword: str, part: Any) -> float | None:
 class _Subschemas:
     """The subschemas that apply somewhere, references followed; booleans are left out.
 
-    Attributes:
-        at: Each by its pointer.
-        branches: The pointers of those that are one of several.
+    `at` has each by its pointer, `branches` the pointers of those that are one of several.
     """
 
     def __init__(self, root: Any) -> None:

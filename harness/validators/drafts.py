@@ -3,7 +3,7 @@
 Both validators are told the draft; neither is left to detect it, since they detect differently.
 Where a validator is wrong by the specification it is repaired in one place: patterns in
 `harness.validators.ecma_patterns`, formats in `harness.validators.formats`, keywords of jsonschema
-in `_REPAIRS` here.
+in `harness.validators.keyword_repairs`.
 
 The drafts' own identifiers: the ``$schema`` values of the metaschemas published at
 json-schema.org for draft-04, draft-06, draft-07, 2019-09 and 2020-12.
@@ -11,10 +11,7 @@ json-schema.org for draft-04, draft-06, draft-07, 2019-09 and 2020-12.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
@@ -25,23 +22,13 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS  # type: ignore[im
 
 from harness.validators import ecma_patterns, formats
 from harness.validators.format_rules import ASSERTION
+from harness.validators.keyword_repairs import REPAIRS, REPAIRS_2019
 from harness.validators.respelling import Respelt, respelt
-from harness.validators.unevaluated import unevaluated_items
 
 LATEST = "2020-12"
 
 BACKTRACK_LIMIT = 1_000_000
 """Steps that jsonschema-rs may backtrack in one match of a pattern that needs backtracking."""
-
-_IDENTIFIERS = {
-    "json-schema.org/draft-04/schema": "draft-04",
-    "json-schema.org/draft-06/schema": "draft-06",
-    "json-schema.org/draft-07/schema": "draft-07",
-    "json-schema.org/draft/2019-09/schema": "2019-09",
-    "json-schema.org/draft/2020-12/schema": "2020-12",
-    # The address that always meant "the current version".
-    "json-schema.org/schema": LATEST,
-}
 
 _CLASSES: dict[str, tuple[Any, Any]] = {
     "draft-04": (jsonschema.Draft4Validator, jsonschema_rs.Draft4Validator),
@@ -51,6 +38,10 @@ _CLASSES: dict[str, tuple[Any, Any]] = {
     "2020-12": (jsonschema.Draft202012Validator, jsonschema_rs.Draft202012Validator),
 }
 
+_IDENTIFIERS = {
+    f"json-schema.org/{name if 'draft' in name else 'draft/' + name}/schema": name
+    for name in _CLASSES
+} | {"json-schema.org/schema": LATEST}  # the address that always meant "the current version"
 
 _WITH_CONTAINS = {"minContains", "maxContains"}
 
@@ -73,13 +64,9 @@ class Draft:
     def build_jsonschema(self, schema: object, rule: str = ASSERTION) -> tuple[Any, Respelt]:
         """A validator of jsonschema, and the schema that it was made for.
 
-        Args:
-            schema: The schema.
-            rule: Of `harness.validators.format_rules.FORMAT_RULES`.
-
         Raises:
-            jsonschema.SchemaError: The metaschema does not accept the schema.
-            harness.validators.ecma_patterns.PatternError: A pattern cannot be said to `re`.
+            Exception: Its metaschema does not accept the schema, or a pattern cannot be said to
+                `re`.
         """
         # A schema's own texts are held to the checks of the latest draft.
         self.repaired.check_schema(schema, format_checker=formats.checker(LATEST))
@@ -97,16 +84,11 @@ class Draft:
     ) -> tuple[Any, Respelt]:
         """A validator of jsonschema-rs, and the schema that it was made for.
 
-        Args:
-            schema: The schema.
-            rule: Of `harness.validators.format_rules.FORMAT_RULES`.
-            backtracking: Use its engine for patterns that need to go back, with a limit.
+        `backtracking` uses its engine for patterns that need to go back, with a limit.
 
         Raises:
-            jsonschema_rs.ValidationError: The metaschema does not accept the schema, or one of its
-                references leads nowhere.
-            ValueError: The schema is nested more deeply than the library takes.
-            harness.validators.ecma_patterns.PatternError: A pattern is none of ECMA-262.
+            Exception: Its metaschema does not accept the schema, one of its references leads
+                nowhere, it is nested too deeply, or a pattern is none of ECMA-262.
         """
         spelt = respelt(schema, partial(ecma_patterns.rust_spelling, backtracking=backtracking))
         options = (
@@ -160,7 +142,7 @@ def _all_keywords() -> frozenset[str]:
 @cache
 def _draft(name: str) -> Draft:
     plain, rust = _CLASSES[name]
-    keywords = _REPAIRS | (_REPAIRS_2019 if name == "2019-09" else {})
+    keywords = REPAIRS | (REPAIRS_2019 if name == "2019-09" else {})
     repaired = jsonschema.validators.extend(plain, keywords)
     repaired.evolve = _evolve
     return Draft(name, repaired, rust)
@@ -188,52 +170,3 @@ def _evolve(self: Any, **changes: Any) -> Any:
 def _rust_registry() -> Any:
     contents = ((uri, METASCHEMAS.contents(uri)) for uri in METASCHEMAS if "draft-03" not in uri)
     return jsonschema_rs.Registry(list(contents))
-
-
-def _exact_multiple_of(
-    validator: Any, divisor: float, instance: Any, _schema: object
-) -> Iterator[jsonschema.ValidationError]:
-    """The keyword ``multipleOf`` in exact arithmetic on the numbers as they are written.
-
-    jsonschema divides doubles, so that 0.07 would not be a multiple of 0.01. The specification
-    speaks of the numbers: division must give an integer (Validation 2020-12, section 6.2.1).
-    """
-    if not validator.is_type(instance, "number"):
-        return
-    if _fraction(instance) % _fraction(divisor):
-        message = f"{instance!r} is not a multiple of {divisor!r}"
-        yield jsonschema.ValidationError(message)
-
-
-def _fraction(number: float) -> Fraction | int:
-    """The decimal number that `number` is the nearest double of, exactly."""
-    return number if isinstance(number, int) else Fraction(repr(number))
-
-
-def _additional_properties(
-    validator: Any, additional: Any, instance: Any, schema: dict[str, Any]
-) -> Iterator[jsonschema.ValidationError]:
-    """The keyword ``additionalProperties``, a pattern at a time.
-
-    jsonschema joins the patterns, so that references to groups lead elsewhere.
-    """
-    if not validator.is_type(instance, "object"):
-        return
-    named = schema.get("properties", {})
-    patterns = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
-    extra = [
-        key
-        for key in instance
-        if key not in named and not any(pattern.search(key) for pattern in patterns)
-    ]
-    if additional is False:
-        if extra:
-            listed = ", ".join(map(repr, extra))
-            yield jsonschema.ValidationError(f"Additional properties are not allowed ({listed})")
-        return
-    for key in extra:
-        yield from validator.descend(instance[key], additional, path=key)
-
-
-_REPAIRS = {"additionalProperties": _additional_properties, "multipleOf": _exact_multiple_of}
-_REPAIRS_2019 = {"unevaluatedItems": unevaluated_items}

@@ -80,9 +80,7 @@ def python_spelling(pattern: str) -> str:
 def rust_spelling(pattern: str, *, backtracking: bool) -> str:
     """`pattern`, of ECMA-262, for jsonschema-rs.
 
-    Args:
-        pattern: The pattern.
-        backtracking: For its engine that can look around, which knows no ASCII word boundary.
+    `backtracking`: for its engine that can look around, which knows no ASCII word boundary.
 
     Raises:
         PatternError: ECMA-262 has no such pattern, or it is one that nobody reads for certain.

@@ -1,8 +1,8 @@
-"""Checks of formats: dates and times, UUID, host names and addresses, by their own grammars.
+r"""Checks of formats, each by the grammar of the specification that defines the format.
 
-Every check takes a text and says whether it is one of the format. Where a specification can be
-read in two ways, or two validators are wrong together, a check takes the side that
-jsonschema-rs does not take, so that such a text stays contested (see `harness.validators.formats`).
+Where a specification can be read in two ways, or two validators are wrong together, a check takes
+the side that jsonschema-rs does not take, so that such a text stays contested (see
+`harness.validators.formats`). Names in capitals are those of the grammars' rules.
 
 Sources, beside those at each check: RFC 5234, section 2.3 (literals of ABNF match either case).
 RFC 3339, section 5.6, has generators write ``T`` and ``Z`` in upper case and lets a reader refuse
@@ -13,10 +13,22 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from datetime import date
+from functools import cache, partial
 
 import idna
 from rfc3339_validator import validate_rfc3339
+
+from harness.validators import ecma_patterns
+
+FormatCheck = Callable[[str], bool]
+
+
+def _grammar(pattern: str, flags: int = 0) -> FormatCheck:
+    compiled = re.compile(pattern, flags)
+    return lambda text: compiled.fullmatch(text) is not None
+
 
 _SHORT_MONTHS = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
@@ -102,36 +114,23 @@ _MINUTES = f"{_N}M(?:{_SECONDS})?"
 _MONTHS = f"{_N}M(?:{_DAYS})?"
 _CLOCK = f"T(?:{_N}H(?:{_MINUTES})?|{_MINUTES}|{_SECONDS})"
 _SPAN = f"(?:{_N}Y(?:{_MONTHS})?|{_MONTHS}|{_DAYS})(?:{_CLOCK})?"
-_DURATION = re.compile(f"P(?:{_SPAN}|{_CLOCK}|{_N}W)", re.IGNORECASE | re.ASCII)
+is_duration = _grammar(f"P(?:{_SPAN}|{_CLOCK}|{_N}W)", re.IGNORECASE | re.ASCII)
+"""``duration`` of RFC 3339, appendix A, in either case."""
 
-
-def is_duration(text: str) -> bool:
-    """``duration`` of RFC 3339, appendix A, in either case."""
-    return _DURATION.fullmatch(text) is not None
-
-
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-
-
-def is_uuid(text: str) -> bool:
-    """``UUID`` of RFC 4122, section 3 (RFC 9562, section 4), of any version."""
-    return _UUID.fullmatch(text) is not None
-
+is_uuid = _grammar(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+"""``UUID`` of RFC 4122, section 3 (RFC 9562, section 4), of any version."""
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOSTNAME = re.compile(rf"(?:{_LABEL}\.)*({_LABEL})(\.?)")
-_MAX_NAME = 253  # RFC 1035, section 2.3.4: 255 octets, of which a length before and a root behind
+_MAX_NAME = 253  # RFC 1035, section 2.3.4: 255 octets, of which a length before and a root after
 
 
 def is_hostname(text: str, *, rooted: bool = False) -> bool:
     """A host name of RFC 1123, section 2.1, in the grammar of RFC 952.
 
     A name whose last label is a number is refused: that label is alphabetic (the same section).
-    Whether a label that begins with ``xn--`` stands for anything is not asked.
-
-    Args:
-        text: The text.
-        rooted: Take a dot behind the name, which RFC 1034, section 3.1, knows.
+    Whether a label that begins with ``xn--`` stands for anything is not asked. `rooted` takes a dot
+    after the name, which RFC 1034, section 3.1, knows.
     """
     found = _HOSTNAME.fullmatch(text)
     if found is None or len(text.removesuffix(".")) > _MAX_NAME:
@@ -166,12 +165,8 @@ def is_idn_hostname(text: str) -> bool:
 
 
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])"
-_DOTTED_QUAD = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
-
-
-def is_ipv4(text: str) -> bool:
-    """``dotted-quad`` of RFC 2673, section 3.2: decimal bytes, of three digits at most."""
-    return _DOTTED_QUAD.fullmatch(text) is not None
+is_ipv4 = _grammar(rf"{_OCTET}(?:\.{_OCTET}){{3}}")
+"""``dotted-quad`` of RFC 2673, section 3.2: decimal bytes, of three digits at most."""
 
 
 def is_ipv6(text: str) -> bool:
@@ -188,3 +183,158 @@ def is_ipv6(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+_ATEXT = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\-"
+_MAIL_IPV6 = re.compile(r"(?i:IPv6):([0-9A-Fa-f:.]+)", re.ASCII)
+_is_general_literal = _grammar(
+    rf"{_OCTET}(?:\.{_OCTET}){{3}}|(?!(?i:IPv6):)[A-Za-z0-9-]*[A-Za-z0-9]:[!-Z^-~]+", re.ASCII
+)
+_MAX_LOCAL, _MAX_DOMAIN, _MAX_MAILBOX = 64, 255, 254
+"""Octets: RFC 5321, sections 4.5.3.1.1 to 4.5.3.1.3 (a path has two brackets more)."""
+
+
+@cache
+def _mailbox(more: str = "") -> re.Pattern[str]:
+    atom = f"[{_ATEXT}{more}]+"
+    quoted = rf'"(?:[ !#-\[\]-~{more}]|\\[ -~])*"'
+    return re.compile(rf"({atom}(?:\.{atom})*|{quoted})@(?:\[([!-Z^-~]+)\]|([^\[].*))", re.DOTALL)
+
+
+_is_domain = _grammar(rf"{_LABEL}(?:\.{_LABEL})*")
+
+
+def is_mailbox(text: str) -> bool:
+    """``Mailbox`` of RFC 5321, section 4.1.2, within the sizes of section 4.5.3.1."""
+    found = _mailbox().fullmatch(text)
+    if found is None or len(found[1]) > _MAX_LOCAL or len(text) > _MAX_MAILBOX:
+        return False
+    if found[2] is not None:
+        return _is_literal(found[2])
+    return _is_domain(found[3]) and len(found[3]) <= _MAX_DOMAIN
+
+
+def _is_literal(text: str) -> bool:
+    """What may stand in the brackets of an ``address-literal``, RFC 5321, section 4.1.3."""
+    if found := _MAIL_IPV6.fullmatch(text):
+        # "::" stands for two groups at least, which RFC 4291 does not ask.
+        groups = 8 - (found[1].count(".") == 3)
+        written = sum(map(bool, found[1].split(":")))
+        return is_ipv6(found[1]) and ("::" not in found[1] or written <= groups - 2)
+    return _is_general_literal(text)
+
+
+def is_idn_mailbox(text: str) -> bool:
+    """``Mailbox`` as RFC 6531, section 3.3, extends it: UTF-8, and U-labels of RFC 5890."""
+    found = _mailbox("\x80-\U0010ffff").fullmatch(text)
+    if found is None or len(found[1].encode("utf-8", "replace")) > _MAX_LOCAL:
+        return False
+    if found[2] is not None:
+        return _is_literal(found[2])
+    try:
+        encoded = idna.encode(found[3], strict=True).decode("ascii")
+    except UnicodeError:
+        return False
+    return _is_domain(encoded)
+
+
+_BLANK = r"(?:[ \t]|\r\n[ \t])"
+_PAIR = r"\\[\x00-\x7f]"
+_INNER = rf"\((?:[^()\\]|{_PAIR})*+\)"
+_CFWS = rf"(?:{_BLANK}|\((?:[^()\\]|{_PAIR}|{_INNER})*+\))*+"
+_WORD = rf"{_CFWS}(?:[{_ATEXT}]++|\"(?:[^\"\\\x80-\U0010ffff]|{_PAIR})*+\"){_CFWS}"
+_PLAIN_ATOM = rf"{_CFWS}[{_ATEXT}]++{_CFWS}"
+is_addr_spec = _grammar(
+    rf"{_WORD}(?:\.{_WORD})*+@(?:{_PLAIN_ATOM}(?:\.{_PLAIN_ATOM})*+"
+    rf"|{_CFWS}\[(?:[^\[\]\\\x80-\U0010ffff]|{_PAIR})*+\]{_CFWS})"
+)
+"""``addr-spec`` of RFC 5322, section 3.4.1: with comments, obsolete forms, any domain.
+
+Comments may be nested once."""
+
+_PCT = "%[0-9A-Fa-f]{2}"
+_DEC = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_H16 = "[0-9A-Fa-f]{1,4}"
+_LS32 = rf"(?:{_H16}:{_H16}|{_DEC}(?:\.{_DEC}){{3}})"
+_IPV6 = "|".join(
+    [f"(?:{_H16}:){{6}}{_LS32}", f"::(?:{_H16}:){{5}}{_LS32}"]
+    + [f"(?:(?:{_H16}:){{0,{more}}}{_H16})?::(?:{_H16}:){{{4 - more}}}{_LS32}" for more in range(5)]
+    + [f"(?:(?:{_H16}:){{0,5}}{_H16})?::{_H16}", f"(?:(?:{_H16}:){{0,6}}{_H16})?::"]
+)
+_UCSCHAR = "\xa0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
+    f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 14)
+) + "\U000e1000-\U000efffd"  # fmt: skip
+_IPRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
+_DIRECTIONS = re.compile("[\u200e\u200f\u202a-\u202e]")
+
+
+@cache
+def _identifier(*, wide: bool = False, reference: bool = False) -> re.Pattern[str]:
+    """The pattern of a URI or a reference, or of the IRI; made when asked for: it takes a while."""
+    more, private = (_UCSCHAR, _IPRIVATE) if wide else ("", "")
+    plain = rf"A-Za-z0-9._~\-{more}"
+    subs = "!$&'()*+,;="
+    pchar = rf"(?:[{plain}{subs}:@]|{_PCT})"
+    zone = rf"(?:%25(?:[{plain}]|{_PCT})+)?"
+    host = (
+        rf"(?:\[(?:(?:{_IPV6}){zone}|[vV][0-9A-Fa-f]+\.[A-Za-z0-9._~{subs}:-]+)\]"
+        rf"|(?:[{plain}{subs}]|{_PCT})*)"
+    )
+    authority = rf"//(?:(?:[{plain}{subs}:]|{_PCT})*@)?{host}(?::[0-9]*)?(?:/{pchar}*)*"
+    absolute = rf"/(?:{pchar}+(?:/{pchar}*)*)?"
+    rootless = rf"{pchar}+(?:/{pchar}*)*"
+    noscheme = rf"(?:[{plain}{subs}@]|{_PCT})+(?:/{pchar}*)*"
+    tail = rf"(?:\?(?:{pchar}|[/?{private}])*)?(?:#(?:{pchar}|[/?])*)?"
+    scheme = "[A-Za-z][A-Za-z0-9+.-]*:"
+    uri = rf"{scheme}(?:{authority}|{absolute}|{rootless}|){tail}"
+    relative = rf"(?:{authority}|{absolute}|{noscheme}|){tail}"
+    return re.compile(f"{uri}|{relative}" if reference else uri)
+
+
+def _is_identifier(text: str, *, wide: bool = False, reference: bool = False) -> bool:
+    """``URI`` of RFC 3986, appendix A, with the zones of RFC 6874; or ``URI-reference``.
+
+    If `wide`, ``IRI`` and ``IRI-reference`` of RFC 3987, section 2.2, without the marks of
+    direction (section 4.1).
+    """
+    whole = _identifier(wide=wide, reference=reference).fullmatch(text)
+    return whole is not None and not (wide and _DIRECTIONS.search(text))
+
+
+is_uri = _is_identifier
+is_uri_reference = partial(_is_identifier, reference=True)
+is_iri = partial(_is_identifier, wide=True)
+is_iri_reference = partial(_is_identifier, wide=True, reference=True)
+
+_VARNAME = rf"(?:[A-Za-z0-9_]|{_PCT})(?:\.?(?:[A-Za-z0-9_]|{_PCT}))*"
+_VARSPEC = rf"{_VARNAME}(?::[1-9][0-9]{{0,3}}|\*)?"
+is_uri_template = _grammar(
+    rf"(?:[!#$&(-;=?-\[\]_a-z~{_UCSCHAR}{_IPRIVATE}]|{_PCT}"
+    rf"|\{{[+#./;?&=,!@|]?{_VARSPEC}(?:,{_VARSPEC})*\}})*"
+)
+"""``URI-Template`` of RFC 6570, section 2, without what its errata add to ``literals``."""
+
+_POINTER = "(?:/(?:[^~/]|~[01])*)*"
+is_json_pointer = _grammar(_POINTER)
+"""``json-pointer`` of RFC 6901, section 3."""
+
+is_relative_json_pointer = _grammar(rf"(?:0|[1-9][0-9]*)(?:[+-](?:0|[1-9][0-9]*))?(?:#|{_POINTER})")
+"""That of draft-bhutton-relative-json-pointer-00, section 3, with the steps it has added."""
+
+
+def is_regex(text: str) -> bool:
+    """A pattern of ECMA-262 with the flag ``u`` or, by Annex B, without it."""
+    return ecma_patterns.is_pattern(text, unicode=True) or ecma_patterns.is_pattern(
+        text, unicode=False
+    )
+
+
+def is_undoubted_regex(text: str) -> bool:
+    r"""Whether `text` is no pattern that only some readings of ECMA-262 take.
+
+    False for what only Annex B takes, and for ``\p``, of which libraries know different names. True
+    for what `is_regex` refuses: that is for the other validator's own check to say.
+    """
+    if ecma_patterns.is_pattern(text, unicode=True):
+        return not ecma_patterns.has_properties(text)
+    return not ecma_patterns.is_pattern(text, unicode=False)

@@ -9,7 +9,7 @@ draft defines is asserted by exactly one of them: an implementation may ignore i
 draft defines is an annotation for both.
 
 jsonschema is given a check of our own for every format, written from its grammar
-(`harness.validators.format_checks`, `harness.validators.format_grammars`): its own are weak
+(`harness.validators.format_checks`): its own are weak
 (``email`` looks for an ``@``), depend on extras, or differ from the specification. jsonschema-rs
 keeps its own checks, so that there are two; where one of those is wrong by the specification, or
 takes what can be read in two ways, `_NARROWER` asks more of a text. What then still differs is
@@ -30,21 +30,14 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 
-from harness.validators import format_checks, format_grammars
-
-FormatCheck = Callable[[str], bool]
+from harness.validators import format_checks
+from harness.validators.format_checks import FormatCheck
 
 _DRAFT_4 = frozenset({"date-time", "email", "hostname", "ipv4", "ipv6", "uri"})
 _DRAFT_6 = _DRAFT_4 | {"uri-reference", "uri-template", "json-pointer"}
 _DRAFT_7 = _DRAFT_6 | {
-    "date",
-    "time",
-    "idn-email",
-    "idn-hostname",
-    "iri",
-    "iri-reference",
-    "relative-json-pointer",
-    "regex",
+    *("date", "time", "idn-email", "idn-hostname", "iri", "iri-reference"),
+    *("relative-json-pointer", "regex"),
 }
 _ALL = _DRAFT_7 | {"duration", "uuid"}
 
@@ -66,33 +59,19 @@ _AHEAD: dict[str, frozenset[str]] = {
 EMAIL_OPTIONS = jsonschema_rs.EmailOptions(allow_display_text=False)
 """A name before a mailbox in ``<>`` belongs to neither RFC 5321 nor an ``addr-spec``."""
 
-_CHECKS: dict[str, FormatCheck] = {
-    "date": format_checks.is_date,
-    "date-time": format_checks.is_date_time,
-    "duration": format_checks.is_duration,
-    "email": format_grammars.is_mailbox,
-    "hostname": format_checks.is_hostname,
-    "idn-email": format_grammars.is_idn_mailbox,
-    "idn-hostname": format_checks.is_idn_hostname,
-    "ipv4": format_checks.is_ipv4,
-    "ipv6": format_checks.is_ipv6,
-    "iri": format_grammars.is_iri,
-    "iri-reference": format_grammars.is_iri_reference,
-    "json-pointer": format_grammars.is_json_pointer,
-    "regex": format_grammars.is_regex,
-    "relative-json-pointer": format_grammars.is_relative_json_pointer,
-    "time": format_checks.is_time,
-    "uri": format_grammars.is_uri,
-    "uri-reference": format_grammars.is_uri_reference,
-    "uri-template": format_grammars.is_uri_template,
-    "uuid": format_checks.is_uuid,
+_SPECIAL: dict[str, FormatCheck] = {
+    "email": format_checks.is_mailbox,
+    "idn-email": format_checks.is_idn_mailbox,
 }
+_CHECKS: dict[str, FormatCheck] = {
+    name: getattr(format_checks, "is_" + name.replace("-", "_")) for name in _ALL - _SPECIAL.keys()
+} | _SPECIAL
 
 _BEFORE_2019: dict[str, FormatCheck] = {
-    # RFC 1034, section 3.1, which these drafts cite, knows names with a dot behind.
+    # RFC 1034, section 3.1, which these drafts cite, knows names with a dot at the end.
     "hostname": partial(format_checks.is_hostname, rooted=True),
 }
-_BEFORE_2020: dict[str, FormatCheck] = {"email": format_grammars.is_addr_spec}
+_BEFORE_2020: dict[str, FormatCheck] = {"email": format_checks.is_addr_spec}
 """These drafts cite RFC 5322, section 3.4.1, of which RFC 5321 allows a part."""
 
 _OLDER: dict[str, dict[str, FormatCheck]] = {
@@ -114,7 +93,7 @@ _NARROWER: dict[str, FormatCheck] = {
     # RFC 1123 does not look into a label, RFC 5890 calls some with "xn--" fake.
     "hostname": format_checks.has_true_a_labels,
     # Without the flag "u", Annex B reads more than Core 2020-12, section 6.4, asks for.
-    "regex": format_grammars.is_undoubted_regex,
+    "regex": format_checks.is_undoubted_regex,
 }
 
 
@@ -131,11 +110,7 @@ def checker(draft: str) -> jsonschema.FormatChecker:
 def narrowed(draft: str, rust: Any) -> dict[str, FormatCheck]:
     """The checks that jsonschema-rs is given under `draft` in the place of its own.
 
-    Each asks for what its own asks for and for more.
-
-    Args:
-        draft: The draft's name.
-        rust: The draft's class in jsonschema-rs.
+    Each asks for what its own asks for and for more; `rust` is the draft's class in jsonschema-rs.
     """
     asserted = DEFINED[draft] | _AHEAD.get(draft, frozenset())
     return {

@@ -15,14 +15,7 @@ from typing import Any
 
 _DATA = frozenset({"enum", "const", "default", "examples"})
 _NAMED = frozenset(
-    {
-        "properties",
-        "patternProperties",
-        "definitions",
-        "$defs",
-        "dependencies",
-        "dependentSchemas",
-    }
+    ("properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas")
 )
 """Keywords whose value holds schemas by names of the author's choice."""
 
@@ -31,23 +24,15 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 @dataclass(frozen=True)
 class Respelt:
-    """A schema with its patterns respelt.
-
-    Attributes:
-        schema: The copy; the original where nothing is spelt otherwise.
-        written: How the patterns that are spelt otherwise were written, by their new spelling.
-    """
+    """A schema with its patterns respelt; the original where nothing is spelt otherwise."""
 
     schema: Any
     written: dict[str, str] = field(default_factory=dict)
+    """How the patterns that are spelt otherwise were written, by their new spelling."""
 
 
 def respelt(schema: Any, spell: Callable[[str], str]) -> Respelt:
-    """`schema`, parsed, with every pattern put through `spell`.
-
-    Raises:
-        Exception: What `spell` raises.
-    """
+    """`schema`, parsed, with every pattern put through `spell`, which may raise."""
     copier = _Copier(spell, names=not _leads_through_patterns(schema))
     copy = copier.schema(schema)
     return Respelt(copy, copier.written) if copier.written else Respelt(schema)

@@ -20,7 +20,7 @@ from harness.schemas.schema import target
 from harness.validators.respelling import Respelt
 
 _MAX_REFERENCES = 50
-"""That lead to each other before a path is followed no farther."""
+"""Followed one after another before a path is left as it is."""
 
 MAX_MESSAGE = 200
 """Characters kept of a message; validators quote whole instances in them."""
@@ -34,9 +34,9 @@ Place = tuple[str, str, str]
 class ValidationFailure:
     """One error that a validator names.
 
-    Pointers are JSON Pointers (RFC 6901). `schema_pointer` leads to the keyword in the schema, past
-    references; `keyword` is ``false`` where the schema ``false`` itself stands in the way. For that
-    one, jsonschema points at the object or array around what is forbidden.
+    `schema_pointer`, a JSON Pointer, leads to the keyword in the schema, past references; `keyword`
+    is ``false`` where the schema ``false`` itself stands in the way. For that, jsonschema points at
+    the object or array around what is forbidden.
     """
 
     keyword: str
@@ -140,15 +140,15 @@ def as_written(path: Sequence[Any], written: Mapping[str, str]) -> list[Any]:
     """`path`, in a copy of the schema, with the names of ``patternProperties`` as written."""
     if not written:
         return list(path)
-    behind = [False, *(part == "patternProperties" for part in path)]
+    after = [False, *(part == "patternProperties" for part in path)]
     return [
         written.get(part, part) if is_name else part
-        for part, is_name in zip(path, behind, strict=False)
+        for part, is_name in zip(path, after, strict=False)
     ]
 
 
 def short(message: str) -> str:
-    """`message` without its middle: what is quoted stands in front, what is said of it behind."""
+    """`message` without its middle: what is quoted stands in front."""
     half = MAX_MESSAGE // 2
     return message if len(message) <= MAX_MESSAGE else f"{message[: half - 1]}…{message[-half:]}"
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
-from harness.validators import format_checks, format_grammars, formats
+from harness.validators import format_checks, formats
 from harness.validators.validate import Validators
 
 IDENTIFIERS = {
@@ -188,17 +188,17 @@ class TestChecks:
         assert format_checks.is_ipv4(str(four))
         assert format_checks.is_ipv6(six.compressed)
         assert format_checks.is_ipv6(six.exploded)
-        assert format_grammars.is_uri(f"http://[{six.compressed}]:80/")
+        assert format_checks.is_uri(f"http://[{six.compressed}]:80/")
 
     @given(st.text(max_size=12))
     def test_of_uris_hold_of_references_and_iris_too(self, text):
-        if format_grammars.is_uri(text):
-            assert format_grammars.is_uri_reference(text)
-            assert format_grammars.is_iri(text)
-        if format_grammars.is_iri(text):
-            assert format_grammars.is_iri_reference(text)
-        if format_grammars.is_mailbox(text):
-            assert format_grammars.is_addr_spec(text)
+        if format_checks.is_uri(text):
+            assert format_checks.is_uri_reference(text)
+            assert format_checks.is_iri(text)
+        if format_checks.is_iri(text):
+            assert format_checks.is_iri_reference(text)
+        if format_checks.is_mailbox(text):
+            assert format_checks.is_addr_spec(text)
 
     def test_know_all_27_leap_seconds(self):
         assert len(format_checks.LEAP_SECONDS) == 27
