@@ -20,7 +20,7 @@ from harness.comparison.fed_texts import (
     prepare,
     reference_problem,
 )
-from harness.comparison.findings import Findings, Flaw, Status, rejections, witnessed
+from harness.comparison.findings import Findings, Flaw, Status, judge
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
 from harness.comparison.locating import locate
@@ -489,7 +489,14 @@ class _Run:
             return {}
         lookahead.stand_by(position.engines, position.consumed)
         drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
-        resolution = PositionResolution(position, drawn, tools.panel, tools.judge, tools.vocabulary)
+        resolution = PositionResolution(
+            position,
+            drawn,
+            tools.panel,
+            tools.judge,
+            tools.vocabulary,
+            valid_completion_exonerates=tools.resolver.valid_completion_exonerates,
+        )
         if disputes:
             with self.notes.cost("resolve"):
                 self._resolve(walk, resolution, tools.resolver)
@@ -544,15 +551,9 @@ class _Run:
             The engines that fail over it.
         """
         assert self.proofs is not None, "a case that cannot be judged is not walked"
-        self.proofs.verdicts(walk, position, disputes, findings)
-        resolver = self.tools.resolver
-        valid_completion_exonerates = resolver is None or resolver.valid_completion_exonerates
-        return ask_again(
-            self.tools.panel,
-            position,
-            findings,
-            valid_completion_exonerates=valid_completion_exonerates,
-        )
+        verdicts = judge(findings)
+        self.proofs.verdicts(walk, position, disputes, findings, verdicts)
+        return ask_again(self.tools.panel, position, findings, verdicts)
 
     def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
         """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
@@ -579,25 +580,13 @@ class _Run:
     def _resolve(self, walk: int, resolution: PositionResolution, resolver: Resolver) -> None:
         """Fill the findings.
 
-        Engines have faster ways to consume a text than one mask after the other. Each distinct
-        completion that a verdict of the case rests on is looked at again, mask by mask.
-
         Raises:
             Distrusted: An engine's faster way allowed what its masks do not.
         """
         position = resolution.position
         resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
-        rests_on = witnessed(
-            resolution.findings, valid_completion_exonerates=resolver.valid_completion_exonerates
-        )
-        resolution.find_refused_bytes(
-            rejections(
-                resolution.findings,
-                valid_completion_exonerates=resolver.valid_completion_exonerates,
-            )
-        )
         number = position.number
-        for violation in resolution.violations(rests_on, self.confirmed):
+        for violation in resolution.violations(self.confirmed):
             engine = resolution.findings.engines[violation.row]
             if engine not in {one.engine for one in self.distrusted}:
                 raise Distrusted.by(violation, engine, walk, number)
@@ -629,7 +618,6 @@ class _Run:
             self.case,
             [spec.name for spec in tools.panel.specs],
             tools.vocabulary,
-            tools.resolver is None or tools.resolver.valid_completion_exonerates,
             self.schema,
             TextFacts(
                 self.case.schema,

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.comparison.challenger import Challenger, Probable, challenged
 from harness.comparison.disputes import Dispute
-from harness.comparison.findings import Findings, Status, rejections, witnessed
+from harness.comparison.findings import Findings, Status, judge, rejections
 from harness.comparison.locating import locate
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import ChallengeResolver, Resolver
@@ -147,14 +147,20 @@ class Challenges:
     ) -> Proven:
         position = challenge.position if dispute.accepters else challenge.challenged
         resolution = PositionResolution(
-            position, dispute.drawn, self._panel, self._judge, self._vocabulary, down
+            position,
+            dispute.drawn,
+            self._panel,
+            self._judge,
+            self._vocabulary,
+            down,
+            valid_completion_exonerates=resolver.valid_completion_exonerates,
         )
         if dispute.accepters:
             stand_by()
             self._resolve_allowed(resolution, resolver, challenge.context)
         else:
             ChallengeResolver().resolve(resolution, challenge.context, challenge.probable)
-            if refused := rejections(resolution.findings, valid_completion_exonerates=True):
+            if refused := rejections(judge(resolution.findings)):
                 stand_by()
                 resolution.find_refused_bytes(refused)
         failures = {
@@ -174,10 +180,7 @@ class Challenges:
         Where a mask forbids what its engine was found to allow, nothing rests on that engine.
         """
         resolver.resolve(resolution, context)
-        rests_on = witnessed(
-            resolution.findings, valid_completion_exonerates=resolver.valid_completion_exonerates
-        )
-        for one in resolution.violations(rests_on, self._confirmed):
+        for one in resolution.violations(self._confirmed):
             resolution.store.disown(one.row, Status.MASK_CONSUME_MISMATCH)
             if one.consumes:
                 resolution.store.note_flaw(one.row, one.token, "mask_consume_mismatch", one.tokens)

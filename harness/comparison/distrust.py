@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.comparison.attempts import ViolationWitness
-from harness.comparison.findings import Findings, charged
+from harness.comparison.findings import Findings, Verdicts, charged
 from harness.comparison.walk import Position
 from harness.engines.panel import Panel
 from harness.engines.requests import AskAgain
@@ -48,7 +48,7 @@ class Distrusted(Exception):
 
 
 def ask_again(
-    panel: Panel, position: Position, findings: Findings, *, valid_completion_exonerates: bool
+    panel: Panel, position: Position, findings: Findings, verdicts: Verdicts
 ) -> dict[int, Failure]:
     """Ask engines that are proven to be wrong whether their masks still say so.
 
@@ -56,9 +56,7 @@ def ask_again(
         The engines that say otherwise, and those that fail over it.
     """
     asks = {}
-    for row, tokens in charged(
-        findings, valid_completion_exonerates=valid_completion_exonerates
-    ).items():
+    for row, tokens in charged(findings, verdicts).items():
         some = np.unique(np.array(tokens, dtype=np.int32))
         allowed = np.array([allows(position.masks[row], token) for token in some.tolist()])
         asks[position.engines[row]] = AskAgain(some, allowed, at=position.number)

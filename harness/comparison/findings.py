@@ -142,6 +142,8 @@ class Findings:
     completions: list[Completion] = field(default_factory=list)
     evidence: list[Evidence] = field(default_factory=lambda: [Evidence()])
     flaws: list[Flaw] = field(default_factory=list)
+    valid_completion_exonerates: bool = True
+    """See `judge`; the rule of the resolver."""
 
     @classmethod
     def empty(
@@ -203,13 +205,14 @@ class Verdicts:
     completion: npt.NDArray[np.int32]
 
 
-def verdicts(findings: Findings, *, valid_completion_exonerates: bool) -> Verdicts:
+def judge(findings: Findings) -> Verdicts:
     """The verdicts that `findings` prove.
 
     A valid completion through a token proves every engine wrong that rejects the token. With
-    `valid_completion_exonerates` it also clears the token for every other engine that accepts it:
-    an invalid completion of theirs then proves an error after the token, which is not charged to
-    it. Without (the original procedure), each accepting engine answers for its own completion.
+    `Findings.valid_completion_exonerates` it also clears the token for every other engine that
+    accepts it: an invalid completion of theirs then proves an error after the token, which is not
+    charged to it. Without (the original procedure), each accepting engine answers for its own
+    completion.
 
     Tokens about which an engine has an error of another kind are not unresolved for it. At a
     token that ends generation a rejection is called ``never_stops``, and an acceptance
@@ -219,7 +222,7 @@ def verdicts(findings: Findings, *, valid_completion_exonerates: bool) -> Verdic
     valid = status == Status.VALID
     cleared = valid.any(axis=0)
     first = valid.argmax(axis=0)
-    open_ = accepts & ~cleared[None, :] if valid_completion_exonerates else accepts
+    open_ = accepts & ~cleared[None, :] if findings.valid_completion_exonerates else accepts
     kind = np.zeros(status.shape, dtype=np.int8)
     kind[open_ & (status == Status.INVALID)] = _ACCEPTED
     kind[open_ & (status == Status.CONTESTED)] = _CONTESTED
@@ -234,23 +237,19 @@ def verdicts(findings: Findings, *, valid_completion_exonerates: bool) -> Verdic
     return Verdicts(row, column, of, np.where(completion >= 0, accepter, -1), completion)
 
 
-def witnessed(findings: Findings, *, valid_completion_exonerates: bool) -> list[tuple[int, int]]:
+def witnessed(found: Verdicts) -> list[tuple[int, int]]:
     """The entries (row and column) whose completions the verdicts rest on.
 
     Of each engine and completion only the first.
     """
-    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
     proven = np.flatnonzero(found.completion >= 0)
-    keys = found.accepter[proven] * len(findings.completions) + found.completion[proven]
+    keys = found.accepter[proven] << 32 | found.completion[proven]
     first = proven[np.sort(np.unique(keys, return_index=True)[1])]
     return list(zip(found.accepter[first].tolist(), found.column[first].tolist(), strict=True))
 
 
-def rejections(
-    findings: Findings, *, valid_completion_exonerates: bool
-) -> dict[int, npt.NDArray[np.int64]]:
+def rejections(found: Verdicts) -> dict[int, npt.NDArray[np.int64]]:
     """The columns of ordinary tokens that are proven to be rejected falsely, by row."""
-    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
     rejected = found.kind == _REJECTED
     rows = np.unique(found.row[rejected]).tolist()
     return {row: found.column[rejected & (found.row == row)] for row in rows}
@@ -264,9 +263,8 @@ def reason_of(findings: Findings, row: int, column: int) -> str:
     return status.name.lower()
 
 
-def charged(findings: Findings, *, valid_completion_exonerates: bool) -> dict[int, list[int]]:
+def charged(findings: Findings, found: Verdicts) -> dict[int, list[int]]:
     """The tokens at which engines (by row) are proven to be wrong."""
-    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
     errors = np.isin(found.kind, [CODES.index(one) for one in WRONG_BITS])
     tokens = findings.tokens[found.column[errors]].tolist()
     out: dict[int, list[int]] = {}

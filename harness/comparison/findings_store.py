@@ -38,7 +38,12 @@ class FindingsStore:
     """
 
     def __init__(
-        self, position: Position, tokens: npt.NDArray[np.int32], vocabulary: Vocabulary
+        self,
+        position: Position,
+        tokens: npt.NDArray[np.int32],
+        vocabulary: Vocabulary,
+        *,
+        valid_completion_exonerates: bool = True,
     ) -> None:
         self.position = position
         self._vocabulary = vocabulary
@@ -47,6 +52,7 @@ class FindingsStore:
         self.findings = Findings.empty(
             position.engines, tokens, accepts.astype(np.bool_), vocabulary.eos_ids, can_end
         )
+        self.findings.valid_completion_exonerates = valid_completion_exonerates
         shape = accepts.shape
         self.first_invalid = np.full(shape, -1, dtype=np.int32)
         self.tries = np.zeros(shape, dtype=np.int32)

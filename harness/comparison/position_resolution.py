@@ -8,7 +8,7 @@ told; where an error lies is found afterwards (`harness.comparison.locating`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import cast
 
@@ -17,7 +17,14 @@ import numpy.typing as npt
 
 from harness.comparison.attempts import AttemptLists, Attempts, Columns, ViolationWitness, by_row
 from harness.comparison.engine_queries import EngineQueries
-from harness.comparison.findings import FAILED, Findings, Status
+from harness.comparison.findings import (
+    FAILED,
+    Findings,
+    Status,
+    judge,
+    rejections,
+    witnessed,
+)
 from harness.comparison.findings_store import FindingsStore
 from harness.comparison.validator_queries import ValidatorQueries
 from harness.comparison.walk import Position
@@ -48,10 +55,17 @@ class PositionResolution:
         judge: Judge,
         vocabulary: Vocabulary,
         failures: Mapping[int, Failure] = NO_FAILURES,
+        *,
+        valid_completion_exonerates: bool = True,
     ) -> None:
         self.position = position
         self.vocabulary = vocabulary
-        self.store = store = FindingsStore(position, tokens, vocabulary)
+        self.store = store = FindingsStore(
+            position,
+            tokens,
+            vocabulary,
+            valid_completion_exonerates=valid_completion_exonerates,
+        )
         completions = store.findings.completions
         self.engines = EngineQueries(panel, position, tokens, completions, failures)
         self._validators = ValidatorQueries(judge, position.text, store.token_bytes, completions)
@@ -156,17 +170,20 @@ class PositionResolution:
             for row, (columns, answer) in answers.items():
                 self.findings.refused_at[row, columns] = answer.before
 
-    def violations(
-        self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
-    ) -> list[ViolationWitness]:
+    def violations(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
         """Where masks forbid a completion that the engine was found to allow; one per engine.
 
+        Engines have faster ways to consume a text than one mask after the other. So of each engine
+        and completion that verdicts rest on, one column is looked at again, mask by mask. The
+        refused bytes of proven rejections are found before.
+
         Args:
-            needed: Rows and columns whose completions verdicts rest on. Of each engine and
-                completion one column is looked at again, every mask on the way included.
             known: Engines and completions that were looked at before; those that prove to be
                 allowed are added.
         """
+        verdicts = judge(self.findings)
+        self.find_refused_bytes(rejections(verdicts))
+        needed = witnessed(verdicts)
         findings = self.findings
         exemplars: dict[int, dict[tuple[int, ...], int]] = {}
         for row, column in needed:

@@ -14,7 +14,6 @@ from harness.comparison import challenger
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
-from harness.comparison.findings import verdicts as proven
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
@@ -73,7 +72,6 @@ class VerdictNotes:
         case: Case,
         names: Sequence[str],
         vocabulary: Vocabulary,
-        valid_completion_exonerates: bool,
         schema: Any,
         facts: TextFacts | None = None,
     ) -> None:
@@ -85,18 +83,22 @@ class VerdictNotes:
         self._names = names
         self._vocabulary = vocabulary
         self._eos_ids = vocabulary.eos_ids
-        self._valid_completion_exonerates = valid_completion_exonerates
         self._completions = 0
 
     def verdicts(
-        self, walk: int, position: Position, disputes: Mapping[int, Dispute], findings: Findings
+        self,
+        walk: int,
+        position: Position,
+        disputes: Mapping[int, Dispute],
+        findings: Findings,
+        found: Verdicts,
     ) -> None:
         """What was proven at one position, and the completions that prove it.
 
         Args:
             disputes: Those that the findings are about, by their numbers at the position.
         """
-        lines = self._lines(disputes, findings)
+        lines = self._lines(disputes, findings, found)
         count = len(lines.row)
         if not count:
             return
@@ -195,10 +197,10 @@ class VerdictNotes:
     def _name(self, engine: int) -> str:
         return CHALLENGER if engine == challenger.NUMBER else self._names[engine]
 
-    def _lines(self, disputes: Mapping[int, Dispute], findings: Findings) -> _Lines:
+    @staticmethod
+    def _lines(disputes: Mapping[int, Dispute], findings: Findings, found: Verdicts) -> _Lines:
         """The verdicts on disputed tokens, then the errors of other kinds."""
         dispute, always_resolved = _of_disputes(findings.tokens, disputes)
-        found = proven(findings, valid_completion_exonerates=self._valid_completion_exonerates)
         row, column = found.row, found.column
         reasons, reason = _reasons(findings, found)
         located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)

@@ -18,8 +18,8 @@ from harness.comparison.findings import (
     Findings,
     Flaw,
     Status,
+    judge,
     reason_of,
-    verdicts,
     witnessed,
 )
 from harness.completion.rollout import ROLLOUT_OUTCOMES
@@ -46,9 +46,14 @@ BY_ACCEPTER = {
 """What each status of an accepting engine says of that engine."""
 
 
+def verdicts_of(findings, *, valid_completion_exonerates):
+    findings.valid_completion_exonerates = valid_completion_exonerates
+    return judge(findings)
+
+
 def listed(findings, *, valid_completion_exonerates):
     """The verdicts as (token, engine, kind, reason, accepter, completion)."""
-    found = verdicts(findings, valid_completion_exonerates=valid_completion_exonerates)
+    found = verdicts_of(findings, valid_completion_exonerates=valid_completion_exonerates)
     columns = (found.row, found.column, found.kind, found.accepter, found.completion)
     out = []
     for row, column, kind, accepter, completion in zip(*(c.tolist() for c in columns), strict=True):
@@ -196,7 +201,7 @@ class TestWitnesses:
         findings = findings_of(None, I, V, V, engines=(3, 5, 4, 9))
         found = listed(findings, valid_completion_exonerates=True)
         assert found == [(TOKEN, 3, "false_rejection", "", 4, 2)]
-        assert witnessed(findings, valid_completion_exonerates=True) == [(2, 0)]
+        assert witnessed(verdicts_of(findings, valid_completion_exonerates=True)) == [(2, 0)]
 
     def test_of_a_false_acceptance_is_the_engines_own(self):
         findings = findings_of(None, I, I, engines=(3, 5, 4))
@@ -204,7 +209,10 @@ class TestWitnesses:
             (TOKEN, 5, "false_acceptance", "", 5, 1),
             (TOKEN, 4, "false_acceptance", "", 4, 2),
         ]
-        assert witnessed(findings, valid_completion_exonerates=True) == [(1, 0), (2, 0)]
+        assert witnessed(verdicts_of(findings, valid_completion_exonerates=True)) == [
+            (1, 0),
+            (2, 0),
+        ]
 
     def test_of_an_open_question_is_what_it_is_about(self):
         found = listed(findings_of(C, None), valid_completion_exonerates=True)
@@ -215,12 +223,15 @@ class TestWitnesses:
         findings = findings_of(status, None)
         found = listed(findings, valid_completion_exonerates=False)
         assert found == [(TOKEN, 0, "unresolved", status.name.lower(), -1, -1)]
-        assert witnessed(findings, valid_completion_exonerates=False) == []
+        assert witnessed(verdicts_of(findings, valid_completion_exonerates=False)) == []
 
     def test_each_rule_rests_on_its_own(self):
         findings = findings_of(V, I, None)
-        assert witnessed(findings, valid_completion_exonerates=True) == [(0, 0)]
-        assert sorted(witnessed(findings, valid_completion_exonerates=False)) == [(0, 0), (1, 0)]
+        assert witnessed(verdicts_of(findings, valid_completion_exonerates=True)) == [(0, 0)]
+        assert sorted(witnessed(verdicts_of(findings, valid_completion_exonerates=False))) == [
+            (0, 0),
+            (1, 0),
+        ]
 
 
 class TestTheEndOfGeneration:

@@ -57,12 +57,7 @@ def changed_findings(change: Callable[[Findings], Findings]) -> Patch:
     """Verdicts are drawn from other findings than were made."""
 
     def patch(monkeypatch):
-        def proven(found, *, valid_completion_exonerates):
-            return findings.verdicts(
-                change(found), valid_completion_exonerates=valid_completion_exonerates
-            )
-
-        monkeypatch.setattr(verdict_record, "proven", proven)
+        monkeypatch.setattr(case_run, "judge", lambda found: findings.judge(change(found)))
 
     return patch
 
@@ -213,8 +208,8 @@ def without_the_token(screen):
 def of_the_next(prepared):
     """The completion of an entry is the one behind it in the list."""
 
-    def proven(found, **rules):
-        one = prepared(found, **rules)
+    def proven(found):
+        one = prepared(found)
         count = max(len(found.completions), 1)
         numbers = np.where(one.completion >= 0, (one.completion + 1) % count, -1)
         return replace(one, completion=numbers)
@@ -223,8 +218,8 @@ def of_the_next(prepared):
 
 
 def with_swapped_acceptances(begin):
-    def begun(self, *given):
-        begin(self, *given)
+    def begun(self, *given, **rules):
+        begin(self, *given, **rules)
         self.findings.accepts = ~self.findings.accepts
 
     return begun
@@ -240,11 +235,11 @@ def clearing_nobody(monkeypatch):
 
         return screened
 
-    def each_for_itself(found, **_):
-        return findings.verdicts(found, valid_completion_exonerates=False)
+    def each_for_itself(found):
+        return findings.judge(replace(found, valid_completion_exonerates=False))
 
     instead(position_resolution.PositionResolution, "screen", without_clearing)(monkeypatch)
-    monkeypatch.setattr(verdict_record, "proven", each_for_itself)
+    monkeypatch.setattr(case_run, "judge", each_for_itself)
 
 
 def but_the_last(undecided):
@@ -257,8 +252,8 @@ def but_the_last(undecided):
 
 
 def crediting_the_accused(prepared):
-    def proven(found, **rules):
-        one = prepared(found, **rules)
+    def proven(found):
+        one = prepared(found)
         return replace(one, accepter=np.where(one.completion >= 0, one.row, -1))
 
     return proven
@@ -366,12 +361,12 @@ MUTANTS = (
     ),
     Mutant(
         "a verdict names another completion",
-        instead(verdict_record, "proven", of_the_next),
+        instead(case_run, "judge", of_the_next),
         checks.check_witnesses_replay,
     ),
     Mutant(
         "a verdict names the accused as the one who allowed its completion",
-        instead(verdict_record, "proven", crediting_the_accused),
+        instead(case_run, "judge", crediting_the_accused),
         checks.check_witnesses_replay,
     ),
     Mutant("tokens are looked for one byte late", shifted(1), checks.check_errors_are_located),
