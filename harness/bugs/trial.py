@@ -265,7 +265,7 @@ class Trial:
         notes = CaseNotes(stored, [name], lambda _: self._printed)
         assert self._outcome is not None
         notes.outcomes({0: self._outcome})
-        fed = {0: FedText("", case.text, tuple(self.tokens(case)), ruling)}
+        fed = {0: FedText("", case.text, tuple(self.tokens(case)), True, ruling)}
         verdicts = VerdictNotes(notes.rows, stored, [name], self.vocabulary, case.parsed)
         verdicts.texts(INSTANCE, fed)
         verdicts.of_texts(INSTANCE, 0, fed, [probed], [-1 if case.token else 0])

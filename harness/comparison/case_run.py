@@ -586,7 +586,7 @@ class _Run:
         position = resolution.position
         resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
         number = position.number
-        for violation in resolution.violations(self.confirmed):
+        for violation in resolution.look_again(self.confirmed):
             engine = resolution.findings.engines[violation.row]
             if engine not in {one.engine for one in self.distrusted}:
                 raise Distrusted.by(violation, engine, walk, number)

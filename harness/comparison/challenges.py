@@ -180,7 +180,7 @@ class Challenges:
         Where a mask forbids what its engine was found to allow, nothing rests on that engine.
         """
         resolver.resolve(resolution, context)
-        for one in resolution.violations(self._confirmed):
+        for one in resolution.look_again(self._confirmed):
             resolution.store.disown(one.row, Status.MASK_CONSUME_MISMATCH)
             if one.consumes:
                 resolution.store.note_flaw(one.row, one.token, "mask_consume_mismatch", one.tokens)

@@ -8,7 +8,7 @@ told; where an error lies is found afterwards (`harness.comparison.locating`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import cast
 
@@ -170,12 +170,11 @@ class PositionResolution:
             for row, (columns, answer) in answers.items():
                 self.findings.refused_at[row, columns] = answer.before
 
-    def violations(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
-        """Where masks forbid a completion that the engine was found to allow; one per engine.
+    def look_again(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
+        """Find the refused byte of each proven rejection, and the violations behind the others.
 
-        Engines have faster ways to consume a text than one mask after the other. So of each engine
-        and completion that verdicts rest on, one column is looked at again, mask by mask. The
-        refused bytes of proven rejections are found before.
+        Engines have faster ways to consume a text than one mask after the other, so each distinct
+        completion that a verdict of the case rests on is looked at again, mask by mask.
 
         Args:
             known: Engines and completions that were looked at before; those that prove to be
@@ -183,7 +182,12 @@ class PositionResolution:
         """
         verdicts = judge(self.findings)
         self.find_refused_bytes(rejections(verdicts))
-        needed = witnessed(verdicts)
+        return self.violations(witnessed(verdicts), known)
+
+    def violations(
+        self, needed: Iterable[tuple[int, int]], known: set[tuple[int, tuple[int, ...]]]
+    ) -> list[ViolationWitness]:
+        """Where masks forbid a completion that the engine was found to allow; one per engine."""
         findings = self.findings
         exemplars: dict[int, dict[tuple[int, ...], int]] = {}
         for row, column in needed:
