@@ -1,7 +1,6 @@
 """What all cases of a collection would cost, from a finished run of a sample of them.
 
-``python -m benchmarks.scale RUN`` prints the figures of time in `docs/scale.md`; with ``--prior``
-the figures that `harness.execution.sweep.costs` expects costs by.
+``python -m benchmarks.scale RUN`` prints the figures of time in `docs/scale.md`.
 """
 
 from __future__ import annotations
@@ -9,14 +8,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import click
-import numpy as np
 
-from harness.execution.sweep.costs import SCHEMA_BYTES, TEXT_BYTES
 from harness.inputs.case_selection import open_cases
 from harness.inputs.cases import CaseSource
 from harness.runs.directory import RunDirectory, open_run
@@ -33,8 +30,6 @@ class Cost(NamedTuple):
     """
 
     family: str
-    schema_bytes: int
-    text_bytes: int
     once: float
     walk: float
 
@@ -63,12 +58,10 @@ def costs_of(run: RunDirectory) -> list[Cost]:
     return [
         Cost(
             row["family"],
-            len(row["schema"].encode()),
-            max(map(len, row["references"] or [b""])),
             once[row["case"]],
             walk[row["case"]],
         )
-        for row in run.table("cases", ["case", "family", "schema", "references"]).to_pylist()
+        for row in run.table("cases", ["case", "family"]).to_pylist()
     ]
 
 
@@ -98,44 +91,15 @@ def total(costs: Iterable[Cost], source: CaseSource, walks: int) -> tuple[float,
     return seconds, 1.96 * math.sqrt(variance)
 
 
-def prior(costs: Sequence[Cost]) -> dict[str, float]:
-    """The figures of the prior of `harness.execution.sweep.costs`, families' factors included.
-
-    Logarithms of seconds are fitted by least squares; the families' factors are drawn to 1, as
-    if three cases had shown it. All are then scaled so that the sum of the costs is right.
-    """
-    names = sorted({one.family for one in costs})
-    known = np.array(
-        [
-            [1.0]
-            + [math.log(one.schema_bytes / SCHEMA_BYTES)]
-            + [math.log(max(one.text_bytes, 1) / TEXT_BYTES)]
-            + [float(one.family == name) for name in names]
-            for one in costs
-        ]
-    )
-    seconds = np.array([one.seconds(1) for one in costs])
-    ridge = np.diag([0.0, 0.0, 0.0] + [3.0] * len(names))
-    fitted = np.linalg.lstsq(known.T @ known + ridge, known.T @ np.log(seconds))[0]
-    first = math.exp(fitted[0]) * float(seconds.sum() / np.exp(known @ fitted).sum())
-    factors = zip(names, np.exp(fitted[3:]).tolist(), strict=True)
-    return {"SECONDS": first, "SCHEMA_POWER": fitted[1], "TEXT_POWER": fitted[2], **dict(factors)}
-
-
 @click.command()
 @click.argument("path", metavar="RUN", type=click.Path(path_type=Path, exists=True))
 @click.option("--cases", default="maskbench", show_default=True, help="What the run sampled.")
-@click.option("--prior", "fit", is_flag=True, help="Print the prior of sweeps fitted to the run.")
-def main(path: Path, cases: str, fit: bool) -> None:
+def main(path: Path, cases: str) -> None:
     """What all cases would cost on 1, 64 and 1,024 cores, from a finished run of some of them."""
     run = open_run(path)
     if not run.finished or run.manifest["identity"]["rules"]["walks"] != 1:
         raise click.UsageError(f"{path} is no finished run of one walk per case")
     costs = costs_of(run)
-    if fit:
-        for name, figure in prior(costs).items():
-            click.echo(f"{name}: {figure:.2f}")
-        return
     source = open_cases(cases)
     for walks in WALKS:
         ordered = sorted(one.seconds(walks) for one in costs)

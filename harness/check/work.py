@@ -189,6 +189,8 @@ class _Quiet(RunProgress):
 
     def case_stored(self, case: CaseDone) -> None: ...
 
+    def running(self, case: str, seconds: float) -> None: ...
+
 
 def _lines(request: Check) -> Iterator[str]:
     """The cases as lines of JSON, each schema as its author spelled it but for ends of lines."""

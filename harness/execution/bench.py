@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import importlib.metadata
 import itertools
@@ -11,14 +10,12 @@ import json
 import os
 import platform
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from harness import __version__
 from harness.comparison.case_run import Rules
@@ -27,31 +24,19 @@ from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
-from harness.execution.lanes import (
-    Begin,
-    Engines,
-    Job,
-    LaneSettings,
-    default_ahead,
-    default_lanes,
-    run_lanes,
-)
+from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
+from harness.execution.lanes import Engines, Job, LaneSettings, default_ahead, default_lanes
 from harness.execution.progress import RunProgress
 from harness.inputs.case_selection import Selected, open_cases, select
 from harness.inputs.cases import CaseSource
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.options import CHOICE, LIMITS, option
-from harness.runs.directory import SESSIONS, RunDirectory
-from harness.runs.run_places import LocalPlace, Place
+from harness.runs.directory import SESSIONS, RunDirectory, create_or_resume, is_finished
+from harness.runs.identity import check_place, refuse_other_run
 from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
-
-BAD_CASES_SECONDS = 1.0
-"""Cases that are found bad within this time are told of before anything else is started."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -123,13 +108,16 @@ class BenchRequest:
 
 
 class Executor(Protocol):
-    """What runs the cases of a run: lanes of this machine, or of many."""
+    """Runs the cases of a run: on lanes of this machine, or of many."""
+
+    name: str
+    """Begins the names of run directories that are not chosen; a run of each has its own."""
 
     def prepared(self) -> AbstractContextManager[object]:
-        """What takes long and does not depend on the cases: entered while these are selected."""
+        """What must be up before lanes can be started."""
 
     def lanes(self, cases: int) -> int:
-        """How many cases it runs at a time, where there are so many; known when a run begins."""
+        """How many cases it runs at a time, once it runs some."""
 
     def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
         """Open a lane, begin the run, and store each of its cases.
@@ -148,6 +136,7 @@ class LocalLanes:
     stopped: Callable[[], bool] | None = None
     """Asked again and again: once it says so, the run is left as it is, as by Ctrl-C."""
     engines: int = field(default=1, init=False)
+    name: str = ""
 
     def prepared(self) -> AbstractContextManager[object]:
         """Nothing: a lane starts its engines when it is needed."""
@@ -163,7 +152,7 @@ class LocalLanes:
         lanes = self.lanes(cases)
         ahead = default_ahead(lanes, self.engines) if self.ahead is None else self.ahead
         settings = replace(settings, ahead=ahead if cases > lanes else 0)
-        run_lanes(settings, lanes, begin, progress.case_stored, self.stopped)
+        Dispatch(LaneProcesses(settings), lanes, begin, progress, self.stopped).run()
 
 
 def bench(request: BenchRequest) -> RunDirectory:
@@ -179,145 +168,79 @@ def bench(request: BenchRequest) -> RunDirectory:
 def run_with(
     executor: Executor,
     request: BenchRequest,
-    place: Callable[[Path], Place] = LocalPlace,
     progress: Callable[[int], RunProgress] = RunProgress,
 ) -> RunDirectory:
-    """`bench` by another executor, or with the run at another place.
-
-    The run is the same, whoever runs it: one that was begun by one executor can be finished by
-    another.
+    """`bench` by another executor, each of which can finish what another began.
 
     Args:
         executor: Runs the cases.
         request: What the user asks.
-        place: Given the run's directory on this machine, where the run is kept.
         progress: Given the number of cases, what is told how far the run is.
     """
     if request.out is not None:
-        place(request.out).check()
+        check_place(request.out)
     specs = provide_all(parse_specs(request.engines))
     vocabulary = open_vocabulary(request.vocabulary, request.eos)
     source = open_cases(request.source)
-    at = place(request.out or _default_path(request, specs, source.name))
-    at.check()
-    if at.finished():
+    path = request.out or _default_path(request, executor.name, specs, source.name)
+    check_place(path)
+    selected = _selected(source, request)
+    known = _identity(request, vocabulary, selected)
+    refuse_other_run(path, known, specs)
+    if is_finished(path):
         executor = LocalLanes(1)  # the engines are only asked what they are
-    selecting = _in_background(lambda: _selected(source, request))
+    telling, runs = progress(len(selected)), []
 
-    @functools.cache
-    def session() -> _Bench:
-        selected = selecting.result()
-        return _Bench(request, executor, at, specs, vocabulary, selected, progress(len(selected)))
-
-    with contextlib.suppress(TimeoutError):
-        selecting.result(BAD_CASES_SECONDS)
-    if selecting.done():
-        session().check()
-    with executor.prepared():
-        return session().run()
-
-
-def _in_background(work: Callable[[], T]) -> Future[T]:
-    """What `work` gives, or raises, once it is done; nobody waits for it at the end."""
-    future: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
-
-
-class _Bench:
-    """One session of a run."""
-
-    def __init__(
-        self,
-        request: BenchRequest,
-        executor: Executor,
-        place: Place,
-        specs: Sequence[EngineSpec],
-        vocabulary: Vocabulary,
-        selected: Selected,
-        progress: RunProgress,
-    ) -> None:
-        self.request = request
-        self.executor = executor
-        self.place = place
-        self.specs = tuple(specs)
-        self.vocabulary = vocabulary
-        self.selected = selected
-        self.progress = progress
-        self.run_directory: RunDirectory | None = None
-
-    def check(self) -> None:
-        """Refuse a place with another run in it."""
-        self.place.check_identity(self._known, self.specs)
-
-    def run(self) -> RunDirectory:
-        """Run the cases that are not there yet, then close the run."""
-        self.check()
-        with saved_vocabulary(self.vocabulary) as file, self.progress:
-            settings = LaneSettings(
-                self.specs,
-                str(file),
-                self.request.limits,
-                self.request.rules,
-                self.request.resolver,
-                self.request.effort,
-                str(slow_schemas_directory()),
-            )
-            self.executor.run(settings, len(self.selected), self._begin, self.progress)
-        run = self.run_directory
-        assert run is not None
-        if not run.finished:
-            run.gather()
-            run.finish({"seconds": round(_seconds(run), 1)})
-        return run
-
-    def _begin(self, engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
-        run = self.place.open(self._identity(engines), _notes())
-        self.run_directory = run
+    def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
+        described = {name: asdict(engine) for name, engine in engines.items()}
+        run = create_or_resume(path, {"engines": described, **known}, _notes())
+        runs.append(run)
         if run.finished:
             return run, iter(())
         done = run.done()
-        _note_session(run, self.executor.lanes(len(self.selected)))
-        self.progress.compares(run.manifest["identity"], self.selected.families)
-        self.progress.skip(len(done))
-        todo = {
-            ordinal: id_ for ordinal, id_ in enumerate(self.selected.ids) if ordinal not in done
-        }
-        return run, _jobs(self.selected, todo)
+        _note_session(run, executor.lanes(len(selected)))
+        telling.compares(run.manifest["identity"], selected.families)
+        telling.skip(len(done))
+        return run, _jobs(selected, done)
 
-    def _identity(self, engines: Engines) -> dict[str, Any]:
-        """What two sessions must have in common to write into one run directory."""
-        return {"engines": {name: asdict(one) for name, one in engines.items()}, **self._known}
+    with executor.prepared(), saved_vocabulary(vocabulary) as file, telling:
+        settings = LaneSettings(
+            tuple(specs),
+            str(file),
+            request.limits,
+            request.rules,
+            request.resolver,
+            request.effort,
+            str(slow_schemas_directory()),
+        )
+        executor.run(settings, len(selected), begin, telling)
+    (run,) = runs
+    if not run.finished:
+        run.finish({"seconds": round(_seconds(run), 1)})
+    return run
 
-    @functools.cached_property
-    def _known(self) -> dict[str, Any]:
-        """What is known of the identity before the engines are started."""
-        return {
-            **installed(),
-            "vocabulary": {
-                "spec": self.request.vocabulary,
-                "eos": self.request.eos,
-                "name": self.vocabulary.name,
-                "size": self.vocabulary.size,
-                "sha256": self.vocabulary.sha256,
-            },
-            "data": {
-                "name": self.selected.source.name,
-                "sha256": self.selected.source.sha256,
-                "cases": len(self.selected),
-                "ids": hashlib.sha256("\n".join(self.selected.ids).encode()).hexdigest(),
-            },
-            "rules": asdict(self.request.rules),
-            "resolver": {"name": self.request.resolver, **asdict(self.request.effort)},
-            "limits": asdict(self.request.limits),
-        }
+
+def _identity(request: BenchRequest, vocabulary: Vocabulary, selected: Selected) -> dict[str, Any]:
+    """What two sessions must have in common to write into one run, beside the engines."""
+    return {
+        **installed(),
+        "vocabulary": {
+            "spec": request.vocabulary,
+            "eos": request.eos,
+            "name": vocabulary.name,
+            "size": vocabulary.size,
+            "sha256": vocabulary.sha256,
+        },
+        "data": {
+            "name": selected.source.name,
+            "sha256": selected.source.sha256,
+            "cases": len(selected),
+            "ids": hashlib.sha256("\n".join(selected.ids).encode()).hexdigest(),
+        },
+        "rules": asdict(request.rules),
+        "resolver": {"name": request.resolver, **asdict(request.effort)},
+        "limits": asdict(request.limits),
+    }
 
 
 def installed() -> dict[str, dict[str, str]]:
@@ -339,18 +262,17 @@ def code_hash() -> str:
     return digest.hexdigest()
 
 
-def _default_path(request: BenchRequest, specs: Sequence[EngineSpec], data: str) -> Path:
-    """Under `RUNS`, by what is asked: the same request finds its run again."""
-    asked = json.dumps(_asked(request, specs), sort_keys=True, default=str)
-    digest = hashlib.sha256(asked.encode()).hexdigest()[:8]
-    stem = "".join(c if c.isalnum() else "-" for c in data).strip("-")
-    return Path(RUNS) / f"{stem[:40]}-{digest}"
-
-
-def _asked(request: BenchRequest, specs: Sequence[EngineSpec]) -> dict[str, Any]:
+def _default_path(
+    request: BenchRequest, executor: str, specs: Sequence[EngineSpec], data: str
+) -> Path:
+    """Under `RUNS`, by executor and request: the same request finds its run again."""
     wanted = asdict(replace(request, out=None, lanes=None, ahead=None))
     # another build at the same path is asked for in the same words
-    return {**wanted, "engines": [f"{spec.name} {spec.build}".rstrip() for spec in specs]}
+    wanted["engines"] = [f"{spec.name} {spec.build}".rstrip() for spec in specs]
+    asked = json.dumps(wanted, sort_keys=True, default=str)
+    digest = hashlib.sha256(asked.encode()).hexdigest()[:8]
+    stem = "".join(c if c.isalnum() else "-" for c in data).strip("-")
+    return Path(RUNS) / f"{executor}{stem[:40]}-{digest}"
 
 
 def _selected(source: CaseSource, request: BenchRequest) -> Selected:
@@ -366,10 +288,10 @@ def _selected(source: CaseSource, request: BenchRequest) -> Selected:
     )
 
 
-def _jobs(selected: Selected, todo: Mapping[int, str]) -> Iterator[Job]:
-    ordinals = {id_: ordinal for ordinal, id_ in todo.items()}
-    for case in selected.source.read(list(ordinals)):
-        yield ordinals[case.id], case
+def _jobs(selected: Selected, done: set[int]) -> Iterator[Job]:
+    todo = {id_: number for number, id_ in enumerate(selected.ids) if number not in done}
+    for case in selected.source.read(list(todo)):
+        yield todo[case.id], case
 
 
 def _notes() -> dict[str, Any]:
@@ -400,7 +322,6 @@ def _note_session(run: RunDirectory, lanes: int) -> None:
     with (run.path / SESSIONS).open("a", encoding="utf-8") as stream:
         # a line of its own, also where the one before was cut
         stream.write("\n" + json.dumps({"began": time.time(), "lanes": lanes}) + "\n")
-    run.publish(SESSIONS)
 
 
 def _seconds(run: RunDirectory) -> float:

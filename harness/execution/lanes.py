@@ -1,34 +1,23 @@
-"""Lanes: worker processes that run cases on panels of their own.
+"""Lanes: processes that run cases on their own panels, for the dispatcher.
 
 A lane has more panels than one: while a case is walked on one of them, the schema of another case
 is compiled on the next. Which case is walked next depends on which schema is compiled, so that one
 that takes minutes holds up nothing but itself.
-
-The main process hands out cases one at a time and is told when each is stored; rows go from the
-lane to the disk and never pass through the main process. A lane that dies is replaced by one that
-takes a single case at a time; a case that takes its lane down three times is stored as that and
-left.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import multiprocessing
-import multiprocessing.connection
 import os
-import secrets
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from packaging.version import Version
 
-from harness import interrupts
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import RESOLVERS, Effort
 from harness.engines.metadata import EngineMetadata
@@ -45,11 +34,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge
 from harness.workers.hosts import wait
-from harness.workers.lineage import MARK, die_with_parent, end_all, marked
 from harness.workers.outcomes import Failure
-
-MAX_DEATHS = 3
-"""A case that took down its lane this often is left."""
 
 GIB = 1 << 30
 
@@ -65,9 +50,6 @@ Job = tuple[int, Case]
 
 Engines = Mapping[str, EngineMetadata]
 """The engines of a run by name, in its order."""
-
-Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
-"""Told what the engines say they are; gives the run directory and the cases to run."""
 
 
 @dataclass(frozen=True)
@@ -271,182 +253,36 @@ def _remark(case: Case, rows: Rows) -> str:
     return f"{case.source}: case {case.id!r}: {many}: {rows.lists('cases')['message'][0]}"
 
 
-def run_lanes(
-    settings: LaneSettings,
-    count: int,
-    begin: Begin,
-    done: Callable[[CaseDone], None],
-    stopped: Callable[[], bool] | None = None,
-) -> None:
-    """Run cases on `count` local lanes.
+def attend(connection: Connection, opened: Callable[[], Lane]) -> None:
+    """A lane's whole life: tell what its engines are, serve cases until there are no more.
 
     Args:
-        settings: For every lane.
-        count: Lanes.
-        begin: Called when the first lane is up.
-        done: Called for every stored case.
-        stopped: Asked again and again; once it says so, all is ended as by Ctrl-C.
-
-    Raises:
-        MaskcourtError: An engine does not start, or a case cannot be stored.
-        KeyboardInterrupt: It was stopped.
+        connection: To the dispatcher, which answers "take" with a case or None.
+        opened: Gives the lane.
     """
-    _Dispatch(settings, count, begin, done, stopped).run()
-
-
-@dataclass
-class _Worker:
-    """A lane's process.
-
-    Attributes:
-        careful: Whether it takes one case at a time, and those first that a lane died of.
-        jobs: The cases that it has taken, by ordinal.
-        ready: Whether its engines are up.
-    """
-
-    process: BaseProcess
-    connection: Connection
-    careful: bool
-    jobs: dict[int, Case] = field(default_factory=dict)
-    ready: bool = False
-
-
-class _Dispatch:
-    """Hands cases to lane processes."""
-
-    def __init__(
-        self,
-        settings: LaneSettings,
-        count: int,
-        begin: Begin,
-        done: Callable[[CaseDone], None],
-        stopped: Callable[[], bool] | None = None,
-    ) -> None:
-        self.settings = settings
-        self.count = count
-        self.begin = begin
-        self.done = done
-        self.stopped = stopped
-        self.workers: list[_Worker] = []
-        self.run_directory: RunDirectory | None = None
-        self.jobs: Iterator[Job] = iter(())
-        self.again: list[Job] = []
-        self.deaths: dict[int, int] = {}
-        self.idle_deaths = 0
-        self.mark = secrets.token_hex(8)
-
-    def run(self) -> None:
-        """Until every case is stored."""
-        try:
-            self.workers = [self._start() for _ in range(self.count)]
-            while self.workers:
-                connections = {worker.connection: worker for worker in self.workers}
-                patience = None if self.stopped is None else _LOOK
-                for ready in multiprocessing.connection.wait(list(connections), patience):
-                    self._receive(connections[ready])  # type: ignore[index]
-                if self.stopped is not None and self.stopped():
-                    raise KeyboardInterrupt
-        finally:
-            for worker in self.workers:
-                worker.process.kill()
-                worker.process.join()
-            end_all(self.mark)
-
-    def _start(self, *, careful: bool = False) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        settings = replace(self.settings, ahead=0) if careful else self.settings
-        process = context.Process(
-            target=_lane_main, args=(theirs, settings, self.mark), daemon=False
-        )
-        with interrupts.deaf():
-            process.start()
-        theirs.close()
-        return _Worker(process, ours, careful)
-
-    def _receive(self, worker: _Worker) -> None:
-        try:
-            message = worker.connection.recv()
-        except (EOFError, OSError):
-            self._replace(worker)
-            return
-        match message:
-            case MaskcourtError():
-                raise message
-            case CaseDone():
-                del worker.jobs[message.ordinal]
-                self.done(message)
-            case dict():
-                worker.ready = True
-                if self.run_directory is None:
-                    self.run_directory, self.jobs = self.begin(message)
-                self._send(worker, self.run_directory.path)
-            case "take":
-                self._give(worker)
-            case "left":
-                self.workers.remove(worker)
-                worker.process.join()
-
-    def _give(self, worker: _Worker) -> None:
-        job = self.again.pop() if worker.careful and self.again else next(self.jobs, None)
-        if job is not None:
-            worker.jobs[job[0]] = job[1]
-        self._send(worker, job)
-
-    @staticmethod
-    def _send(worker: _Worker, what: object) -> None:
-        with contextlib.suppress(OSError):  # a lane that died meanwhile is heard of as one that did
-            worker.connection.send(what)
-
-    def _replace(self, worker: _Worker) -> None:
-        """A lane died: give its cases to a new one, or record one that this happens with again."""
-        self.workers.remove(worker)
-        worker.process.join()
-        self.idle_deaths += worker.ready and not worker.jobs
-        if not worker.ready or self.idle_deaths >= MAX_DEATHS:
-            raise MaskcourtError(
-                f"a lane died while starting (exit code {worker.process.exitcode})",
-                "run again with --lanes 1 and --debug",
-            )
-        for ordinal, case in worker.jobs.items():
-            self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1
-            if self.deaths[ordinal] < MAX_DEATHS:
-                self.again.append((ordinal, case))
-                continue
-            assert self.run_directory is not None
-            message = f"took its lane down {MAX_DEATHS} times"
-            self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
-            self.done(CaseDone(ordinal, case.id, "lane_died", 0, 0))
-        self.workers.append(self._start(careful=True))
-
-
-def _lane_main(connection: Connection, settings: LaneSettings, mark: str) -> None:
-    """A lane process: serve cases until told to stop."""
-    interrupts.ignore()
-    parent = multiprocessing.parent_process()
-    die_with_parent(None if parent is None else parent.pid)
-    os.environ[MARK] = marked(os.environ, mark)[MARK]
-    lane = Lane(settings)
 
     def take() -> Job | None:
         connection.send("take")
         job: Job | None = connection.recv()
         return job
 
+    lane: Lane | None = None
     try:
+        lane = opened()
         connection.send(lane.open())
-        serve(lane, RunDirectory(connection.recv(), {}), take, connection.send)
+        serve(lane, RunDirectory.as_seen(*connection.recv()), take, connection.send)
         connection.send("left")
     except MaskcourtError as error:
         connection.send(error)
-    except (EOFError, BrokenPipeError):
+    except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
     except OSError as error:
         if error.errno != errno.EMFILE:
             raise
         connection.send(UsageError(f"a lane cannot go on: {error.strerror}", MORE_FILES))
     finally:
-        lane.close()
+        if lane is not None:
+            lane.close()
 
 
 def _remembered(settings: LaneSettings, vocabulary: Vocabulary) -> SlowSchemas | None:

@@ -13,8 +13,9 @@ import fcntl
 import functools
 import hashlib
 import json
-import os
+import platform
 import re
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -96,30 +97,35 @@ class RunDirectory:
         target = parts / f"{ordinal:06d}"
         if target.exists():
             return
-        temporary = parts / f".{ordinal:06d}-{os.getpid()}"
+        temporary = parts / f".{ordinal:06d}-{secrets.token_hex(4)}"
         with writing(self.path):
-            shutil.rmtree(temporary, ignore_errors=True)
             temporary.mkdir(parents=True)
             write_part(temporary, rows)
-            temporary.rename(target)
+            try:
+                temporary.rename(target)
+            except OSError:
+                if not target.exists():
+                    raise
+                shutil.rmtree(temporary)  # a lane that was taken for dead stored it meanwhile
 
-    def stored(self, ordinal: int) -> Mapping[str, Any] | None:
-        """The row of a case in the table of cases; None when the case is not there.
+    def seen(self) -> tuple[str, str]:
+        """How a lane on another machine finds this run and knows it again; see `as_seen`."""
+        return str(self.path.absolute()), sha256_of(self.path / MANIFEST)
+
+    @classmethod
+    def as_seen(cls, path: str, manifest: str) -> RunDirectory:
+        """The run for storing cases, from whichever machine this is called on.
 
         Raises:
-            RunDirectoryError: It was cut or altered.
+            RunDirectoryError: No run with this SHA-256 of its manifest is to be seen there.
         """
-        part = self.path / PARTS / f"{ordinal:06d}"
-        if not part.exists():
-            return None
-        rows: list[dict[str, Any]] = _read(_verified(part, "cases")).to_pylist()
-        return rows[0]
-
-    def gather(self) -> None:
-        """Have the parts of all cases in this directory, where they were written elsewhere."""
-
-    def publish(self, name: str) -> None:
-        """Have one of the directory's files wherever else the run is kept."""
+        file = Path(path) / MANIFEST
+        if not file.is_file() or sha256_of(file) != manifest:
+            raise RunDirectoryError(
+                f"{platform.node()} does not see the run at {path}",
+                "give --out on a file system that all nodes share",
+            )
+        return cls(Path(path), {})
 
     def finish(self, extra: Mapping[str, Any]) -> None:
         """Join the parts into one file per table and close the run.
@@ -216,10 +222,6 @@ class RunDirectory:
                 f"another process writes to {self.path}", "wait for it, or choose another --out"
             ) from error
 
-    def keep_locked(self, other: RunDirectory) -> None:
-        """Take over the lock of another object for the same directory."""
-        self._lock, other._lock = other._lock, None
-
     def release(self) -> None:
         """Let others write here again."""
         if self._lock is not None:
@@ -234,6 +236,14 @@ class RunDirectory:
             shutil.rmtree(left, ignore_errors=True)
         for left in self.path.glob("*.tmp"):
             left.unlink(missing_ok=True)
+
+
+def is_finished(path: Path) -> bool:
+    """Whether the manifest at `path` says that it is a finished run's."""
+    try:
+        return "tables" in json.loads((path / MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return False
 
 
 def create_or_resume(

@@ -7,9 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.scale import Cost, costs_of, prior, total
+from benchmarks.scale import Cost, costs_of, total
 from benchmarks.scale import main as scale
-from harness.execution.sweep.costs import SCHEMA_BYTES, TEXT_BYTES
 from harness.runs.directory import create_or_resume
 from tests.books import Book
 from tests.inprocess import case
@@ -52,13 +51,13 @@ class TestScale:
 
     def test_costs_come_by_what_repeats_and_a_time_out_cost_the_limit(self, run):
         assert costs_of(run) == [
-            Cost("of a", 9, 0, 1.5 + 0.75, 6.0),
-            Cost("of b", 9, 0, 1.5 + 0.75 + 10, 6.0),
+            Cost("of a", 1.5 + 0.75, 6.0),
+            Cost("of b", 1.5 + 0.75 + 10, 6.0),
         ]
 
     def test_the_total_is_each_familys_mean_times_its_cases(self):
-        costs = [Cost("one", 1, 1, 2.0, 4.0), Cost("one", 1, 1, 2.0, 12.0)]
-        costs.append(Cost("two", 1, 1, 10.0, 30.0))
+        costs = [Cost("one", 2.0, 4.0), Cost("one", 2.0, 12.0)]
+        costs.append(Cost("two", 10.0, 30.0))
         families = {"one": (20, 10), "two": (5, 0)}
         source = [
             case({}, *([1] if number < walked else []), name=str(number), family=name)
@@ -71,26 +70,11 @@ class TestScale:
         expected = ((30 * spread * 26 / 2**0.5) ** 2 + (5 * spread * 100) ** 2) ** 0.5
         assert interval == pytest.approx(1.96 * expected)
 
-    def test_the_prior_finds_the_powers_that_made_the_costs(self):
-        costs = [
-            Cost("one", size * SCHEMA_BYTES, text * TEXT_BYTES, 4 * size**0.5 * text**2, 0.0)
-            for size in (1, 2, 4)
-            for text in (1, 2, 4)
-        ]
-        found = prior(costs)
-        names = ("SECONDS", "SCHEMA_POWER", "TEXT_POWER", "one")
-        assert [found[name] for name in names] == pytest.approx([4.0, 0.5, 2.0, 1.0])
-
     def test_the_command_says_what_all_cases_cost(self, run, collection):
         done = CliRunner().invoke(scale, [str(run.path), "--cases", collection])
         # 8.25 s for `a`, 18.25 s for `b`, and 12.25 s for `c`, which is not walked
         assert "longest case 18 s, 18 s, 18 s, 18 s\n  all cases 0 h" in done.output
         assert "1 lanes: 0.6 minutes at the least\n  64 lanes: 0.3 minutes" in done.output
-
-    def test_the_command_fits_the_prior(self, run):
-        done = CliRunner().invoke(scale, [str(run.path), "--prior"])
-        assert "SECONDS: " in done.output
-        assert "of b: 1." in done.output
 
     def test_a_run_that_goes_on_is_refused(self, tmp_path):
         create_or_resume(tmp_path / "run", IDENTITY, {}).release()

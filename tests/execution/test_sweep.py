@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -48,7 +50,7 @@ class TestUndisturbed:
         runs = (tmp_path / "run", cases.root / "local")
         ours, theirs = (json.loads((run / "run.json").read_text()) for run in runs)
         assert ours["identity"] == theirs["identity"]
-        did = re.findall(r"node 127\.0\.0\.1 \(\w{6}\): (\d+) cases?, 1 lane busy", done.stderr)
+        did = re.findall(r"node 127\.0\.0\.1 \(\w{6}\): (\d+) cases?, 1 lane", done.stderr)
         assert len(did) == 2
         assert sum(map(int, did)) == CASES
 
@@ -151,32 +153,21 @@ class TestInterrupted:
         assert last.startswith("maskcourt: interrupted; finished cases are kept")
 
 
-class TestAtUrl:
-    def test_a_run_is_finished_there_after_a_driver_died(self, cases, nodes, tmp_path):
-        there, log = tmp_path / "there", tmp_path / "log"
-        url = f"file://{there}"
-        with begun(sweep(cases, nodes, url), log, LOOPBACK) as process:
-            cases.host_at(2)
-            cases.host_at(5)
-            process.kill()
-            process.wait()
-        cases.open_gates()
-        done = maskcourt(*sweep(cases, nodes, url, "--json"), env={**os.environ, **LOOPBACK})
-        assert done.returncode == 0, done.stderr
-        assert tables(there) == tables(cases.root / "local")
-        assert not (there / "parts").exists()
-        mirror = ROOT / json.loads(done.stdout)["run"]
-        assert tables(mirror) == tables(there)
-        shutil.rmtree(mirror)
-
-
-class TestSubmitted:
-    def test_it_is_run_there_and_its_summary_is_printed_here(self, cases, local, tmp_path):
-        cases.open_gates()
-        with cluster(1, dashboard=True) as held:
-            arguments = cases.arguments("sweep", tmp_path / "run", "--json")
-            done = maskcourt(*arguments, "--submit", f"http://{held.dashboard}")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["cases"] == CASES
-        assert tables(tmp_path / "run") == tables(cases.root / "local")
-        assert "1 lane busy" in done.stderr, "the job's log"
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_the_installed_command_finds_the_engines_wherever_it_is_started(tmp_path, elsewhere):
+    """Also in the checkout itself, which Ray puts on the module path of lanes, too."""
+    arguments = ("--family", "numbers", "--limit", 1, "--engines", "xgrammar", "--cap", 1)
+    where = tmp_path if elsewhere else ROOT
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("maskcourt"), "sweep", "--bugs", "0", "--generated", "0"),
+            *map(str, (*arguments, "--samples", 0, "--out", tmp_path / "run")),
+        ],
+        cwd=where,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(tmp_path / "run" / "cases.parquet")["status"].to_pylist() == ["walked"]

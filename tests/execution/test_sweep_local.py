@@ -134,9 +134,9 @@ class TestWithoutRay:
         program = (
             "import sys\n"
             "from harness.cli.main import cli\n"
-            "import harness.execution.sweep\n"
+            "import harness.execution.dispatch\n"
             "cli.main(sys.argv[1:], standalone_mode=False)\n"
-            "sys.exit('ray' in sys.modules or 'fsspec' in sys.modules)\n"
+            "sys.exit('ray' in sys.modules)\n"
         )
         arguments = map(str, cases.arguments("bench", cases.root / "local"))
         done = maskcourt_program(program, *arguments)

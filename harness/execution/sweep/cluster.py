@@ -142,9 +142,7 @@ def import_ray(*, local: bool) -> ModuleType:
         UsageError: It is not installed.
     """
     os.environ.update({**_NOTHING_SENT, **(_LOOPBACK if local else {})})
-    ray = require("ray", "sweep", "sweeps")
-    require("fsspec", "sweep", "sweeps")
-    return ray
+    return require("ray", "sweep", "sweeps")
 
 
 @contextlib.contextmanager
@@ -213,7 +211,7 @@ def existing_cluster(address: str) -> Iterator[Cluster]:
     if address.startswith("ray://"):
         raise UsageError(
             f"{address}: Ray's client is not supported",
-            "run the sweep on a machine of the cluster, or use --submit",
+            "run the sweep on a machine of the cluster, as by ray job submit",
         )
     ray = import_ray(local=False)
     try:

@@ -15,7 +15,7 @@ from harness.errors import RunDirectoryError
 from harness.execution.bench import BenchRequest, bench
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.directory import create_or_resume
-from harness.runs.run_places import check_identity, check_place
+from harness.runs.identity import check_place, refuse_other_run
 
 KNOWN = {"rules": {"seed": 0}, "data": {"cases": 3}}
 
@@ -74,16 +74,16 @@ class TestIdentity:
         return parse_specs(names or [self.ENGINE])
 
     def test_no_run_is_no_other_run(self, tmp_path):
-        check_identity(tmp_path, KNOWN, self.specs())
+        refuse_other_run(tmp_path, KNOWN, self.specs())
 
     def test_the_same_run(self, tmp_path):
         run = begun(tmp_path / "run", {self.ENGINE: {"packages": {"maskcourt": "9"}, "tokens": 3}})
-        check_identity(run, KNOWN, self.specs())
+        refuse_other_run(run, KNOWN, self.specs())
 
     def test_other_rules(self, tmp_path):
         run = begun(tmp_path / "run", {self.ENGINE: {}})
         with pytest.raises(RunDirectoryError, match=r"a run with other rules \("):
-            check_identity(run, {**KNOWN, "rules": {"seed": 1}}, self.specs())
+            refuse_other_run(run, {**KNOWN, "rules": {"seed": 1}}, self.specs())
 
     @pytest.mark.parametrize(
         "names",
@@ -96,14 +96,14 @@ class TestIdentity:
     def test_other_engines(self, tmp_path, names):
         run = begun(tmp_path / "run", {self.ENGINE: {}})
         with pytest.raises(RunDirectoryError, match=r"a run with other engines \("):
-            check_identity(run, KNOWN, self.specs(*names))
+            refuse_other_run(run, KNOWN, self.specs(*names))
 
     def test_engines_in_another_order(self, tmp_path):
         names = ["tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne"]
         run = begun(tmp_path / "run", {name: {} for name in names})
-        check_identity(run, KNOWN, self.specs(*names))
+        refuse_other_run(run, KNOWN, self.specs(*names))
         with pytest.raises(RunDirectoryError, match=r"a run with other engines \("):
-            check_identity(run, KNOWN, self.specs(*reversed(names)))
+            refuse_other_run(run, KNOWN, self.specs(*reversed(names)))
 
     @pytest.mark.parametrize("version", ["installed", "0.0.1"])
     def test_another_version_of_a_built_in_engine(self, tmp_path, version):
@@ -111,16 +111,16 @@ class TestIdentity:
             version = importlib.metadata.version("llguidance")
         run = begun(tmp_path / "run", {"llguidance": {"packages": {"llguidance": version}}})
         if installed:
-            check_identity(run, KNOWN, self.specs("llguidance"))
+            refuse_other_run(run, KNOWN, self.specs("llguidance"))
         else:
             with pytest.raises(RunDirectoryError, match=r"other engines .*0\.0\.1"):
-                check_identity(run, KNOWN, self.specs("llguidance"))
+                refuse_other_run(run, KNOWN, self.specs("llguidance"))
 
     def test_a_manifest_that_cannot_be_read(self, tmp_path):
         run = begun(tmp_path / "run", {})
         (run / "run.json").write_text("{")
         with pytest.raises(RunDirectoryError, match="cannot be read"):
-            check_identity(run, KNOWN, self.specs())
+            refuse_other_run(run, KNOWN, self.specs())
 
 
 class TestBeforeEnginesStart:
@@ -136,7 +136,7 @@ class TestBeforeEnginesStart:
         def no_lanes(*arguments: object) -> None:
             raise AssertionError("lanes were started")
 
-        monkeypatch.setattr(harness.execution.bench, "run_lanes", no_lanes)
+        monkeypatch.setattr(harness.execution.bench.Dispatch, "run", no_lanes)
         return lambda out: BenchRequest(
             engines=["tests.miniatures:Enumerator,tests.miniatures:ForbidsOne"],
             cases=str(tmp_path / "own.jsonl"),

@@ -1,0 +1,287 @@
+"""The dispatcher hands cases to lanes, one at a time, and is told when each is stored.
+
+Rows go from the lane to the disk and never pass through here. A lane that dies is replaced by one
+that takes a single case at a time; a case that takes its lane down three times is stored as that.
+Lanes are processes of this machine, or actors of a Ray cluster (`harness.execution.sweep`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import multiprocessing.connection
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Protocol, cast
+
+from harness import interrupts
+from harness.errors import MaskcourtError, UsageError
+from harness.execution.lanes import CaseDone, Engines, Job, Lane, LaneSettings, attend, failed_rows
+from harness.execution.progress import RunProgress
+from harness.inputs.cases import Case
+from harness.runs.directory import RunDirectory
+from harness.workers.lineage import MARK, die_with_parent, end_all, marked
+
+MAX_DEATHS = 3
+"""A case that took down its lane this often is left."""
+
+_LOOK = 0.05
+"""Seconds between two looks at whether the run is to be stopped."""
+
+Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
+"""Told what the engines say they are; gives the run directory and the cases to run."""
+
+
+@dataclass(eq=False)
+class LaneHandle:
+    """A lane as the dispatcher sees it.
+
+    Attributes:
+        careful: Whether it takes one case at a time, and those first that a lane died of.
+        connection: To the lane; None as long as it has not called, and after it broke off.
+        running: Its cases by ordinal, with the time when it took them.
+        ready: Whether its engines are up.
+    """
+
+    careful: bool = False
+    connection: Connection | None = None
+    running: dict[int, tuple[Case, float]] = field(default_factory=dict)
+    ready: bool = False
+    stored: int = 0
+
+    def receive(self) -> object:
+        """The next message; None where the lane is gone."""
+        try:
+            return None if self.connection is None else self.connection.recv()
+        except (EOFError, OSError):
+            return None
+
+    def send(self, what: object) -> None:
+        """Send to the lane; one that died meanwhile is heard of as one that did."""
+        with contextlib.suppress(OSError, AttributeError):
+            self.connection.send(what)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Death:
+    """The end of a lane, in words, and whether its machine and not its case is the reason."""
+
+    reason: str
+    machine: bool = False
+
+
+class LaneStarter(Protocol):
+    """Starts and ends lanes, wherever they are."""
+
+    false_starts: int
+    """How many lanes in a row may die while they start."""
+    hint: str
+    """What to do when more do."""
+
+    def start(self, *, careful: bool) -> LaneHandle:
+        """Have a lane started; it may take its time."""
+
+    def ready(self, lanes: Sequence[LaneHandle], patience: float | None) -> Iterable[LaneHandle]:
+        """Wait for lanes that have a message or are gone, for some seconds at most."""
+
+    def buried(self, lane: LaneHandle) -> Death:
+        """The end of a lane that is gone."""
+
+    def close(self, lanes: Sequence[LaneHandle]) -> None:
+        """End all lanes."""
+
+
+class Dispatch:
+    """One session of a run: `count` lanes and the cases for them.
+
+    Args:
+        starter: Starts the lanes.
+        count: How many.
+        begin: Begins the run when the first lane is up.
+        progress: Is told what happens.
+        stopped: Asked again and again; once it says so, all is ended as by Ctrl-C.
+    """
+
+    def __init__(
+        self,
+        starter: LaneStarter,
+        count: int,
+        begin: Begin,
+        progress: RunProgress,
+        stopped: Callable[[], bool] | None = None,
+    ) -> None:
+        self.starter = starter
+        self.count = count
+        self.begin = begin
+        self.progress = progress
+        self.stopped = stopped
+        self.lanes: list[LaneHandle] = []
+        self.engines: Engines | None = None
+        self.run_directory: RunDirectory | None = None
+        self.jobs: Iterator[Job] = iter(())
+        self.given_back: list[Job] = []
+        self.suspects: list[Job] = []
+        self.deaths: dict[int, int] = {}
+        self.exhausted = False
+        self.false_starts = self.idle_deaths = 0
+
+    def run(self) -> None:
+        """Until every case is stored.
+
+        Raises:
+            MaskcourtError: An engine does not start, or a case cannot be stored.
+            KeyboardInterrupt: It was stopped.
+        """
+        patience = 1.0 if self.stopped is None else _LOOK
+        try:
+            self.lanes = [self.starter.start(careful=False) for _ in range(self.count)]
+            while any(lane.ready for lane in self.lanes) or not self._all_stored():
+                for lane in self.starter.ready(self.lanes, patience):
+                    self._hear(lane)
+                if self.stopped is not None and self.stopped():
+                    raise KeyboardInterrupt
+                self._tell_slowest()
+        finally:
+            self.starter.close(self.lanes)
+
+    def _all_stored(self) -> bool:
+        open_ = self.given_back or self.suspects or any(lane.running for lane in self.lanes)
+        return self.exhausted and not open_
+
+    def _hear(self, lane: LaneHandle) -> None:
+        match lane.receive():
+            case None:
+                self._died(lane)
+            case MaskcourtError() as error:
+                raise error
+            case CaseDone() as done:
+                del lane.running[done.ordinal]
+                lane.stored += 1
+                self.progress.case_stored(done)
+            case dict() as engines:
+                self._opened(lane, engines)
+            case "take":
+                self._give(lane)
+            case "left":
+                self.lanes.remove(lane)
+                self.starter.buried(lane)
+
+    def _opened(self, lane: LaneHandle, engines: Engines) -> None:
+        lane.ready, self.false_starts = True, 0
+        if self.run_directory is None:
+            self.engines = engines
+            self.run_directory, self.jobs = self.begin(engines)
+        elif engines != self.engines:
+            assert self.engines is not None
+            name = next(one for one in engines if engines[one] != self.engines.get(one))
+            raise UsageError(
+                f"a lane has another engine than the first one: {engines[name]}"
+                f" instead of {self.engines.get(name)}",
+                "install the same versions on every node",
+            )
+        lane.send(self.run_directory.seen())
+
+    def _give(self, lane: LaneHandle) -> None:
+        if lane.careful and self.suspects:
+            job: Job | None = self.suspects.pop()
+        else:
+            job = self.given_back.pop() if self.given_back else next(self.jobs, None)
+        if job is None:
+            self.exhausted = True
+        else:
+            lane.running[job[0]] = job[1], time.monotonic()
+        lane.send(job)
+
+    def _died(self, lane: LaneHandle) -> None:
+        """Give the cases of a lane to others, or record one that lanes die of again and again."""
+        self.lanes.remove(lane)
+        death = self.starter.buried(lane)
+        self.false_starts += not lane.ready
+        self.idle_deaths += lane.ready and not lane.running and not death.machine
+        if max(self.false_starts / self.starter.false_starts, self.idle_deaths / MAX_DEATHS) >= 1:
+            raise MaskcourtError(f"a lane died while starting ({death.reason})", self.starter.hint)
+        for ordinal, (case, _) in lane.running.items():
+            if death.machine:
+                self.given_back.append((ordinal, case))
+                continue
+            self.deaths[ordinal] = self.deaths.get(ordinal, 0) + 1
+            if self.deaths[ordinal] < MAX_DEATHS:
+                self.suspects.append((ordinal, case))
+                continue
+            assert self.run_directory is not None
+            message = f"took its lane down {MAX_DEATHS} times"
+            self.run_directory.write_case(ordinal, failed_rows(case, "lane_died", message))
+            self.progress.case_stored(CaseDone(ordinal, case.id, "lane_died", 0, 0))
+        if not self.exhausted or not self._all_stored():
+            careful = lane.ready and not death.machine
+            self.lanes.append(self.starter.start(careful=careful))
+
+    def _tell_slowest(self) -> None:
+        running = [job for lane in self.lanes for job in lane.running.values()]
+        case, began = min(running, key=lambda job: job[1], default=(None, 0.0))
+        if case is not None:
+            self.progress.running(case.id, time.monotonic() - began)
+
+
+@dataclass(eq=False)
+class _LaneProcess(LaneHandle):
+    process: BaseProcess | None = None
+
+
+class LaneProcesses:
+    """Lanes in processes of this machine."""
+
+    false_starts = 1
+    hint = "run again with --lanes 1 and --debug"
+
+    def __init__(self, settings: LaneSettings) -> None:
+        self._settings = settings
+        self._mark = secrets.token_hex(8)
+
+    def start(self, *, careful: bool) -> LaneHandle:
+        """See `LaneStarter`; a careful one compiles nothing ahead."""
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        settings = replace(self._settings, ahead=0) if careful else self._settings
+        process = context.Process(
+            target=_lane_main, args=(theirs, settings, self._mark), daemon=False
+        )
+        with interrupts.deaf():
+            process.start()
+        theirs.close()
+        return _LaneProcess(careful, ours, process=process)
+
+    def ready(self, lanes: Sequence[LaneHandle], patience: float | None) -> Iterable[LaneHandle]:
+        """See `LaneStarter`."""
+        connections = {lane.connection: lane for lane in lanes}
+        heard = multiprocessing.connection.wait(list(connections), patience)  # type: ignore[arg-type]
+        return [connections[cast("Connection", one)] for one in heard]
+
+    def buried(self, lane: LaneHandle) -> Death:
+        """See `LaneStarter`."""
+        process = cast("_LaneProcess", lane).process
+        assert process is not None
+        process.join()
+        return Death(f"exit code {process.exitcode}")
+
+    def close(self, lanes: Sequence[LaneHandle]) -> None:
+        """See `LaneStarter`."""
+        for lane in lanes:
+            process = cast("_LaneProcess", lane).process
+            assert process is not None
+            process.kill()
+            process.join()
+        end_all(self._mark)
+
+
+def _lane_main(connection: Connection, settings: LaneSettings, mark: str) -> None:
+    interrupts.ignore()
+    parent = multiprocessing.parent_process()
+    die_with_parent(None if parent is None else parent.pid)
+    os.environ[MARK] = marked(os.environ, mark)[MARK]
+    attend(connection, lambda: Lane(settings))

@@ -1,0 +1,422 @@
+"""A sweep: the dispatcher of a local run, over lanes in Ray actors and a directory that all share.
+
+A lane calls the dispatcher over a socket of its own and then is what a local lane is: it asks for
+cases, stores them in the run directory itself, and says so. Ray starts lanes, and tells whether a
+lane that broke off died by itself or with its machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from multiprocessing import AuthenticationError, connection
+from pathlib import Path
+from typing import Any, cast
+
+from harness.directories import SLOW_SCHEMAS, slow_schemas_directory
+from harness.engines.environments import provide_all
+from harness.engines.specs import EngineSpec
+from harness.errors import MaskcourtError, UsageError
+from harness.execution.bench import BenchRequest, installed, run_with
+from harness.execution.dispatch import Begin, Death, Dispatch, LaneHandle
+from harness.execution.lanes import GIB, Lane, LaneSettings, attend, panel_bytes
+from harness.execution.progress import RunProgress
+from harness.execution.sweep.cluster import (
+    GO_ON,
+    Cluster,
+    LaneNeeds,
+    existing_cluster,
+    import_ray,
+    local_cluster,
+)
+from harness.execution.sweep.driver import apart
+from harness.inputs.vocabulary import Vocabulary
+from harness.runs.directory import RunDirectory, open_run
+from harness.workers.lineage import die_with_parent
+from harness.workers.temporary_directories import SharedDirectory
+
+PATIENCE = 300.0
+"""Seconds without any lane after which a sweep is given up."""
+
+_FATE_SECONDS = 60.0
+"""Seconds after which a lane that broke off, and of which Ray says nothing, is taken for lost."""
+
+
+@dataclass(frozen=True)
+class SweepRequest:
+    """What a user asks of a sweep; see the options of ``maskcourt sweep``.
+
+    Attributes:
+        bench: What ``bench`` would be asked; its `lanes` are those of the whole cluster.
+        nodes: Of a cluster on this machine, if no other is named.
+        lane_cpus: Processors that a lane is declared to need.
+        lane_memory: Bytes of memory; None declares what `panel_bytes` says.
+    """
+
+    bench: BenchRequest
+    nodes: int = 1
+    address: str | None = None
+    lane_cpus: float = 1.0
+    lane_memory: int | None = None
+
+
+def sweep(request: SweepRequest) -> RunDirectory:
+    """Run what is asked, or go on with it where it was interrupted; the finished run.
+
+    Raises:
+        MaskcourtError: Whatever the user can mend.
+        KeyboardInterrupt: The user stopped it; finished cases are kept.
+    """
+
+    def run() -> Path:
+        import_ray(local=request.address is None)  # where it is missing, say so first
+        return run_with(RayLanes(request), request.bench).path
+
+    return open_run(apart(run), trust=True)
+
+
+class RayLanes:
+    """Lanes in Ray actors: what `harness.execution.bench.LocalLanes` is for one machine."""
+
+    name = "sweep-"
+
+    def __init__(self, request: SweepRequest) -> None:
+        self.request = request
+        self._count = 0
+        self._cluster: Cluster | None = None
+
+    @contextlib.contextmanager
+    def prepared(self) -> Iterator[None]:
+        """The cluster is up, or connected to."""
+        address, nodes = self.request.address, self.request.nodes
+        up = local_cluster(nodes) if address is None else existing_cluster(address)
+        with up as self._cluster:
+            yield
+
+    def lanes(self, cases: int) -> int:
+        """As many as are asked for, or as the cluster carries; one per case at most."""
+        return max(1, min(self._count, cases))
+
+    def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
+        """See `harness.execution.bench.Executor.run`; to be called while it is prepared."""
+        cluster = self._cluster
+        assert cluster is not None
+        settings, needs = self._ahead(settings, cluster)
+        self._count = self._counted(cluster, needs, progress)
+        starter = LaneActors(cluster, settings, needs)
+        Dispatch(starter, self.lanes(cases), begin, progress).run()
+        for line in starter.summary():
+            progress.say(line)
+
+    def _ahead(self, settings: LaneSettings, cluster: Cluster) -> tuple[LaneSettings, LaneNeeds]:
+        """Whether lanes compile a case ahead: by default where that costs no lane its memory."""
+        asked, declared = self.request.bench.ahead, self.request.lane_memory
+        plain, ahead = (
+            LaneNeeds(self.request.lane_cpus, panel_bytes(len(settings.specs), panels))
+            for panels in (1, 2 if asked is None else 1 + asked)
+        )
+        wanted = min(self.request.bench.lanes or cluster.carries(plain), cluster.carries(plain))
+        roomy = declared >= ahead.memory if declared else cluster.carries(ahead) >= wanted
+        needs = ahead if asked is not None or roomy else plain
+        settings = replace(settings, ahead=int(roomy) if asked is None else asked)
+        return settings, replace(needs, memory=declared or needs.memory)
+
+    def _counted(self, cluster: Cluster, needs: LaneNeeds, progress: RunProgress) -> int:
+        """How many lanes to start.
+
+        Raises:
+            UsageError: There is no room for any.
+        """
+        room, wanted = cluster.carries(needs), self.request.bench.lanes
+        if room == 0 and (cluster.local or wanted is None):
+            raise UsageError(
+                f"no node has {needs.cpus:g} processors and {needs.memory / GIB:.1f} GiB of memory"
+                " for a lane",
+                "declare less with --lane-cpus and --lane-memory",
+            )
+        if cluster.local and wanted is not None and wanted > room:
+            progress.say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
+            return room
+        return wanted or room
+
+
+@dataclass(frozen=True)
+class LaneOrder:
+    """What a lane is started with.
+
+    Attributes:
+        settings: As for a local lane; engines without interpreters, and no vocabulary's path.
+        installed: What must be installed where the lane runs (`harness.execution.bench.installed`).
+        vocabulary: The vocabulary's SHA-256.
+        away: Directories of the driver that Ray puts on the module path; they are taken off.
+        address: Where the dispatcher listens.
+        key: The secret of who may call there.
+    """
+
+    settings: LaneSettings
+    installed: Mapping[str, Any]
+    vocabulary: str
+    away: tuple[str, ...]
+    address: tuple[str, int]
+    key: bytes
+
+
+@dataclass(eq=False)
+class _RayLane(LaneHandle):
+    actor: Any = None
+    call: Any = None
+    """The actor's work, as Ray's reference to its end."""
+    node: str = ""
+    death: Death | None = None
+
+
+class LaneActors:
+    """Starts lanes on the nodes of a cluster (`harness.execution.dispatch.LaneStarter`)."""
+
+    false_starts = 3
+    hint = "bench --lanes 1 --debug shows why, on one of the nodes"
+
+    def __init__(self, cluster: Cluster, settings: LaneSettings, needs: LaneNeeds) -> None:
+        self._cluster, self._ray, self._needs = cluster, cluster.ray, needs
+        key = secrets.token_bytes(32)
+        host = "127.0.0.1" if cluster.local else self._ray.util.get_node_ip_address()
+        self._listener = connection.Listener((host, 0), authkey=key, backlog=128)
+        self._calls: queue.SimpleQueue[tuple[int, str, connection.Connection]] = queue.SimpleQueue()
+        vocabulary = Path(settings.vocabulary_path)
+        self._vocabulary = [self._ray.put(vocabulary.read_bytes())]
+        self._order = LaneOrder(
+            _travelling(settings),
+            installed(),
+            Vocabulary.load(vocabulary).sha256,
+            _away(),
+            cast("tuple[str, int]", self._listener.address),
+            key,
+        )
+        self._lanes: list[_RayLane] = []
+        self._names: dict[str, str] = {}
+        self._last_up = time.monotonic()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def start(self, *, careful: bool) -> LaneHandle:
+        """See `LaneStarter`; it starts as soon as a node has room for it."""
+        kind = self._ray.remote(LaneActor).options(
+            num_cpus=self._needs.cpus,
+            memory=self._needs.memory,
+            max_concurrency=2,
+            max_restarts=0,
+            scheduling_strategy="SPREAD",
+        )
+        lane = _RayLane(careful, actor=kind.remote())
+        settings = self._order.settings
+        order = (
+            replace(self._order, settings=replace(settings, ahead=0)) if careful else self._order
+        )
+        lane.call = lane.actor.attend.remote(order, len(self._lanes), self._vocabulary)
+        self._lanes.append(lane)
+        return lane
+
+    def ready(self, lanes: Sequence[LaneHandle], patience: float | None) -> Iterable[LaneHandle]:
+        """See `LaneStarter`."""
+        self._cluster.check()
+        self._check_patience(lanes)
+        self._connect()
+        connected = {lane.connection: lane for lane in lanes if lane.connection is not None}
+        patience = patience if len(connected) == len(lanes) else 0.1
+        heard = connection.wait(list(connected), patience)
+        if heard:
+            return [connected[cast("connection.Connection", one)] for one in heard]
+        return self._broken_off([cast("_RayLane", lane) for lane in lanes])
+
+    def buried(self, lane: LaneHandle) -> Death:
+        """See `LaneStarter`; waits until Ray knows whether the lane's machine is gone, too."""
+        lane = cast("_RayLane", lane)
+        last = time.monotonic() + _FATE_SECONDS
+        while (death := self._death(lane)) is None and time.monotonic() < last:
+            time.sleep(0.2)
+        lane.death = death or Death("it does not answer", machine=True)
+        self._kill(lane)
+        return lane.death
+
+    def close(self, lanes: Sequence[LaneHandle]) -> None:
+        """See `LaneStarter`."""
+        self._listener.close()
+        for lane in lanes:
+            self._kill(cast("_RayLane", lane))
+
+    def summary(self) -> Iterator[str]:
+        """A line for every node: what it did."""
+        nodes = self._cluster.nodes()
+        for node, name in sorted(self._names.items(), key=lambda item: item[1]):
+            lanes = [lane for lane in self._lanes if lane.node == node]
+            cases, died = sum(lane.stored for lane in lanes), sum(map(_broke, lanes))
+            line = f"node {name}: {_many(cases, 'case')}, {_many(len(lanes) - died, 'lane')}"
+            line += f", {_many(died, 'lane')} died" if died else ""
+            yield line + ("" if node in nodes else ", the node is gone")
+
+    def _accept(self) -> None:
+        """A thread: take the calls of lanes, each of which says which one it is, and where."""
+        while True:
+            try:
+                call = self._listener.accept()
+                number, node = call.recv()
+            except (AuthenticationError, EOFError):
+                continue
+            except OSError:  # it is closed
+                return
+            self._calls.put((number, node, call))
+
+    def _connect(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                number, node, call = self._calls.get_nowait()
+                self._lanes[number].connection, self._lanes[number].node = call, node
+                if node not in self._names and node in (nodes := self._cluster.nodes()):
+                    self._names[node] = nodes[node].name
+
+    def _broken_off(self, lanes: Sequence[_RayLane]) -> list[LaneHandle]:
+        """Lanes whose actors have ended though their connections say nothing of it."""
+        calls = {lane.call: lane for lane in lanes}
+        ended, _ = self._ray.wait(list(calls), num_returns=len(calls), timeout=0)
+        found: list[LaneHandle] = []
+        for lane in (calls[call] for call in ended):
+            if lane.connection is None:
+                death = self._death(lane)
+                if death is not None and death.reason:
+                    found.append(lane)
+            elif not lane.connection.poll():
+                lane.connection = None
+                found.append(lane)
+        return found
+
+    def _death(self, lane: _RayLane) -> Death | None:
+        """The end of a lane's actor; None while it is not known. Without a reason it is well."""
+        errors = self._ray.exceptions
+        try:
+            self._ray.get(lane.call, timeout=1.0)
+        except errors.GetTimeoutError:
+            return None
+        except errors.ActorUnavailableError:  # not known yet whether it is no more: ask until it is
+            lane.call = lane.actor.alive.remote()
+            return None
+        except errors.RayActorError as error:
+            gone = bool(lane.node) and lane.node not in self._cluster.nodes()
+            return Death(_last_words(error), machine=gone)
+        except errors.RayError as error:
+            return Death(_last_words(error))
+        return Death("", machine=True)
+
+    def _check_patience(self, lanes: Sequence[LaneHandle]) -> None:
+        now = time.monotonic()
+        if any(lane.ready for lane in lanes):
+            self._last_up = now
+        elif now - self._last_up > PATIENCE:
+            raise MaskcourtError(f"no node has had room for a lane for {PATIENCE:.0f} s", GO_ON)
+
+    def _kill(self, lane: _RayLane) -> None:
+        with contextlib.suppress(self._ray.exceptions.RayError):
+            self._ray.kill(lane.actor)
+
+
+class LaneActor:
+    """One lane on a node."""
+
+    def attend(self, order: LaneOrder, number: int, vocabulary: Sequence[Any]) -> None:
+        """Call the dispatcher and serve it to the end.
+
+        Args:
+            order: What to run with.
+            number: Which lane this is.
+            vocabulary: One reference to the content of the vocabulary's file.
+        """
+        die_with_parent()  # the raylet: a node that is gone leaves nothing running
+        sys.path[:] = [path for path in sys.path if path not in order.away]
+        file = SharedDirectory(f"vocabulary-{order.vocabulary[:16]}")
+        try:
+            with connection.Client(order.address, authkey=order.key) as call:
+                call.send((number, _node()))
+                attend(call, lambda: _lane(order, file, vocabulary))
+        finally:
+            file.release()
+
+    def alive(self) -> None:
+        """Nothing: Ray says whether this can be called."""
+
+
+def _lane(order: LaneOrder, directory: SharedDirectory, vocabulary: Sequence[Any]) -> Lane:
+    """The lane, as this node has it.
+
+    Raises:
+        UsageError: The node has other code or packages than the driver.
+    """
+    import ray
+
+    for name, here in installed().items():
+        if here != (there := order.installed[name]):
+            raise UsageError(
+                f"node {_node()} has another {name}: {here} instead of {there}",
+                "install the same code and packages on every node",
+            )
+    settings = order.settings
+    filled = directory.filled(
+        lambda path: (path / "vocabulary").write_bytes(ray.get(vocabulary[0]))
+    )
+    specs = [replace(spec, interpreter=sys.executable) for spec in settings.specs]
+    return Lane(
+        replace(
+            settings,
+            specs=tuple(provide_all(specs)),
+            vocabulary_path=str(filled / "vocabulary"),
+            slow_schemas=settings.slow_schemas or str(slow_schemas_directory()),
+        )
+    )
+
+
+def _travelling(settings: LaneSettings) -> LaneSettings:
+    """The settings without what is only so on this machine."""
+    specs = tuple(_bare(spec) for spec in settings.specs)
+    slow = os.environ.get(SLOW_SCHEMAS)
+    return replace(settings, specs=specs, vocabulary_path="", slow_schemas=slow)
+
+
+def _bare(spec: EngineSpec) -> EngineSpec:
+    """A spec as it was before its environment was found here."""
+    if spec.interpreter == sys.executable:
+        return replace(spec, interpreter="")
+    return replace(spec, interpreter="", paths=spec.paths[1:])
+
+
+def _away() -> tuple[str, ...]:
+    """What Ray alone would put on the module path of lanes: the driver's directory and script's.
+
+    A folder ``datasets/`` there is not the library of that name. What is on the path anyhow stays:
+    so is the checkout of an editable installation, wherever the sweep is started.
+    """
+    own = {os.path.realpath(path) for path in sys.path[1:]}
+    both = (Path.cwd(), Path(sys.argv[0]).resolve().parent)
+    return tuple(str(path) for path in both if os.path.realpath(path) not in own)
+
+
+def _node() -> str:
+    """Ray's name for the node that this process is on."""
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id())
+
+
+def _broke(lane: _RayLane) -> bool:
+    return lane.death is not None and bool(lane.death.reason)
+
+
+def _last_words(error: Exception) -> str:
+    return " ".join(str(error).split())[-300:] or type(error).__name__
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
