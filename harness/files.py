@@ -10,6 +10,11 @@ from pathlib import Path
 
 from harness.errors import RunDirectoryError
 
+OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
+"""Numbers of errors that say nothing about a file."""
+
+MORE_MEMORY = "nothing is wrong with the file: end other programs, or raise the limit (ulimit -v)"
+
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
@@ -21,6 +26,11 @@ def writing(path: Path) -> Iterator[None]:
             raise RunDirectoryError(
                 f"no space left to write to {path}",
                 "make room and run again with the same --out; finished cases are kept",
+            ) from error
+        if error.errno == errno.EFBIG:
+            raise RunDirectoryError(
+                f"{path} cannot be written: a file would be larger than a limit allows",
+                "raise it (ulimit -f) and run again with the same --out; finished cases are kept",
             ) from error
         raise RunDirectoryError(
             f"{path} cannot be written: {error.strerror or error}", "choose another --out"

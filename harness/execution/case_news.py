@@ -23,45 +23,37 @@ from harness.schemas.schema import Schema
 from harness.verdict_kinds import BUG, FALSE_ACCEPTANCE, MAIN_KINDS, WALK
 
 _MOST = 120
-"""Characters of a text that are shown before the token, and behind it."""
+"""Characters of a text that are shown before the token, and after it."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """One proven bug, in what a reader needs to see that it is one.
+    """One proven bug, with what a reader needs to see that it is one.
 
     Attributes:
-        engine: The engine that is wrong.
-        kind: ``false_acceptance`` or ``false_rejection``.
-        case: The case's id.
         keyword: The keyword that the text breaks, or that is in force at the place.
-        pointer: Where the keyword stands in the schema.
-        value: What the schema says there, as JSON; empty where it cannot be told.
-        before: The text so far.
-        token: The text of the token.
-        behind: The text behind it; ``before + token + behind`` is what the validators judged.
-        accepter: The engine that allowed it to the end.
+        value: The keyword's value in the schema, as JSON; empty where it is long or unknown.
+        after: ``before + token + after`` is what the validators judged.
+        accepter: The engine that allowed the text to its end.
     """
 
     engine: str
     kind: str
     case: str
     keyword: str
-    pointer: str
     value: str
     before: str
     token: str
-    behind: str
+    after: str
     accepter: str
 
 
 @dataclass(frozen=True)
 class CaseNews:
-    """What is new by one case.
+    """What one case adds.
 
     Attributes:
-        compiled: What became of the schema, by engine: see `harness.workers.outcomes`.
-        judged: The engines that were judged at all.
+        compiled: The outcome of compiling the schema, by engine.
         bugs: Proven bugs by engine and kind, of walks, instances and samples.
         example: One of those of a walk; None where there is none, or none was wanted.
     """
@@ -84,14 +76,7 @@ def case_news(
     *,
     with_example: bool,
 ) -> CaseNews:
-    """What the rows of one case say.
-
-    Args:
-        rows: All rows of the case.
-        engines: The engines as the run's identity describes them.
-        vocabulary: The run's.
-        with_example: Whether to put one bug in words.
-    """
+    """What all rows of one case say; `engines` as the run's identity describes them."""
     identity = {"engines": engines, "vocabulary": {"sha256": vocabulary.sha256}}
     unstored = UnstoredCase(rows, {"identity": identity})
     bugs: dict[str, dict[str, int]] = {}
@@ -161,11 +146,10 @@ def _example(unstored: UnstoredCase, bugs: pa.Table, vocabulary: Vocabulary) -> 
         kind=row["kind"],
         case=case["case"],
         keyword=row["keyword"],
-        pointer=row["schema_pointer"],
         value=_value(case["schema"], row["schema_pointer"], row["keyword"]),
         before=_text(written)[-_MOST:],
         token="end of text" if ends else _text(vocabulary.tokens[token]),
-        behind=_text(completions[row["completion"]])[:_MOST],
+        after=_text(completions[row["completion"]])[:_MOST],
         accepter=row["accepter"],
     )
 

@@ -33,14 +33,7 @@ _ACCEPTS, _REJECTS = FALSE_ACCEPTANCE.name, FALSE_REJECTION.name
 
 @dataclass
 class _Standing:
-    """What is known of one engine so far.
-
-    Attributes:
-        outcomes: What became of the schemas, by outcome.
-        judged: The cases in which it was judged.
-        bugs: Proven bugs by kind.
-        cases: Cases with a proven bug, by kind.
-    """
+    """One engine so far; bugs, and cases with one, by kind."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     judged: int = 0
@@ -142,7 +135,7 @@ class RunProgress(LiveLine):
         yield f"first proven error, after {time.monotonic() - self._began:.0f} s: {name} {what}"
         rule = printable(f'"{example.keyword}": {example.value}' if example.value else "")
         yield f"  case {printable(example.case)}" + (f", schema: {rule}" if rule else "")
-        text = printable(f"{example.before}»{example.token}«{example.behind}")
+        text = printable(f"{example.before}»{example.token}«{example.after}")
         for start in range(0, len(text), _WIDTH - 4):
             yield f"    {text[start : start + _WIDTH - 4]}"
         if invalid:

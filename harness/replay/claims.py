@@ -28,9 +28,9 @@ class Repetition:
     """What engines and validators did when verdicts were repeated.
 
     Attributes:
-        probed: What each trace came to; a word where the engine failed.
+        probed: By trace; the status where the engine failed.
         closed: For dead ends without an empty mask, whether no way from there leads to an end.
-        rulings: What both validators say of each text.
+        rulings: By text, of both validators.
     """
 
     probed: Mapping[Trace, Probed | str]
@@ -57,18 +57,19 @@ def difference(one: Witness, repetition: Repetition, vocabulary: Vocabulary) -> 
     for trace in traces(one):
         if isinstance(word := repetition.probed[trace], str):
             return f"{trace[0]} {word}"
-    if one.kind in REJECTIONS:
-        wrong = _not_rejected(one, repetition)
-    elif one.reason == NO_END:
-        wrong = _not_closed(one, repetition)
-    elif one.kind == "dead_end":
-        wrong = _not_dead(one, repetition)
-    elif one.kind == "mask_consume_mismatch":
-        wrong = _not_violated(one, repetition)
-    elif one.kind == "unbounded_repetition":
-        wrong = _not_whole(one, repetition) or _not_endless(one, vocabulary)
-    else:
-        wrong = _not_whole(one, repetition)
+    match one.kind:
+        case kind if kind in REJECTIONS:
+            wrong = _not_rejected(one, repetition)
+        case _ if one.reason == NO_END:
+            wrong = _not_closed(one, repetition)
+        case "dead_end":
+            wrong = _not_dead(one, repetition)
+        case "mask_consume_mismatch":
+            wrong = _not_violated(one, repetition)
+        case "unbounded_repetition":
+            wrong = _not_whole(one, repetition) or _not_endless(one, vocabulary)
+        case _:
+            wrong = _not_whole(one, repetition)
     return wrong or _other_ruling(one, repetition)
 
 
@@ -99,18 +100,18 @@ def _not_rejected(one: Witness, repetition: Repetition) -> str:
 
 
 def _not_dead(one: Witness, repetition: Repetition) -> str:
-    if wrong := _not_whole(one, repetition):
+    if (wrong := _not_whole(one, repetition)) or _probed(one, repetition).empty:
         return wrong
-    return "" if _probed(one, repetition).empty else f"the mask of {one.engine} is not empty there"
+    return f"the mask of {one.engine} is not empty there"
 
 
 def _not_closed(one: Witness, repetition: Repetition) -> str:
-    if wrong := _not_whole(one, repetition):
-        return wrong
     closed = repetition.closed[searches(one)[0]]
+    if (wrong := _not_whole(one, repetition)) or closed is True:
+        return wrong
     if isinstance(closed, str):
         return f"{one.engine} {closed}"
-    return "" if closed else f"it is not so that no way of {one.engine} there leads to an end"
+    return f"it is not so that no way of {one.engine} there leads to an end"
 
 
 def _not_violated(one: Witness, repetition: Repetition) -> str:

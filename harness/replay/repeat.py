@@ -119,8 +119,8 @@ class _Again:
         self._lane = lane
         self._case = case
         self._numbers = {spec.name: number for number, spec in enumerate(lane.panel.specs)}
-        self._compiled: dict[str, str] = {}
-        """What became of compiling the schema, by engine; empty where it compiled."""
+        self._broken: dict[str, str] = {}
+        """Why an engine cannot be asked, by engine; empty where it has compiled the schema."""
         self._refusal: str | None = None
 
     def replayed(self) -> Iterator[Replayed]:
@@ -131,8 +131,7 @@ class _Again:
         while batch := list(itertools.islice(self._case.witnesses, _BATCH)):
             repetition = self._repeated(batch)
             for one in batch:
-                asks_validators = one.claim.ruling is not None
-                refusal = self._refusal if asks_validators else None
+                refusal = self._refusal if one.claim.ruling is not None else None
                 yield Replayed(one, refusal or difference(one, repetition, self._lane.vocabulary))
 
     def _repeated(self, batch: Sequence[Witness]) -> Repetition:
@@ -141,7 +140,13 @@ class _Again:
         self._compile({engine for one in batch for engine, _ in (*traces(one), *searches(one))})
         probed: dict[Trace, Probed | str] = {}
         for engine, of_engine in itertools.groupby(sorted(wanted), key=lambda trace: trace[0]):
-            probed |= self._probed(engine, list(of_engine))
+            for some in _portions(list(of_engine)):
+                along = wire.Ragged.of_ints([tokens for _, tokens in some])
+                answer = self._ask(engine, Probe(along))
+                if isinstance(answer, str):
+                    probed |= dict.fromkeys(some, answer)
+                else:
+                    probed |= zip(some, answer.each(), strict=True)
         closed = {trace: self._closed(*trace) for one in batch for trace in searches(one)}
         texts = list(dict.fromkeys(one.text for one in batch if one.claim.ruling is not None))
         rulings = self._lane.judge.judge(texts) if self._refusal is None else []
@@ -149,48 +154,32 @@ class _Again:
 
     def _compile(self, engines: Iterable[str]) -> None:
         """Compile the schema in engines that have not done so for this case."""
-        new = sorted(set(engines) - self._compiled.keys())
+        new = sorted(set(engines) - self._broken.keys())
         numbers = [self._numbers[name] for name in new]
         outcomes = self._lane.panel.compile(self._case.schema, numbers) if new else {}
         for name, number in zip(new, numbers, strict=True):
             outcome = outcomes[number]
             broken = f"does not compile the schema again: {outcome.status}"
-            self._compiled[name] = "" if isinstance(outcome, Compiled) else broken
-
-    def _probed(self, engine: str, along: Sequence[Trace]) -> dict[Trace, Probed | str]:
-        """What an engine does with the tokens of its traces, or what ended it."""
-        answers: dict[Trace, Probed | str] = {}
-        for some in _portions(along):
-            if self._compiled[engine]:
-                answers |= dict.fromkeys(some, self._compiled[engine])
-                continue
-            texts = wire.Ragged.of_ints([tokens for _, tokens in some])
-            answer = self._ask(engine, Probe(texts))
-            if isinstance(answer, str):
-                answers |= dict.fromkeys(some, answer)
-            else:
-                answers |= zip(some, answer.each(), strict=True)
-        return answers
+            self._broken[name] = "" if isinstance(outcome, Compiled) else broken
 
     def _closed(self, engine: str, tokens: Sequence[int]) -> bool | str:
-        """Whether an engine has no way to an end behind these tokens."""
-        if self._compiled[engine]:
-            return self._compiled[engine]
+        """Whether an engine has no way to an end after these tokens."""
         along = np.array(tokens, dtype=np.int32)
-        there = self._ask(engine, Goto(along[:-1]))
-        if isinstance(there, str):
+        if isinstance(there := self._ask(engine, Goto(along[:-1])), str):
             return there
         answer = self._ask(engine, Exhaust(along[-1:], LIMIT, BUDGET))
         return answer if isinstance(answer, str) else bool(answer.closed[0])
 
     def _ask(self, engine: str, request: Request[A]) -> A | str:
-        """An engine's answer, or the word for what ended it; it is up again afterwards."""
+        """An engine's answer, or the status that ended it; it is up again afterwards."""
+        if self._broken[engine]:
+            return self._broken[engine]
         number = self._numbers[engine]
         answer = self._lane.panel.ask({number: request})[number]
         if not isinstance(answer, Failure):
             return answer
         if (again := self._lane.panel.recover_start(number)) is not None:
-            self._compiled[engine] = f"does not come back: {again.status}"
+            self._broken[engine] = f"does not come back: {again.status}"
         return answer.status.replace("_", " ")
 
 

@@ -14,6 +14,9 @@ from harness.errors import UsageError
 from harness.validators import judge as rulings
 from harness.verdict_kinds import CHALLENGER, INSTANCE, REJECTIONS, SAMPLE, WALK
 
+_DIGITS = 19
+"""No table has so many rows that their numbers have as many."""
+
 _LETTERS: Mapping[str, str] = {WALK: "", INSTANCE: "i", SAMPLE: "s"}
 """What the name of a verdict begins with, by its evidence."""
 
@@ -64,7 +67,7 @@ def verdict_row(name: str) -> tuple[str, int]:
     """
     for evidence, letter in _LETTERS.items():
         digits = name.removeprefix(letter)
-        if digits.isascii() and digits.isdigit():
+        if digits.isascii() and digits.isdigit() and len(digits) < _DIGITS:
             return evidence, int(digits)
     raise UsageError(
         f"{name!r} names no verdict",
@@ -77,18 +80,13 @@ class Witness:
     """All that is needed to repeat one verdict.
 
     Attributes:
-        evidence: ``walk``, ``instance`` or ``sample``.
         number: The verdict's row in the table of its evidence.
-        case: The case's id.
         place: The number of the walk, of the instance, or of the sample.
-        engine: The engine that the verdict is about.
         kind: One of `CLAIMS`.
-        reason: What sets it apart from others of its kind; mostly empty.
-        accepter: The engine that allowed the completion, or the challenger; empty where there is
-            none.
+        reason: Sets it apart from others of its kind; mostly empty.
+        accepter: The engine that allowed the completion, or the challenger; or empty.
         before: The consumed tokens.
         token: The token that the verdict is about, -1 where it is about `before` alone.
-        completion: The tokens behind it.
         text: The whole text, without the end of sequence.
     """
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,10 @@ _ABOUT = ("case", "engine", "kind", "reason", "token")
 
 _SLICE = 2048
 """Verdicts of one case that are made into witnesses at a time."""
+
+Row = Mapping[str, Any]
+Made = Callable[[CaseTable], Iterator[Witness]]
+"""Makes the witnesses of one case; cases must come in order."""
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -80,20 +84,19 @@ def sample(run: RunDirectory, size: int, seed: int) -> Choice:
 
     Each verdict has a rank that depends on the seed and its name alone; the first are taken.
     """
-    reader = RunReader(run)
-    rows, ranks, sorts = [_NOTHING], [_NOTHING.astype(np.uint64)], [_NOTHING]
-    for at, evidence in enumerate(VERDICT_TABLES):
+    rows, ranks = {}, {}
+    for evidence, able in every(run).rows.items():
         key = np.uint64(keyed_index(f"{seed}/replay/{evidence}", 1 << 64))
-        for able in _able(reader, evidence):
-            rank = mixed(able.astype(np.uint64) + key)
-            best = np.argpartition(rank, size - 1)[:size] if len(rank) > size else slice(None)
-            rows.append(able[best])
-            ranks.append(rank[best])
-            sorts.append(np.full(len(rows[-1]), at))
-    row, sort = np.concatenate(rows), np.concatenate(sorts)
-    first = np.lexsort((row, sort, np.concatenate(ranks)))[:size]
-    sorted_ = (np.sort(row[first][sort[first] == at]) for at in range(len(VERDICT_TABLES)))
-    return Choice(dict(zip(VERDICT_TABLES, sorted_, strict=True)))
+        rank = mixed(able.astype(np.uint64) + key)
+        best = np.argsort(rank, kind="stable")[:size]
+        rows[evidence], ranks[evidence] = able[best], rank[best]
+    order = np.argsort(np.concatenate(list(ranks.values())), kind="stable")[:size]
+    chosen, first = {}, 0
+    for evidence, able in rows.items():
+        taken = order[(order >= first) & (order < first + len(able))] - first
+        chosen[evidence] = np.sort(able[taken])
+        first += len(able)
+    return Choice(chosen)
 
 
 def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
@@ -141,24 +144,26 @@ class CaseWitnesses:
 
 
 def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iterator[CaseWitnesses]:
-    """The witnesses of verdicts, in the order of the cases; in each, those of walks first.
+    """Witnesses of the chosen verdicts, by case in the order of the run.
 
     Raises:
         RunDirectoryError: The tables do not fit together.
     """
     reader = RunReader(run)
-    sources: list[_Walks | _Texts] = [
-        _Walks(reader, choice, vocabulary),
-        *(_Texts(reader, choice, vocabulary, evidence) for evidence in TEXT_TABLES),
-    ]
-    parts = [zip(by_case(one.verdicts), itertools.repeat(one), strict=False) for one in sources]
-    merged = heapq.merge(*parts, key=lambda one: _place(reader, one[0].case))
+    sources = [("walk", _of_walks(reader, vocabulary), ["position", "accepter", "completion"])]
+    sources += [(text, _of_texts(reader, text), ["consumed"]) for text in TEXT_TABLES]
+    parts = []
+    for evidence, made, columns in sources:
+        names = [*_ABOUT, evidence, *columns]
+        verdicts = by_case(reader.batches(VERDICT_TABLES[evidence], names, choice.of(evidence)))
+        parts.append(zip(verdicts, itertools.repeat(made), strict=False))
+    merged = heapq.merge(*parts, key=lambda part: _place(reader, part[0].case))
     schemas = TableCursor(reader, "cases", ["schema"])
-    for case, group in itertools.groupby(merged, key=lambda one: one[0].case):
+    for case, group in itertools.groupby(merged, key=lambda part: part[0].case):
         rows = schemas.of(case)
         assert rows is not None
-        made = (witness for part, source in group for witness in source.made(part))
-        yield CaseWitnesses(case, rows["schema"][0].as_py(), made)
+        all_made = (witness for part, made in group for witness in made(part))
+        yield CaseWitnesses(case, rows["schema"][0].as_py(), all_made)
 
 
 def _place(reader: RunReader, case: str) -> int:
@@ -167,114 +172,62 @@ def _place(reader: RunReader, case: str) -> int:
     return reader.order[case]
 
 
-class _Walks:
-    """Witnesses of walks."""
+def _of_walks(reader: RunReader, vocabulary: Vocabulary) -> Made:
+    """Makes the witnesses of walks."""
+    positions = TableCursor(reader, "positions", ["walk", "position", "token"])
+    texts = TableCursor(reader, "completions", ["completion", "tokens"])
 
-    def __init__(self, reader: RunReader, choice: Choice, vocabulary: Vocabulary) -> None:
-        self._reader = reader
-        self._vocabulary = vocabulary
-        self.verdicts = reader.batches(
-            VERDICT_TABLES[WALK],
-            [*_ABOUT, "walk", "position", "accepter", "completion"],
-            choice.of(WALK),
-        )
-        self._positions = TableCursor(reader, "positions", ["walk", "position", "token"])
-        self._completions = TableCursor(reader, "completions", ["completion", "tokens"])
-
-    def made(self, part: CaseTable) -> Iterator[Witness]:
-        """The witnesses of one case; cases must come in order."""
-        paths = _paths(self._positions.of(part.case))
-        before: dict[tuple[int, int], tuple[int, ...]] = {}
-        stored = self._completions.of(part.case)
+    def made(part: CaseTable) -> Iterator[Witness]:
+        paths, stored = _paths(positions.of(part.case)), texts.of(part.case)
         for start in range(0, part.rows.num_rows, _SLICE):
             rows = part.rows.slice(start, _SLICE)
             completions = _completions(stored, rows["completion"])
             for row in rows.to_pylist():
-                where = (row["walk"], row["position"])
-                if where not in before:
-                    before[where] = self._consumed(part.case, paths, *where)
-                number = row["completion"]
+                walk, position, number = row["walk"], row["position"], row["completion"]
+                before = paths.get(walk, ())[:position]
+                if len(before) < position:
+                    _damaged(reader, part.case, f"position {position} of walk {walk}")
                 if number >= 0 and number not in completions:
-                    self._damaged(part.case, f"completion {number}")
-                yield self._witness(row, before[where], completions.get(number, ()))
+                    _damaged(reader, part.case, f"completion {number}")
+                yield witness(row, before, completions.get(number, ()))
 
-    def _witness(
-        self, row: Mapping[str, Any], before: tuple[int, ...], completion: tuple[int, ...]
-    ) -> Witness:
+    def witness(row: Row, before: tuple[int, ...], completion: tuple[int, ...]) -> Witness:
         token = row["token"]
         tokens = (*before, *((token,) if token >= 0 else ()), *completion)
-        return Witness(
-            WALK,
-            row[ROW],
-            row["case"],
-            row["walk"],
-            row["engine"],
-            row["kind"],
-            row["reason"],
-            row["accepter"],
-            before,
-            token,
-            completion,
-            spelled(self._vocabulary, tokens),
-        )
+        about = (row[ROW], row["case"], row["walk"], row["engine"], row["kind"], row["reason"])
+        text = spelled(vocabulary, tokens)
+        return Witness(WALK, *about, row["accepter"], before, token, completion, text)
 
-    def _consumed(
-        self, case: str, paths: Mapping[int, tuple[int, ...]], walk: int, position: int
-    ) -> tuple[int, ...]:
-        consumed = paths.get(walk, ())[:position]
-        if len(consumed) < position:
-            self._damaged(case, f"position {position} of walk {walk}")
-        return consumed
-
-    def _damaged(self, case: str, what: str) -> None:
-        raise RunDirectoryError(f"{self._reader.run.path} has no {what} of case {case!r}")
+    return made
 
 
-class _Texts:
-    """Witnesses of texts that were fed: instances or samples."""
+def _of_texts(reader: RunReader, evidence: str) -> Made:
+    """Makes the witnesses of texts that were fed: instances or samples."""
+    texts = TableCursor(reader, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
 
-    def __init__(
-        self, reader: RunReader, choice: Choice, vocabulary: Vocabulary, evidence: str
-    ) -> None:
-        self._reader = reader
-        self._vocabulary = vocabulary
-        self._evidence = evidence
-        self.verdicts = reader.batches(
-            VERDICT_TABLES[evidence], [*_ABOUT, evidence, "consumed"], choice.of(evidence)
-        )
-        self._texts = TableCursor(reader, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
-
-    def made(self, part: CaseTable) -> Iterator[Witness]:
-        """The witnesses of one case; cases must come in order."""
-        stored, evidence = self._texts.of(part.case), self._evidence
-        fed = {} if stored is None else {one[evidence]: one for one in stored.to_pylist()}
+    def made(part: CaseTable) -> Iterator[Witness]:
+        stored = texts.of(part.case)
+        fed = {} if stored is None else {text[evidence]: text for text in stored.to_pylist()}
         for row in part.rows.to_pylist():
             if row[evidence] not in fed:
-                what = f"{evidence} {row[evidence]} of case {part.case!r}"
-                raise RunDirectoryError(f"{self._reader.run.path} has no {what}")
-            yield self._witness(row, fed[row[evidence]])
+                _damaged(reader, part.case, f"{evidence} {row[evidence]}")
+            yield witness(row, fed[row[evidence]])
 
-    def _witness(self, row: Mapping[str, Any], fed: Mapping[str, Any]) -> Witness:
-        """The witness of one verdict; the end of sequence is the last token where all are taken."""
+    def witness(row: Row, fed: Row) -> Witness:
+        """The end of sequence is the last token where all are taken."""
         tokens, token = fed["tokens"], row["token"]
         if token >= 0 or row["kind"] == "dead_end":
             before = tokens[: row["consumed"]]
         else:
             *before, token = tokens
-        return Witness(
-            self._evidence,
-            row[ROW],
-            row["case"],
-            row[self._evidence],
-            row["engine"],
-            row["kind"],
-            row["reason"],
-            "",
-            tuple(before),
-            token,
-            (),
-            fed["text"],
-        )
+        about = (row[ROW], row["case"], row[evidence], row["engine"], row["kind"], row["reason"])
+        return Witness(evidence, *about, "", tuple(before), token, (), fed["text"])
+
+    return made
+
+
+def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:
+    raise RunDirectoryError(f"{reader.run.path} has no {what} of case {case!r}")
 
 
 def spelled(vocabulary: Vocabulary, tokens: Sequence[int]) -> bytes:

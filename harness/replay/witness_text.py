@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-import pyarrow as pa
-
 from harness.inputs.vocabulary import Vocabulary
 from harness.printable import printable
 from harness.replay.witness import Witness
@@ -43,6 +41,9 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
     (batch,) = reader.batches(VERDICT_TABLES[one.evidence], _columns(one), choice.of(one.evidence))
     (row,) = batch.to_pylist()
     allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
+    place = row.get("place", "")
+    if one.evidence == WALK:
+        place = next((at["place"] for at in _of_position(reader, one, "positions", "place")), "")
     asked = one.claim.ruling is not None
     with closing(Judge(limits_of(run).memory, 60.0, format_rule(identity))) as judge:
         opinions = judge.opinions(case.schema, one.text) if asked else None
@@ -55,7 +56,7 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         "case": one.case,
         one.evidence: one.place,
         "position": len(one.before),
-        "place": row.get("place", "") if one.evidence != WALK else _place(reader, one),
+        "place": place,
         "engine": one.engine,
         "why": {name: row[name] for name in _ATTRIBUTION if name in row},
         "schema": case.schema,
@@ -87,7 +88,7 @@ def readable(witness: Mapping[str, Any]) -> Iterator[str]:
     yield from _attribution(witness["why"])
     written, token = witness["consumed"]["text"], witness["token"]
     name = printable(token["text"])
-    yield "text so far, »the token« behind it:"
+    yield "text so far, »the token« after it:"
     yield from _indented(printable(written) + f"»{name}«")
     ids = ", ".join(map(str, token["ids"]))
     yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
@@ -116,8 +117,7 @@ def _sides(
 ) -> tuple[list[str], list[str]]:
     """Which engines allow the token and which forbid it, as far as the run says so."""
     if row.get("dispute", -1) >= 0:
-        columns = ["walk", "position", "dispute", "accepters", "rejecters"]
-        for dispute in _at(TableCursor(reader, "disputes", columns), one):
+        for dispute in _of_position(reader, one, "disputes", "dispute", "accepters", "rejecters"):
             if dispute["dispute"] == row["dispute"]:
                 sets = (dispute["accepters"], dispute["rejecters"])
                 allowed, forbidden = (named_engines(bits, names) for bits in sets)
@@ -125,15 +125,11 @@ def _sides(
     return one.side
 
 
-def _place(reader: RunReader, one: Witness) -> str:
-    """The kind of place that a position of a walk is at."""
-    columns = ["walk", "position", "place"]
-    return next((row["place"] for row in _at(TableCursor(reader, "positions", columns), one)), "")
-
-
-def _at(cursor: TableCursor, one: Witness) -> Iterator[dict[str, Any]]:
+def _of_position(
+    reader: RunReader, one: Witness, table: str, *columns: str
+) -> Iterator[dict[str, Any]]:
     """The rows of a table about the position of a witness."""
-    rows: pa.Table | None = cursor.of(one.case)
+    rows = TableCursor(reader, table, ["walk", "position", *columns]).of(one.case)
     if rows is not None:
         where = (one.place, len(one.before))
         yield from (row for row in rows.to_pylist() if (row["walk"], row["position"]) == where)

@@ -12,6 +12,8 @@ the network, loads no extension, and cannot change its own settings.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import re
 import threading
@@ -32,33 +34,36 @@ from harness.runs.tables import EVIDENCE_OF, SCHEMAS
 RUN = "run"
 """The column that leads every view: the name of the run."""
 
+SECONDS = 60.0
+
 _AT_ONCE = 4096
 """Rows that are fetched at a time."""
 
 
 @dataclass(frozen=True)
 class QueryResult:
-    """What a query found.
-
-    Attributes:
-        columns: The names of its columns, as the query gave them.
-        rows: Its rows, which can be gone through once.
-    """
+    """An answer; its rows can be gone through once."""
 
     columns: tuple[str, ...]
     rows: Iterator[tuple[Any, ...]]
 
 
-def query(runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue) -> QueryResult:
+def query(
+    runs: Sequence[RunDirectory],
+    sql: str,
+    rule: Classify = by_catalogue,
+    seconds: float = SECONDS,
+) -> QueryResult:
     """Ask one question of some runs.
 
     Args:
         runs: The runs, finished or not; what is not finished is held in memory.
         sql: One statement that reads, in DuckDB's dialect.
         rule: Gives verdicts their classes; the catalogue of departures does.
+        seconds: How long DuckDB may take for the answer.
 
     Raises:
-        UsageError: DuckDB is not installed, or it refuses the statement.
+        UsageError: DuckDB is not installed, refuses the statement, or takes longer.
         RunDirectoryError: A run is damaged.
     """
     duckdb = require("duckdb", "report", "queries")
@@ -68,14 +73,24 @@ def query(runs: Sequence[RunDirectory], sql: str, rule: Classify = by_catalogue)
         views = _Views(connection, dict(zip(run_names(runs), runs, strict=True)), rule, sql)
         views.make()
         _lock(connection, runs)
-        asking = _asking(duckdb, views, sql)
-        with asking:
+        limited = functools.partial(_limited, duckdb, connection, views, sql, seconds)
+        with limited():
             result = connection.execute(sql)
             columns = tuple(column[0] for column in result.description)
     except BaseException:
         connection.close()
         raise
-    return QueryResult(columns, _rows(connection, result, asking))
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        with contextlib.closing(connection):
+            while True:
+                with limited():
+                    some = result.fetchmany(_AT_ONCE)
+                if not some:
+                    return
+                yield from some
+
+    return QueryResult(columns, rows())
 
 
 def run_names(runs: Sequence[RunDirectory]) -> list[str]:
@@ -125,44 +140,32 @@ def _refused(error: Exception, sql: str) -> UsageError:
     return UsageError(f"the query failed: {' '.join(kept)}", hint)
 
 
-class _asking:  # noqa: N801 - used as a statement
-    """Turn what DuckDB refuses into one clear line; what a run refuses stays as it is."""
+@contextlib.contextmanager
+def _limited(
+    duckdb: Any, connection: Any, views: _Views, sql: str, seconds: float
+) -> Iterator[None]:
+    """End what DuckDB does in here after some seconds; what it refuses is one clear line.
 
-    def __init__(self, duckdb: Any, views: _Views, sql: str) -> None:
-        self._duckdb = duckdb
-        self._views = views
-        self._sql = sql
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self._views.problem is not None:
-            raise self._views.problem from error
-        if isinstance(error, self._duckdb.Error):
-            raise _refused(error, self._sql) from error
-
-
-def _rows(connection: Any, result: Any, asking: _asking) -> Iterator[tuple[Any, ...]]:
+    What a run refuses stays as it is.
+    """
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.start()
     try:
-        while True:
-            with asking:
-                some = result.fetchmany(_AT_ONCE)
-            if not some:
-                return
-            yield from some
+        yield
+    except duckdb.InterruptException as error:
+        raise UsageError(
+            f"the query was ended after {seconds:g} s", "ask for less, or allow more: --time-limit"
+        ) from error
+    except duckdb.Error as error:
+        raise views.problem or _refused(error, sql) from error
     finally:
-        connection.close()
+        timer.cancel()
 
 
 class _Views:
     """The views of some runs in one connection.
 
-    Args:
-        connection: To DuckDB.
-        runs: The runs by name.
-        rule: Gives verdicts their classes.
-        sql: The statement; of runs that are not finished only its tables are read.
+    Of runs that are not finished only the tables that `sql` names are read.
     """
 
     def __init__(
@@ -187,15 +190,12 @@ class _Views:
             "VARCHAR",
             type="arrow",
         )
-        self._register("runs", _about_runs(self._runs))
-        self._register("run_engines", _about_engines(self._runs))
+        self._connection.register("runs", _about_runs(self._runs))
+        self._connection.register("run_engines", _about_engines(self._runs))
         for table in SCHEMAS:
             parts = [self._part(number, table) for number in range(len(self._names))]
             body = " UNION ALL BY NAME ".join(parts)
             self._connection.execute(f"CREATE TEMP VIEW {table} AS {body}")
-
-    def _register(self, name: str, table: pa.Table) -> None:
-        self._connection.register(name, table)
 
     def _part(self, number: int, table: str) -> str:
         """The rows of one run in one table, as SQL."""
@@ -210,7 +210,7 @@ class _Views:
             columns += f", file_row_number AS {ROW}, * EXCLUDE (file_row_number)"
         else:
             source = f"part_{number}_{table}"
-            self._register(source, _in_memory(run, table, read=table in self._sql))
+            self._connection.register(source, _in_memory(run, table, read=table in self._sql))
             columns += f", {ROW}, * EXCLUDE ({ROW})"
         if table in EVIDENCE_OF:
             columns += "".join(

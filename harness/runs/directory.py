@@ -13,6 +13,7 @@ import fcntl
 import functools
 import hashlib
 import json
+import math
 import platform
 import re
 import secrets
@@ -25,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
-from harness.files import writing
+from harness.files import MORE_MEMORY, OF_THE_MACHINE, writing
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
@@ -43,6 +44,12 @@ _BATCH = 1_000_000
 _FILES = 1000
 """Files that are: each needs memory of its own, however few its rows are."""
 
+MAX_RUN_SIZE = 2 << 30
+"""Bytes of memory that a table of a stored run may need; see `weight_of`."""
+
+_TEXT_WEIGHT = 8
+"""Bytes of memory that a byte of text costs once it is parsed."""
+
 _SMALL = 1 << 20
 """Bytes of a file up to which one thread reads it faster than several."""
 
@@ -57,11 +64,13 @@ class RunDirectory:
         *,
         trusted: bool = False,
         read_only: bool = False,
+        largest: float = math.inf,
     ) -> None:
         self.path = path
         self.manifest = manifest
         self.trusted = trusted
         """Whether what the manifest names may be opened; see `harness.runs.made_with`."""
+        self.largest = largest
         self._lock: IO[str] | None = None
         self._read_only = read_only
         self._parts: dict[int, Path] | None = None
@@ -140,7 +149,7 @@ class RunDirectory:
                 target = self.path / f"{name}.parquet"
                 temporary = target.with_suffix(".tmp")
                 files = [_verified(part, name) for part in parts]
-                rows = _join(files, temporary, SCHEMAS[name])
+                rows = _join(files, temporary, name)
                 temporary.rename(target)
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
@@ -174,14 +183,29 @@ class RunDirectory:
             RunDirectoryError: One is missing, cut or altered.
         """
         if not self.finished:
-            return [_verified(part, name) for part in self._stored().values()]
+            files = [_verified(part, name) for part in self._stored().values()]
+            self._weigh(files)
+            return files
         file = self.path / f"{name}.parquet"
         stored = self.manifest["tables"].get(name, {})
         verify(file, stored.get("sha256", ""))
         with opened(file) as source:
             if source.metadata.num_rows != stored["rows"]:
                 raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _AGAIN)
+        self._weigh([file])
         return [file]
+
+    def _weigh(self, files: Sequence[Path]) -> None:
+        """Refuse a table that is far larger in memory than on the disk, before it is read."""
+        weight = 0
+        for file in files if self.largest < math.inf else ():
+            with opened(file) as source:
+                weight += weight_of(source.metadata, source.schema_arrow)
+            if weight > self.largest:
+                raise RunDirectoryError(
+                    f"{file} needs more than {self.largest / (1 << 30):.3g} GiB of memory",
+                    "if it is no forgery, allow more: --max-run-size SIZE",
+                )
 
     def bounds(self, name: str) -> Bounds:
         """What holds of the values of a table."""
@@ -285,12 +309,13 @@ def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, A
         _write_manifest(path, run.manifest)
 
 
-def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
+def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) -> RunDirectory:
     """A run directory for reading.
 
     Args:
         path: The directory.
         trust: Whether what its manifest names may be imported, installed, opened and fetched.
+        largest: Bytes of memory that a table may need.
 
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
@@ -302,7 +327,8 @@ def open_run(path: Path, *, trust: bool = False) -> RunDirectory:
         there = False
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
-    return RunDirectory(path, _read_manifest(path), trusted=trust, read_only=True)
+    manifest = _read_manifest(path)
+    return RunDirectory(path, manifest, trusted=trust, read_only=True, largest=largest)
 
 
 def write_part(directory: Path, rows: Rows) -> None:
@@ -311,7 +337,7 @@ def write_part(directory: Path, rows: Rows) -> None:
     for name in SCHEMAS:
         file = directory / f"{name}.parquet"
         if rows.count(name):
-            pq.write_table(rows.table(name), file, compression="zstd")
+            pq.write_table(rows.table(name), file, **_format(name))
         else:
             file.write_bytes(_without_rows(name))
         sums[file.name] = sha256_of(file)
@@ -322,8 +348,44 @@ def write_part(directory: Path, rows: Rows) -> None:
 def _without_rows(table: str) -> bytes:
     """The file of a table that has none: a case has several."""
     file = pa.BufferOutputStream()
-    pq.write_table(SCHEMAS[table].empty_table(), file, compression="zstd")
+    pq.write_table(SCHEMAS[table].empty_table(), file, **_format(table))
     return bytes(file.getvalue().to_pybytes())
+
+
+def weight_of(metadata: pq.FileMetaData, schema: pa.Schema) -> int:
+    """Bytes of memory that reading a table takes at most, by what its file says before its rows.
+
+    `write_part` gives texts no dictionary: where they have one, each row may hold all of it.
+    """
+    texts = {field.name for field in schema if _is_text(field.type)}
+    weight = 0
+    for group in range(metadata.num_row_groups):
+        rows = metadata.row_group(group)
+        for column in range(rows.num_columns):
+            chunk = rows.column(column)
+            weight += chunk.num_values * 8 + chunk.total_uncompressed_size
+            if chunk.path_in_schema.partition(".")[0] in texts:
+                times = max(1, chunk.num_values) if chunk.has_dictionary_page else 1
+                weight += chunk.total_uncompressed_size * times * _TEXT_WEIGHT
+    return weight
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_list(kind) else kind
+    return not (pa.types.is_dictionary(kind) or pa.types.is_primitive(kind))
+
+
+@functools.cache
+def _format(table: str) -> dict[str, Any]:
+    """How the files of a table are written."""
+    return {
+        "compression": "zstd",
+        "use_dictionary": [
+            f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
+            for field in SCHEMAS[table]
+            if not _is_text(field.type)
+        ],
+    }
 
 
 def sha256_of(file: Path) -> str:
@@ -332,10 +394,10 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _join(files: list[Path], target: Path, schema: pa.Schema) -> int:
+def _join(files: list[Path], target: Path, name: str) -> int:
     """Write the rows of many files into one, in batches, and count them."""
-    rows = 0
-    with pq.ParquetWriter(target, schema, compression="zstd") as writer:
+    rows, schema = 0, SCHEMAS[name]
+    with pq.ParquetWriter(target, schema, **_format(name)) as writer:
         batch: list[pa.Table] = []
         size = 0
         for index, file in enumerate(files):
@@ -389,7 +451,11 @@ def opened(file: Path, *, memory_map: bool = False) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(file, memory_map=memory_map) as source:
             check_columns(file, source.schema_arrow)
             yield source
+    except MemoryError as error:  # Arrow's own is one, too
+        raise RunDirectoryError(f"{file} cannot be read: out of memory", MORE_MEMORY) from error
     except (OSError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
+            raise
         raise RunDirectoryError(f"{file} cannot be read: {error}", _AGAIN) from error
 
 

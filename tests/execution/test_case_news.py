@@ -58,7 +58,7 @@ def test_a_bug_is_counted_and_put_in_words():
     assert found.compiled == {"a": "compiled", "b": "refused", "c": "compiled"}
     assert found.example is not None
     assert (found.example.keyword, found.example.value) == ("minimum", "2")
-    text = (found.example.before, found.example.token, found.example.behind)
+    text = (found.example.before, found.example.token, found.example.after)
     assert text == ('{"a": ', "1", "}")
 
 

@@ -212,6 +212,11 @@ class TestErrors:
         with pytest.raises(UsageError, match="the query failed"):
             ask("SELECT error('boom') FROM verdicts", stored("one", book()))
 
+    def test_of_a_query_without_end_come_after_its_time(self, stored):
+        endless = "SELECT count(*) FROM range(10000000000000) a, cases WHERE a.range % 7 = 3"
+        with pytest.raises(UsageError, match=r"ended after 0\.2 s .*--time-limit"):
+            list(query([stored("one", book())], endless, DECLARED, seconds=0.2).rows)
+
     def test_without_duckdb_say_what_to_install(self, stored, monkeypatch):
         monkeypatch.setitem(sys.modules, "duckdb", None)
         with pytest.raises(UsageError, match=r"need duckdb.*pip install '\.\[report\]'"):

@@ -16,6 +16,7 @@ import pytest
 from harness.errors import RunDirectoryError
 from harness.runs import directory
 from harness.runs.directory import FORMAT, MANIFEST, create_or_resume, open_run, sha256_of
+from harness.runs.reader import RunReader
 from harness.runs.tables import SCHEMAS, Rows
 
 IDENTITY = {"engines": {"a": {"version": "1"}, "b": {"version": "2"}}, "rules": {"seed": 0}}
@@ -531,3 +532,71 @@ def test_reading_needs_no_lock_and_writes_nothing(begun, tmp_path):
     assert copy.table("cases").num_rows == 3
     assert sorted(file.name for file in run.path.iterdir()) == before
     assert not (tmp_path / "copy" / ".lock").exists()
+
+
+class TestBombs:
+    """Files that are small on the disk and large in memory are refused by what they say first."""
+
+    @pytest.fixture
+    def refused_with(self, begun):
+        """Put rows of a table into a finished run, and read them with 8 MiB allowed."""
+
+        def store(table, rows, **how):
+            run = full(begun)
+            run.finish({})
+            file = run.path / f"{table}.parquet"
+            pq.write_table(rows.cast(SCHEMAS[table]), file, compression="zstd", **how)
+            assert file.stat().st_size < 1 << 18
+            manifest = {key: one for key, one in run.manifest.items() if key != "seal"}
+            manifest["tables"][table] = {"rows": rows.num_rows, "sha256": sha256_of(file)}
+            directory._write_manifest(run.path, manifest)
+            reading = open_run(run.path, largest=8 << 20)
+            refused(lambda: reading.table(table), f"{table}.parquet", "--max-run-size")
+            refused(lambda: list(RunReader(reading).batches(table, ["case"])), "--max-run-size")
+            larger = open_run(run.path, largest=1 << 34)
+            assert larger.table(table, ["case"]).num_rows == rows.num_rows
+
+        return store
+
+    def test_of_rows(self, refused_with):
+        row = rows_of("zebra").table("engines")
+        refused_with("engines", pa.concat_tables([row] * 200_000))
+
+    @pytest.mark.parametrize("dictionary", [False, True])
+    def test_of_texts(self, refused_with, dictionary):
+        rows = rows_of("zebra")
+        rows.replace(
+            "cases", schema=[f'{{"const": "{"x" * (4 << 20 if not dictionary else 9000)}"}}']
+        )
+        count = 500 if dictionary else 1
+        refused_with(
+            "cases", pa.concat_tables([rows.table("cases")] * count), use_dictionary=dictionary
+        )
+
+    def test_a_run_that_is_written_has_no_limit(self, begun):
+        assert full(begun).largest > 1 << 60
+
+
+class TestExhausted:
+    """A machine that has no more of something is not told as damage to a run."""
+
+    def test_memory(self, begun, monkeypatch):
+        run = full(begun)
+        run.finish({})
+
+        def exhausted(*_, **__):
+            raise pa.ArrowMemoryError("malloc of size 64 failed")
+
+        monkeypatch.setattr(directory.pq, "ParquetFile", exhausted)
+        message = refused(lambda: open_run(run.path).table("cases"), "out of memory", "ulimit -v")
+        assert "delete" not in message
+
+    def test_size_of_files(self, begun, monkeypatch):
+        run = begun()
+
+        def too_large(*_, **__):
+            raise OSError(errno.EFBIG, "File too large")
+
+        monkeypatch.setattr(pq, "write_table", too_large)
+        message = refused(lambda: run.write_case(0, rows_of("one")), "ulimit -f", "cases are kept")
+        assert "delete" not in message

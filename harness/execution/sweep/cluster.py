@@ -69,14 +69,7 @@ class LaneNeeds:
 
 @dataclass(frozen=True)
 class Node:
-    """A machine of the cluster, or what stands for one.
-
-    Attributes:
-        id: Ray's name for it.
-        address: Its IP address.
-        cpus: Processors that it declares.
-        memory: Bytes of memory that it declares.
-    """
+    """A machine of the cluster, or what stands for one, and what it declares to have."""
 
     id: str
     address: str
@@ -95,12 +88,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster that this process is connected to.
-
-    Attributes:
-        ray: The library.
-        local: It was started for this sweep and does not grow.
-    """
+    """A cluster that this process is connected to; `local` where it was started for this sweep."""
 
     ray: ModuleType
     local: bool
@@ -133,10 +121,7 @@ class Cluster:
 
 
 def import_ray(*, local: bool) -> ModuleType:
-    """Ray, with nothing sent anywhere.
-
-    Args:
-        local: It is to start on this machine, and to listen to nobody else.
+    """Ray, with nothing sent anywhere; if `local`, it is to listen to this machine alone.
 
     Raises:
         UsageError: It is not installed.
@@ -147,11 +132,7 @@ def import_ray(*, local: bool) -> ModuleType:
 
 @contextlib.contextmanager
 def local_cluster(nodes: int) -> Iterator[Cluster]:
-    """A cluster on this machine for the time being, and this process connected to it.
-
-    Args:
-        nodes: They divide the machine's processors and memory among them, a processor at least
-            to each.
+    """A cluster on this machine for the time being, whose nodes divide it among them.
 
     Raises:
         MaskcourtError: Ray does not start, or listens to more than this machine.
@@ -181,9 +162,8 @@ def local_cluster(nodes: int) -> Iterator[Cluster]:
 def nothing_left(*, of_orphans: bool = False) -> Iterator[str]:
     """Mark what is started meanwhile, and end what is left of it; gives the mark.
 
-    Args:
-        of_orphans: Also of what lost its parent, marked or not: Ray's agents write over their
-            environment. This process starts nothing else meanwhile.
+    `of_orphans`: also of what lost its parent, marked or not, since Ray's agents write over their
+    environment. This process starts nothing else meanwhile.
     """
     mark = secrets.token_hex(8)
     spared = below(os.getpid()) if of_orphans else None

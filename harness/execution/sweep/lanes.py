@@ -8,6 +8,7 @@ lane that broke off died by itself or with its machine.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import secrets
@@ -79,7 +80,7 @@ def sweep(request: SweepRequest) -> RunDirectory:
         import_ray(local=request.address is None)  # where it is missing, say so first
         return run_with(RayLanes(request), request.bench).path
 
-    return open_run(apart(run), trust=True)
+    return open_run(apart(run), trust=True, largest=math.inf)
 
 
 class RayLanes:
