@@ -160,7 +160,14 @@ def test_the_installed_command_finds_the_engines_wherever_it_is_started(tmp_path
     where = tmp_path if elsewhere else ROOT
     done = subprocess.run(
         [
-            *(Path(sys.executable).with_name("maskcourt"), "sweep", "--bugs", "0", "--generated", "0"),
+            *(
+                Path(sys.executable).with_name("maskcourt"),
+                "sweep",
+                "--bugs",
+                "0",
+                "--generated",
+                "0",
+            ),
             *map(str, (*arguments, "--samples", 0, "--out", tmp_path / "run")),
         ],
         cwd=where,
