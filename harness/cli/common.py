@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, nearest
-from harness.options import RESULT, option
+from harness.options import LIMITS, RESULT, option
+from harness.runs.directory import MAX_RUN_SIZE
 from harness.runs.tables import TEXT_TABLES
 from harness.verdict_kinds import BUG, MAIN_KINDS
 
@@ -26,11 +27,18 @@ class Json:
 
 @dataclass(frozen=True)
 class Trusting:
-    """Whether runs from elsewhere may have anything imported."""
+    """What a stored run may do and cost."""
 
     trust: bool = option(
         False,
         "Import, install, open and fetch what the run names beyond what comes with maskcourt.",
+    )
+    max_run_size: int = option(
+        MAX_RUN_SIZE,
+        "Memory that a table of a stored run may need; a larger one is refused.  [default: 2G]",
+        heading=LIMITS,
+        above=0,
+        unit="SIZE",
     )
 
     def open(self, run: Path) -> RunDirectory:
@@ -41,7 +49,7 @@ class Trusting:
         """
         from harness.runs.directory import open_run
 
-        return open_run(run, trust=self.trust)
+        return open_run(run, trust=self.trust, largest=self.max_run_size)
 
 
 @dataclass(frozen=True)

@@ -208,16 +208,13 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Option:
 
 
 class _File(click.Path):
-    """A path; the URL of a place for a run stays a text."""
+    """A path, which a URL is not."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.Path.convert`."""
-        return str(value) if is_url(value) else super().convert(value, param, ctx)
-
-
-def is_url(out: object) -> bool:
-    """Whether a place for a run is no path: ``s3://bucket/run``."""
-    return out is not None and re.match(r"[A-Za-z][\w+.-]+://", str(out)) is not None
+        if "://" in str(value):
+            self.fail(f"{value} is a URL and no path", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def config(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:

@@ -31,15 +31,16 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Csv:
-    """How rows are printed."""
+class Asking:
+    """How an answer is printed, and how long it may take."""
 
     as_csv: bool = option(False, "Print as CSV.", "--csv")
+    time_limit: float = option(60.0, "End the query after so long.", above=0, unit="SECONDS")
 
 
-@command(Reading, Json, Csv)
+@command(Reading, Json, Asking)
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... SQL", type=click.UNPROCESSED)
-def query(reading: Reading, json: Json, csv: Csv, arguments: Sequence[str]) -> None:
+def query(reading: Reading, json: Json, asking: Asking, arguments: Sequence[str]) -> None:
     """Ask SQL of the tables of one or many runs, with DuckDB.
 
     Every table (cases, engines, positions, disputes, completions, verdicts, instances,
@@ -54,15 +55,15 @@ def query(reading: Reading, json: Json, csv: Csv, arguments: Sequence[str]) -> N
     *runs, sql = arguments
     if not runs:
         raise UsageError("a query needs a run and SQL", 'maskcourt query RUN… "SELECT …"')
-    if json.as_json and csv.as_csv:
+    if json.as_json and asking.as_csv:
         raise UsageError("--json and --csv exclude each other", "leave one out")
     rule = by_catalogue
     if reading.departures is not None:
         rule = functools.partial(classify, reading.catalogue)
-    answer = ask([reading.open(Path(run)) for run in runs], sql, rule)
+    answer = ask([reading.open(Path(run)) for run in runs], sql, rule, asking.time_limit)
     if json.as_json:
         _print_json(answer)
-    elif csv.as_csv:
+    elif asking.as_csv:
         write_csv(sys.stdout, answer.columns, (list(map(_plain, row)) for row in answer.rows))
     else:
         _print_table(answer)

@@ -39,6 +39,7 @@ from harness.execution.sweep.cluster import (
 )
 from harness.execution.sweep.driver import apart
 from harness.inputs.vocabulary import Vocabulary
+from harness.options import LIMITS, option
 from harness.runs.directory import RunDirectory, open_run
 from harness.workers.lineage import die_with_parent
 from harness.workers.temporary_directories import SharedDirectory
@@ -52,20 +53,27 @@ _FATE_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What a user asks of a sweep; see the options of ``maskcourt sweep``.
-
-    Attributes:
-        bench: What ``bench`` would be asked; its `lanes` are those of the whole cluster.
-        nodes: Of a cluster on this machine, if no other is named.
-        lane_cpus: Processors that a lane is declared to need.
-        lane_memory: Bytes of memory; None declares what `panel_bytes` says.
-    """
+    """What a user asks of a sweep; `bench.lanes` are those of the whole cluster."""
 
     bench: BenchRequest
-    nodes: int = 1
-    address: str | None = None
-    lane_cpus: float = 1.0
-    lane_memory: int | None = None
+    nodes: int | None = option(
+        None, "Nodes of the cluster that is started on this machine.  [default: 1]", least=1
+    )
+    address: str | None = option(
+        None,
+        "An existing Ray cluster instead, from a machine that is part of it.",
+        metavar="HOST:PORT|auto",
+    )
+    lane_cpus: float = option(
+        1.0, "Processors that a lane is taken to keep busy.", heading=LIMITS, above=0, unit="CPUS"
+    )
+    lane_memory: int | None = option(
+        None,
+        "Memory that a lane is taken to need.  [default: 1G, and 1G per engine's host]",
+        heading=LIMITS,
+        above=0,
+        unit="SIZE",
+    )
 
 
 def sweep(request: SweepRequest) -> RunDirectory:
@@ -96,7 +104,7 @@ class RayLanes:
     @contextlib.contextmanager
     def prepared(self) -> Iterator[None]:
         """The cluster is up, or connected to."""
-        address, nodes = self.request.address, self.request.nodes
+        address, nodes = self.request.address, self.request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
         with up as self._cluster:
             yield
