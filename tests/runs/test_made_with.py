@@ -69,8 +69,8 @@ def offline(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("nobody asked for that")
 
-    monkeypatch.setattr(environments, "_make", refuse)
-    monkeypatch.setattr(environments, "_usable", refuse)
+    monkeypatch.setattr(environments, "_made", refuse)
+    monkeypatch.setattr(environments, "_build", refuse)
     for name in ("_open_path", "_open_hub"):
         monkeypatch.setattr(vocabulary_readers, name, refuse)
 
