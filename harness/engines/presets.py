@@ -28,13 +28,7 @@ _TAKEN = re.compile(rf"^\S+ \S+: {TAKEN} (\S+)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Backend:
-    """One engine as the server calls it.
-
-    Attributes:
-        engine: The adapter's name.
-        packages: Distributions and the versions to have of them.
-        options: The adapter's options, where they are not its defaults.
-    """
+    """One engine as the server calls it: its adapter's name, the versions of packages, options."""
 
     engine: str
     packages: Mapping[str, str]
@@ -48,12 +42,12 @@ class Step:
     Attributes:
         backend: Its name.
         check: The check that comes before, of `harness.engines.server_checks`; empty for none.
-        on_refusal: Whether a schema that the engine refuses goes on to the next step.
+        refused: What becomes of a schema that the engine refuses: ``next`` goes on.
     """
 
     backend: str
     check: str = ""
-    on_refusal: bool = False
+    refused: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,28 +58,41 @@ class Preset:
         server: Its name in specs.
         release: Its version.
         backend: The value of its option ``backend`` by default.
-        check: The check of every schema, before any backend; empty for none.
-        backends: Its engines by name.
-        routes: By value of its option ``backend``: the steps, in their order.
-        switches: Its other options, all off by default: by name a text of help, and what each
-            backend that knows it makes of it.
         read: What was read to know this.
         pins: Where the versions of the packages are from.
+        backends: Its engines by name.
+        routes: By value of its option ``backend``: the steps, in their order.
+        check: The check of every schema, before any backend; empty for none.
+        switches: Its other options, all off by default: by name a text of help, and what each
+            backend that knows it makes of it.
         unknown: What is not known, or not done in the same way.
     """
 
     server: str
     release: str
     backend: str
-    backends: Mapping[str, Backend]
-    routes: Mapping[str, Sequence[Step]]
     read: str
     pins: str
+    backends: Mapping[str, Backend]
+    routes: Mapping[str, Sequence[Step]]
     check: str = ""
     switches: Mapping[str, tuple[str, Mapping[str, Mapping[str, Any]]]] = field(
         default_factory=dict
     )
     unknown: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Preset:
+        """As the file has it."""
+        backends = {name: Backend(**one) for name, one in table["backends"].items()}
+        routes = {
+            name: tuple(Step(**one) for one in some) for name, some in table["routes"].items()
+        }
+        switches = {
+            name: (one["help"], {key: value for key, value in one.items() if key != "help"})
+            for name, one in table.get("switches", {}).items()
+        }
+        return cls(**{**table, "backends": backends, "routes": routes, "switches": switches})
 
     @property
     def options(self) -> dict[str, Option]:
@@ -136,7 +143,7 @@ def load_presets() -> tuple[Preset, ...]:
     file = data_path("presets.toml")
     try:
         tables = tomllib.loads(file.read_text("utf-8"))["preset"]
-        return tuple(_preset(table) for table in tables)
+        return tuple(map(Preset.of, tables))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
 
@@ -208,24 +215,3 @@ def taken_by(printed: str) -> str:
     """Which backend took a schema, by what its compilation printed; empty where none says so."""
     found = _TAKEN.search(printed)
     return found[1] if found else ""
-
-
-def _preset(table: Mapping[str, Any]) -> Preset:
-    switches = {
-        name: (entry["help"], {key: value for key, value in entry.items() if key != "help"})
-        for name, entry in table.get("switches", {}).items()
-    }
-    routes = {
-        name: tuple(
-            Step(step["backend"], step.get("check", ""), step.get("refused") == "next")
-            for step in steps
-        )
-        for name, steps in table["routes"].items()
-    }
-    backends = {name: Backend(**entry) for name, entry in table["backends"].items()}
-    plain = {
-        key: table[key]
-        for key in ("server", "release", "backend", "read", "pins", "check", "unknown")
-        if key in table
-    }
-    return Preset(**plain, backends=backends, routes=routes, switches=switches)

@@ -8,7 +8,8 @@ order of the schema is named.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -23,27 +24,28 @@ _FORMATS = frozenset(
 
 _DEEPEST = 64
 _LENGTHS = ("minLength", "maxLength")
-_VLLM_REFUSES = "The provided JSON schema contains features not supported by xgrammar."
 
 
-def vllm_request(schema: Any) -> str | None:
-    """VLLM 0.33.0: containers nested more than 64 deep, in whatever keyword."""
+def _vllm_request(schema: Any) -> str | None:
+    """Containers nested more than 64 deep, in whatever keyword."""
     level = [schema]
-    for _ in range(_DEEPEST + 1):
-        level = [one for one in level if isinstance(one, dict | list)]
-        if not level:
-            return None
-        level = [
-            inner for one in level for inner in (one.values() if isinstance(one, dict) else one)
-        ]
+    for _ in range(_DEEPEST):
+        inside = [one.values() if isinstance(one, dict) else one for one in level if _nests(one)]
+        level = [inner for some in inside for inner in some]
+    if not any(map(_nests, level)):
+        return None
     return (
         "The JSON schema is nested too deeply: objects and arrays may nest at most "
         f"{_DEEPEST} levels"
     )
 
 
-def vllm_xgrammar(schema: Any) -> str | None:
-    """VLLM 0.33.0: what the xgrammar backend is known to ignore, and Boolean schemas.
+def _nests(value: Any) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _vllm_xgrammar(schema: Any) -> str | None:
+    """What the xgrammar backend is known to ignore, and Boolean schemas.
 
     It looks at every JSON object in the schema, those in ``const`` and ``properties`` included, and
     at the keywords of a type only where ``type`` names it.
@@ -53,67 +55,103 @@ def vllm_xgrammar(schema: Any) -> str | None:
             "Failed to transform json schema into a grammar: The schema should be a string or a "
             "Pydantic model."
         )
-    return _VLLM_REFUSES if any(map(_vllm_avoids, _objects(schema))) else None
+    if not any(map(_vllm_avoids, _objects(schema))):
+        return None
+    return "The provided JSON schema contains features not supported by xgrammar."
 
 
-def vllm_guidance(schema: Any) -> str | None:
-    """VLLM 0.33.0, ``auto`` alone: ``patternProperties`` anywhere goes past guidance."""
+def _vllm_avoids(one: Schema) -> bool:
+    types = _types(one)
+    every = one.get("allOf")
+    return (
+        (isinstance(every, list) and len(every) > 1)
+        or ("multipleOf" in one and ("number" in types or "integer" in types))
+        or ("array" in types and _has(one, "uniqueItems", "contains", "minContains", "maxContains"))
+        or ("string" in types and (_has_other_format(one) or _bounds_a_pattern(one)))
+        or ("object" in types and _vllm_avoids_object(one))
+    )
+
+
+def _vllm_avoids_object(one: Schema) -> bool:
+    patterns, names = one.get("patternProperties"), one.get("propertyNames")
+    if isinstance(patterns, dict) and ("properties" in one or len(patterns) > 1):
+        return True
+    return "propertyNames" in one and (
+        _has(one, "properties", "patternProperties")
+        or one.get("unevaluatedProperties", True) is not True
+        or (isinstance(names, dict) and _bounds_a_pattern(names))
+    )
+
+
+def _vllm_guidance(schema: Any) -> str | None:
+    """For ``auto`` alone: ``patternProperties`` anywhere goes past guidance."""
     if any("patternProperties" in one for one in _objects(schema)):
         return "patternProperties is not supported by llguidance"
     return None
 
 
-def sglang_xgrammar(schema: Any) -> str | None:
-    """SGLang 0.5.23: what xgrammar would ignore, in the subschemas alone."""
-    ignored = {
+_BOTH_IGNORE = frozenset(
+    {
         *("contains", "dependentRequired", "dependentSchemas", "else", "if", "maxContains"),
         *("minContains", "multipleOf", "not", "then", "uniqueItems"),
     }
-    for subschema, pointer in _subschemas(schema):
-        if found := sorted(ignored & subschema.keys()):
-            what = f"keyword(s) {', '.join(found)} would be ignored"
-            return _sglang_refuses(pointer, "xgrammar", what)
-        if _may_be_string(subschema) and _has_other_format(subschema):
-            what = f"string format {subschema['format']!r} is not implemented"
-            return _sglang_refuses(pointer, "xgrammar", what)
-        if what := _together(subschema):
-            return _sglang_refuses(pointer, "xgrammar", what)
+)
+_OUTLINES_IGNORES = _BOTH_IGNORE | {
+    *("allOf", "exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "oneOf"),
+    *("patternProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+}
+
+
+def _sglang(fault: Callable[[Schema], str], backend: str, schema: Any) -> str | None:
+    """The first fault of a subschema, in subschemas alone."""
+    for one, pointer in _subschemas(schema):
+        if what := fault(one):
+            return f"JSON Schema at {pointer} is not supported by {backend}: {what}"
     return None
 
 
-def sglang_outlines(schema: Any) -> str | None:
-    """SGLang 0.5.23: what outlines-core 0.1 would ignore, in the subschemas alone."""
-    ignored = {
-        *("allOf", "contains", "dependentRequired", "dependentSchemas", "else", "if"),
-        *("exclusiveMaximum", "exclusiveMinimum", "maxContains", "maximum", "minContains"),
-        *("minimum", "multipleOf", "not", "oneOf", "patternProperties", "propertyNames", "then"),
-        *("unevaluatedItems", "unevaluatedProperties", "uniqueItems"),
-    }
-    for subschema, pointer in _subschemas(schema):
-        has = subschema.keys()
-        if found := sorted(ignored & has):
-            what = f"keyword(s) {', '.join(found)} would be ignored or weakened"
-        elif together := _together(subschema):
-            what = together
-        elif "properties" in has and (found := _beside_properties(subschema)):
-            what = f"properties cannot be combined with {', '.join(found)}"
-        elif "prefixItems" in has and (found := sorted({"minItems", "maxItems"} & has)):
-            what = f"prefixItems cannot be combined with {', '.join(found)}"
-        elif "required" in has and "properties" not in has:
-            what = "required is only enforced when properties is present"
-        else:
-            continue
-        return _sglang_refuses(pointer, "outlines", what)
-    return None
+def _xgrammar_fault(one: Schema) -> str:
+    """What xgrammar would ignore."""
+    if found := _among(one, _BOTH_IGNORE):
+        return f"keyword(s) {found} would be ignored"
+    if _may_be_string(one) and _has_other_format(one):
+        return f"string format {one['format']!r} is not implemented"
+    return _string_bounds(one)
 
 
-def guidance_json(schema: Any) -> str | None:
-    """Guidance 0.3.1: the schema that nothing satisfies."""
+def _outlines_fault(one: Schema) -> str:
+    """What outlines-core 0.1 would ignore."""
+    if found := _among(one, _OUTLINES_IGNORES):
+        return f"keyword(s) {found} would be ignored or weakened"
+    if together := _string_bounds(one):
+        return together
+    sizes = {"maxProperties", "minProperties"}
+    if one.get("additionalProperties") is not False:
+        sizes.add("additionalProperties")
+    for key, beside in (("properties", sizes), ("prefixItems", {"minItems", "maxItems"})):
+        if key in one and (found := _among(one, beside)):
+            return f"{key} cannot be combined with {found}"
+    if "required" in one and "properties" not in one:
+        return "required is only enforced when properties is present"
+    return ""
+
+
+def _string_bounds(one: Schema) -> str:
+    """What of a string is restricted in more than one way, in SGLang's words; empty for nothing."""
+    groups = {"format": ("format",), "pattern": ("pattern",), "minLength/maxLength": _LENGTHS}
+    found = [name for name, keys in groups.items() if _has(one, *keys)]
+    if len(found) < 2 or not _may_be_string(one):
+        return ""
+    return f"constraints {', '.join(found)} cannot be enforced together"
+
+
+def _guidance_json(schema: Any) -> str | None:
+    """The schema that nothing satisfies."""
     return "Unsatisfiable schema: schema is false" if schema is False else None
 
 
-def ollama_format(schema: Any) -> str | None:
-    """Ollama of llama.cpp b10864: what is no object."""
+def _ollama_format(schema: Any) -> str | None:
+    """What is no object."""
     if isinstance(schema, dict):
         return None
     written = json.dumps(json.dumps(schema))
@@ -121,83 +159,35 @@ def ollama_format(schema: Any) -> str | None:
 
 
 CHECKS: Mapping[str, Callable[[Any], str | None]] = {
-    "vllm-request": vllm_request,
-    "vllm-xgrammar": vllm_xgrammar,
-    "vllm-guidance": vllm_guidance,
-    "sglang-xgrammar": sglang_xgrammar,
-    "sglang-outlines": sglang_outlines,
-    "guidance-json": guidance_json,
-    "ollama-format": ollama_format,
+    "vllm-request": _vllm_request,  # vLLM 0.33.0
+    "vllm-xgrammar": _vllm_xgrammar,
+    "vllm-guidance": _vllm_guidance,
+    "sglang-xgrammar": partial(_sglang, _xgrammar_fault, "xgrammar"),  # SGLang 0.5.23
+    "sglang-outlines": partial(_sglang, _outlines_fault, "outlines"),
+    "guidance-json": _guidance_json,  # Guidance 0.3.1
+    "ollama-format": _ollama_format,  # Ollama of llama.cpp b10864
 }
 """By the name that presets give them: the words of the refusal, None where a schema passes."""
 
 
 def _objects(value: Any) -> Iterator[Schema]:
     """An object and those in it, but for what lies in an array in an array."""
-    if not isinstance(value, dict):
-        return
-    yield value
-    for inner in value.values():
-        for one in inner if isinstance(inner, list) else [inner]:
-            yield from _objects(one)
-
-
-def _vllm_avoids(one: Schema) -> bool:
-    of_type = {
-        "number": _vllm_avoids_number,
-        "integer": _vllm_avoids_number,
-        "array": lambda one: any(
-            key in one for key in ("uniqueItems", "contains", "minContains", "maxContains")
-        ),
-        "string": _vllm_avoids_string,
-        "object": _vllm_avoids_object,
-    }
-    types = one.get("type")
-    named = types if isinstance(types, list) else [types]
-    every = one.get("allOf")
-    return (isinstance(every, list) and len(every) > 1) or any(
-        check(one) for name, check in of_type.items() if name in named
-    )
-
-
-def _vllm_avoids_number(one: Schema) -> bool:
-    return "multipleOf" in one
-
-
-def _vllm_avoids_string(one: Schema) -> bool:
-    return _has_other_format(one) or _bounds_a_pattern(one)
-
-
-def _vllm_avoids_object(one: Schema) -> bool:
-    patterns = one.get("patternProperties")
-    if isinstance(patterns, dict) and ("properties" in one or len(patterns) > 1):
-        return True
-    if "propertyNames" not in one:
-        return False
-    names = one["propertyNames"]
-    return (
-        "properties" in one
-        or "patternProperties" in one
-        or one.get("unevaluatedProperties", True) is not True
-        or (isinstance(names, dict) and _bounds_a_pattern(names))
-    )
-
-
-def _has_other_format(one: Schema) -> bool:
-    named = one.get("format")
-    return "format" in one and not (isinstance(named, str) and named in _FORMATS)
-
-
-def _bounds_a_pattern(one: Schema) -> bool:
-    return ("pattern" in one or "format" in one) and any(key in one for key in _LENGTHS)
+    if isinstance(value, dict):
+        yield value
+        for inner in value.values():
+            for one in inner if isinstance(inner, list) else [inner]:
+                yield from _objects(one)
 
 
 _ONE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if"),
     *("items", "not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
 )
-_MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
-_NAMED = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+_MANY = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_NAMED = (
+    *("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties"),
+    "properties",
+)
 
 
 def _subschemas(schema: Any, pointer: str = "#") -> Iterator[tuple[Schema, str]]:
@@ -206,44 +196,39 @@ def _subschemas(schema: Any, pointer: str = "#") -> Iterator[tuple[Schema, str]]
         return
     yield schema, pointer
     for key, value in schema.items():
-        inner: list[tuple[Any, str]] = []
         if key in _ONE and isinstance(value, dict):
-            inner = [(value, "")]
-        elif isinstance(value, list) and (key in _MANY or key == "items"):
-            inner = [(one, f"/{at}") for at, one in enumerate(value)]
-        elif isinstance(value, dict) and (key in _NAMED or key == "dependencies"):
-            inner = [(one, "/" + _escaped(name)) for name, one in value.items()]
-        for one, step in inner:
-            yield from _subschemas(one, f"{pointer}/{key}{step}")
+            yield from _subschemas(value, f"{pointer}/{key}")
+        elif key in _MANY and isinstance(value, list):
+            for number, one in enumerate(value):
+                yield from _subschemas(one, f"{pointer}/{key}/{number}")
+        elif key in _NAMED and isinstance(value, dict):
+            for name, one in value.items():
+                escaped = name.replace("~", "~0").replace("/", "~1")
+                yield from _subschemas(one, f"{pointer}/{key}/{escaped}")
 
 
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
+def _has(one: Schema, *keys: str) -> bool:
+    return any(key in one for key in keys)
+
+
+def _among(one: Schema, keys: Collection[str]) -> str:
+    """Those of the keys that it has, as a list in words."""
+    return ", ".join(sorted(one.keys() & set(keys)))
+
+
+def _types(one: Schema) -> list[Any]:
+    types = one.get("type")
+    return types if isinstance(types, list) else [types]
 
 
 def _may_be_string(one: Schema) -> bool:
-    types = one.get("type")
-    return types is None or "string" in (types if isinstance(types, list) else [types])
+    return one.get("type") is None or "string" in _types(one)
 
 
-def _together(one: Schema) -> str:
-    """What of a string is restricted in more than one way, in SGLang's words; empty for nothing."""
-    groups: Mapping[str, Sequence[str]] = {
-        "format": ("format",),
-        "pattern": ("pattern",),
-        "minLength/maxLength": _LENGTHS,
-    }
-    found = [name for name, keys in groups.items() if any(key in one for key in keys)]
-    if len(found) < 2 or not _may_be_string(one):
-        return ""
-    return f"constraints {', '.join(found)} cannot be enforced together"
+def _has_other_format(one: Schema) -> bool:
+    named = one.get("format")
+    return "format" in one and not (isinstance(named, str) and named in _FORMATS)
 
 
-def _beside_properties(one: Schema) -> list[str]:
-    closed = one.get("additionalProperties") is False
-    keys = {"maxProperties", "minProperties", *(() if closed else ("additionalProperties",))}
-    return sorted(keys & one.keys())
-
-
-def _sglang_refuses(pointer: str, backend: str, what: str) -> str:
-    return f"JSON Schema at {pointer} is not supported by {backend}: {what}"
+def _bounds_a_pattern(one: Schema) -> bool:
+    return _has(one, "pattern", "format") and _has(one, *_LENGTHS)

@@ -75,7 +75,7 @@ class ServerEngine:
                 matcher = self._engines[step.backend].compile(text)
             except Refused as refusal:
                 words = self._refusal(step, refusal)
-                if step.on_refusal:
+                if step.refused == "next":
                     continue
                 break
             because = f" ({words})" if words else ""

@@ -53,33 +53,27 @@ _NO_COMMA = "a path in a spec has no comma and no bracket: rename what it leads 
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """An engine as the user named it, resolved to what starts it.
-
-    Attributes:
-        name: The spec's canonical text; the engine's name in every table.
-        reference: ``module:Class`` of the adapter.
-        options: Every option of the adapter, defaults filled in.
-        version: The version asked for, None for the one installed.
-        path: The build at hand that is asked for, in place of a version
-            (`harness.engines.builds`); None for none.
-        build: What tells this build from all others; empty where any will do that is at `path`.
-        interpreter: The Python that has this version.
-        paths: Directories that go on the host's module path.
-        packages: What a preset needs, as ``name==version``; None for the adapter's own.
-        slow_masks: Whether a mask takes so long that less is asked of the engine:
-            `harness.protocol.Engine`.
-    """
+    """An engine as the user named it, resolved to what starts it."""
 
     name: str
+    """The spec's canonical text; the engine's name in every table."""
     reference: str
+    """``module:Class`` of the adapter."""
     options: Mapping[str, Value]
+    """Every option of the adapter, defaults filled in."""
     version: str | None = None
+    """The version asked for, None for the one installed."""
     interpreter: str = sys.executable
     paths: tuple[str, ...] = ()
+    """Directories that go on the host's module path."""
     packages: tuple[str, ...] | None = None
+    """What a preset needs, as ``name==version``; None for the adapter's own."""
     slow_masks: bool = False
+    """Whether a mask takes so long that less is asked of the engine."""
     path: str | None = None
+    """The build at hand that is asked for, in place of a version (`harness.engines.builds`)."""
     build: str = ""
+    """What tells this build from all others; empty where any will do that is at `path`."""
 
 
 def known_engines() -> dict[str, str]:
@@ -164,7 +158,10 @@ def parse_spec(text: str) -> EngineSpec:
     preset = presets.find_preset(name, version)
     if preset is not None:
         return _of_preset(text, read, preset)
-    reference = name if ":" in name else _built_in(name)
+    known = {name: name} if ":" in name else known_engines()
+    if name not in known:
+        raise UsageError(f"unknown engine {name!r}", nearest(name, [*known, *presets.servers()]))
+    reference = known[name]
     paths = (str(Path.cwd()),) if ":" in name else ()
     adapter = adapter_class(reference, paths)
     given = _given_options(text, read.rest, adapter.OPTIONS)
@@ -175,7 +172,7 @@ def parse_spec(text: str) -> EngineSpec:
         options,
         None if path else version,
         paths=paths,
-        slow_masks=_slow_masks(adapter),
+        slow_masks=getattr(adapter, "SLOW_MASKS", False),
         path=path,
     )
 
@@ -189,22 +186,14 @@ def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
         slow_masks=any(
-            _slow_masks(adapter_class(BUILT_IN[one.engine]))
+            getattr(adapter_class(BUILT_IN[one.engine]), "SLOW_MASKS", False)
             for one in preset.backends_for(own).values()
         ),
     )
 
 
-def _slow_masks(adapter: Any) -> bool:
-    return bool(getattr(adapter, "SLOW_MASKS", False))
-
-
 def parse_specs(texts: Sequence[str]) -> list[EngineSpec]:
-    """Resolve a list of specs; no engine may be named twice.
-
-    Raises:
-        UsageError: As for `parse_spec`, or an engine named twice.
-    """
+    """Resolve a list of specs; raises as `parse_spec`, and where an engine is named twice."""
     specs = [one for text in texts for one in _listed(text)]
     seen: set[str] = set()
     for spec in specs:
@@ -271,48 +260,35 @@ def adapter_class(reference: str, paths: Sequence[str] = ()) -> Any:
     return adapter
 
 
-def _built_in(name: str) -> str:
-    known = known_engines()
-    if name not in known:
-        raise UsageError(f"unknown engine {name!r}", nearest(name, [*known, *presets.servers()]))
-    return known[name]
-
-
 def _given_options(text: str, rest: str, known: Mapping[str, Option]) -> dict[str, Value]:
     given: dict[str, Value] = {}
-    for group in re.findall(r"\[([^\[\]]*)\]", rest):
-        for item in filter(None, (part.strip() for part in group.split(","))):
-            key, equals, value = item.partition("=")
-            key = key.strip()
-            if not equals:
-                raise UsageError(
-                    f"engine spec {text!r}: option {item!r} has no value", f"write {item}=value"
-                )
-            if key not in known:
-                raise UsageError(
-                    f"engine spec {text!r}: unknown option {key!r}", nearest(key, known)
-                )
-            if key in given:
-                raise UsageError(f"engine spec {text!r} sets {key!r} twice", "keep one")
-            given[key] = _value(text, key, value, known[key])
+    spec = f"engine spec {text!r}"
+    for item in filter(None, ",".join(re.findall(r"\[([^\[\]]*)\]", rest)).split(",")):
+        key, equals, value = item.strip().partition("=")
+        key = key.strip()
+        if not key and not equals:
+            continue
+        if not equals:
+            raise UsageError(f"{spec}: option {key!r} has no value", f"write {key}=value")
+        if key not in known:
+            raise UsageError(f"{spec}: unknown option {key!r}", nearest(key, known))
+        if key in given:
+            raise UsageError(f"{spec} sets {key!r} twice", "keep one")
+        given[key] = _value(f"{spec}: {key}", value, known[key].default)
     return given
 
 
-def _value(text: str, key: str, value: str, option: Option) -> Value:
-    match option.default:
-        case bool():
-            if value.lower() in ("true", "false"):
-                return value.lower() == "true"
-            raise UsageError(f"engine spec {text!r}: {key} is true or false, not {value!r}")
-        case int():
-            try:
-                return int(value)
-            except ValueError:
-                raise UsageError(
-                    f"engine spec {text!r}: {key} is a whole number, not {value!r}"
-                ) from None
-        case str():
-            return value
+def _value(option: str, value: str, default: Value) -> Value:
+    if isinstance(default, bool):
+        if value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        raise UsageError(f"{option} is true or false, not {value!r}")
+    if isinstance(default, str):
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise UsageError(f"{option} is a whole number, not {value!r}") from None
 
 
 def _completed(
