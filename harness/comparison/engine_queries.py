@@ -20,13 +20,12 @@ from harness.engines.panel import Panel
 from harness.engines.requests import (
     Confirm,
     Confirmed,
+    Each,
     Exhaust,
     FindRefused,
     Lengthen,
     PositionRequest,
     Prove,
-    Proved,
-    RefusedBytes,
     RolledOut,
     RollOut,
 )
@@ -77,7 +76,7 @@ class EngineQueries:
 
     def prove(
         self, columns: Mapping[int, Columns], lists: AttemptLists
-    ) -> Iterator[dict[int, tuple[Columns, Proved]]]:
+    ) -> Iterator[dict[int, tuple[Columns, Each]]]:
         """Which completions of the columns' lists are allowed, a chunk at a time, by row.
 
         The challenger allows them all: JSON is what validators take.
@@ -85,7 +84,7 @@ class EngineQueries:
         asked = dict(columns)
         for row in [row for row in columns if self._engines[row] == challenger.NUMBER]:
             own = asked.pop(row)
-            yield {row: (own, Proved(lists.rank[row, own]))}
+            yield {row: (own, Each(lists.rank[row, own]))}
         yield from self._in_chunks(
             asked, PROVE_CHUNK, lambda row, some: self._prove(row, some, lists)
         )
@@ -117,7 +116,7 @@ class EngineQueries:
 
     def find_refused(
         self, columns: Mapping[int, Columns], forced: Mapping[int, int]
-    ) -> Iterator[dict[int, tuple[Columns, RefusedBytes]]]:
+    ) -> Iterator[dict[int, tuple[Columns, Each]]]:
         """Which byte of the columns' tokens is refused, by row; slow masks are asked for no more.
 
         Args:
@@ -141,7 +140,7 @@ class EngineQueries:
             if self.alive[row]
         }
         answers = self._ask(asks)
-        return {row: np.array(columns[row])[one.closed].tolist() for row, one in answers.items()}
+        return {row: np.array(columns[row])[one.values].tolist() for row, one in answers.items()}
 
     def lengthen(
         self, rows: Iterable[int], tokens: Sequence[int], limit: int
@@ -149,7 +148,7 @@ class EngineQueries:
         """How often each of `tokens` (ids) may follow itself behind the text."""
         request = Lengthen(np.array(tokens, dtype=np.int32), limit, at=self._at)
         answers = self._ask({row: request for row in rows if self.alive[row]})
-        return {row: one.times.tolist() for row, one in answers.items()}
+        return {row: one.values.tolist() for row, one in answers.items()}
 
     def _prove(self, row: int, columns: Columns, lists: AttemptLists) -> Prove:
         used = np.unique(lists.list_of[columns])

@@ -125,7 +125,7 @@ class PositionResolution:
         known = AttemptLists(list_of, wire.Ragged.of_ints(lists), lists, rank)
         for answers in self.engines.prove(columns, known):
             yield [
-                self.store.note_proved(row, asked, answer.choice, known)
+                self.store.note_proved(row, asked, answer.values, known)
                 for row, (asked, answer) in answers.items()
             ]
 
@@ -168,7 +168,7 @@ class PositionResolution:
         forced = {row: forced_token(masks[row], self.vocabulary) for row in rejections}
         for answers in self.engines.find_refused(rejections, forced):
             for row, (columns, answer) in answers.items():
-                self.findings.refused_at[row, columns] = answer.before
+                self.findings.refused_at[row, columns] = answer.values
 
     def look_again(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
         """Find the refused byte of each proven rejection, and the violations behind the others.

@@ -114,7 +114,7 @@ class SampleWriters:
         for engine, some in free.items():
             found += some
             if engine in guided:
-                allowed = _allowed(groups[engine], guided[engine].allowed.tolist())
+                allowed = _allowed(groups[engine], guided[engine].values.tolist())
                 found += [
                     Sample(engine, COMPLETE, one.tokens, one.text)
                     for one in islice(allowed, count - freely)

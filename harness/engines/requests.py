@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,10 @@ Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 NO_CONTINUATION = -1
-"""In `Proved.choice`: no continuation of the list is allowed."""
+"""Of `Prove`: no continuation of the list is allowed."""
 
 TOKEN_REFUSED = -2
-"""In `Proved.choice`: the engine refuses the disputed token, which its mask allows."""
+"""Of `Prove`: the engine refuses the disputed token, which its mask allows."""
 
 SAME_BUFFER = -1
 """In `Open.buffer`: the engine is opened again in a host whose buffer is mapped."""
@@ -54,19 +54,20 @@ class EngineRequest(Request[A], Generic[A]):
 
 
 @dataclass(frozen=True)
+class Each:
+    """One value for each thing that was asked about, shape ``(n,)``, int32 or bool."""
+
+    values: npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
 class Done:
     """What was asked is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(EngineInfo):
-    """An engine that is up, and the vocabulary that it loaded.
-
-    Attributes:
-        sha256: Of the vocabulary.
-        words: Of its masks.
-        code: A hash of the adapter's source; empty where it has none.
-    """
+    """An engine that is up, the vocabulary that it loaded, and a hash of the adapter's source."""
 
     sha256: str
     words: int
@@ -94,13 +95,9 @@ class Open(EngineRequest[Opened]):
 
 @dataclass(frozen=True)
 class Checked:
-    """Which bytes an engine holds for the vocabulary's ordinary tokens.
+    """The ids of ordinary tokens for which an engine holds other bytes than the vocabulary.
 
-    Attributes:
-        asked: About how many of them it could be asked.
-        of: How many there are.
-        wrong: The ids for which it holds other bytes.
-        on_purpose: Whether its adapter says that this is meant so.
+    It could be asked about `asked` of so many; `on_purpose`: its adapter means this so.
     """
 
     asked: int
@@ -112,6 +109,32 @@ class Checked:
 @dataclass(frozen=True)
 class Check(EngineRequest[Checked]):
     """Compare every ordinary token's bytes with what the engine itself holds."""
+
+
+@dataclass(frozen=True)
+class EngineMetadata:
+    """One engine of a run; its fields are the entries in ``run.json``.
+
+    Attributes:
+        options: All of its options.
+        packages: Versions of the distributions that decide its masks.
+        tokens_asked: How many tokens it could be asked the bytes of.
+        tokens_with_other_bytes: For how many it holds others than the vocabulary, on purpose.
+        build: What tells a build at hand from others of its version; empty for a version.
+    """
+
+    version: str
+    options: Mapping[str, bool | int | str]
+    packages: Mapping[str, str]
+    tokens_asked: int
+    tokens_with_other_bytes: int
+    build: str = ""
+
+    @classmethod
+    def of(cls, info: EngineInfo, checked: Checked) -> EngineMetadata:
+        """Of an engine that is up and was asked for its vocabulary."""
+        wrong = len(checked.wrong)
+        return cls(info.version, info.options, info.packages, checked.asked, wrong, info.build)
 
 
 @dataclass(frozen=True)
@@ -195,15 +218,10 @@ class TokensRequest(PositionRequest[A], Generic[A]):
 
 
 @dataclass(frozen=True)
-class Proved:
-    """For each token a rank in its list, `NO_CONTINUATION` or `TOKEN_REFUSED`; ``(n,)`` int32."""
+class Prove(TokensRequest[Each]):
+    """For each token, the rank in its list of the first continuation that is allowed to the end.
 
-    choice: Int32s
-
-
-@dataclass(frozen=True)
-class Prove(TokensRequest[Proved]):
-    """For each token, the first continuation of its list that is allowed to the end.
+    Else `NO_CONTINUATION` or `TOKEN_REFUSED`.
 
     Where the engine has a faster way than mask and consume in turn, that way decides, unless the
     schema was compiled as `Compile.strict`.
@@ -266,15 +284,8 @@ class Confirm(TokensRequest[Confirmed]):
 
 
 @dataclass(frozen=True)
-class Exhausted:
-    """After which tokens no completion exists, shape ``(n,)`` bool; False where not known."""
-
-    closed: Bools
-
-
-@dataclass(frozen=True)
-class Exhaust(TokensRequest[Exhausted]):
-    """Whether everything that the masks allow after each token is known to miss the end.
+class Exhaust(TokensRequest[Each]):
+    """Whether everything that the masks allow after each token is known to miss the end (bool).
 
     Attributes:
         limit: The longest completion that is looked for, in tokens.
@@ -296,29 +307,15 @@ class AskAgain(TokensRequest[Done]):
 
 
 @dataclass(frozen=True)
-class Lengthened:
-    """How often each token may follow itself, shape ``(n,)`` int32."""
-
-    times: Int32s
-
-
-@dataclass(frozen=True)
-class Lengthen(TokensRequest[Lengthened]):
+class Lengthen(TokensRequest[Each]):
     """How often each token may follow itself, `limit` at most, by the mask before every one."""
 
     limit: int
 
 
 @dataclass(frozen=True)
-class Followed:
-    """How many leading tokens of each list are allowed one after another, ``(n,)`` int32."""
-
-    allowed: Int32s
-
-
-@dataclass(frozen=True)
-class Follow(PositionRequest[Followed]):
-    """How far each of `lists` (token ids) is allowed here."""
+class Follow(PositionRequest[Each]):
+    """How many leading tokens of each of `lists` are allowed one after another."""
 
     lists: wire.Ragged
 
@@ -328,22 +325,11 @@ class Follow(PositionRequest[Followed]):
 
 
 @dataclass(frozen=True)
-class RefusedBytes:
-    """How many bytes of each token go before the byte that is refused, ``(n,)`` int32.
+class FindRefused(TokensRequest[Each]):
+    """How many bytes go before the refused one, of tokens that the mask does not hold.
 
-    As `harness.engines.refused_byte.RefusedByte.of` gives it.
-    """
-
-    before: Int32s
-
-
-@dataclass(frozen=True)
-class FindRefused(TokensRequest[RefusedBytes]):
-    """Which byte of tokens is refused here that the mask does not hold.
-
-    Attributes:
-        forced: The one token that the mask holds; see `harness.engines.refused_byte`.
-        looks_on: Whether further masks are looked at.
+    As `harness.engines.refused_byte.RefusedByte.of` says it; see there for `forced`, the one token
+    that the mask holds, and `looks_on`.
     """
 
     forced: int

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, exhausted, roll_out
+from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
 from harness.completion.text_writer import TextWriter
 from harness.engines import requests
 from harness.engines.refused_byte import RefusedByte
@@ -97,17 +97,11 @@ class EngineService:
     def check(self, _asked: requests.Check) -> requests.Checked:
         """Ask the engine for the bytes of all ordinary tokens."""
         ordinary = np.flatnonzero(~self.vocabulary.special).tolist()
-        known = self.engine.token_bytes(ordinary)
-        asked = 0
-        wrong = []
-        for token, text in zip(ordinary, known, strict=True):
-            if text is None:
-                continue
-            asked += 1
-            if text != self.vocabulary.tokens[token]:
-                wrong.append(token)
+        held = dict(zip(ordinary, self.engine.token_bytes(ordinary), strict=True))
+        known = {token: text for token, text in held.items() if text is not None}
+        wrong = [token for token, text in known.items() if text != self.vocabulary.tokens[token]]
         purpose = bool(getattr(self.engine, "bytes_differ_on_purpose", False))
-        return requests.Checked(asked, len(ordinary), wrong, purpose)
+        return requests.Checked(len(known), len(ordinary), wrong, purpose)
 
     def compile(self, asked: requests.Compile) -> requests.CompileEnded:
         """Compile the schema; the first mask belongs to it."""
@@ -212,7 +206,7 @@ class EngineService:
             count += 1
         return matcher, count
 
-    def prove(self, asked: requests.Prove) -> requests.Proved:
+    def prove(self, asked: requests.Prove) -> requests.Each:
         """Try the continuations of each token's list, in their order."""
         continuations = [tuple(one) for one in asked.continuations.ints()]
         lists = [[continuations[number] for number in one] for one in asked.members.ints()]
@@ -223,31 +217,26 @@ class EngineService:
         first_allowed = self._first_allowed()
         for index, (token, which, start) in enumerate(questions):
             choice[index] = first_allowed(token, lists[which], start)
-        return requests.Proved(choice)
+        return requests.Each(choice)
 
     def roll_out(self, asked: requests.RollOut) -> requests.RolledOut:
         """Roll out from every token."""
         preferences, eos = self._known_preferences, self.vocabulary.eos_ids
-        outcomes: list[int] = []
-        taken: list[Sequence[int]] = []
+        found: list[Rollout] = []
         for token in asked.tokens.tolist():
             trial = self._after(token)
-            if trial is None:
-                outcomes.append(ROLLOUT_OUTCOMES.index("mask_consume_mismatch"))
-                taken.append(())
-                continue
-            if token in eos:
-                outcomes.append(ROLLOUT_OUTCOMES.index("complete"))
-                taken.append(())
+            if trial is None or token in eos:
+                found.append(
+                    Rollout("complete" if trial is not None else "mask_consume_mismatch", ())
+                )
                 continue
             one = roll_out(trial, preferences, eos, f"{asked.key}/{token}", asked.limit)
             if one.outcome == "dead_end":
                 self._examiner.ask_again(trial, np.zeros_like(self._buffer))
             elif one.outcome == "mask_consume_mismatch":
                 self._examiner.hold(trial, one.tokens[-1:], [True])
-            outcomes.append(ROLLOUT_OUTCOMES.index(one.outcome))
-            taken.append(one.tokens)
-        return requests.RolledOut(np.array(outcomes, dtype=np.int8), wire.Ragged.of_ints(taken))
+            found.append(one)
+        return _rolled_out(found)
 
     def confirm(self, asked: requests.Confirm) -> requests.Confirmed:
         """Follow every continuation mask by mask."""
@@ -267,7 +256,7 @@ class EngineService:
                 consumes[index] = taken and trial.consume(tokens[count])
         return requests.Confirmed(reached, consumes)
 
-    def exhaust(self, asked: requests.Exhaust) -> requests.Exhausted:
+    def exhaust(self, asked: requests.Exhaust) -> requests.Each:
         """Search behind every token."""
         eos, size = self.vocabulary.eos_ids, self.vocabulary.size
         closed = [
@@ -275,7 +264,7 @@ class EngineService:
             and exhausted(trial, eos, size, limit=asked.limit, budget=asked.budget)
             for trial in map(self._after, asked.tokens.tolist())
         ]
-        return requests.Exhausted(np.array(closed, dtype=np.bool_))
+        return requests.Each(np.array(closed, dtype=np.bool_))
 
     def ask_again(self, asked: requests.AskAgain) -> Done:
         """Ask once more where the walk was."""
@@ -283,19 +272,19 @@ class EngineService:
         self._examiner.hold(self.here, asked.tokens.tolist(), asked.allowed.tolist())
         return Done()
 
-    def lengthen(self, asked: requests.Lengthen) -> requests.Lengthened:
+    def lengthen(self, asked: requests.Lengthen) -> requests.Each:
         """Follow every token with itself."""
         assert self.here is not None
         here, words = self.here, self.vocabulary.words
         times = [
             follow_by_mask(here, (token,) * asked.limit, words) for token in asked.tokens.tolist()
         ]
-        return requests.Lengthened(np.array(times, dtype=np.int32))
+        return requests.Each(np.array(times, dtype=np.int32))
 
-    def follow(self, asked: requests.Follow) -> requests.Followed:
+    def follow(self, asked: requests.Follow) -> requests.Each:
         """Follow every list from here, in the engine's fastest way unless it is distrusted."""
         allowed = list(map(self._follows(), asked.lists.ints()))
-        return requests.Followed(np.array(allowed, dtype=np.int32))
+        return requests.Each(np.array(allowed, dtype=np.int32))
 
     def _follows(self) -> Callable[[Sequence[int]], int]:
         """How many leading tokens of a list are allowed from here."""
@@ -305,14 +294,14 @@ class EngineService:
             return here.follow
         return lambda tokens: follow_by_mask(here, tokens, words)
 
-    def find_refused(self, asked: requests.FindRefused) -> requests.RefusedBytes:
+    def find_refused(self, asked: requests.FindRefused) -> requests.Each:
         """Look at every token byte by byte."""
         assert self.here is not None
         refused = RefusedByte(
             self.here, self.vocabulary, self._follows(), asked.forced, looks_on=asked.looks_on
         )
         before = list(map(refused.of, asked.tokens.tolist()))
-        return requests.RefusedBytes(np.array(before, dtype=np.int32))
+        return requests.Each(np.array(before, dtype=np.int32))
 
     def probe(self, asked: requests.Probe) -> ProbedTexts:
         """Lead a clone of the start along every text."""
@@ -326,10 +315,8 @@ class EngineService:
         if self._writer is None:
             self._writer = TextWriter(self.vocabulary, self._known_preferences)
         numbers = range(asked.first, asked.first + asked.count)
-        texts = list(self._writer.write(self.start, asked.hints, asked.key, numbers, asked.limit))
-        outcomes = [ROLLOUT_OUTCOMES.index(one.outcome) for one in texts]
-        taken = wire.Ragged.of_ints([one.tokens for one in texts])
-        return requests.RolledOut(np.array(outcomes, dtype=np.int8), taken)
+        texts = self._writer.write(self.start, asked.hints, asked.key, numbers, asked.limit)
+        return _rolled_out(list(texts))
 
     @property
     def _examiner(self) -> StateExaminer:
@@ -388,3 +375,8 @@ class EngineService:
             if follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):
                 return rank
         return NO_CONTINUATION
+
+
+def _rolled_out(found: Sequence[Rollout]) -> requests.RolledOut:
+    outcomes = np.array([ROLLOUT_OUTCOMES.index(one.outcome) for one in found], dtype=np.int8)
+    return requests.RolledOut(outcomes, wire.Ragged.of_ints([one.tokens for one in found]))

@@ -20,9 +20,8 @@ from packaging.version import Version
 
 from harness.comparison.case_run import CaseRun, Rules
 from harness.comparison.resolvers import RESOLVERS, Effort
-from harness.engines.metadata import EngineMetadata
 from harness.engines.panel import Limits, Panel
-from harness.engines.requests import Checked
+from harness.engines.requests import Checked, EngineMetadata
 from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.errors import MORE_FILES, MaskcourtError, UsageError

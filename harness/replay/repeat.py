@@ -18,8 +18,7 @@ import numpy as np
 from harness.comparison.case_run import Rules
 from harness.comparison.flaws import BUDGET
 from harness.completion.rollout import LIMIT
-from harness.engines.metadata import EngineMetadata
-from harness.engines.requests import Exhaust, Goto, Probe
+from harness.engines.requests import EngineMetadata, Exhaust, Goto, Probe
 from harness.engines.text_probe import Probed
 from harness.errors import UsageError
 from harness.execution.lanes import Lane, LaneSettings
@@ -168,7 +167,7 @@ class _Again:
         if isinstance(there := self._ask(engine, Goto(along[:-1])), str):
             return there
         answer = self._ask(engine, Exhaust(along[-1:], LIMIT, BUDGET))
-        return answer if isinstance(answer, str) else bool(answer.closed[0])
+        return answer if isinstance(answer, str) else bool(answer.values[0])
 
     def _ask(self, engine: str, request: Request[A]) -> A | str:
         """An engine's answer, or the status that ended it; it is up again afterwards."""

@@ -117,13 +117,13 @@ def test_a_walk_that_is_said_to_be_done_before_it_is(rows_of):
 
 def test_an_answer_of_another_length_is_none(vocabulary, monkeypatch):
     """As if the service were not the one that is asked."""
-    from harness.engines.requests import Lengthen, Lengthened
+    from harness.engines.requests import Each, Lengthen
 
     panel = InProcessPanel([Enumerator], vocabulary)
     panel.compile(CASE.schema)
     service = panel._hosts[0]._service
     two = np.zeros(2, dtype=np.int32)
-    monkeypatch.setattr(service, "lengthen", lambda _: Lengthened(two))
+    monkeypatch.setattr(service, "lengthen", lambda _: Each(two))
     answer = panel.ask({0: Lengthen(two[:1], 1)})[0]
     assert answer == Crashed("gave no answer to what it was asked")
     assert not panel.up(0)

@@ -138,7 +138,7 @@ class TestDistrust:
         """Whether the engine is believed to go on with 9 behind 1, which its mask forbids."""
         one, none = np.array([ord("1")], dtype=np.int32), np.zeros(1, dtype=np.int32)
         rest, members = wire.Ragged.of_ints([[ord("9")]]), wire.Ragged.of_ints([[0]])
-        return panel.ask({0: Prove(one, none, none, rest, members)})[0].choice.tolist() == [0]
+        return panel.ask({0: Prove(one, none, none, rest, members)})[0].values.tolist() == [0]
 
     def test_lasts_for_the_case_and_through_a_restart(self, vocabulary):
         class Hasty(miniatures.Enumerator):
@@ -203,7 +203,7 @@ class TestWalking:
         panel.begin_walk([0, 1], [-1, *b"123"], 0)
         tokens = np.array([ord("2")], dtype=np.int32)
         answer = panel.ask({1: Lengthen(tokens, 1, at=1)})[1]
-        assert answer.times.tolist() == [1]
+        assert answer.values.tolist() == [1]
         walked = panel.end_walk([0, 1])
         found = [walked[engine].masks for engine in (0, 1)]
         assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))

@@ -104,7 +104,7 @@ def prove(service, questions, continuations, members, at=None):
     """The choices for `questions`, triples of a token, its list and the rank to begin at."""
     columns = array(questions).reshape(-1, 3).T
     lists = wire.Ragged.of_ints(continuations), wire.Ragged.of_ints(members)
-    return ask(service, Prove(*columns, *lists, at=at)).choice.tolist()
+    return ask(service, Prove(*columns, *lists, at=at)).values.tolist()
 
 
 def obvious(service, token, continuations, members, start):
@@ -445,7 +445,7 @@ def test_following_lists_from_where_it_stands(strict):
     service._strict = strict
     lists = [ids("23", "<eos>"), ids("2", "9"), ids("9"), []]
     for _ in range(2):  # nothing is moved by it
-        assert ask(service, Follow(wire.Ragged.of_ints(lists))).allowed.tolist() == [2, 1, 0, 0]
+        assert ask(service, Follow(wire.Ragged.of_ints(lists))).values.tolist() == [2, 1, 0, 0]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -453,7 +453,7 @@ def test_which_byte_of_tokens_is_refused_where_it_stands(strict):
     service = standing(miniatures.Enumerator, SCHEMA, "1")
     service._strict = strict
     tokens = array([*ids("23", "12"), *VOCABULARY.ids_of(b"ab")])
-    found = ask(service, FindRefused(tokens, NOT_FORCED, looks_on=True)).before.tolist()
+    found = ask(service, FindRefused(tokens, NOT_FORCED, looks_on=True)).values.tolist()
     assert found == [2, 0, 0, 0]  # the first is not refused
 
 
