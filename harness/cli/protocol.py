@@ -200,13 +200,13 @@ def _check_trusted(path: Path, head: ResultsHead, engines: list[str], *, trust: 
     Raises:
         UsageError: It would have something imported, installed or opened.
     """
-    from harness.engines.environments import is_installed
+    from harness.engines.environments import is_at_hand
     from harness.engines.specs import BUILT_IN, parse_spec, read_spec
     from harness.inputs.vocabulary_names import vocabulary_names
 
     for engine in engines:
         known = head.vocabulary in vocabulary_names() and read_spec(engine).name in BUILT_IN
-        if not trust and not (known and is_installed(parse_spec(engine))):
+        if not trust and not (known and is_at_hand(parse_spec(engine))):
             raise UsageError(
                 f"{path} would have {engine!r} or {head.vocabulary!r} imported, installed "
                 "or opened",

@@ -190,17 +190,20 @@ def listed_engines() -> dict[str, dict[str, Any]]:
     return listed
 
 
-def is_installed(spec: EngineSpec) -> bool:
-    """Whether this environment has the engine, in the version that `spec` asks for, if any.
+def is_at_hand(spec: EngineSpec) -> bool:
+    """Whether `provide` installs nothing for `spec`: the engine is here, or its environment is.
 
-    A build at hand is not of it: a path, of an interpreter even, is nothing that somebody else's
-    run may name.
+    A local build is never: a path, of an interpreter even, is nothing that somebody else's run may
+    name.
 
     Raises:
         UsageError: It is no version, versions are not supported for this engine, or it is not
             installed and names no version that can be had.
     """
-    return spec.path is None and _missing(spec) is None
+    if spec.path is not None:
+        return False
+    wanted = _missing(spec)
+    return wanted is None or _Environment.named(wanted.key).usable(wanted)
 
 
 def _missing(spec: EngineSpec) -> _Wanted | None:

@@ -74,7 +74,7 @@ def print_digest(
         bugs: What is known of the bugs behind its verdicts; None where nothing is.
     """
     stored = StoredRun(run, classify)
-    path = str(run.path) + (" --trust" if asks_for_trust(run) else "")
+    path = str(run.path) + (" --trust" if asks_for_trust(run) and not run.is_own else "")
     reasons = compile_reasons(run)
     engines = tally["engines"]
     pairs = _cut(_in_pairs(tally["pairs"]))

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from harness.errors import RunDirectoryError
 from harness.files import MORE_MEMORY, OF_THE_MACHINE, writing
+from harness.runs import own_runs
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import SCHEMAS, Rows
 
@@ -136,6 +137,11 @@ class RunDirectory:
             )
         return cls(Path(path), {})
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this user made the run, on this machine."""
+        return own_runs.is_own(_seal(self.manifest))
+
     def finish(self, extra: Mapping[str, Any]) -> None:
         """Join the parts into one file per table and close the run.
 
@@ -154,6 +160,7 @@ class RunDirectory:
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
             _write_manifest(self.path, self.manifest)
+            own_runs.remember(_seal(self.manifest))
             shutil.rmtree(self.path / PARTS)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -307,6 +314,7 @@ def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, A
     with writing(path):
         (path / PARTS).mkdir(exist_ok=True)
         _write_manifest(path, run.manifest)
+    own_runs.remember(_seal(run.manifest))
 
 
 def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) -> RunDirectory:
@@ -314,7 +322,8 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
 
     Args:
         path: The directory.
-        trust: Whether what its manifest names may be imported, installed, opened and fetched.
+        trust: Whether what its manifest names may be imported, installed, opened and fetched; of a
+            run that was made here it may.
         largest: Bytes of memory that a table may need.
 
     Raises:
@@ -328,7 +337,9 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
     if not there:
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
     manifest = _read_manifest(path)
-    return RunDirectory(path, manifest, trusted=trust, read_only=True, largest=largest)
+    run = RunDirectory(path, manifest, trusted=trust, read_only=True, largest=largest)
+    run.trusted |= run.is_own
+    return run
 
 
 def write_part(directory: Path, rows: Rows) -> None:

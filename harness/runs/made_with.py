@@ -3,7 +3,7 @@
 A run from elsewhere can name any module, package or file. Unless the run is trusted
 (`RunDirectory.trusted`), nothing is imported for it, installed, opened or fetched but what this
 program comes with: the vocabularies that have a name, none of which is fetched here, and the
-built-in engines as they are installed.
+built-in engines in versions that are at hand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from harness.engines.environments import is_installed, provide, provide_all
+from harness.engines.environments import is_at_hand, provide, provide_all
 from harness.engines.panel import Limits
 from harness.engines.presets import servers
 from harness.engines.specs import (
@@ -74,7 +74,7 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
     """The engines that a run was made with, in its order, ready to be started.
 
     Raises:
-        UntrustedError: One is not built-in, or not in an installed version, and the run is not
+        UntrustedError: One is not built-in, or not in a version that is at hand, and the run is not
             trusted.
         UsageError: There is no such engine or version, or a build at hand is not there any more.
     """
@@ -142,5 +142,5 @@ def _refuse_foreign(run: RunDirectory, text: str) -> None:
     if name not in BUILT_IN and name not in servers():
         module = known_engines().get(name, name).partition(":")[0]
         raise UntrustedError(run, f"would have the module {module!r} imported, for {text!r}")
-    if not is_installed(parse_spec(text)):
+    if not is_at_hand(parse_spec(text)):
         raise UntrustedError(run, f"would have the engine {text!r} installed, in that version")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.engines.builds import TREE, content_of, find_build
-from harness.engines.environments import at_hand, builds_at_hand, is_installed, provide, remove
+from harness.engines.environments import at_hand, builds_at_hand, is_at_hand, provide, remove
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import parse_spec
 from harness.errors import UsageError
@@ -129,8 +129,8 @@ def test_a_prerelease_is_an_ordinary_version(toy):
 
 def test_a_build_is_no_part_of_what_an_untrusted_run_may_start(toy, dist):
     path = wheel(dist, "toy-engine", "1.0")
-    assert not is_installed(toy(f"@{path}"))
-    assert not is_installed(toy(f"@{sys.executable}"))
+    assert not is_at_hand(toy(f"@{path}"))
+    assert not is_at_hand(toy(f"@{sys.executable}"))
 
 
 # A source tree

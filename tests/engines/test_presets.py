@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.engines.environments import is_installed
+from harness.engines.environments import is_at_hand
 from harness.engines.presets import (
     backends_of,
     find_preset,
@@ -143,7 +143,7 @@ def test_a_server_says_which_release_it_is():
 
 def test_what_a_preset_needs_may_be_installed_or_not(monkeypatch):
     spec = parse_spec("vllm[backend=xgrammar]")
-    assert is_installed(spec) is (version("xgrammar") == "0.2.8")
+    assert is_at_hand(spec) is (version("xgrammar") == "0.2.8")
     assert preset_of(spec.options) is find_preset("vllm", None)
     with pytest.raises(UsageError, match="no server and release"):
         preset_of({"server": "vllm", "release": "0"})
