@@ -196,7 +196,7 @@ class InProcessJudge(Judge):
         self.seconds = 30.0
         self.formats = formats
         self._host = InProcessHost(make)  # type: ignore[assignment]
-        self._schema = None
+        self.schema = None
         self._deaths = 0
 
 

@@ -7,7 +7,7 @@ somebody else killed (for want of memory, say) is started and asked again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -90,18 +90,14 @@ class Judge:
         self._host = Host(
             HostSpec("validators", "harness.validators.service:ValidatorService", memory=memory)
         )
-        self._schema: str | None = None
+        self.schema: str | None = None
+        """The schema that it was opened for last."""
         self._deaths = 0
         self._deaths_apart = 0
 
-    @property
-    def schema(self) -> str | None:
-        """The schema that it was opened for last."""
-        return self._schema
-
     def open(self, schema: str) -> Unjudgeable | None:
         """Prepare for one schema, giving the host a fresh start if it is down."""
-        self._schema, self._deaths, self._deaths_apart, self._kills = schema, 0, 0, 0
+        self.schema, self._deaths, self._deaths_apart, self._kills = schema, 0, 0, 0
         return self._open()
 
     @contextmanager
@@ -129,7 +125,7 @@ class Judge:
         shape ``(len(middles),)``, names by its index. Returns the distinct rulings in no order, and
         which of them each text has, of the same shape.
         """
-        return self._many("screen_many", prefix, middles, suffixes, which)
+        return self._many("screen", prefix, middles, suffixes, which)
 
     def judge_many(
         self,
@@ -139,18 +135,12 @@ class Judge:
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
         """What `judge` says of texts in parts; arguments and result are those of `screen_many`."""
-        return self._many("judge_many", prefix, middles, suffixes, which)
+        return self._many("judge", prefix, middles, suffixes, which)
 
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
         """What both validators say of each text."""
-        rulings: list[Ruling] = []
-        for at in range(0, len(texts), CHUNK):
-            some = texts[at : at + CHUNK]
-            answer = self._ask("judge", wire.Ragged.of_bytes(some).arrays("texts"))
-            kinds = [_DIED] if answer is None else _rulings(answer)
-            numbers = [0] * len(some) if answer is None else answer.arrays["rulings"].tolist()
-            rulings += [kinds[number] for number in numbers]
-        return rulings
+        kinds, numbers = self.judge_many(b"", texts, [b""], np.zeros(len(texts), dtype=np.int32))
+        return [kinds[number] for number in numbers.tolist()]
 
     def valid_without_formats(self, texts: Sequence[bytes]) -> list[bool]:
         """Which texts both validators call valid where formats are annotations."""
@@ -158,14 +148,13 @@ class Judge:
         with self.apart():
             for at in range(0, len(texts), CHUNK):
                 some = texts[at : at + CHUNK]
-                arrays = wire.Ragged.of_bytes(some).arrays("texts")
-                answer = self._ask("valid_without_formats", arrays)
+                answer = self._ask("valid_without_formats", some)
                 valid += [False] * len(some) if answer is None else answer.arrays["valid"].tolist()
         return valid
 
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
-        answer = self._ask("errors", _as_arrays([text]))
+        answer = self._ask("errors", [text])
         if answer is None:
             return []
         return [
@@ -180,11 +169,11 @@ class Judge:
         each validator by its name ``valid`` (None where it was not asked), ``failure``, and the
         first of its ``errors``: ``keyword``, ``schema_pointer``, ``instance_pointer``, ``message``.
         """
-        refused = None if schema == self._schema else self.open(schema)
+        refused = None if schema == self.schema else self.open(schema)
         if refused is not None:
-            self._schema = None
+            self.schema = None
             return {"verdict": "undecided", "reason": refused.reason, "detail": refused.message}
-        answer = self._ask("opinions", _as_arrays([text]))
+        answer = self._ask("opinions", [text])
         if answer is None:
             return {"verdict": "undecided", "reason": _DIED.reason, "detail": ""}
         return dict(answer.head["opinions"])
@@ -193,7 +182,7 @@ class Judge:
         self, texts: Sequence[bytes]
     ) -> tuple[frozenset[Feature], list[frozenset[Feature]]]:
         """What texts may cover of the schema, and what each of them does; nothing if unknown."""
-        answer = self._ask("cover", _as_arrays(texts))
+        answer = self._ask("cover", texts)
         if answer is None:
             return frozenset(), [frozenset()] * len(texts)
         possible = [Feature(*one) for one in answer.head["possible"]]
@@ -225,14 +214,9 @@ class Judge:
         numbers = np.zeros(len(middles), dtype=np.int32)
         for at in range(0, len(middles), CHUNK):
             here = slice(at, at + CHUNK)
-            arrays = {
-                "prefix": np.frombuffer(prefix, dtype=np.uint8),
-                **wire.Ragged.of_bytes(middles[here]).arrays("middles"),
-                **wire.Ragged.of_bytes(suffixes).arrays("suffixes"),
-                "which": which[here].astype(np.int32),
-            }
-            answer = self._ask(what, arrays)
-            some = [_DIED] if answer is None else _rulings(answer)
+            parts = zip(middles[here], which[here].tolist(), strict=True)
+            answer = self._ask(what, [prefix + middle + suffixes[at] for middle, at in parts])
+            some = [_DIED] if answer is None else [Ruling(*kind) for kind in answer.head["kinds"]]
             places = np.array([kinds.setdefault(one, len(kinds)) for one in some], dtype=np.int32)
             numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
         return list(kinds), numbers
@@ -243,7 +227,7 @@ class Judge:
                 if self._killed(ended):
                     continue
                 return Unjudgeable("validators_do_not_start", ended.message)
-            asked = {"do": "open", "schema": self._schema, "formats": self.formats}
+            asked = {"do": "open", "schema": self.schema, "formats": self.formats}
             answer = self._host.request(asked, {}, self.seconds, self.meanwhile)
             if isinstance(answer, wire.Message):
                 break
@@ -254,9 +238,11 @@ class Judge:
             return Unjudgeable(answer.head["unjudgeable"], answer.head["message"])
         return None
 
-    def _ask(self, what: str, arrays: Mapping[str, wire.Array]) -> wire.Message | None:
+    def _ask(self, what: str, texts: Sequence[bytes]) -> wire.Message | None:
+        """The answer to a command about texts; None where the host ends over it."""
         if self._deaths >= _PATIENCE:
             return None
+        arrays = wire.Ragged.of_bytes(texts).arrays("texts")
         while True:
             if not self._host.running and self._open() is not None:
                 break
@@ -284,11 +270,3 @@ class Judge:
                 "too little memory? stored cases are kept, the same command goes on",
             )
         return True
-
-
-def _as_arrays(texts: Sequence[bytes]) -> dict[str, wire.Array]:
-    return wire.Ragged.of_bytes(texts).arrays("texts")
-
-
-def _rulings(answer: wire.Message) -> list[Ruling]:
-    return [Ruling(*kind) for kind in answer.head["kinds"]]

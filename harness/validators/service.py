@@ -38,8 +38,7 @@ class ValidatorService:
         """Answer one command, ``do`` in the header."""
         commands = {
             "open": self.open,
-            "screen_many": self.screen_many,
-            "judge_many": self.judge_many,
+            "screen": self.screen,
             "judge": self.judge,
             "valid_without_formats": self.valid_without_formats,
             "errors": self.errors,
@@ -57,21 +56,15 @@ class ValidatorService:
             return wire.Message({"unjudgeable": problem.reason, "message": str(problem)[:2000]})
         return wire.Message({})
 
-    def screen_many(self, message: wire.Message) -> wire.Message:
-        """Of texts in parts, as `judge`, but `SUSPECT` where the fast validator alone says invalid.
-
-        Arrays: ``prefix`` (bytes), ``middles`` and ``suffixes`` (lists of bytes), ``which`` (the
-        number of each middle's suffix).
-        """
-        return _numbered(map(self._screened, _joined(message)))
-
-    def judge_many(self, message: wire.Message) -> wire.Message:
-        """As `judge`, of texts in parts; arrays as for `screen_many`."""
-        return _numbered(map(self._judged, _joined(message)))
+    def screen(self, message: wire.Message) -> wire.Message:
+        """As `judge`, but `SUSPECT` where the fast validator alone says invalid."""
+        return _numbered(map(self._screened, _texts(message)))
 
     def judge(self, message: wire.Message) -> wire.Message:
         """What both say, as numbers into a list of distinct rulings."""
-        return _numbered(map(self._judged, _texts(message)))
+        return _numbered(
+            _encoded(self.validators.judge(text, errors=1)) for text in _texts(message)
+        )
 
     def valid_without_formats(self, message: wire.Message) -> wire.Message:
         """Which texts both call valid where formats are annotations: ``valid``, shape ``(n,)``."""
@@ -85,9 +78,6 @@ class ValidatorService:
         if isinstance(screened, TextOutcome):
             return _encoded(screened)
         return SUSPECT, "", *screened, "", "invalid"
-
-    def _judged(self, text: bytes) -> EncodedRuling:
-        return _encoded(self.validators.judge(text, errors=1))
 
     def errors(self, message: wire.Message) -> wire.Message:
         """The errors that the validators name: keyword, instance path, schema path."""
@@ -125,15 +115,6 @@ class ValidatorService:
 
 def _texts(message: wire.Message) -> list[bytes]:
     return wire.Ragged.from_arrays(message.arrays, "texts").strings()
-
-
-def _joined(message: wire.Message) -> Iterable[bytes]:
-    arrays = message.arrays
-    prefix = arrays["prefix"].tobytes()
-    middles = wire.Ragged.from_arrays(arrays, "middles").strings()
-    suffixes = wire.Ragged.from_arrays(arrays, "suffixes").strings()
-    which = arrays["which"].tolist()
-    return (prefix + one + suffixes[at] for one, at in zip(middles, which, strict=True))
 
 
 def _encoded(outcome: TextOutcome) -> EncodedRuling:
