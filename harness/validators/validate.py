@@ -102,23 +102,18 @@ _UNASKED = (Opinion("jsonschema", None), Opinion("jsonschema-rs", None))
 
 
 class Evaluated(NamedTuple):
-    """What jsonschema-rs found on its way through a schema, at one subschema or keyword.
-
-    Attributes:
-        path: The way of evaluation, references included; a JSON Pointer.
-        base: The identifier of the embedded schema in which it stands; "" where that is unknown.
-        pointer: Where the subschema or keyword stands in that.
-        instance: The part of the value; a JSON Pointer.
-        valid: Whether the part is valid under it.
-        failed: Whether it is a keyword that is itself broken.
-    """
+    """What jsonschema-rs found on its way through a schema, at one subschema or keyword."""
 
     path: str
+    """The way of evaluation, references included; a JSON Pointer, as those below."""
     base: str
+    """The identifier of the embedded schema in which it stands; "" where that is unknown."""
     pointer: str
+    """Where the subschema or keyword stands in that."""
     instance: str
     valid: bool
     failed: bool
+    """Whether it is a keyword that is itself broken."""
 
 
 class Validators:
@@ -164,7 +159,6 @@ class Validators:
                 break
         if refusals:
             raise _refusal(refusals)
-        self._suspicions: dict[bytes, Place | None] = {}
         self._judged: dict[tuple[bytes, int], TextOutcome] = {}
 
     def screen(self, text: bytes) -> Place | TextOutcome:
@@ -177,26 +171,16 @@ class Validators:
         value = self._read(text)
         if isinstance(value, TextOutcome):
             return value
-        if self._backtracks:
-            return self.judge_value(value, errors=1)
-        key = marshal.dumps(value, _PLAIN)
-        if key not in self._suspicions:
-            _make_room(self._suspicions)
-            self._suspicions[key] = self._suspicion(value)
-        return self._suspicions[key] or self.judge_value(value, errors=1)
-
-    def _suspicion(self, value: Any) -> Place | None:
-        if _ask(self._fast, value)[0] is not False:
-            return None
-        try:
-            self._fast.validate(value)
-        except jsonschema_rs.ValidationError as error:
-            return self._fast_failures.place(error)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
-            return None
-        return None
+        if not self._backtracks and _ask(self._fast, value)[0] is False:
+            try:
+                self._fast.validate(value)
+            except jsonschema_rs.ValidationError as error:
+                return self._fast_failures.place(error)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException:  # noqa: BLE001, S110 - a panic in Rust is no Exception
+                pass
+        return self.judge_value(value, errors=1)
 
     def evaluated(self, value: object) -> list[Evaluated]:
         """What jsonschema-rs found on its way, from the outside in; [] where it fails.
@@ -244,7 +228,8 @@ class Validators:
         """What both validators say of a value that was read without doubt; see `judge`."""
         key = (marshal.dumps(value, _PLAIN), errors)
         if key not in self._judged:
-            _make_room(self._judged)
+            if len(self._judged) >= MAX_KNOWN:
+                self._judged.clear()
             self._judged[key] = self._judge(value, errors=errors)
         return self._judged[key]
 
@@ -282,11 +267,6 @@ class Validators:
         """
         kind = jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded
         return any(isinstance(error.kind, kind) for error in self._fast.iter_errors(value))
-
-
-def _make_room(known: dict[Any, Any]) -> None:
-    if len(known) >= MAX_KNOWN:
-        known.clear()
 
 
 def _read_schema(schema: str) -> Any:
