@@ -21,8 +21,7 @@ from harness.verdict_kinds import REJECTIONS, WRONG_BITS
 _TOP: Final = '''#!/usr/bin/env python3
 """Shows a bug of a constrained-decoding engine, with nothing but the engine.
 
-Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run. Whether TEXT is valid
-under SCHEMA is what jsonschema and jsonschema-rs agree on.
+Ends with 1 while the bug is there, 0 when it is gone, 2 when it cannot run.
 """
 
 import sys
@@ -56,7 +55,7 @@ _TEXT_RESULT: Final = """whole = count == len(TOKENS)
 print("allowed", b"".join((VOCABULARY + [b""])[token] for token in TOKENS[:count]))
 print("refused", "nothing" if whole else (VOCABULARY + [b"the end"])[TOKENS[count]])
 verdict = "right" if whole == VALID else "wrong"
-print("the text is", "valid," if VALID else "invalid,", "so the engine is", verdict)
+print("jsonschema and jsonschema-rs:", "valid" if VALID else "invalid", "- the engine is", verdict)
 sys.exit(whole != VALID)
 """
 
