@@ -1,8 +1,8 @@
 """What shrinking made of single verdicts: one record each, kept beside the run.
 
 The file is appended to, a line at a time, so that what was shrunk stays when work is interrupted;
-a last line that was cut is shrunk again. What was shrunk under another catalogue, or by another
-version, is moved aside, and is there again when it is asked for so.
+a last line that was cut is shrunk again. Each line says for which tables, catalogue and version it
+holds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from harness import __version__
@@ -26,7 +25,7 @@ from harness.replay.witness import verdict_row
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ERRORS
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Raised whenever the same verdict may shrink to another case."""
 FILE: Final = "bugs.jsonl"
 _TYPES: Final = {"str": str, "int": int, "bytes": bytes}
@@ -69,21 +68,20 @@ class ShrunkVerdict:
         """The id of its bug; empty where there is none."""
         return "" if self.error is None else bug_id(self.error, self.at)
 
-    def line(self) -> str:
-        """As one line of JSON."""
+    def values(self) -> dict[str, Any]:
+        """As JSON."""
         values = asdict(self)
         if self.error is not None:
             values["error"] |= {name: _text_of(values["error"][name]) for name in ("text", "token")}
-        return json.dumps(values, ensure_ascii=False)
+        return values
 
     @classmethod
-    def of_line(cls, line: str) -> ShrunkVerdict:
-        """Read what `line` wrote.
+    def of(cls, values: dict[str, Any]) -> ShrunkVerdict:
+        """Read what `values` gave.
 
         Raises:
-            ValueError, LookupError, TypeError, AttributeError, MaskcourtError: It is no such line.
+            ValueError, LookupError, TypeError, AttributeError, MaskcourtError: It is no such thing.
         """
-        values: dict[str, Any] = json.loads(line)
         if (error := values.get("error")) is not None:
             error |= {name: _bytes_of(error[name]) for name in ("text", "token")}
             case = values["error"] = _checked(ErrorCase(**error))
@@ -91,9 +89,8 @@ class ShrunkVerdict:
             if case.kind not in ERRORS or before + case.token + after != case.text:
                 raise ValueError(f"no case: {error}")
             case.parsed  # noqa: B018 - raises where it is no schema
-        if not all(
-            isinstance(word, str) for pair in (values["others"] or {}).items() for word in pair
-        ):
+        others = (values["others"] or {}).items()
+        if not all(isinstance(word, str) for pair in others for word in pair):
             raise TypeError(f"others are {values['others']}")
         return _checked(cls(**values))
 
@@ -122,23 +119,21 @@ def smallest(samples: Iterable[ShrunkVerdict]) -> dict[tuple[str, str], ShrunkVe
 
 
 class SampleFile:
-    """The records of a run, on disk.
+    """The records of a run, on disk; of other catalogues and versions they stay, and are not read.
 
     With another catalogue of departures an error may count as something else, and is shrunk again;
     what was drawn by another seed is used all the same.
     """
 
     def __init__(self, run: RunDirectory, catalogue: Catalogue, seed: int = 0) -> None:
-        self.path = run.path / FILE
-        self._head = {
-            "format": FORMAT,
-            "maskcourt": __version__,
-            "catalogue": _digest(catalogue),
-            "tables": {name: table["sha256"] for name, table in run.manifest["tables"].items()},
-        }
         self._engines = run.manifest["identity"]["engines"]
         self._seed = seed
+        self._file = LineFile(run.path / FILE)
         self._begun = False
+        tables = {name: table["sha256"] for name, table in run.manifest["tables"].items()}
+        of = [FORMAT, __version__, asdict(catalogue), tables]
+        made = json.dumps(of, default=_plain)
+        self._made = hashlib.sha256(made.encode()).hexdigest()[:16]
 
     @property
     def seed(self) -> int | None:
@@ -148,8 +143,8 @@ class SampleFile:
             RunDirectoryError: The file cannot be read.
         """
         with self._readable():
-            head, _ = self._lines()
-        return None if head is None else int(head["seed"])
+            seeds = [int(record["seed"]) for record in self._records() if "seed" in record]
+        return seeds[-1] if seeds else None
 
     def read(self) -> dict[str, ShrunkVerdict]:
         """The records that there are of this run as it is now, by verdict.
@@ -158,7 +153,8 @@ class SampleFile:
             RunDirectoryError: The file cannot be read.
         """
         with self._readable():
-            samples = [ShrunkVerdict.of_line(line) for line in self._lines()[1]]
+            shrunk = (record["shrunk"] for record in self._records() if "shrunk" in record)
+            samples = [ShrunkVerdict.of(values) for values in shrunk]
             for sample in samples:
                 if verdict_row(sample.verdict)[1] > _MOST_ROWS:
                     raise ValueError(f"no verdict {sample.verdict}")
@@ -166,73 +162,38 @@ class SampleFile:
                     raise ValueError(f"no engine {sample.error.engine}")
             return {sample.verdict: sample for sample in samples}
 
-    def _lines(self) -> tuple[dict[str, Any] | None, list[str]]:
-        """The head, None where it is of another run or there is none, and the whole lines."""
-        for path in (self.path, _kept_as(self.path, self._head)):
-            head, lines = _read(path)
-            if _unseeded(head) == _unseeded(self._head):
-                return head, lines
-        return None, []
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """What the whole lines hold that are of this run, catalogue and version."""
+        records = map(json.loads, self._file.lines())
+        return (record for record in records if record["made"] == self._made)
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            MaskcourtError,
-        ) as error:
-            message = f"{self.path} cannot be read: {str(error)[:200]}"
+        except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
+            message = f"{self._file.path} cannot be read: {str(error)[:200]}"
             raise RunDirectoryError(message, "delete it: it is made again") from error
 
     def append(self, sample: ShrunkVerdict) -> None:
         """Keep one more record."""
         self.begin()
-        LineFile(self.path).append(sample.line())
+        self._append(shrunk=sample.values())
 
     def begin(self) -> None:
-        """Put the file there as it goes on; what is known stays until it stands there again."""
-        if self._begun:
-            return
-        known = self.read()
-        head, _ = _read(self.path)
-        if head and _unseeded(head) != _unseeded(self._head):
-            self.path.replace(_kept_as(self.path, head))
-        lines = [json.dumps({**self._head, "seed": self._seed})]
-        lines += [sample.line() for sample in known.values()]
-        whole = self.path.with_suffix(".tmp")
-        whole.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-        whole.replace(self.path)
-        self._begun = True
+        """Note the seed, once, so that a search which found nothing is known as well."""
+        if not self._begun:
+            self._file.mend()
+            self._append(seed=self._seed)
+            self._begun = True
+
+    def _append(self, **values: Any) -> None:
+        self._file.append(json.dumps({"made": self._made, **values}, ensure_ascii=False))
 
 
-def _read(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """The head of a file, empty where there is none, and its whole lines."""
-    head, *lines = LineFile(path).lines() or ["{}"]
-    return json.loads(head), lines
-
-
-def _unseeded(head: Mapping[str, Any]) -> dict[str, Any]:
-    return {**head, "seed": 0}
-
-
-def _kept_as(path: Path, head: Mapping[str, Any]) -> Path:
-    """Where what has this head is kept while something else has the file's own name."""
-    text = json.dumps(_unseeded(head), sort_keys=True)
-    return path.with_name(f"{path.stem}-{hashlib.sha256(text.encode()).hexdigest()[:8]}.jsonl")
-
-
-def _digest(catalogue: Catalogue) -> str:
-    """The same for the same entries, whatever the order in which sets are kept."""
-
-    def plain(value: object) -> object:
-        return sorted(value) if isinstance(value, frozenset | set) else repr(value)
-
-    return hashlib.sha256(json.dumps(asdict(catalogue), default=plain).encode()).hexdigest()
+def _plain(value: object) -> object:
+    """The same for the same, whatever the order in which sets are kept."""
+    return sorted(value) if isinstance(value, frozenset | set) else repr(value)
 
 
 def _text_of(text: bytes) -> str | list[int]:

@@ -87,7 +87,7 @@ def read_causes(run: ImpactRun) -> dict[CauseKey, ShrunkVerdict]:
     for number, line in enumerate(run.causes.lines(), 1):
         try:
             value = json.loads(line)
-            causes[CauseKey(*value["key"])] = ShrunkVerdict.of_line(json.dumps(value["shrunk"]))
+            causes[CauseKey(*value["key"])] = ShrunkVerdict.of(value["shrunk"])
         except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
             raise RunDirectoryError(
                 f"{run.causes.path}:{number} holds no cause", "delete the file: it is made again"
@@ -119,5 +119,5 @@ def trace(
         if time.monotonic() > ends:
             return
         shrunk = shrinker.sample(step.witness, schemas[key.item], key.keyword)
-        run.causes.append(json.dumps({"key": key, "shrunk": json.loads(shrunk.line())}))
+        run.causes.append(json.dumps({"key": key, "shrunk": shrunk.values()}))
     progress(len(wanted), len(wanted))

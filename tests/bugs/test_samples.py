@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.bugs.error_case import ErrorCase
-from harness.bugs.samples import SampleFile, ShrunkVerdict
+from harness.bugs.samples import FILE, SampleFile, ShrunkVerdict
 from harness.classification.departures import load_catalogue
 from harness.errors import RunDirectoryError
 
@@ -31,7 +31,7 @@ def test_what_was_kept_is_read_again_and_a_line_that_was_cut_is_not(tmp_path):
     file = kept(tmp_path)
     for one in samples():
         file.append(one)
-    with file.path.open("a") as added:
+    with (tmp_path / FILE).open("a") as added:
         added.write('{"verdict": "9", "ca')
     assert list(kept(tmp_path).read().values()) == list(samples())
     assert kept(tmp_path).seed == 3
@@ -77,10 +77,12 @@ def test_what_was_shrunk_before_something_changed_is_there_when_it_is_as_it_was(
     ],
 )
 def test_a_damaged_file_is_told_in_a_line(tmp_path, change):
-    file = kept(tmp_path)
+    file, path = kept(tmp_path), tmp_path / FILE
     file.append(next(samples()))
-    line = change(json.loads(next(samples()).line()))
-    text = line if isinstance(line, str) else json.dumps(line)
-    file.path.write_text(file.path.read_text() + text + "\n")
+    head, kept_line, _ = path.read_text().split("\n")
+    record = json.loads(kept_line)
+    changed = change(record["shrunk"])
+    text = changed if changed == "nonsense" else json.dumps(record | {"shrunk": changed})
+    path.write_text(f"{head}\n{text}\n")
     with pytest.raises(RunDirectoryError, match="made again"):
         kept(tmp_path).read()
