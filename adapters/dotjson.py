@@ -14,19 +14,11 @@ one token at a time, so a mask takes as many calls as there are tokens.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from adapters._shared import ReplayedMatcher
 from harness.errors import UsageError
-from harness.protocol import (
-    ONLY_CONFIG,
-    EngineInfo,
-    FollowingMatcher,
-    Mask,
-    Option,
-    Refused,
-    copied,
-    set_bits,
-)
+from harness.protocol import ONLY_CONFIG, EngineInfo, Mask, Option, Refused, set_bits
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -81,54 +73,33 @@ class DotJSONEngine:
             index = self._library.Index(schema, self._vocabulary, disallow_whitespace=self._compact)
         except Exception as error:
             raise Refused(f"{type(error).__name__}: {error}") from error
-        return DotJSONMatcher(self._library, index, self._ids)
+        return DotJSONMatcher(lambda: _Guide(self._library, index), self._ids)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library is not documented to tell."""
         return [None] * len(ids)
 
 
-class DotJSONMatcher(FollowingMatcher):
-    """A guide; made again, and led to where it was, when it is wanted and was given away."""
+class DotJSONMatcher(ReplayedMatcher):
+    """A guide, with the set of tokens that it allows."""
 
-    def __init__(self, library: Any, index: Any, vocabulary: Vocabulary) -> None:
-        self._library = library
-        self._index = index
-        self._vocabulary = vocabulary
-        self._guide: Any = None
-        self._allowed: Any = None
-        self._consumed: tuple[int, ...] = ()
-        self._ended = False
-
-    def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
-        if self._ended:
-            out[:] = 0
-            return
-        allowed = self._here()
+    def _write(self, out: Mask) -> None:
         ids = (*self._vocabulary.ordinary, *self._vocabulary.eos_ids)
-        out[:] = set_bits([token for token in ids if allowed.contains(token)], len(out))
+        out[:] = set_bits([token for token in ids if self.native.allowed.contains(token)], len(out))
 
-    def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
-        known = token in self._vocabulary.ordinary or token in self._vocabulary.eos_ids
-        if self._ended or not known or not self._here().contains(token):
+    def _may_end(self) -> bool:
+        return bool(self.native.allowed.contains(self._vocabulary.eos))
+
+    def _lead(self, native: _Guide, token: int) -> bool:
+        if token not in self._vocabulary.ordinary or not native.allowed.contains(token):
             return False
-        self._consumed += (token,)
-        self._ended = token in self._vocabulary.eos_ids
-        if not self._ended:
-            (self._allowed,) = self._guide.get_next_tokensets([token])
+        (native.allowed,) = native.guide.get_next_tokensets([token])
         return True
 
-    def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`; it has a guide when it is first asked."""
-        return copied(self, _guide=None, _allowed=None)
 
-    def _here(self) -> Any:
-        """The set of tokens that are allowed where the text stands."""
-        if self._guide is None:
-            self._guide = self._library.Guide(self._index)
-            (self._allowed,) = self._guide.get_start_tokensets()
-            for token in self._consumed:
-                (self._allowed,) = self._guide.get_next_tokensets([token])
-        return self._allowed
+class _Guide:
+    """A guide of one text, which gives the first set of its batch."""
+
+    def __init__(self, library: Any, index: Any) -> None:
+        self.guide = library.Guide(index)
+        (self.allowed,) = self.guide.get_start_tokensets()

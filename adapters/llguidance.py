@@ -17,18 +17,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from adapters._shared import MaskFirst
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     SEPARATED,
     SEPARATORS,
     EngineInfo,
+    LeadingMatcher,
     Library,
     LibraryCalls,
     Mask,
@@ -37,7 +39,6 @@ from harness.protocol import (
     Refused,
     allows,
     copied,
-    follow_by_mask,
     settle_switches,
     switch,
 )
@@ -50,7 +51,6 @@ _PRESETS = {
     "shipped": {"forced": True, "unicode_escapes": False},
 }
 _PROBE = 3
-_KEPT = 4096
 """Most continuations are refused within so many tokens; they need not be converted as a whole."""
 _THREADS = 2
 """Of the library's own batches of masks."""
@@ -188,7 +188,6 @@ class _Ids:
     """By id, 1 where it is special, end of sequence included."""
     eos: int
     eos_ids: tuple[int, ...]
-    _asked: dict[tuple[int, ...], list[int]] = field(default_factory=dict, compare=False)
 
     def ordinary(self, token: int) -> bool:
         return 0 <= token < len(self.special) and not self.special[token]
@@ -196,29 +195,22 @@ class _Ids:
     def asked(self, tokens: Sequence[int]) -> list[int]:
         """What the library is asked about `tokens`: up to the first id that it never allows.
 
-        The end of sequence is the last of it. Kept, since the same tokens are asked about often.
+        The end of sequence is the last of it.
         """
-        key = tuple(tokens)
-        found = self._asked.get(key)
-        if found is None:
-            found = list(takewhile(self.ordinary, key))
-            if len(found) < len(key) and key[len(found)] in self.eos_ids:
-                found.append(self.eos)
-            if len(self._asked) >= _KEPT:
-                self._asked.clear()
-            self._asked[key] = found
-        return found
+        asked = list(takewhile(self.ordinary, tokens))
+        ends = len(asked) < len(tokens) and tokens[len(asked)] in self.eos_ids
+        return [*asked, self.eos] if ends else asked
 
 
-class LLGuidanceMatcher:
+class LLGuidanceMatcher(LeadingMatcher):
     """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
 
     The end of sequence is never consumed by the library: `is_accepting` says whether it may be.
     """
 
     def __init__(self, native: Any, ids: _Ids) -> None:
-        self.native = native
-        self._ids = ids
+        self.native, self._ids = native, ids
+        self._words = ids.words
         self._ended = False
 
     def mask(self, out: Mask) -> None:
@@ -256,28 +248,16 @@ class LLGuidanceMatcher:
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does."""
-        if self._ended:
-            return 0
-        asked = self._ids.asked(tokens)
-        if asked[:1] == [self._ids.eos]:
+        asked = [] if self._ended else self._ids.asked(tokens)
+        if self._ids.eos in asked[:1]:
             return int(self.native.is_accepting())
-        taken = self._validated(asked[:_PROBE])
-        return taken if taken < _PROBE or len(asked) == _PROBE else self._validated(asked)
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`; raises as `mask` does."""
-        if self._ended or not self._ids.ordinary(token):
-            return self.follow((token, *tokens))
-        asked = self._ids.asked(tokens)
-        taken = self._validated([token, *asked[:_PROBE]])
-        if taken <= _PROBE or len(asked) == _PROBE:
-            return taken
-        return self._validated([token, *asked])
-
-    def _validated(self, asked: list[int]) -> int:
-        """How many leading ids the library validates; takes time for each, accepted or not."""
-        taken: int = 0 if self.native.is_stopped() else self.native.validate_tokens(asked)
-        self._raise_error()
+        taken = 0
+        for some in (asked[:_PROBE], asked):  # an id takes time, be those before accepted or not
+            if taken < len(some) and not self.native.is_stopped():
+                taken = self.native.validate_tokens(some)
+            self._raise_error()
+            if taken < len(some):
+                break
         return taken
 
     def _raise_error(self) -> None:
@@ -285,41 +265,12 @@ class LLGuidanceMatcher:
             raise RuntimeError(f"llguidance: {self.native.get_error().strip()}")
 
 
-class ForcingMatcher(LLGuidanceMatcher):
+class ForcingMatcher(MaskFirst, LLGuidanceMatcher):
     """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
-
-    def __init__(self, native: Any, ids: _Ids) -> None:
-        super().__init__(native, ids)
-        self._present: Mask | None = None
-
-    def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`; raises as `LLGuidanceMatcher.mask` does."""
-        out[:] = self._mask_here()
-
-    def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`: what the mask forbids is refused."""
-        if not 0 <= token < len(self._ids.special) or not allows(self._mask_here(), token):
-            return False
-        taken = super().consume(token)
-        if taken:
-            self._present = None
-        return taken
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
-        return follow_by_mask(self, tokens[: super().follow(tokens)], self._ids.words)
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`: looks at every mask."""
-        return self.follow((token, *tokens))
-
-    def _mask_here(self) -> Mask:
-        """The present mask, kept until a token is consumed. Never written to once computed."""
-        if self._present is None:
-            present = np.zeros(self._ids.words, dtype=np.uint32)
-            super().mask(present)
-            self._present = present
-        return self._present
+        return super().follow(tokens[: LLGuidanceMatcher.follow(self, tokens)])
 
 
 def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | str]:

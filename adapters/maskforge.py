@@ -15,21 +15,19 @@ names no place, which the diagnostics of `schema_to_ir` do.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from adapters._shared import ReplayedMatcher
 from harness.protocol import (
     ONLY_CONFIG,
     EngineInfo,
-    LeadingMatcher,
     Library,
     LibraryCalls,
     Mask,
     Option,
     Refused,
-    allows,
-    copied,
 )
 
 if TYPE_CHECKING:
@@ -94,81 +92,47 @@ class MaskforgeEngine:
         return found
 
 
-class MaskforgeMatcher(LeadingMatcher):
-    """A session; started again, and led to where it was, when it is wanted and was given away."""
+class MaskforgeMatcher(ReplayedMatcher):
+    """A session; what is asked of one that is at a limit raises RuntimeError."""
 
     def __init__(
         self, start: Callable[[], Any], vocabulary: Vocabulary, error: type[Exception]
     ) -> None:
-        self._start = start
-        self._vocabulary = vocabulary
+        super().__init__(start, vocabulary)
         self._error = error
-        self._session: Any = None
-        self._consumed: tuple[int, ...] = ()
-        self._ended = False
-
-    def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`.
-
-        Raises:
-            RuntimeError: With the library's message.
-        """
-        if self._ended:
-            out[:] = 0
-            return
-        try:
-            _write(self._here(), out)
-        except self._error as error:
-            raise RuntimeError(f"maskforge: {_words(error)}") from error
-        if allows(out, self._vocabulary.eos):
-            # The library knows one end-of-sequence id; the others mean the same.
-            np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
-
-    def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`; raises as `mask` does."""
-        if self._ended or not self._advance(self._here(), token):
-            return False
-        self._consumed += (token,)
-        self._ended = token in self._vocabulary.eos_ids
-        return True
-
-    def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`; it has a session when it is first asked."""
-        return copied(self, _session=None)
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does.
+        """See `harness.protocol.FollowingMatcher.follow`.
 
-        The session goes on along the tokens and is given away, unless the first one is refused.
+        The session goes on along the tokens and is given away, unless the first is refused.
         """
-        if self._ended:
-            return 0
-        session = self._here()
-        for count, token in enumerate(tokens):
-            if not self._advance(session, token):
-                return count
-            self._session = None
+        taken = 0
+        for token in () if self._ended else tokens:
+            if not 0 <= token < self._vocabulary.size or not self._advance(token):
+                break
+            taken += 1
             if token in self._vocabulary.eos_ids:
-                return count + 1
-        return len(tokens)
+                break
+        if taken:
+            self._made = None
+        return taken
 
-    def _here(self) -> Any:
-        if self._session is None:
-            session = self._start()
-            for token in self._consumed:
-                session.advance(token)
-            self._session = session
-        return self._session
-
-    def _advance(self, session: Any, token: int) -> bool:
-        if not 0 <= token < self._vocabulary.size:  # the library overflows on other numbers
-            return False
+    def _write(self, out: Mask) -> None:
         try:
-            session.advance(self._vocabulary.eos if token in self._vocabulary.eos_ids else token)
+            _write(self.native, out)
+        except self._error as error:
+            raise RuntimeError(f"maskforge: {_words(error)}") from error
+
+    def _may_end(self) -> bool:
+        return self._lead(self.native, self._vocabulary.eos)
+
+    def _lead(self, native: Any, token: int) -> bool:
+        try:
+            native.advance(self._vocabulary.eos if token in self._vocabulary.eos_ids else token)
         except self._error as error:
             if getattr(error, "code", None) in _REFUSED:
                 return False
-            self._session = None
+            self._made = None
             raise RuntimeError(f"maskforge: {_words(error)}") from error
         return True
 

@@ -20,30 +20,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
+from adapters._shared import ReplayedMatcher, guide_calls
 from harness.protocol import (
     CONFIG,
     EngineInfo,
-    LeadingMatcher,
     Library,
-    LibraryCalls,
     Mask,
-    Masks,
     Option,
     Refused,
-    copied,
     library_of,
     set_bits,
 )
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
-
-_KEPT = 1024
-"""Masks of one index that are kept at most, where making one takes milliseconds."""
 
 
 class OutlinesEngine:
@@ -96,7 +88,7 @@ class OutlinesEngine:
         if guide is None:  # such versions write no masks: there is nothing of their own to ask
             return library_of(lambda: self._start(index), self._vocabulary.eos_ids)
         return Library(
-            lambda: _calls_of(guide(index)),
+            lambda: guide_calls(guide(index), "is_finished"),
             (self._vocabulary.eos,),
             special_is_text=self.bytes_differ_on_purpose,
         )
@@ -110,7 +102,7 @@ class OutlinesEngine:
     def _start(self, index: Any) -> OutlinesMatcher:
         guide = self._library.guide
         if guide is None:
-            return ListedMatcher(index, self._vocabulary)
+            return ListedMatcher(index, lambda: None, self._vocabulary)
         return OutlinesMatcher(index, lambda: guide(index), self._vocabulary)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
@@ -123,14 +115,11 @@ class OutlinesEngine:
 
     def _bytes_of(self, token: int) -> bytes | None:
         key = self._keys.get(token)
-        if key is None:
+        ids = None if key is None else self._library.ids(key)
+        if key is None or ids is None:
             return None
-        ids = self._library.ids(key)
-        if ids is None:
-            return None
-        if token not in ids:
-            return b""
-        return key.encode() if isinstance(key, str) else key
+        text = key.encode() if isinstance(key, str) else key
+        return text if token in ids else b""
 
 
 class _Library:
@@ -198,92 +187,49 @@ class _FirstLibrary:
         return "".join(map(self._regex.byte_symbol, text))
 
 
-class OutlinesMatcher(LeadingMatcher):
+class OutlinesMatcher(ReplayedMatcher):
     """A state of an `Index`; the `Guide` that writes its mask is made when one is asked for."""
 
     def __init__(self, index: Any, start: Callable[[], Any], vocabulary: Vocabulary) -> None:
-        self.index = index
-        self._start = start
-        self._vocabulary = vocabulary
-        self._state: int = index.get_initial_state()
-        self._consumed: tuple[int, ...] = ()
-        self.guide: Any = None
-        self._ended = False
+        super().__init__(start, vocabulary)
+        self._index, self._state = index, index.get_initial_state()
 
-    def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
-        if self._ended:
-            out[:] = 0
-            return
-        self._write(out)
-        if len(self._vocabulary.eos_ids) > 1 and self.index.is_final_state(self._state):
-            # The library knows one end-of-sequence id; the others mean the same.
-            np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`; needs no guide."""
+        state, count = self._state, 0
+        for token in () if self._ended else tokens:
+            if token in self._vocabulary.eos_ids:
+                return count + bool(self._index.is_final_state(state))
+            state = self._next(state, token)
+            if state is None:
+                break
+            count += 1
+        return count
 
-    def _write(self, out: Mask) -> None:
-        """The mask, with one end-of-sequence id where there are several."""
-        if self.guide is None:
-            self.guide = self._start()
-            for token in self._consumed:
-                self.guide.advance(token, False)
-        self.guide.write_mask_into(out.ctypes.data, out.size, out.itemsize)
+    def _may_end(self) -> bool:
+        return bool(self._index.is_final_state(self._state))
 
-    def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
-        if self._ended:
-            return False
-        if token in self._vocabulary.eos_ids:
-            self._ended = self.index.is_final_state(self._state)
-            return self._ended
+    def _advance(self, token: int) -> bool:
         following = self._next(self._state, token)
         if following is None:
             return False
-        if self.guide is not None:
-            self.guide.advance(token, False)
+        if self._made is not None:
+            self._lead(self._made, token)
         self._state = following
-        self._consumed += (token,)
         return True
 
-    def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`; a `Guide` cannot be copied, so it is left out."""
-        return copied(self, guide=None)
-
-    def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`."""
-        if self._ended:
-            return 0
-        state = self._state
-        for count, token in enumerate(tokens):
-            if token in self._vocabulary.eos_ids:
-                return count + bool(self.index.is_final_state(state))
-            following = self._next(state, token)
-            if following is None:
-                return count
-            state = following
-        return len(tokens)
-
-    def _next(self, state: int, token: int) -> int | None:
-        if not 0 <= token < self._vocabulary.size:  # the library overflows on negative ids
-            return None
-        following: int | None = self.index.get_next_state(state, token)
-        return following
+    def _next(self, state: int, token: int) -> Any:
+        inside = 0 <= token < self._vocabulary.size  # the library overflows on negative ids
+        return self._index.get_next_state(state, token) if inside else None
 
 
 class ListedMatcher(OutlinesMatcher):
-    """A state of an `Index` whose masks are made of its lists of tokens, and kept by state."""
-
-    def __init__(self, index: Any, vocabulary: Vocabulary) -> None:
-        super().__init__(index, lambda: None, vocabulary)
-        self._masks: dict[int, Mask] = {}
+    """A state of an `Index` whose masks are made of its lists of tokens."""
 
     def _write(self, out: Mask) -> None:
-        if self._state not in self._masks:
-            if len(self._masks) >= _KEPT:
-                self._masks.clear()
-            ids = self.index.get_allowed_tokens(self._state) or []
-            ends = self._vocabulary.eos_ids if self.index.is_final_state(self._state) else ()
-            self._masks[self._state] = set_bits([*ids, *ends], self._vocabulary.words)
-        out[:] = self._masks[self._state]
+        ids = self._index.get_allowed_tokens(self._state) or []
+        ends = self._vocabulary.eos_ids if self._may_end() else ()
+        out[:] = set_bits([*ids, *ends], len(out))
 
 
 def _text_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
@@ -293,33 +239,3 @@ def _text_keys(vocabulary: Vocabulary) -> dict[int, bytes | str]:
         for token, text in enumerate(vocabulary.tokens)
         if text and token not in vocabulary.eos_ids
     }
-
-
-def _calls_of(guide: Any) -> LibraryCalls:
-    """What a `Guide` offers a server; it raises where it refuses."""
-
-    def consume(token: int) -> bool:
-        try:
-            guide.advance(token, False)
-        except ValueError:
-            return False
-        return True
-
-    def fill_row(rows: Masks, row: int) -> None:
-        guide.write_mask_into(rows[row].ctypes.data, rows[row].size, rows.itemsize)
-
-    def validate(tokens: Sequence[int]) -> int:
-        return next(n for n in range(len(tokens), -1, -1) if guide.accepts_tokens(tokens[:n]))
-
-    bound = hasattr(guide, "rollback_state")
-    return LibraryCalls(
-        mask=lambda out: fill_row(out.reshape(1, -1), 0),
-        consume=consume,
-        native=guide,
-        attempt=consume,
-        rollback=guide.rollback_state if bound else None,
-        reset=guide.reset if hasattr(guide, "reset") else None,
-        completed=guide.is_finished,
-        validate=validate if hasattr(guide, "accepts_tokens") else None,
-        fill_row=fill_row,
-    )

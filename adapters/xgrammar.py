@@ -13,27 +13,26 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from adapters._shared import MaskFirst
 from harness.errors import UsageError
 from harness.protocol import (
     CONFIG,
     SEPARATED,
     SEPARATORS,
     EngineInfo,
+    LeadingMatcher,
     Library,
     LibraryCalls,
     Mask,
     Masks,
     Option,
     Refused,
-    allows,
     copied,
-    follow_by_mask,
     set_bits,
     settle_switches,
     switch,
@@ -149,9 +148,9 @@ class XGrammarEngine:
     def _start(self, grammar: Any) -> XGrammarMatcher:
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
-            return XGrammarMatcher(matcher(grammar), self._ids, grammar)
+            return XGrammarMatcher(matcher(grammar), self._ids)
         kind = ReplayingMatcher if hasattr(matcher, "accept_string") else EarlyMatcher
-        return kind(matcher(grammar), self._ids, grammar, lambda: matcher(grammar))
+        return kind(matcher(grammar), self._ids, lambda: matcher(grammar))
 
     def _supported(self, settings: dict[str, Any]) -> dict[str, Any]:
         known = inspect.signature(self._compiler.compile_json_schema).parameters
@@ -164,30 +163,6 @@ class XGrammarEngine:
         return {name: value for name, value in settings.items() if name in known}
 
 
-_KEPT = 4096
-
-
-@dataclass
-class _Plan:
-    """How to follow some tokens: the first, then ordinary ones as one text, then the end.
-
-    Attributes:
-        first: The kind of the first token.
-        rest: The ordinary tokens behind it.
-        text: Their bytes.
-        end: The end-of-sequence id behind them, if that is what stands there.
-        whole: The bytes of all tokens before the end; None where they are not all ordinary.
-        worked: Whether the tokens were allowed when they were last asked about.
-    """
-
-    first: int
-    rest: tuple[int, ...]
-    text: bytes
-    end: int | None
-    whole: bytes | None
-    worked: bool = False
-
-
 @dataclass(frozen=True)
 class _Ids:
     """Which ids the library may allow at all, as a mask and by id."""
@@ -195,26 +170,6 @@ class _Ids:
     possible: Mask
     kinds: bytes
     """By id: `_IMPOSSIBLE`, `_ORDINARY` or `_END`."""
-    texts: Sequence[bytes]
-    _plans: dict[tuple[int, ...], _Plan] = field(default_factory=dict, compare=False)
-
-    def plan(self, tokens: Sequence[int]) -> _Plan:
-        """How to follow `tokens`. Kept, since the same tokens are asked about often."""
-        key = tuple(tokens)
-        found = self._plans.get(key)
-        if found is None:
-            rest = tuple(takewhile(lambda token: self.kind(token) == _ORDINARY, key[1:]))
-            behind = key[len(rest) + 1 : len(rest) + 2]
-            end = behind[0] if behind and self.kind(behind[0]) == _END else None
-            text = b"".join([self.texts[token] for token in rest])
-            first = self.kind(key[0])
-            ends = first == _ORDINARY and end is not None and len(rest) + 2 == len(key)
-            whole = self.texts[key[0]] + text if ends else None
-            found = _Plan(first, rest, text, end, whole)
-            if len(self._plans) >= _KEPT:
-                self._plans.clear()
-            self._plans[key] = found
-        return found
 
     def kind(self, token: int) -> int:
         """The kind of an id: the library complains in print when asked about an impossible one."""
@@ -228,16 +183,15 @@ class _Ids:
         for token in vocabulary.eos_ids:
             kinds[token] = _END
         possible = [token for token, kind in enumerate(kinds) if kind]
-        return cls(set_bits(possible, vocabulary.words), bytes(kinds), vocabulary.tokens)
+        return cls(set_bits(possible, vocabulary.words), bytes(kinds))
 
 
-class XGrammarMatcher:
+class XGrammarMatcher(LeadingMatcher):
     """A `GrammarMatcher` that is copied by its own `fork`."""
 
-    def __init__(self, native: Any, ids: _Ids, grammar: Any) -> None:
-        self.native = native
-        self.grammar = grammar
-        self._ids = ids
+    def __init__(self, native: Any, ids: _Ids) -> None:
+        self.native, self._ids = native, ids
+        self._words = len(ids.possible)
         self._ended = False
 
     def mask(self, out: Mask) -> None:
@@ -265,85 +219,35 @@ class XGrammarMatcher:
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`."""
-        return self._copied_with(self.native.fork())
+        return copied(self, native=self.native.fork())
 
     def follow(self, tokens: Sequence[int]) -> int:
         """See `harness.protocol.FollowingMatcher.follow`; accepts, then rolls back."""
-        if self._ended or not tokens:
-            return 0
-        plan = self._ids.plan(tokens)
-        accept = self.native.accept_token
-        if not plan.first or not accept(tokens[0]):  # by far the most frequent answer
-            return 0
-        if plan.first == _END:
-            self.native.rollback(1)
-            return 1
-        taken, steps = self._accept_all(plan)
-        taken, steps = taken + 1, steps + 1
-        if taken == len(plan.rest) + 1 and plan.end is not None:
-            ended = accept(plan.end)
-            taken, steps = taken + ended, steps + ended
-        self.native.rollback(steps)
+        kind, accept, taken = self._ids.kind, self.native.accept_token, 0
+        for token in () if self._ended else tokens:
+            if not kind(token) or not accept(token):
+                break
+            taken += 1
+            if kind(token) == _END:
+                break
+        if taken:
+            self.native.rollback(taken)
         return taken
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`; accepts, then rolls back."""
-        if self._ended or self._ids.kind(token) != _ORDINARY:
-            return self.follow((token, *tokens))
-        plan = self._ids.plan(tokens) if tokens else None
-        if plan is not None and plan.worked and self._follows_whole(token, plan):
-            return len(tokens) + 1
-        if not self.native.accept_token(token):
-            return 0
-        taken = self.follow(tokens)
-        self.native.rollback(1)
-        if plan is not None:
-            plan.worked = taken == len(tokens)
-        return taken + 1
-
-    def _follows_whole(self, token: int, plan: _Plan) -> bool:
-        """Whether a token and all that is planned behind it are accepted as one text, then the end.
-
-        Half the time of one call for each, but a refusal does not tell where; so it is only tried
-        where the plan worked for the token before.
-        """
-        text = self._ids.texts[token]
-        if plan.whole is None or plan.end is None or b"\0" in text:  # 0.1.32 cuts texts at NUL
-            return False
-        if not self.native.accept_string(text + plan.whole):
-            return False
-        ended = self.native.accept_token(plan.end)
-        self.native.rollback(1 + ended)
-        return bool(ended)
-
-    def _accept_all(self, plan: _Plan) -> tuple[int, int]:
-        """How many tokens of the rest were accepted, and in how many steps of a rollback.
-
-        The text as a whole takes a third of the time, but tells no more than yes or no.
-        """
-        if plan.rest and self.native.accept_string(plan.text):
-            return len(plan.rest), 1
-        accepted = sum(1 for _ in takewhile(self.native.accept_token, plan.rest))
-        return accepted, accepted
-
-    def _copied_with(self, native: Any) -> Self:
-        return copied(self, native=native)
 
 
 class ReplayingMatcher(XGrammarMatcher):
     """A `GrammarMatcher` of a version without `fork`: a clone replays what was consumed."""
 
-    def __init__(self, native: Any, ids: _Ids, grammar: Any, fresh: Callable[[], Any]) -> None:
-        super().__init__(native, ids, grammar)
+    def __init__(self, native: Any, ids: _Ids, fresh: Callable[[], Any]) -> None:
+        super().__init__(native, ids)
         self._fresh = fresh
         self._consumed: tuple[int, ...] = ()
 
     def consume(self, token: int) -> bool:
         """See `harness.protocol.Matcher.consume`."""
-        if not super().consume(token):
-            return False
-        self._consumed += (token,)
-        return True
+        taken = super().consume(token)
+        self._consumed += (token,) if taken else ()
+        return taken
 
     def clone(self) -> Self:
         """See `harness.protocol.Matcher.clone`."""
@@ -351,44 +255,14 @@ class ReplayingMatcher(XGrammarMatcher):
         for token in self._consumed:
             if not native.accept_token(token):
                 raise RuntimeError(f"xgrammar refuses token {token}, which it accepted before")
-        return self._copied_with(native)
+        return copied(self, native=native)
 
 
-class EarlyMatcher(ReplayingMatcher):
-    """A `GrammarMatcher` of a version without `accept_string`, asked only for what its mask allows.
+class EarlyMatcher(MaskFirst, ReplayingMatcher):
+    """A `GrammarMatcher` of a version without `accept_string`.
 
     It writes masks to tensors, and a token that it refuses may move its state.
     """
-
-    _present: Mask | None = None
-
-    def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
-        out[:] = self._mask_here()
-
-    def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`: what the mask forbids is refused."""
-        known = 0 <= token < len(self._ids.kinds)
-        if not known or not allows(self._mask_here(), token) or not super().consume(token):
-            return False
-        self._present = None
-        return True
-
-    def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
-        return follow_by_mask(self, tokens, len(self._ids.possible))
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`: looks at every mask."""
-        return self.follow((token, *tokens))
-
-    def _mask_here(self) -> Mask:
-        """The present mask, kept until a token is consumed. Never written to once computed."""
-        if self._present is None:
-            present = np.zeros_like(self._ids.possible)
-            super().mask(present)
-            self._present = present
-        return self._present
 
     def _fill(self, out: Mask) -> bool:
         import torch

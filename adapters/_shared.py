@@ -1,0 +1,155 @@
+"""What adapters have in common: states that cannot be copied, and libraries asked mask first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from harness.protocol import (
+    LeadingMatcher,
+    LibraryCalls,
+    Mask,
+    Masks,
+    allows,
+    copied,
+    follow_by_mask,
+)
+
+if TYPE_CHECKING:
+    from harness.inputs.vocabulary import Vocabulary
+
+
+class ReplayedMatcher(LeadingMatcher):
+    """A library's state that cannot be copied: a clone's is made again when it is wanted.
+
+    Where the library knows one end of sequence the others mean the same.
+    """
+
+    def __init__(self, start: Callable[[], Any], vocabulary: Vocabulary) -> None:
+        self._start, self._vocabulary = start, vocabulary
+        self._made: Any = None
+        self._consumed: tuple[int, ...] = ()
+        self._ended = False
+
+    @property
+    def native(self) -> Any:
+        """The library's state after the tokens that were consumed."""
+        if self._made is None:
+            made = self._start()
+            for token in self._consumed:
+                self._lead(made, token)
+            self._made = made
+        return self._made
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        if self._ended:
+            out[:] = 0
+            return
+        self._write(out)
+        if len(self._vocabulary.eos_ids) > 1 and allows(out, self._vocabulary.eos):
+            np.bitwise_or(out, self._vocabulary.eos_mask, out=out)
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`."""
+        if self._ended or not 0 <= token < self._vocabulary.size:  # libraries overflow on others
+            return False
+        if token in self._vocabulary.eos_ids:
+            self._ended = self._may_end()
+            return self._ended
+        if not self._advance(token):
+            return False
+        self._consumed += (token,)
+        return True
+
+    def clone(self) -> Self:
+        """See `harness.protocol.Matcher.clone`."""
+        return copied(self, _made=None)
+
+    def _write(self, out: Mask) -> None:
+        write_mask(self.native, out)
+
+    def _may_end(self) -> bool:
+        return bool(self.native.is_accepting())
+
+    def _advance(self, token: int) -> bool:
+        return self._lead(self.native, token)
+
+    def _lead(self, native: Any, token: int) -> bool:
+        """Have a state of the library advance; False where it refuses, and is as it was."""
+        return advanced(native, token)
+
+
+class MaskFirst:
+    """Mixed into a matcher whose library takes more than its masks allow, or suffers from it."""
+
+    _words: int
+    _present: Mask | None = None
+
+    def mask(self, out: Mask) -> None:
+        """See `harness.protocol.Matcher.mask`."""
+        out[:] = self._mask_here()
+
+    def consume(self, token: int) -> bool:
+        """See `harness.protocol.Matcher.consume`: what the mask forbids is refused."""
+        inside = 0 <= token < 32 * self._words
+        if not inside or not allows(self._mask_here(), token) or not super().consume(token):  # type: ignore[misc]
+            return False
+        self._present = None
+        return True
+
+    def follow(self, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
+        return follow_by_mask(self, tokens, self._words)  # type: ignore[arg-type]
+
+    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.LeadingMatcher.follow_behind`: looks at every mask."""
+        return self.follow((token, *tokens))
+
+    def _mask_here(self) -> Mask:
+        """The present mask, kept until a token is consumed. Never written to once computed."""
+        if self._present is None:
+            present = np.zeros(self._words, dtype=np.uint32)
+            super().mask(present)  # type: ignore[misc]
+            self._present = present
+        return self._present
+
+
+def write_mask(guide: Any, out: Mask) -> None:
+    """The mask of a guide, as outlines-core and oc-earley have them."""
+    guide.write_mask_into(out.ctypes.data, out.size, out.itemsize)
+
+
+def advanced(guide: Any, token: int) -> bool:
+    """Whether a guide takes a token; one that it refuses leaves it as it was."""
+    try:
+        guide.advance(token, return_tokens=False)
+    except ValueError:
+        return False
+    return True
+
+
+def guide_calls(guide: Any, completed: str, terminated: str | None = None) -> LibraryCalls:
+    """What a guide offers a server; two of its calls have other names in each library."""
+
+    def fill_row(rows: Masks, row: int) -> None:
+        write_mask(guide, rows[row])
+
+    def validate(tokens: Sequence[int]) -> int:
+        some = list(tokens)
+        return next(n for n in range(len(some), -1, -1) if guide.accepts_tokens(some[:n]))
+
+    return LibraryCalls(
+        mask=lambda out: write_mask(guide, out),
+        consume=lambda token: advanced(guide, token),
+        native=guide,
+        attempt=lambda token: advanced(guide, token),
+        rollback=getattr(guide, "rollback_state", None),
+        reset=getattr(guide, "reset", None),
+        completed=getattr(guide, completed),
+        terminated=getattr(guide, terminated) if terminated else None,
+        validate=validate if hasattr(guide, "accepts_tokens") else None,
+        fill_row=fill_row,
+    )
