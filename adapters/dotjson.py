@@ -63,7 +63,7 @@ class DotJSONEngine:
             list(ordinary.values()), list(ordinary), list(vocabulary.eos_ids)
         )
 
-    def compile(self, schema: str) -> DotJSONMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text.
 
         Raises:
@@ -73,14 +73,14 @@ class DotJSONEngine:
             index = self._library.Index(schema, self._vocabulary, disallow_whitespace=self._compact)
         except Exception as error:
             raise Refused(f"{type(error).__name__}: {error}") from error
-        return DotJSONMatcher(lambda: _Guide(self._library, index), self._ids)
+        return _Matcher(lambda: _Guide(self._library, index), self._ids)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library is not documented to tell."""
         return [None] * len(ids)
 
 
-class DotJSONMatcher(ReplayedMatcher):
+class _Matcher(ReplayedMatcher):
     """A guide, with the set of tokens that it allows."""
 
     def _write(self, out: Mask) -> None:

@@ -57,7 +57,7 @@ class FormatronEngine:
             {id_: text.decode("utf-8", "replace") for id_, text in vocabulary.ordinary.items()},
         )
 
-    def compile(self, schema: str) -> FormatronMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text, its first mask computed.
 
         Raises:
@@ -77,7 +77,7 @@ class FormatronEngine:
             raise
         except Exception as error:
             raise Refused(f"{type(error).__name__}: {error}".strip()) from error
-        return FormatronMatcher(engine, self._ids)
+        return _Matcher(engine, self._ids)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The bytes under which the library finds an id that has them; None for special ids."""
@@ -89,7 +89,7 @@ class FormatronEngine:
         return b"" if token is None else self._ids.ordinary[token]
 
 
-class FormatronMatcher(LeadingMatcher):
+class _Matcher(LeadingMatcher):
     """An `Engine` of kbnf."""
 
     def __init__(self, engine: Any, vocabulary: Vocabulary) -> None:
@@ -98,11 +98,7 @@ class FormatronMatcher(LeadingMatcher):
         self._ended = False
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`.
-
-        Raises:
-            RuntimeError: The library panicked.
-        """
+        """Raises RuntimeError where the library panics."""
         out[:] = 0
         if self._ended:
             return
@@ -114,7 +110,7 @@ class FormatronMatcher(LeadingMatcher):
             self._engine.fill_torch_bitmask(out.ctypes.data)
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`; raises as `mask` does.
+        """Raises as `mask` does.
 
         Only what the mask allows is given to the library.
         """
@@ -133,7 +129,6 @@ class FormatronMatcher(LeadingMatcher):
         return allowed
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         return copied(self, _engine=copy(self._engine))
 
 

@@ -29,7 +29,6 @@ from harness.protocol import (
     Mask,
     Option,
     Refused,
-    allows,
     copied,
     settle_switches,
     switch,
@@ -69,13 +68,13 @@ class GLRMaskEngine:
         self._ids = vocabulary
         self._ends = glrmask.TokenSet(list(vocabulary.eos_ids))
 
-    def compile(self, schema: str) -> GLRMaskMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text.
 
         Raises:
             Refused: With the library's message.
         """
-        return GLRMaskMatcher(self._constraint(schema), self._ids)
+        return _Matcher(self._constraint(schema), self._ids)
 
     def library(self, schema: str) -> Library:
         """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
@@ -97,7 +96,7 @@ class GLRMaskEngine:
         return [None] * len(ids)
 
 
-class GLRMaskMatcher(LeadingMatcher):
+class _Matcher(LeadingMatcher):
     """A `ConstraintState`, which is copied where a token may be refused without being lost."""
 
     def __init__(self, constraint: Any, vocabulary: Vocabulary) -> None:
@@ -108,14 +107,12 @@ class GLRMaskMatcher(LeadingMatcher):
         self._ended = False
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         if self._ended:
             out[:] = 0
         else:
             self._state.fill_mask(out.view(np.int32))
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
         if self._ended or not 0 <= token < self._vocabulary.size:
             return False
         if not self._state.commit_token(token):
@@ -129,23 +126,7 @@ class GLRMaskMatcher(LeadingMatcher):
         return True
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         return copied(self, _state=self._state.copy())
-
-    def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; the mask spares most of the copies."""
-        size = self._vocabulary.size
-        if self._ended or not tokens or not 0 <= tokens[0] < size:
-            return 0
-        mask = np.empty(self._vocabulary.words, dtype=np.uint32)
-        self.mask(mask)
-        if not allows(mask, tokens[0]):
-            return 0
-        trial = self._state.copy()
-        for count, token in enumerate(tokens):
-            if not 0 <= token < size or not trial.commit_token(token):
-                return count
-        return len(tokens)
 
 
 def _calls_of(state: Any) -> LibraryCalls:

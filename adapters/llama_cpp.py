@@ -9,7 +9,7 @@ and parsing are done first in a child, where an exception costs a refusal.
 
 A mask over 150,000 tokens takes 25 to 60 ms, a clone in a large grammar over 1 ms. So each schema
 has one grammar inside the library, and a state is a value outside of it: the grammar's stacks,
-put back where they are needed; its mask and transitions are kept. The calls are the sampler's own.
+put back where they are needed. The calls are the sampler's own.
 
 ``spec`` and ``shipped`` convert alike, with what llama-server uses. As shipped special tokens may
 write their names inside strings, which ``spec`` forbids.
@@ -31,7 +31,6 @@ import resource
 import struct
 import sys
 import weakref
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,7 +44,16 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import UsageError
-from harness.protocol import CONFIG, EngineInfo, Mask, Option, Refused, allows
+from harness.protocol import (
+    CONFIG,
+    EngineInfo,
+    LeadingMatcher,
+    Mask,
+    Option,
+    Refused,
+    allows,
+    copied,
+)
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -94,8 +102,6 @@ _CALLS: Mapping[str, tuple[str, Any, tuple[Any, ...]]] = {
 
 _INSTALL = "this adapter drives xllamacpp 2026.10.11549"
 _WARNING, _NEVER = 3, -1  # from which level on messages are kept; no id
-_MASKS, _STEPS, _FOLLOWED = 512, 200_000, 4096
-"""How many masks, transitions and continuations are kept with a schema: up to some 60 MB."""
 
 
 class LlamaCppEngine:
@@ -130,7 +136,7 @@ class LlamaCppEngine:
         self.eos = vocabulary.eos
         self._check_layout()
 
-    def compile(self, schema: str) -> LlamaCppMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text, its first mask computed.
 
         What the converter warns about is printed to standard error.
@@ -140,8 +146,9 @@ class LlamaCppEngine:
             MemoryError: The converter ran out of memory, which it throws like a refusal.
         """
         grammar = _Grammar(self, _converted(self.functions, self.native, schema))
-        grammar.mask(grammar.start)
-        return LlamaCppMatcher(grammar, grammar.start)
+        start = grammar.here()
+        grammar.mask(start)
+        return _Matcher(grammar, start)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The library's text of each id, or of the id that bears its text; None for special ids."""
@@ -163,37 +170,28 @@ class LlamaCppEngine:
         self.functions.free(native)
 
 
-class LlamaCppMatcher:
+class _Matcher(LeadingMatcher):
     """A state of a schema's grammar; None after the end."""
 
     def __init__(self, grammar: _Grammar, state: _State | None) -> None:
-        self._grammar = grammar
-        self._state = state
+        self._grammar, self._state = grammar, state
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         out[:] = 0 if self._state is None else self._grammar.mask(self._state)
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`; tried first, since a mistake ends the process."""
-        found = self._grammar.step(self._state, token)
-        if found is _REFUSED:
+        """Tried first, since a mistake ends the process."""
+        if self._state is None or not self._grammar.walk(self._state, (token,)):
             return False
-        self._state = found
+        self._state = None if self._grammar.ended else self._grammar.here()
         return True
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
-        return type(self)(self._grammar, self._state)
+        return copied(self)
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; asks for the tokens alone, not masks."""
-        return self._grammar.follow(self._state, tokens)
-
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`."""
-        behind = self._grammar.step(self._state, token)
-        return 0 if behind is _REFUSED else 1 + self._grammar.follow(behind, tokens)
+        """Asks for the tokens alone, not masks."""
+        return 0 if self._state is None else self._grammar.walk(self._state, tokens)
 
 
 @cache
@@ -403,14 +401,10 @@ _STACKS_OFFSET = 32
 class _State:
     """A grammar's state as a value, with its mask once that was asked for."""
 
-    number: int
     stacks: tuple[bytes, ...]
     partial: tuple[int, int]
     """The character begun: its bits so far, and how many bytes are missing."""
     mask: Mask | None = None
-
-
-_REFUSED = _State(-1, (), (0, 0))  # stands for the state behind a token that is not allowed
 
 
 class _Grammar:
@@ -422,71 +416,46 @@ class _Grammar:
             raise Refused(engine.functions.messages() or "llama.cpp does not parse its own grammar")
         weakref.finalize(self, engine.functions.free, native).atexit = False
         self._engine = engine  # whose vocabulary the grammar refers to
-        self._library = engine.functions
-        self._ids, self._asked, self._eos = engine.ids, engine.asked, engine.eos
-        self._native = native
+        self._library, self._native = engine.functions, native
         self._place = self._library.stacks(native)
-        self._one = _Candidates([0])
-        self._numbers = count()
-        self._states: dict[Any, _State] = {}
-        self._steps: dict[tuple[int, int], _State | None] = {}
-        self._followed: dict[tuple[int, ...], int] = {}
-        self._masked: deque[_State] = deque()
+        self._ids, self._one = engine.ids, _Candidates([0])
         self._present: _State | None = None
-        self.start = self._read()
+        self.ended = False
+        """Whether the last walk went to the end."""
 
     def mask(self, state: _State) -> Mask:
         """The mask of a state; not to be written to."""
         if state.mask is None:
             state.mask = self._ids.mask(self._allowed_ids(state))
-            self._masked.append(state)
-            if len(self._masked) > _MASKS:
-                self._masked.popleft().mask = None
         return state.mask
 
-    def step(self, state: _State | None, token: int) -> _State | None:
-        """The state behind `token`: None where it is the end, `_REFUSED` if it is not allowed."""
-        if state is None:
-            return _REFUSED
-        key = (state.number, token)
-        if key in self._steps:
-            return self._steps[key]
-        asked = self._asked[token] if 0 <= token < len(self._asked) else _NEVER
-        found: _State | None = _REFUSED
-        if asked != _NEVER and self._allows(state, asked):
-            found = None if asked == self._eos else self._behind(state, asked)
-        if len(self._steps) >= _STEPS:
-            self._steps.clear()
-            self._states.clear()
-        self._steps[key] = found
-        return found
-
-    def follow(self, state: _State | None, tokens: Sequence[int]) -> int:
-        """How many leading `tokens` are allowed; kept, since many lead to where they are asked."""
-        key = (-1 if state is None else state.number, *tokens)
-        if key not in self._followed:
-            if len(self._followed) >= _FOLLOWED:
-                self._followed.clear()
-            taken = 0
-            while (
-                taken < len(tokens) and (state := self.step(state, tokens[taken])) is not _REFUSED
-            ):
-                taken += 1
-            self._followed[key] = taken
-        return self._followed[key]
-
-    def _allows(self, state: _State, token: int) -> bool:
-        if state.mask is not None:
-            return allows(state.mask, token)
+    def walk(self, state: _State, tokens: Sequence[int]) -> int:
+        """Go along `tokens` from a state as far as they are allowed; how many of them are."""
+        self.ended = False
         self._move_to(state)
+        for taken, token in enumerate(tokens):
+            asked = self._engine.asked[token] if 0 <= token < len(self._engine.asked) else _NEVER
+            if asked == _NEVER or self.ended or not self._allows(asked):
+                return taken
+            self.ended = asked == self._engine.eos
+            if not self.ended:
+                self._present = None
+                self._library.accept(self._native, asked)
+        return len(tokens)
+
+    def here(self) -> _State:
+        """The state that the grammar is in."""
+        begin, end, _, bits, missing = _PLACE.unpack(ctypes.string_at(self._place, _PLACE.size))
+        records = _HEAD.iter_unpack(ctypes.string_at(begin, end - begin))
+        stacks = tuple(ctypes.string_at(first, last - first) for first, last, _ in records)
+        self._present = _State(stacks, (bits if missing else 0, missing))
+        return self._present
+
+    def _allows(self, token: int) -> bool:
+        if self._present is not None and self._present.mask is not None:
+            return allows(self._present.mask, token)
         self._one.records["id"] = token
         return bool(self._one.allowed(self._library.apply, self._native)[0])
-
-    def _behind(self, state: _State, token: int) -> _State:
-        self._move_to(state)
-        self._present = None
-        self._library.accept(self._native, token)
-        return self._read()
 
     def _allowed_ids(self, state: _State) -> npt.NDArray[np.int32]:
         self._move_to(state)
@@ -498,17 +467,6 @@ class _Grammar:
         good[leading] = True
         led = _Candidates(ids.led[good[ids.leaders]])
         return np.concatenate((leading, led.ids[led.allowed(apply, native)]))
-
-    def _read(self) -> _State:
-        """The state that the grammar is in."""
-        begin, end, _, bits, missing = _PLACE.unpack(ctypes.string_at(self._place, _PLACE.size))
-        records = _HEAD.iter_unpack(ctypes.string_at(begin, end - begin))
-        stacks = tuple(sorted(ctypes.string_at(first, last - first) for first, last, _ in records))
-        key = (stacks, (bits if missing else 0, missing))
-        if key not in self._states:
-            self._states[key] = _State(next(self._numbers), *key)
-        self._present = self._states[key]
-        return self._present
 
     def _move_to(self, state: _State) -> None:
         """Put the stacks of a state where the grammar has its own, in memory that it may free."""

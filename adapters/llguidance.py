@@ -111,7 +111,7 @@ class LLGuidanceEngine:
                     "leave unicode_escapes out, or use a later version",
                 )
 
-    def compile(self, schema: str) -> LLGuidanceMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text, its first mask computed.
 
         What the library warns about is printed to standard error.
@@ -123,7 +123,7 @@ class LLGuidanceEngine:
         if hasattr(native, "get_grammar_warnings"):
             for warning in native.get_grammar_warnings():
                 sys.stderr.write(f"llguidance: warning: {warning}\n")
-        return (ForcingMatcher if self._forced else LLGuidanceMatcher)(native, self._ids)
+        return (_ForcingMatcher if self._forced else _Matcher)(native, self._ids)
 
     def library(self, schema: str) -> Library:
         """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
@@ -202,7 +202,7 @@ class _Ids:
         return [*asked, self.eos] if ends else asked
 
 
-class LLGuidanceMatcher(LeadingMatcher):
+class _Matcher(LeadingMatcher):
     """An `LLMatcher`, kept from ever being asked to take a token that it refuses.
 
     The end of sequence is never consumed by the library: `is_accepting` says whether it may be.
@@ -214,11 +214,7 @@ class LLGuidanceMatcher(LeadingMatcher):
         self._ended = False
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`.
-
-        Raises:
-            RuntimeError: The library has reached one of its limits; the matcher is of no more use.
-        """
+        """Raises RuntimeError where the library is at a limit; the matcher is of no more use."""
         if self._ended:
             out[:] = 0
             return
@@ -230,7 +226,6 @@ class LLGuidanceMatcher(LeadingMatcher):
                 out[token >> 5] |= 1 << (token & 31)
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`; raises as `mask` does."""
         if self._ended:
             return False
         if token in self._ids.eos_ids:
@@ -243,11 +238,9 @@ class LLGuidanceMatcher(LeadingMatcher):
         return taken == 1
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         return copied(self, native=self.native.deep_copy())
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; raises as `mask` does."""
         asked = [] if self._ended else self._ids.asked(tokens)
         if self._ids.eos in asked[:1]:
             return int(self.native.is_accepting())
@@ -265,12 +258,12 @@ class LLGuidanceMatcher(LeadingMatcher):
             raise RuntimeError(f"llguidance: {self.native.get_error().strip()}")
 
 
-class ForcingMatcher(MaskFirst, LLGuidanceMatcher):
+class _ForcingMatcher(MaskFirst, _Matcher):
     """An `LLMatcher` that forces tokens: it would consume more than its mask allows."""
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
-        return super().follow(tokens[: LLGuidanceMatcher.follow(self, tokens)])
+        """Looks at every mask."""
+        return super().follow(tokens[: _Matcher.follow(self, tokens)])
 
 
 def _json_options(options: Mapping[str, bool | int | str]) -> dict[str, bool | str]:

@@ -61,13 +61,13 @@ class MaskforgeEngine:
         )
         self._ids = vocabulary
 
-    def compile(self, schema: str) -> MaskforgeMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text.
 
         Raises:
             Refused: With the library's code and message, and what it says of which keyword.
         """
-        return MaskforgeMatcher(self._bound(schema).start_session, self._ids, self._error)
+        return _Matcher(self._bound(schema).start_session, self._ids, self._error)
 
     def library(self, schema: str) -> Library:
         """See `harness.protocol.ServingEngine.library`; raises as `compile` does."""
@@ -92,7 +92,7 @@ class MaskforgeEngine:
         return found
 
 
-class MaskforgeMatcher(ReplayedMatcher):
+class _Matcher(ReplayedMatcher):
     """A session; what is asked of one that is at a limit raises RuntimeError."""
 
     def __init__(
@@ -102,10 +102,7 @@ class MaskforgeMatcher(ReplayedMatcher):
         self._error = error
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`.
-
-        The session goes on along the tokens and is given away, unless the first is refused.
-        """
+        """The session goes on along the tokens and is given away, unless the first is refused."""
         taken = 0
         for token in () if self._ended else tokens:
             if not 0 <= token < self._vocabulary.size or not self._advance(token):

@@ -74,7 +74,7 @@ class OutlinesEngine:
             by_key.setdefault(key, []).append(token)
         self._library = (_FirstLibrary if first else _Library)(vocabulary.eos, by_key)
 
-    def compile(self, schema: str) -> OutlinesMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text.
 
         Raises:
@@ -99,11 +99,11 @@ class OutlinesEngine:
         except (ValueError, TypeError) as error:
             raise Refused(str(error).strip()) from error
 
-    def _start(self, index: Any) -> OutlinesMatcher:
+    def _start(self, index: Any) -> _Matcher:
         guide = self._library.guide
         if guide is None:
-            return ListedMatcher(index, lambda: None, self._vocabulary)
-        return OutlinesMatcher(index, lambda: guide(index), self._vocabulary)
+            return _ListedMatcher(index, lambda: None, self._vocabulary)
+        return _Matcher(index, lambda: guide(index), self._vocabulary)
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """The key under which the library's vocabulary has each id, in UTF-8.
@@ -187,7 +187,7 @@ class _FirstLibrary:
         return "".join(map(self._regex.byte_symbol, text))
 
 
-class OutlinesMatcher(ReplayedMatcher):
+class _Matcher(ReplayedMatcher):
     """A state of an `Index`; the `Guide` that writes its mask is made when one is asked for."""
 
     def __init__(self, index: Any, start: Callable[[], Any], vocabulary: Vocabulary) -> None:
@@ -195,7 +195,7 @@ class OutlinesMatcher(ReplayedMatcher):
         self._index, self._state = index, index.get_initial_state()
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; needs no guide."""
+        """Needs no guide."""
         state, count = self._state, 0
         for token in () if self._ended else tokens:
             if token in self._vocabulary.eos_ids:
@@ -223,7 +223,7 @@ class OutlinesMatcher(ReplayedMatcher):
         return self._index.get_next_state(state, token) if inside else None
 
 
-class ListedMatcher(OutlinesMatcher):
+class _ListedMatcher(_Matcher):
     """A state of an `Index` whose masks are made of its lists of tokens."""
 
     def _write(self, out: Mask) -> None:

@@ -107,7 +107,7 @@ class XGrammarEngine:
         self._ids = _Ids.of(vocabulary, self._tokenizer.special_token_ids)
         self._named, self._ends = named, vocabulary.eos_ids
 
-    def compile(self, schema: str) -> XGrammarMatcher:
+    def compile(self, schema: str) -> _Matcher:
         """A matcher at the start of a text.
 
         Raises:
@@ -145,11 +145,11 @@ class XGrammarEngine:
             message = _CLOCK.sub("", str(error).strip())
             raise Refused(message or type(error).__name__) from error
 
-    def _start(self, grammar: Any) -> XGrammarMatcher:
+    def _start(self, grammar: Any) -> _Matcher:
         matcher = self._library.GrammarMatcher
         if hasattr(matcher, "fork"):
-            return XGrammarMatcher(matcher(grammar), self._ids)
-        kind = ReplayingMatcher if hasattr(matcher, "accept_string") else EarlyMatcher
+            return _Matcher(matcher(grammar), self._ids)
+        kind = _ReplayingMatcher if hasattr(matcher, "accept_string") else _EarlyMatcher
         return kind(matcher(grammar), self._ids, lambda: matcher(grammar))
 
     def _supported(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class _Ids:
         return cls(set_bits(possible, vocabulary.words), bytes(kinds))
 
 
-class XGrammarMatcher(LeadingMatcher):
+class _Matcher(LeadingMatcher):
     """A `GrammarMatcher` that is copied by its own `fork`."""
 
     def __init__(self, native: Any, ids: _Ids) -> None:
@@ -195,7 +195,6 @@ class XGrammarMatcher(LeadingMatcher):
         self._ended = False
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         if self._ended:  # the library raises when it is asked for a mask after the end
             out[:] = 0
         elif self._fill(out):
@@ -210,7 +209,6 @@ class XGrammarMatcher(LeadingMatcher):
         return written
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
         kind = _IMPOSSIBLE if self._ended else self._ids.kind(token)
         if not kind or not self.native.accept_token(token):
             return False
@@ -218,11 +216,10 @@ class XGrammarMatcher(LeadingMatcher):
         return True
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         return copied(self, native=self.native.fork())
 
     def follow(self, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.FollowingMatcher.follow`; accepts, then rolls back."""
+        """Accepts, then rolls back."""
         kind, accept, taken = self._ids.kind, self.native.accept_token, 0
         for token in () if self._ended else tokens:
             if not kind(token) or not accept(token):
@@ -235,7 +232,7 @@ class XGrammarMatcher(LeadingMatcher):
         return taken
 
 
-class ReplayingMatcher(XGrammarMatcher):
+class _ReplayingMatcher(_Matcher):
     """A `GrammarMatcher` of a version without `fork`: a clone replays what was consumed."""
 
     def __init__(self, native: Any, ids: _Ids, fresh: Callable[[], Any]) -> None:
@@ -244,13 +241,11 @@ class ReplayingMatcher(XGrammarMatcher):
         self._consumed: tuple[int, ...] = ()
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
         taken = super().consume(token)
         self._consumed += (token,) if taken else ()
         return taken
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         native = self._fresh()
         for token in self._consumed:
             if not native.accept_token(token):
@@ -258,7 +253,7 @@ class ReplayingMatcher(XGrammarMatcher):
         return copied(self, native=native)
 
 
-class EarlyMatcher(MaskFirst, ReplayingMatcher):
+class _EarlyMatcher(MaskFirst, _ReplayingMatcher):
     """A `GrammarMatcher` of a version without `accept_string`.
 
     It writes masks to tensors, and a token that it refuses may move its state.

@@ -21,7 +21,7 @@ from adapters.lm_format_enforcer import LMFormatEnforcerEngine
 from adapters.maskforge import MaskforgeEngine
 from adapters.oc_earley import OCEarleyEngine
 from adapters.outlines import OutlinesEngine
-from adapters.xgrammar import ReplayingMatcher, XGrammarEngine
+from adapters.xgrammar import XGrammarEngine, _ReplayingMatcher
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
@@ -314,7 +314,7 @@ class TestXGrammar:
 
         monkeypatch.delattr(xgrammar.GrammarMatcher, "fork")
         engine = make(XGrammarEngine, small())
-        assert isinstance(engine.compile("true"), ReplayingMatcher)
+        assert isinstance(engine.compile("true"), _ReplayingMatcher)
         check_adapter(engine, small(), TEXTS)
 
     def test_a_version_without_an_option_says_so_only_when_it_is_asked_for(self, monkeypatch):

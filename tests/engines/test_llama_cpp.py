@@ -116,9 +116,7 @@ def test_masks_are_what_each_token_alone_is_allowed_in_a_vocabulary_without_most
         assert matcher.consume(token)
 
 
-def test_what_is_forgotten_is_found_again(monkeypatch):
-    monkeypatch.setattr(llama_cpp, "_STEPS", 7)
-    monkeypatch.setattr(llama_cpp, "_MASKS", 2)
+def test_states_are_put_back_into_one_grammar():
     vocabulary = hostile_vocabulary(1)
     how = Thoroughness(positions=3)
     check_adapter(engine(vocabulary), vocabulary, {OBJECT: TEXTS[OBJECT]}, how)
