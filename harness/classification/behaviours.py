@@ -1,7 +1,7 @@
 """Behaviours: what engines do otherwise than the specifications, each looked for in all engines.
 
 The list is ``datasets/behaviours.toml``. An entry of the catalogue of departures says which
-behaviour it declares; a behaviour's own table says which other engines have it as well, and why
+behaviour it declares; ``datasets/engines.toml`` says which other engines have it as well, and why
 nothing that was found declares it there. So two engines that do the same are seen side by side, and
 `classed_differently` finds those that are treated differently on the same ground.
 """
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from harness.engines.specs import engine_tables
 from harness.errors import InputError
 from harness.inputs.toml_tables import by_id
 from harness.verdict_kinds import BUG
@@ -20,10 +21,8 @@ from harness.verdict_kinds import BUG
 if TYPE_CHECKING:
     from harness.classification.departures import Departure
 
-ENGINES: Final = (
-    *("xgrammar", "llguidance", "outlines-core"),
-    *("xllamacpp", "glrmask", "maskforge"),
-    *("lm-format-enforcer", "formatron", "oc-earley"),
+ENGINES: Final = tuple(
+    table["distribution"] for table in engine_tables().values() if "distribution" in table
 )
 """The distributions in which every behaviour is looked for."""
 

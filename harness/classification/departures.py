@@ -55,6 +55,7 @@ from harness.classification.engine_warnings import EngineWarning, read_warnings
 from harness.classification.verdict_rows import MULTIPLES, VerdictRows
 from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
+from harness.engines.specs import engine_tables
 from harness.errors import InputError, nearest
 from harness.explain.token_category import CATEGORIES
 from harness.inputs.toml_tables import by_id, read_tables
@@ -160,23 +161,35 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
 
 
 def load_behaviours() -> dict[str, Behaviour]:
-    """The behaviours that come with maskcourt, by id.
+    """The behaviours that come with maskcourt, by id; each engine's table says which it has.
 
     Raises:
-        InputError: The file cannot be read.
+        InputError: The files cannot be read.
     """
     file = data_path("behaviours.toml")
-    return read_behaviours(read_tables(file, "behaviour")["behaviour"], file)
+    tables = read_tables(file, "behaviour")["behaviour"]
+    known = {table.get("id"): table for table in tables}
+    for name, engine in engine_tables().items():
+        for here, there in (("undeclared", "bug"), ("options", "options")):
+            for behaviour, value in engine.get(here, {}).items():
+                if behaviour not in known:
+                    raise InputError(f"engines.toml: {name} has no behaviour {behaviour!r}")
+                known[behaviour].setdefault(there, {})[engine["distribution"]] = value
+    return read_behaviours(tables, file)
 
 
 def load_warnings() -> dict[str, EngineWarning]:
-    """The warnings that come with maskcourt, by id.
+    """The warnings that come with maskcourt, by id; they stand in the engines' tables.
 
     Raises:
-        InputError: The file cannot be read.
+        InputError: One is not as it must be.
     """
-    file = data_path("warnings.toml")
-    return read_warnings(read_tables(file, "warning")["warning"], file)
+    tables = [
+        {"engine": engine["distribution"], **table}
+        for engine in engine_tables().values()
+        for table in engine.get("warning", ())
+    ]
+    return read_warnings(tables, data_path("engines.toml"))
 
 
 def classify(

@@ -1,6 +1,6 @@
 """Engine warnings: what engines can print about a schema, and which keywords each text is about.
 
-The list is ``datasets/warnings.toml``. Rules of class ``warned`` name its entries, so that a
+They stand in ``datasets/engines.toml``. Rules of class ``warned`` name its entries, so that a
 verdict is excused only by a text that is listed, and only for keywords that the text is about. What
 an engine prints beyond the list is shown as such and excuses nothing: nobody has read what it is
 about.

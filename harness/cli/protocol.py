@@ -201,11 +201,11 @@ def _check_trusted(path: Path, head: ResultsHead, engines: list[str], *, trust: 
         UsageError: It would have something imported, installed or opened.
     """
     from harness.engines.environments import is_at_hand
-    from harness.engines.specs import BUILT_IN, parse_spec, read_spec
+    from harness.engines.specs import built_in, parse_spec, read_spec
     from harness.inputs.vocabulary_names import vocabulary_names
 
     for engine in engines:
-        known = head.vocabulary in vocabulary_names() and read_spec(engine).name in BUILT_IN
+        known = head.vocabulary in vocabulary_names() and read_spec(engine).name in built_in()
         if not trust and not (known and is_at_hand(parse_spec(engine))):
             raise UsageError(
                 f"{path} would have {engine!r} or {head.vocabulary!r} imported, installed "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.engines.presets import TAKEN, Step, described, preset_of
 from harness.engines.server_checks import CHECKS
-from harness.engines.specs import BUILT_IN, adapter_class
+from harness.engines.specs import adapter_class, built_in
 from harness.protocol import Engine, EngineInfo, Matcher, Option, Refused, complete_options
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ServerEngine:
         shown: dict[str, bool | int | str] = dict(options)
         packages: dict[str, str] = {}
         for name, backend in preset.backends_for(options).items():
-            kind: Any = adapter_class(BUILT_IN[backend.engine])
+            kind: Any = adapter_class(built_in()[backend.engine])
             given = complete_options(kind.OPTIONS, backend.options)
             self._engines[name] = engine = kind(vocabulary, given)
             packages.update(engine.info.packages)

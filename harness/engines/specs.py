@@ -10,28 +10,18 @@ import importlib.metadata
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from harness.directories import data_path
 from harness.engines import presets
 from harness.errors import UsageError, nearest
 from harness.protocol import Option, complete_options
 from harness.verdict_kinds import CHALLENGER
-
-BUILT_IN: Mapping[str, str] = {
-    "dotjson": "adapters.dotjson:DotJSONEngine",
-    "formatron": "adapters.formatron:FormatronEngine",
-    "glrmask": "adapters.glrmask:GLRMaskEngine",
-    "llama.cpp": "adapters.llama_cpp:LlamaCppEngine",
-    "llguidance": "adapters.llguidance:LLGuidanceEngine",
-    "lm-format-enforcer": "adapters.lm_format_enforcer:LMFormatEnforcerEngine",
-    "maskforge": "adapters.maskforge:MaskforgeEngine",
-    "oc-earley": "adapters.oc_earley:OCEarleyEngine",
-    "outlines": "adapters.outlines:OutlinesEngine",
-    "xgrammar": "adapters.xgrammar:XGrammarEngine",
-}
 
 ENTRY_POINTS = "maskcourt.engines"
 """Entry-point group through which another package adds engines by name."""
@@ -76,13 +66,24 @@ class EngineSpec:
     """What tells this build from all others; empty where any will do that is at `path`."""
 
 
+@cache
+def engine_tables() -> Mapping[str, Mapping[str, Any]]:
+    """The table of each engine in ``datasets/engines.toml``, by the engine's name."""
+    return tomllib.loads(data_path("engines.toml").read_text("utf-8"))
+
+
+def built_in() -> dict[str, str]:
+    """The engines that come with maskcourt, each with the ``module:Class`` of its adapter."""
+    return {name: table["adapter"] for name, table in engine_tables().items()}
+
+
 def known_engines() -> dict[str, str]:
     """Every engine that can be named, with its ``module:Class``; built-in ones and plug-ins."""
     found = {
         point.name: f"{point.module}:{point.attr}"
         for point in importlib.metadata.entry_points(group=ENTRY_POINTS)
     }
-    return dict(sorted({**found, **BUILT_IN}.items()))
+    return dict(sorted({**found, **built_in()}.items()))
 
 
 def split_specs(text: str) -> list[str]:
@@ -186,7 +187,7 @@ def _of_preset(text: str, read: ReadSpec, preset: presets.Preset) -> EngineSpec:
         {**own, "server": preset.server, "release": preset.release},
         packages=preset.requirements(own),
         slow_masks=any(
-            getattr(adapter_class(BUILT_IN[one.engine]), "SLOW_MASKS", False)
+            getattr(adapter_class(built_in()[one.engine]), "SLOW_MASKS", False)
             for one in preset.backends_for(own).values()
         ),
     )

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.engines.specs import BUILT_IN, EngineSpec
+from harness.engines.specs import built_in, EngineSpec
 from harness.errors import RunDirectoryError
 from harness.files import writing
 from harness.runs.directory import MANIFEST, open_run, refuse_foreign, refuse_other
@@ -68,7 +68,7 @@ def _engines(stored: Mapping[str, Any], specs: Sequence[EngineSpec]) -> dict[str
     for spec in specs:
         was = stored.get(spec.name, {})
         packages = dict(was.get("packages", {}))
-        if spec.version is None and spec.path is None and spec.reference in BUILT_IN.values():
+        if spec.version is None and spec.path is None and spec.reference in built_in().values():
             for name in packages:
                 with contextlib.suppress(importlib.metadata.PackageNotFoundError):
                     packages[name] = importlib.metadata.version(name)

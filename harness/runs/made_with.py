@@ -15,8 +15,8 @@ from harness.engines.environments import is_at_hand, provide, provide_all
 from harness.engines.panel import Limits
 from harness.engines.presets import servers
 from harness.engines.specs import (
-    BUILT_IN,
     EngineSpec,
+    built_in,
     known_engines,
     parse_spec,
     parse_specs,
@@ -102,7 +102,7 @@ def engine_of(run: RunDirectory, engine: str, version: str) -> EngineSpec:
         UsageError: There is no such version, or a build at hand is not there any more.
     """
     name, read = engine, read_spec(engine)
-    if read.version is None and read.name in BUILT_IN:
+    if read.version is None and read.name in built_in():
         engine = f"{read.name}@{version}{read.rest}"
     if not run.trusted:
         _refuse_foreign(run, engine)
@@ -118,9 +118,9 @@ def asks_for_trust(run: RunDirectory) -> bool:
     """Whether only a trusted run is given what this one was made with."""
     identity = run.manifest["identity"]
     spec = identity.get("vocabulary", {}).get("spec", EMBEDDED)
-    built_in = (read_spec(name) for name in identity["engines"])
+    engines = map(read_spec, identity["engines"])
     return spec not in vocabulary_names() or any(
-        one.name not in BUILT_IN or one.version is not None for one in built_in
+        engine.name not in built_in() or engine.version is not None for engine in engines
     )
 
 
@@ -139,7 +139,7 @@ def limits_of(run: RunDirectory) -> Limits:
 def _refuse_foreign(run: RunDirectory, text: str) -> None:
     """Refuse what an untrusted run may not have started, before anything of it is looked at."""
     name = read_spec(text).name
-    if name not in BUILT_IN and name not in servers():
+    if name not in built_in() and name not in servers():
         module = known_engines().get(name, name).partition(":")[0]
         raise UntrustedError(run, f"would have the module {module!r} imported, for {text!r}")
     if not is_at_hand(parse_spec(text)):

@@ -16,7 +16,7 @@ from harness import __version__
 from harness.cli.main import main
 from harness.cli.runs import GROUPINGS
 from harness.comparison.case_run import Rules
-from harness.engines.specs import BUILT_IN
+from harness.engines.specs import built_in
 from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.command import STUDY, is_progress, maskcourt
@@ -221,7 +221,7 @@ class TestLists:
         code, printed, problems = call("engines", "--json")
         assert (code, problems) == (0, "")
         engines = json.loads(printed)["engines"]
-        assert engines.keys() >= BUILT_IN.keys()
+        assert engines.keys() >= built_in().keys()
         for engine in engines.values():
             assert engine["options"]["config"]["default"] == "spec"
             assert engine["options"]["config"]["choices"] == ["spec", "shipped"]
@@ -229,7 +229,7 @@ class TestLists:
     def test_engines_as_text(self, call):
         code, printed, _ = call("engines")
         assert code == 0
-        assert all(name in printed for name in BUILT_IN)
+        assert all(name in printed for name in built_in())
 
     @pytest.mark.engines
     def test_what_is_installed_needs_no_environment(self, call, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from harness.engines.presets import (
 )
 from harness.engines.server_checks import CHECKS
 from harness.engines.servers import ServerEngine
-from harness.engines.specs import BUILT_IN, adapter_class, parse_spec, parse_specs
+from harness.engines.specs import adapter_class, built_in, parse_spec, parse_specs
 from harness.errors import UsageError
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import Refused, allows, complete_options
@@ -57,7 +57,7 @@ def test_what_no_server_has_is_said(text, words):
 
 
 def test_no_server_has_the_name_of_an_engine():
-    assert not set(servers()) & BUILT_IN.keys()
+    assert not set(servers()) & built_in().keys()
     assert parse_specs(servers()), "each can be named without a release"
 
 
@@ -71,7 +71,7 @@ def test_each_preset_can_be_had(preset):
     assert preset.backend in preset.routes
     assert preset.check in ("", *CHECKS)
     for one in preset.backends.values():
-        kind = adapter_class(BUILT_IN[one.engine])
+        kind = adapter_class(built_in()[one.engine])
         assert kind.DISTRIBUTION in one.packages
         complete_options(kind.OPTIONS, one.options)
     for _, by_backend in preset.switches.values():

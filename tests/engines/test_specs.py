@@ -18,9 +18,9 @@ from packaging.utils import canonicalize_name
 
 from harness.engines.environments import listed_engines
 from harness.engines.specs import (
-    BUILT_IN,
     DEFAULT,
     EngineSpec,
+    built_in,
     known_engines,
     parse_spec,
     parse_specs,
@@ -130,7 +130,7 @@ class TestGrammar:
 
     def test_an_engine_is_started_by_this_interpreter(self):
         spec = parse_spec("xgrammar")
-        assert spec == EngineSpec("xgrammar", BUILT_IN["xgrammar"], spec.options)
+        assert spec == EngineSpec("xgrammar", built_in()["xgrammar"], spec.options)
         assert spec.interpreter == sys.executable
         assert spec.paths == ()
 
@@ -157,9 +157,9 @@ class TestGrammar:
     @given(st.text(max_size=30))
     def test_no_text_is_answered_with_anything_but_a_usage_error(self, text):
         with contextlib.suppress(UsageError):
-            assert parse_spec(text.replace(":", ";")).reference in BUILT_IN.values()
+            assert parse_spec(text.replace(":", ";")).reference in built_in().values()
 
-    @pytest.mark.parametrize("name", [*BUILT_IN])
+    @pytest.mark.parametrize("name", [*built_in()])
     def test_the_built_in_engines_can_be_configured(self, name):
         assert parse_spec(name).options["config"] == "spec"
         assert parse_spec(f"{name}[config=shipped]").options["config"] == "shipped"
@@ -290,7 +290,7 @@ class TestPlugIns:
 
     def test_cannot_take_the_place_of_a_built_in_engine(self, plug_ins):
         plug_ins["xgrammar"] = MINE
-        assert known_engines()["xgrammar"] == BUILT_IN["xgrammar"]
+        assert known_engines()["xgrammar"] == built_in()["xgrammar"]
 
     def test_may_declare_extras(self, plug_ins):
         plug_ins["mine"] = f"{MINE} [fast]"
@@ -299,7 +299,7 @@ class TestPlugIns:
     def test_are_listed_with_the_built_in_ones(self, plug_ins):
         plug_ins["aaa"] = MINE
         listed = listed_engines()
-        assert list(listed) == ["aaa", *sorted(BUILT_IN)]
+        assert list(listed) == ["aaa", *sorted(built_in())]
         assert listed["aaa"] == {
             "adapter": MINE,
             "distribution": "no-such-distribution",
@@ -335,7 +335,7 @@ def test_installed_versions_are_listed(monkeypatch):
     assert listed["xgrammar"]["installed"] is None
 
 
-@pytest.mark.parametrize("name", sorted(BUILT_IN.keys() - {"dotjson"}))
+@pytest.mark.parametrize("name", sorted(built_in().keys() - {"dotjson"}))
 def test_what_a_built_in_engine_was_tested_with_is_what_make_installs(name):
     row = listed_engines()[name]
     distribution = canonicalize_name(row["distribution"])
