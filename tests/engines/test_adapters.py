@@ -22,6 +22,7 @@ from adapters.maskforge import MaskforgeEngine
 from adapters.oc_earley import OCEarleyEngine
 from adapters.outlines import OutlinesEngine
 from adapters.xgrammar import XGrammarEngine, _ReplayingMatcher
+from harness.engines.specs import adapter_class, built_in
 from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
@@ -52,10 +53,8 @@ pytestmark = pytest.mark.engines
 
 ROOT = Path(__file__).parents[2]
 FAST = (XGrammarEngine, LLGuidanceEngine, OutlinesEngine)
-ENGINES = (
-    *FAST,
-    *(FormatronEngine, GLRMaskEngine, LMFormatEnforcerEngine, LlamaCppEngine, MaskforgeEngine),
-    OCEarleyEngine,
+ENGINES = tuple(
+    adapter_class(reference) for name, reference in built_in().items() if name != "dotjson"
 )
 
 
