@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.engines.specs import built_in, EngineSpec
+from harness.engines.specs import EngineSpec, built_in
 from harness.errors import RunDirectoryError
 from harness.files import writing
 from harness.runs.directory import MANIFEST, open_run, refuse_foreign, refuse_other
