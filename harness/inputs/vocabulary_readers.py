@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,10 +96,8 @@ def _open_hub(model: str, eos: str | None) -> Vocabulary:
         # All files of one revision share a directory, where the reader looks for the others.
         path = Path(hf_hub_download(name, "tokenizer.json", **options))
         for other in _HUB_FILES:
-            try:
+            with contextlib.suppress(EntryNotFoundError):
                 hf_hub_download(name, other, **options)
-            except EntryNotFoundError:
-                continue
     except LocalEntryNotFoundError as error:
         raise InputError(
             f"model {model!r} is not in the local cache and the Hugging Face hub is out of reach",

@@ -182,40 +182,18 @@ def refused(path):
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name", ["/etc/x.json", "a/../../x.json", "..", "..\\x.json", "C:\\x.json"]
-)
-@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
-def test_a_name_that_leads_out_of_the_archive_is_refused(tmp_path, name, kind):
-    assert "leads out of it" in refused(
-        pack(tmp_path, kind, {"A---1.json": file(), "../" * 9 + name: b""})
-    )
-    assert "leads out of it" in refused(pack(tmp_path, kind, {name: b"{}"}, root=""))
-
-
-def link(kind, target):
-    info = tarfile.TarInfo()
-    info.type, info.linkname = kind, target
-    return info
-
-
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE], ids=["symbolic", "hard"])
-def test_a_link_in_a_tar_archive_may_not_lead_out(tmp_path, kind):
-    for target in ("/etc/passwd", "../" * 9 + "etc/passwd", "b/../../../../../x"):
-        path = pack(tmp_path, "tar.gz", {"A---1.json": file(), "link": link(kind, target)})
-        assert "holds a link" in refused(path)
-    inside = link(kind, "A---1.json" if kind == tarfile.SYMTYPE else ROOT + "A---1.json")
-    path = pack(tmp_path, "tar.gz", {"A---1.json": file(), "link": inside})
-    assert len(open_cases(f"maskbench:{path}")) == 1
-
-
-def test_a_link_in_a_zip_archive_may_not_lead_out(tmp_path):
+def test_links_are_left_out(tmp_path, kind):
+    link = tarfile.TarInfo()
+    link.type, link.linkname = kind, "/etc/passwd"
+    path = pack(tmp_path, "tar.gz", {"A---1.json": file(), "A---2.json": link})
+    assert list(open_cases(f"maskbench:{path}").index) == ["A---1"]
     path = pack(tmp_path, "zip")
     with zipfile.ZipFile(path, "a") as archive:
-        info = zipfile.ZipInfo("link")
+        info = zipfile.ZipInfo(f"{ROOT}A---2.json")
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         archive.writestr(info, "../outside")
-    assert "holds a link" in refused(path)
+    assert len(open_cases(f"maskbench:{path}")) == len(FILES)
 
 
 @pytest.mark.parametrize("kind", ["tar.gz", "tar.xz", "zip"])

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cli.main import cli
 from harness.directories import DATASETS, data_path
 from harness.errors import InputError, UsageError
-from harness.inputs import vocabulary_names
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.inputs.vocabulary_names import catalogue, get, unpack_tokens
+from harness.inputs.vocabulary_names import pack_tokens, unpack_tokens
 from harness.inputs.vocabulary_readers import open_vocabulary
 from harness.protocol import set_bits, token_ids
 
@@ -377,7 +377,7 @@ class TestRebuild:
     @pytest.fixture
     def described(self, tmp_path, monkeypatch):
         """A catalogue of the embedded vocabulary alone, made of two ranks."""
-        packed = vocabulary_names.pack_tokens((b"a", b"bc"))
+        packed = pack_tokens((b"a", b"bc"))
         vocabulary = Vocabulary.from_tokens("", [b"a", b"bc", b"<e>"], [2], [2], pattern="a|bc")
         entry = {"id": "qwen2.5", "make": "", "models": "", "package": "p", "version": "1"}
         entry |= {"licence": "", "format": "tiktoken", "size": 3, "eos": ["<e>"], "pattern": "a|bc"}
@@ -392,11 +392,11 @@ class TestRebuild:
         path = tmp_path / "some.whl"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(file, content)
-        return CliRunner().invoke(vocabulary_names.main, ["--wheel", str(path)])
+        return CliRunner().invoke(cli, ["vocabularies", "get", "qwen2.5", "--wheel", str(path)])
 
     def test_packing_is_undone_by_unpacking(self):
         tokens = (b"a", b"", bytes(range(255)), b"a")
-        assert unpack_tokens(vocabulary_names.pack_tokens(tokens), len(tokens)) == tokens
+        assert unpack_tokens(pack_tokens(tokens), len(tokens)) == tokens
 
     @pytest.mark.usefixtures("described")
     def test_it_writes_what_the_reader_opens(self, tmp_path):
@@ -405,10 +405,6 @@ class TestRebuild:
         vocabulary = open_vocabulary("qwen2.5")
         assert vocabulary.tokens == [b"a", b"bc", b"<e>"]
         assert vocabulary.eos_ids == (2,)
-        described = catalogue()["qwen2.5"]
-        described.path.unlink()
-        assert get(described, tmp_path / "some.whl") == described.path
-        assert open_vocabulary("qwen2.5").tokens == vocabulary.tokens
 
     @pytest.mark.usefixtures("described")
     @pytest.mark.parametrize(
@@ -420,6 +416,5 @@ class TestRebuild:
     )
     def test_another_file_is_refused_and_nothing_written(self, tmp_path, file, content, message):
         done = self.rebuild(tmp_path, file, content)
-        assert done.exit_code == 1
-        assert re.search(message, done.output)
+        assert re.search(message, str(done.exception))
         assert not (tmp_path / "vocabulary").exists()
