@@ -16,7 +16,7 @@ import jsonschema
 import jsonschema_rs
 
 from harness.jsontext.pointers import pointer, steps
-from harness.schemas.schema import target
+from harness.schemas.schema import Schema, target
 from harness.validators.respelling import Respelt
 
 _MAX_REFERENCES = 50
@@ -54,9 +54,8 @@ class SlowFailures:
     """Those of jsonschema."""
 
     def __init__(self, respelt: Respelt) -> None:
-        self._schema = respelt.schema
+        self._schema = Schema(respelt.schema)
         self._written = respelt.written
-        self._places: dict[int, list[str]] | None = None
 
     def __call__(
         self, errors: Iterable[jsonschema.ValidationError], most: int
@@ -65,13 +64,11 @@ class SlowFailures:
         return _collected(map(self._failure, errors), most)
 
     def _failure(self, error: jsonschema.ValidationError) -> ValidationFailure:
-        if self._places is None:
-            self._places = _places(self._schema)
         keyword = str(error.validator or "false")
         # The path of jsonschema leaves references out; the subschema itself is found by identity.
-        place = self._places.get(id(error.schema))
+        place = self._schema.pointer_of(error.schema)
         dynamic = list(error.absolute_schema_path)
-        path = self._past_references(dynamic) if place is None else [*place, keyword]
+        path = self._past_references(dynamic) if place is None else [*steps(place), keyword]
         message = error.message
         if keyword == "pattern" and error.validator_value in self._written:
             written = self._written[error.validator_value]
@@ -81,13 +78,13 @@ class SlowFailures:
 
     def _past_references(self, path: Sequence[Any]) -> Sequence[Any]:
         """Where a path that leaves references out leads in the schema; itself if that is open."""
-        part, found = self._schema, list[Any]()
+        part, found = self._schema.root, list[Any]()
         for step in path:
             for _ in range(_MAX_REFERENCES):
                 if not isinstance(part, dict) or step in part or "$ref" not in part:
                     break
-                part = target(self._schema, part["$ref"])
-                found = list((self._places or {}).get(id(part), ()))
+                part = target(self._schema.root, part["$ref"])
+                found = list(steps(self._schema.pointer_of(part) or ""))
             try:
                 part = part[step]
             except (KeyError, IndexError, TypeError):
@@ -160,17 +157,3 @@ def _collected(failures: Iterator[ValidationFailure], most: int) -> ValidationFa
     except Exception:  # noqa: BLE001 - the verdict stands on the first error alone
         return tuple(found)
     return tuple(found)
-
-
-def _places(schema: object) -> dict[int, list[str]]:
-    """The path of every object in `schema`, by identity."""
-    found: dict[int, list[str]] = {}
-    pending: list[tuple[list[str], object]] = [([], schema)]
-    while pending:
-        path, part = pending.pop()
-        if isinstance(part, dict):
-            found[id(part)] = path
-            pending += [([*path, key], below) for key, below in part.items()]
-        elif isinstance(part, list):
-            pending += [([*path, str(index)], below) for index, below in enumerate(part)]
-    return found
