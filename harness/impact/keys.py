@@ -21,14 +21,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from harness.errors import InputError, UsageError
+from harness.errors import InputError
 from harness.impact.items import Item, Score, Turn, json_lines
 from harness.impact.math_answers import boxed, gsm8k_reference, last_number, same_expression
 from harness.impact.statistics import PLACEMENTS
-
-Kind = Literal["gsm8k", "math", "auto"]
 
 NO_ANSWER: Final = "no_answer"
 WRONG_ANSWER: Final = "wrong_answer"
@@ -42,24 +40,11 @@ _FORM: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Instruction:
-    """An instruction in two wordings, and what stands in the key's place without it.
-
-    `prompt` is a sentence of the prompt, `key` the name of the property that is written before the
-    answer, and `neutral_key` its name where the key instructs nothing.
-    """
-
-    prompt: str
-    key: str
-    neutral_key: str
-
-
-STEP_BY_STEP: Final = Instruction(
-    prompt="Reason step by step before you give the answer.",
-    key="step_by_step_reasoning",
-    neutral_key="text",
-)
+IN_PROMPT: Final = "Reason step by step before you give the answer."
+"""The instruction as a sentence of the prompt."""
+IN_KEY: Final = "step_by_step_reasoning"
+NEUTRAL_KEY: Final = "text"
+"""The name of the property that is written before the answer, with the instruction and without."""
 
 
 @dataclass(frozen=True)
@@ -101,27 +86,23 @@ class KeyWording:
         return frozenset()
 
 
-def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STEP) -> KeyWording:
-    r"""The task over a file of questions in JSON Lines; ``auto`` goes by the first line.
+def load(path: Path) -> KeyWording:
+    r"""The task over a file of questions in JSON Lines, of the kind of the first line.
 
     GSM8K has ``question`` and ``answer``, which ends in ``#### `` and a number; MATH ``problem``
     and ``answer``, or ``solution`` with a ``\boxed{...}`` instead. Ids are taken from ``id`` or
     ``unique_id``, else they are the numbers of the lines.
 
     Raises:
-        UsageError: The two keys are the same, or that of the answer.
         InputError: The file cannot be read, is empty, or a line is not of the kind.
     """
-    if len({instruction.key, instruction.neutral_key, _ANSWER}) < 3:
-        raise UsageError("the keys of an instruction must differ, and none may be 'answer'")
     try:
         lines = list(json_lines(str(path), path.read_bytes()))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     if not lines:
         raise InputError(f"{path} has no question")
-    if kind == "auto":
-        kind = "math" if _FIELDS["math"] in lines[0][1] else "gsm8k"
+    kind = "math" if _FIELDS["math"] in lines[0][1] else "gsm8k"
     items, references = [], {}
     for number, line in lines:
         where = f"{path}:{number}"
@@ -130,7 +111,7 @@ def load(path: Path, kind: Kind = "auto", instruction: Instruction = STEP_BY_STE
             raise InputError(f"{where}: the id {group!r} is there twice")
         references[group] = _reference(line, kind, where)
         asked = _text(line, _FIELDS[kind], where)
-        items += [_item(group, place, asked, kind, instruction) for place in PLACEMENTS]
+        items += [_item(group, place, asked, kind) for place in PLACEMENTS]
     return KeyWording(f"keys_{kind}", kind, tuple(items), references)
 
 
@@ -152,11 +133,11 @@ def _reference(line: Mapping[str, Any], kind: str, where: str) -> str:
     return reference
 
 
-def _item(group: str, placement: str, asked: str, kind: str, instruction: Instruction) -> Item:
+def _item(group: str, placement: str, asked: str, kind: str) -> Item:
     in_prompt, in_key = (digit == "1" for digit in placement[1:])
     form = f"Answer with a JSON object. {_FORM[kind]}"
-    said = f"{instruction.prompt} {form}" if in_prompt else form
-    key = instruction.key if in_key else instruction.neutral_key
+    said = f"{IN_PROMPT} {form}" if in_prompt else form
+    key = IN_KEY if in_key else NEUTRAL_KEY
     schema = {
         "type": "object",
         "properties": {key: {"type": "string"}, _ANSWER: {"type": "string"}},

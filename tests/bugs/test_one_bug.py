@@ -15,16 +15,11 @@ from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Symptom
 from harness.validators.drafts import draft_of
 
-ESCAPE = sort_of(b"\\")
+ESCAPE = "inside string: " + sort_of(b"\\")
 
 
 class Engine:
-    """An engine with one error.
-
-    Args:
-        shows: The error that it shows on a schema and a text, if any.
-        kind: The error's kind.
-    """
+    """An engine with one error: what it shows on a schema and a text, if any."""
 
     seconds = 0.0
 
@@ -47,169 +42,231 @@ class Engine:
     def bug(self, schema, text):
         """The id of what a case shrinks to, and that."""
         case = ErrorCase("engine", self._kind, compact(schema), text)
-        (shown,) = self.reproduce_all([case])
-        found = shrink(self, case, shown)
-        return bug_id(found.case, found.symptom.at), found.case
+        (symptom,) = self.reproduce_all([case])
+        smallest = shrink(self, case, symptom)
+        return bug_id(smallest.case, smallest.symptom.at), smallest.case
 
 
-def test_an_instant_is_one_however_its_zone_is_written():
-    def shows(_, text):
-        found = re.fullmatch(rb'"\d{4}-\d\d-\d\dT\d\d:\d\d:60(Z|[+-]\d\d:\d\d)"', text)
-        return Symptom(len(text) - 1, "bug", "format", "format") if found else None
+def refuses(pattern, mark, when=lambda schema: True, group=0, after_space=""):
+    """What shows a symptom where a pattern is found in the text and the schema is such."""
 
-    engine = Engine(shows, "false_acceptance")
-    schema = {"type": "string", "const": "no instant"}
-    zones = (b"Z", b"+00:00", b"-00:00", b"-11:30")
-    found = [engine.bug(schema, b'"2024-05-06T07:08:60%s"' % zone) for zone in zones]
-    assert {case.text[-4:] for _, case in found} == {b'60Z"'}
-    assert len({bug for bug, _ in found}) == 1
-
-
-def test_a_bound_with_a_fraction_is_whole_where_the_fraction_does_not_matter():
     def shows(schema, text):
-        broken = isinstance(schema.get("minimum"), int | float)
-        return Symptom(-1, "bug", "minimum", "minimum") if broken and text.isdigit() else None
+        match = re.search(pattern, text)
+        if match is None or not when(schema):
+            return None
+        shown = mark(match) if callable(mark) else mark
+        return Symptom(match.start(group), "bug", "", shown, after_space=after_space)
 
-    engine = Engine(shows, "false_acceptance")
-    bounds = (0.3, 1, 7.5, 20)
-    found = {engine.bug({"type": "number", "minimum": one}, b"0")[0] for one in bounds}
-    assert len(found) == 1
+    return shows
+
+
+def bound_of_any_number(schema, text):
+    broken = isinstance(schema.get("minimum"), int | float) and text.isdigit()
+    return Symptom(-1, "bug", "minimum", "minimum") if broken else None
 
 
 def before_a_comma(schema, text):
     """White space is refused before a comma: itself, or the comma where it might be the last."""
-    found = re.match(rb"\[[^ ]*( +),", text)
-    if found is None or schema.get("type") != "array":
+    match = re.match(rb"\[[^ ]*( +),", text)
+    if match is None or schema.get("type") != "array":
         return None
-    space, comma = "behind value: 20", "behind value: 2c"
-    if text[: found.start(1)].count(b",") + 1 < schema.get("minItems", 0):
-        return Symptom(found.start(1), "bug", "", space, after_space="2c")
-    return Symptom(found.end(1), "bug", "", comma)
+    if text[: match.start(1)].count(b",") + 1 < schema.get("minItems", 0):
+        return Symptom(match.start(1), "bug", "", "behind value: 20", after_space="2c")
+    return Symptom(match.end(1), "bug", "", "behind value: 2c")
 
 
-def test_white_space_is_one_whether_it_is_refused_or_what_comes_behind_it():
-    engine = Engine(before_a_comma)
-    items = {"type": "array", "items": {"type": "boolean"}}
-    texts = (b"[true ,true]", b"[true,true ,true]", b"[true ,true,true]")
-    found = [engine.bug({**items, "minItems": least}, text) for text in texts for least in (0, 2)]
-    found.append(engine.bug({**items, "minItems": 3}, texts[1]))
-    assert {case.text for _, case in found} == {b"[0 ,0]"}
-    assert len({bug for bug, _ in found}) == 1
+def escape_in_a_key(schema, text):
+    """An escape is refused in a key that a declared name begins with."""
+    match = re.search(rb'"[^"\\]*(\\u)[^"]*"', text)
+    key = json.loads(match[0]) if match is not None else ""
+    if not any(key and name.startswith(key) for name in schema.get("properties", {})):
+        return None
+    return Symptom(match.start(1), "bug", "", "inside key: 5c")
 
 
-def test_the_white_space_stays_where_nothing_else_is_refused():
-    def shows(_, text):
-        at = text.find(b" ")
-        return Symptom(at, "bug", "", "behind value: 20", after_space="2c") if at >= 0 else None
+def further_member(schema, text):
+    named, keys = schema.get("properties"), re.findall(rb'(?:^\{|,)"([a-z]+)":', text)
+    if schema.get("additionalProperties") is not True or not keys or not named:
+        return None
+    if keys[0].decode() not in named:
+        return Symptom(2, "bug", "", "inside key: letter")
+    return Symptom(text.index(b","), "bug", "", "behind member: 2c") if keys[1:] else None
 
+
+def value_of_a_type(schema, text):
+    part = schema.get("items", schema)
+    text = text.strip(b"[]") or text
+    if "properties" not in part or not isinstance(part.get("type"), str) or text[:1] == b"{":
+        return None
+    return Symptom(0, "bug", "", "start of value")
+
+
+def named_in_a_branch(schema, text):
+    parts = schema.get("anyOf", []) if "properties" in schema else []
+    keys = [key for part in parts for key, inner in part.get("properties", {}).items() if inner]
+    at = max((text.find(b'"%s"' % key.encode()) for key in keys), default=-1)
+    return Symptom(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
+
+
+def is_bounded(schema):
+    return re.search('"(min|max)Length"', compact(schema))
+
+
+def with_type(kind):
+    return {"type": kind, "properties": {"a": {"type": "null"}}}
+
+
+ITEMS = {"type": "array", "items": {"type": "boolean"}}
+LISTS = [
+    *(({**ITEMS, "minItems": least}, text)
+      for text in (b"[true ,true]", b"[true,true ,true]", b"[true ,true,true]") for least in (0, 2)),
+    ({**ITEMS, "minItems": 3}, b"[true,true ,true]"),
+]  # fmt: skip
+VALUES = {"integer": b"12", "array": b"[]", "string": b'"ab"', "boolean": b"false"}
+DECLARED = {"type": "object", "properties": {"onEnded": {"type": "boolean"}}}
+MORE = {"type": "object", "additionalProperties": True, "properties": {"name": {"type": "null"}}}
+BRANCH = {"type": "object", "properties": {"b": {"type": "boolean"}}}
+SIGNED = {"type": "string", "pattern": "^A[-+]0$"}
+BELOW = {"type": "array", "items": {"type": "number", "maximum": 0}}
+
+ONE = {
+    "an instant, however its zone is written": (
+        "false_acceptance",
+        refuses(rb'^"\d{4}-\d\d-\d\dT\d\d:\d\d:60(Z|[+-]\d\d:\d\d)("$)', "format", group=2),
+        [({"type": "string", "const": "no instant"}, b'"2024-05-06T07:08:60%s"' % zone)
+         for zone in (b"Z", b"+00:00", b"-00:00", b"-11:30")],
+        {b'"0000-00-00T00:00:60Z"'},
+    ),
+    "a bound, where its fraction does not matter": (
+        "false_acceptance", bound_of_any_number,
+        [({"type": "number", "minimum": least}, b"0") for least in (0.3, 1, 7.5, 20)], None,
+    ),
+    "white space, or what comes after it": ("false_rejection", before_a_comma, LISTS, {b"[0 ,0]"}),
+    "an escape, wherever it stands in a key": (
+        "false_rejection", escape_in_a_key,
+        [(DECLARED, text)
+         for text in (rb'{"onEnde\u0064":true}', rb'{"\u006fnEnded":true}', rb'{"o\u006E":0}')],
+        None,
+    ),
+    "a further member, whether another comes before it": (
+        "false_rejection", further_member,
+        [(MORE, text) for text in (b'{"name":null,"x":1}', b'{"x":1}')], None,
+    ),
+    "a value of a type that nothing is about": (
+        "false_rejection", value_of_a_type,
+        [(with_type(kind), text) for kind, text in VALUES.items()], None,
+    ),
+    "an item of a type that nothing is about": (
+        "false_rejection", value_of_a_type,
+        [({"items": with_type(kind)}, b"[%s]" % text) for kind, text in VALUES.items()], None,
+    ),
+    "exactly one branch, or any": (
+        "false_rejection",
+        refuses(rb"^{(})$", "start of key: 7d", lambda schema: {"anyOf", "oneOf"} & schema.keys(), 1),
+        [({name: [{"type": "object", "minProperties": 0}]}, b"{}") for name in ("anyOf", "oneOf")],
+        None,
+    ),
+    "a branch beside one that only the value in the text needs": (
+        "false_rejection", named_in_a_branch,
+        [({"type": "object", "properties": {}, "anyOf": [BRANCH]}, b'{"b":true}'),
+         ({"type": "object", "properties": {}, "anyOf": [BRANCH, {"type": "object"}]}, b'{"b":0}')],
+        None,
+    ),
+    "two signs that are refused": (
+        "false_rejection",
+        refuses(rb"[-+]", lambda match: f"inside string: {match[0].hex()}"),
+        [(SIGNED, text) for text in (b'"A+0"', b'"A-0"')], None,
+    ),
+    "an escape anywhere in a string": (
+        "false_rejection",
+        refuses(rb"(?<=.)\\", ESCAPE, lambda schema: schema.get("format") == "date"),
+        [({"type": "string", "format": "date"}, text)
+         for text in (rb'"\u0032024-05-06"', rb'"2024\u002d05-06"', rb'"2024-05-0\u0036"',
+                      rb'"2024\/05"')],
+        None,
+    ),
+    "an escape under whatever pattern": (
+        "false_rejection", refuses(rb"^.(\\)", ESCAPE, lambda schema: "pattern" in schema, 1),
+        [({"type": "string", "pattern": pattern}, text) for pattern, text in (
+            ("^[A-Z]", rb'"\u0050"'), ("^0", rb'"\u0030"'), ("^Mo", rb'"\u004do"'))],
+        None,
+    ),
+    "white space around the whole": (
+        "false_rejection",
+        refuses(rb"^\S.*?(\s)\s*\Z", lambda match: f"end: {sort_of(match[1])}", group=1),
+        [({"type": kind}, text) for kind, text in (
+            ("object", b"{}\n"), ("array", b"[]\t"), ("integer", b"7\t"), ("object", b"{} "))],
+        {b"true "},
+    ),
+    "a number, whatever its sign": (
+        "false_rejection",
+        refuses(rb"(?<=.)e", "inside number: letter", lambda schema: "enum" in schema),
+        [({"enum": enum}, text)
+         for enum, text in (([1], b"1e0"), ([-1], b"-1e0"), ([-25], b"-25e0"))],
+        None,
+    ),
+    "what stands after an item, whether another follows": (
+        "false_rejection",
+        refuses(rb"^\[-0([,\]])", lambda match: f"behind value: {sort_of(match[1])}", group=1),
+        [(BELOW, text) for text in (b"[-0]", b"[-0,0]")], None,
+    ),
+    "an escape, however deep in values of which nothing is said": (
+        "false_rejection", refuses(rb"(?<=\\u)(?!000)", "inside escape"),
+        [*(({"type": "object"}, text) for text in (
+            rb'{"\u4e00":0}', rb'{"":[{"a":"\u4e00"}]}', rb'{"a":{"b":{"\u4e00":1}}}')),
+         ({"type": "array"}, rb'["\u4e00"]'), ({"type": "string"}, rb'"\u4e00"')],
+        None,
+    ),
+    "an escape, whatever the bound and the surroundings": (
+        "false_rejection", refuses(rb"\\", ESCAPE, is_bounded),
+        [({"type": "string", "maxLength": 7}, rb'"ab\/c"'),
+         ({"items": {"minLength": 2, "type": "string", "title": "a name"}}, rb'["ab", "\u0041\\"]'),
+         ({"properties": {"name": {"maxLength": 30, "type": "string"}, "n": {"type": "number"}}},
+          rb'{"n": 1.5, "name": "\n"}')],
+        {rb'"\""'},
+    ),
+    "any character of a string": (
+        "false_rejection",
+        refuses(rb'(?<=")[^"]', lambda match: f"inside string: {sort_of(match[0])}", is_bounded),
+        [({"type": "string", "maxLength": 4}, text)
+         for text in (rb'"\/"', b'"7"', b'"-"', '"é"'.encode())],
+        None,
+    ),
+}  # fmt: skip
+"""Of an error its kind, what shows it, the forms in which it was met, and the smallest texts."""
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_an_error_is_one_bug_in_whatever_form_it_was_met(name):
+    kind, shows, forms, texts = ONE[name]
+    bugs = [Engine(shows, kind).bug(schema, text) for schema, text in forms]
+    assert len({bug for bug, _ in bugs}) == 1
+    assert texts is None or {case.text for _, case in bugs} == texts
+
+
+def test_white_space_stays_where_nothing_else_is_refused():
+    shows = refuses(rb" ", "behind value: 20", after_space="2c")
     _, case = Engine(shows).bug({"type": "array"}, b"[true ,true]")
     assert b" " in case.text
 
 
-def refused_escape(schema, text):
-    """An escape is refused in a key that a declared name begins with."""
-    found = re.search(rb'"[^"\\]*(\\u)[^"]*"', text)
-    key = json.loads(found[0]) if found is not None else ""
-    if not any(key and name.startswith(key) for name in schema.get("properties", {})):
-        return None
-    return Symptom(found.start(1), "bug", "", "inside key: 5c")
-
-
-def test_an_escape_is_one_wherever_it_stands_in_a_key():
-    schema = {"type": "object", "properties": {"onEnded": {"type": "boolean"}}}
-    texts = (rb'{"onEnde\u0064":true}', rb'{"\u006fnEnded":true}', rb'{"o\u006E":0}')
-    found = [Engine(refused_escape).bug(schema, text) for text in texts]
-    assert len({bug for bug, _ in found}) == 1
-
-
 def test_a_name_that_is_needed_and_has_an_escape_is_made_short():
     schema = {"type": "object", "properties": {"onEnded": {}}, "required": ["onEnded"]}
-    engine = Engine(lambda *case: refused_escape(*case) if "required" in case[0] else None)
+    engine = Engine(lambda *case: escape_in_a_key(*case) if "required" in case[0] else None)
     _, case = engine.bug(schema, rb'{"on\u0045nded":true}')
     assert case.text == rb'{"\u0061":true}'
     assert case.parsed["required"] == ["a"]
 
 
-def test_a_member_that_is_refused_is_one_whether_another_comes_before_it():
-    def shows(schema, text):
-        named, keys = schema.get("properties"), re.findall(rb'(?:^\{|,)"([a-z]+)":', text)
-        if schema.get("additionalProperties") is not True or not keys or not named:
-            return None
-        if keys[0].decode() not in named:
-            return Symptom(2, "bug", "", "inside key: letter")
-        return Symptom(text.index(b","), "bug", "", "behind member: 2c") if keys[1:] else None
-
-    named = {"properties": {"name": {"type": "null"}}}
-    schema = {"type": "object", "additionalProperties": True, **named}
-    found = [Engine(shows).bug(schema, text) for text in (b'{"name":null,"x":1}', b'{"x":1}')]
-    assert len({bug for bug, _ in found}) == 1
-
-
-@pytest.mark.parametrize("where", [lambda part: part, lambda part: {"items": part}])
-def test_a_type_that_nothing_is_about_does_not_matter(where):
-    def shows(schema, text):
-        part = schema.get("items", schema)
-        text = text.strip(b"[]") or text
-        if "properties" not in part or not isinstance(part.get("type"), str) or text[:1] == b"{":
-            return None
-        return Symptom(0, "bug", "", "start of value")
-
-    texts = {"integer": b"12", "array": b"[]", "string": b'"ab"', "boolean": b"false"}
-    found = set()
-    for kind, text in texts.items():
-        schema = where({"type": kind, "properties": {"a": {"type": "null"}}})
-        found.add(Engine(shows).bug(schema, text if "type" in schema else b"[" + text + b"]")[0])
-    assert len(found) == 1
-
-
 def test_a_type_that_a_keyword_is_about_stays():
-    def shows(schema, text):
-        if not {"properties", "minimum"} <= schema.keys():
-            return None
-        return Symptom(0, "bug", "", "start of value")
-
+    shows = refuses(rb"^", "start of value", lambda part: {"properties", "minimum"} <= part.keys())
     _, case = Engine(shows).bug({"type": "integer", "properties": {}, "minimum": 0}, b"3")
     assert case.parsed["type"] == "integer"
 
 
-def test_exactly_one_branch_is_any_where_that_does_not_matter():
-    def shows(schema, text):
-        if not {"anyOf", "oneOf"} & schema.keys() or text != b"{}":
-            return None
-        return Symptom(1, "bug", "", "start of key: 7d")
-
-    branches = [{"type": "object", "minProperties": 0}]
-    found = {Engine(shows).bug({one: branches}, b"{}")[0] for one in ("anyOf", "oneOf")}
-    assert len(found) == 1
-
-
-def test_a_branch_that_only_the_value_in_the_text_needs_is_left_out():
-    def shows(schema, text):
-        parts = schema.get("anyOf", []) if "properties" in schema else []
-        keys = [key for one in parts for key in one.get("properties", {}) if one["properties"][key]]
-        at = max((text.find(b'"%s"' % key.encode()) for key in keys), default=-1)
-        return Symptom(at + 1, "bug", "", "inside key: letter") if at >= 0 else None
-
-    branch = {"type": "object", "properties": {"b": {"type": "boolean"}}}
-    schema = {"type": "object", "properties": {}, "anyOf": [branch]}
-    other = {**schema, "anyOf": [branch, {"type": "object"}]}
-    found = {Engine(shows).bug(schema, b'{"b":true}'), Engine(shows).bug(other, b'{"b":0}')}
-    assert len({bug for bug, _ in found}) == 1
-
-
-def test_of_two_signs_that_are_refused_the_plus_is_shown():
-    def shows(refused):
-        def found_in(schema, text):
-            found = re.search(refused, text)
-            if found is None:
-                return None
-            return Symptom(found.start(), "bug", "", f"inside string: {found[0].hex()}")
-
-        return found_in
-
-    schema, both = {"type": "string", "pattern": "^A[-+]0$"}, shows(rb"[-+]")
-    assert len({Engine(both).bug(schema, text)[0] for text in (b'"A+0"', b'"A-0"')}) == 1
-    assert b"-" in Engine(shows(rb"-")).bug(schema, b'"A-0"')[1].text
+def test_a_sign_that_alone_is_refused_is_not_the_other():
+    minus = refuses(rb"-", "inside string: 2d")
+    assert b"-" in Engine(minus).bug(SIGNED, b'"A-0"')[1].text
 
 
 def test_names_that_a_dependency_lists_are_the_authors():
@@ -232,80 +289,7 @@ def test_an_engine_that_fails_on_the_way_is_asked_for_the_common_form_all_the_sa
             return super().reproduce_all(cases)
 
     schema = {"items": {"type": "object", "properties": {}}, "type": "array"}
-    engine = Fails(before_a_comma)
     case = ErrorCase("engine", "false_rejection", compact(schema), b"[{} ,{}]")
-    found = shrink(engine, case, before_a_comma(schema, case.text))
+    smallest = shrink(Fails(before_a_comma), case, before_a_comma(schema, case.text))
     whole = Engine(before_a_comma).bug(schema, case.text)
-    assert (bug_id(found.case, found.symptom.at), found.case) == whole
-
-
-def test_an_escape_that_is_refused_anywhere_in_a_string_is_one():
-    def shows(schema, text):
-        at = text.find(b"\\")
-        found = schema.get("format") == "date" and at > 0
-        return Symptom(at, "bug", "format", f"inside string: {ESCAPE}") if found else None
-
-    engine = Engine(shows)
-    schema = {"type": "string", "format": "date"}
-    texts = (rb'"\u0032024-05-06"', rb'"2024\u002d05-06"', rb'"2024-05-0\u0036"', rb'"2024\/05"')
-    found = [engine.bug(schema, text) for text in texts]
-    assert len({bug for bug, _ in found}) == 1
-
-
-def test_an_escape_is_one_whatever_pattern_it_stands_under():
-    def shows(schema, text):
-        at = text.find(b"\\")
-        found = at == 1 and "pattern" in schema
-        return Symptom(at, "bug", "pattern", f"inside string: {ESCAPE}") if found else None
-
-    engine = Engine(shows)
-    cases = (("^[A-Z]", rb'"\u0050"'), ("^0", rb'"\u0030"'), ("^Mo", rb'"\u004do"'))
-    found = {engine.bug({"type": "string", "pattern": one}, text)[0] for one, text in cases}
-    assert len(found) == 1
-
-
-def test_white_space_around_the_whole_is_one_whatever_it_is_around():
-    def shows(_, text):
-        at = len(text.rstrip())
-        found = 0 < at < len(text) and not text[:1].isspace()
-        return Symptom(at, "bug", "type", f"end: {sort_of(text[at : at + 1])}") if found else None
-
-    engine = Engine(shows)
-    cases = (("object", b"{}\n"), ("array", b"[]\t"), ("integer", b"7\t"), ("object", b"{} "))
-    found = [engine.bug({"type": type_}, text) for type_, text in cases]
-    assert {case.text for _, case in found} == {b"true "}
-    assert len({bug for bug, _ in found}) == 1
-
-
-def test_a_number_is_one_whatever_its_sign():
-    def shows(schema, text):
-        at = text.find(b"e")
-        found = "enum" in schema and at > 0
-        return Symptom(at, "bug", "enum", "inside number: letter") if found else None
-
-    engine = Engine(shows)
-    cases = (([1], b"1e0"), ([-1], b"-1e0"), ([-25], b"-25e0"))
-    assert len({engine.bug({"enum": enum}, text)[0] for enum, text in cases}) == 1
-
-
-def test_what_may_not_stand_behind_an_item_is_one_whether_another_follows():
-    def shows(_, text):
-        found = re.match(rb"\[-0([,\]])", text)
-        return Symptom(3, "bug", "maximum", f"behind value: {sort_of(found[1])}") if found else None
-
-    engine = Engine(shows)
-    schema = {"type": "array", "items": {"type": "number", "maximum": 0}}
-    assert len({engine.bug(schema, text)[0] for text in (b"[-0]", b"[-0,0]")}) == 1
-
-
-def test_an_escape_is_one_however_deep_in_values_of_which_nothing_is_said():
-    def shows(_, text):
-        found = re.search(rb"\\u(?!000)", text)
-        return Symptom(found.start() + 2, "bug", "type", "inside escape") if found else None
-
-    engine = Engine(shows)
-    texts = (rb'{"\u4e00":0}', rb'{"":[{"a":"\u4e00"}]}', rb'{"a":{"b":{"\u4e00":1}}}')
-    found = {engine.bug({"type": "object"}, text)[0] for text in texts}
-    found.add(engine.bug({"type": "array"}, rb'["\u4e00"]')[0])
-    found.add(engine.bug({"type": "string"}, rb'"\u4e00"')[0])
-    assert len(found) == 1
+    assert (bug_id(smallest.case, smallest.symptom.at), smallest.case) == whole

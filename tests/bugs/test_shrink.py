@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
-from jsonschema import ValidationError
 
 from harness.bugs.error_case import ErrorCase, compact
 from harness.bugs.identity import bug_id
 from harness.bugs.passes import used_only
 from harness.bugs.shrink import MOST, shrink
-from harness.bugs.text_edits import sort_of
 from harness.bugs.trial import Symptom
 from harness.validators.drafts import draft_of
 
@@ -122,63 +119,6 @@ def test_the_id_does_not_depend_on_names_and_values(name):
     assert bug_id(one, -1) == bug_id(case(name, 70, b'{"%s":12}' % name.encode()), -1)
     assert bug_id(one, -1) != bug_id(case(name, 0.5, b'{"%s":12}' % name.encode()), -1)
     assert bug_id(one, -1) == bug_id(ErrorCase("engine@2", one.kind, one.schema, one.text), -1)
-
-
-class RefusesEscapes:
-    """Refuses what is wanted: a byte of a sort in strings, where a length is bounded."""
-
-    failures = 0
-    seconds = 0.0
-
-    def __init__(self, refused):
-        self.refused = refused
-
-    def reproduce_all(self, cases):
-        yield from map(self.reproduce, cases)
-
-    def reproduce(self, case):
-        try:
-            draft_of(case.parsed).repaired(case.parsed).validate(json.loads(case.text))
-        except (ValueError, ValidationError):
-            return None
-        found = re.search(self.refused, case.text)
-        if found is None or not re.search('"(min|max)Length"', case.schema):
-            return None
-        byte = found[0][:1]
-        return Symptom(found.start(), "bug", "", f"inside string: {sort_of(byte)}")
-
-
-def id_of(schema, text, refused):
-    trial = RefusesEscapes(refused)
-    case = ErrorCase("engine", "false_rejection", compact(schema), text)
-    found = shrink(trial, case, trial.reproduce(case))
-    return bug_id(found.case, found.symptom.at), found.case
-
-
-STARTS = [
-    ({"type": "string", "maxLength": 7}, rb'"ab\/c"'),
-    ({"items": {"minLength": 2, "type": "string", "title": "a name"}}, rb'["ab", "\u0041\\"]'),
-    (
-        {"properties": {"name": {"maxLength": 30, "type": "string"}, "n": {"type": "number"}}},
-        rb'{"n": 1.5, "name": "\n"}',
-    ),
-]
-
-
-def test_one_error_is_one_bug_whatever_bound_escape_and_surroundings_it_was_met_with():
-    found = {id_of(schema, text, rb"\\") for schema, text in STARTS}
-    assert {case.text for _, case in found} == {rb'"\""'}
-    assert {tuple(case.parsed) for _, case in found} == {("type", "minLength")}
-    assert len({bug for bug, _ in found}) == 1
-
-
-def test_where_all_characters_are_refused_the_one_that_was_met_does_not_matter():
-    any_character = rb'(?<=")[^"]'
-    texts = [rb'"\/"', b'"7"', b'"-"', '"é"'.encode()]
-    found = {id_of({"type": "string", "maxLength": 4}, one, any_character)[0] for one in texts}
-    assert len(found) == 1
-    by_escape, _ = id_of(*STARTS[0], rb"\\")
-    assert by_escape not in found
 
 
 def test_nothing_more_is_tried_once_it_is_stopped():

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from harness.errors import InputError, UsageError
-from harness.impact.keys import STEP_BY_STEP, Instruction, load
+from harness.errors import InputError
+from harness.impact.keys import IN_KEY, IN_PROMPT, NEUTRAL_KEY, load
 
 GSM8K = {"question": "How many?", "answer": "2 and 1 more.\n#### 1,003"}
 MATH = {"problem": "Solve.", "answer": r"\frac{1}{2}", "unique_id": "algebra/7"}
@@ -15,10 +15,10 @@ MATH = {"problem": "Solve.", "answer": r"\frac{1}{2}", "unique_id": "algebra/7"}
 
 @pytest.fixture
 def task(tmp_path):
-    def made(*lines, **options):
+    def made(*lines):
         path = tmp_path / "questions.jsonl"
         path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-        return load(path, **options)
+        return load(path)
 
     return made
 
@@ -32,23 +32,16 @@ def test_a_question_makes_four_items_of_one_group(task):
 
 def test_the_first_digit_is_the_prompt_and_the_second_the_key(task):
     for item in task(GSM8K).items():
-        assert (STEP_BY_STEP.prompt in item.messages[0].content) == (item.condition[1] == "1")
-        assert (STEP_BY_STEP.key in item.schema) == (item.condition[2] == "1")
+        assert (IN_PROMPT in item.messages[0].content) == (item.condition[1] == "1")
+        assert (IN_KEY in item.schema) == (item.condition[2] == "1")
 
 
 def test_the_schemas_differ_in_one_name_only(task):
     items = task(GSM8K).items()
-    renamed = {one.schema.replace(STEP_BY_STEP.key, STEP_BY_STEP.neutral_key) for one in items}
+    renamed = {one.schema.replace(IN_KEY, NEUTRAL_KEY) for one in items}
     assert len({one.schema for one in items}) == 2
     assert len(renamed) == 1
     assert list(json.loads(items[0].schema)["properties"]) == ["text", "answer"]
-
-
-def test_another_instruction_takes_its_place(task):
-    mine = Instruction("Check twice.", "checked_result", "part")
-    item = task(GSM8K, instruction=mine).items()[-1]
-    assert "Check twice." in item.messages[0].content
-    assert "checked_result" in json.loads(item.schema)["required"]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +91,3 @@ def test_a_file_that_is_not_of_the_kind_is_refused_with_its_line(task, lines, me
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot read"):
         load(tmp_path / "none.jsonl")
-
-
-def test_keys_that_are_the_same_are_refused(task):
-    with pytest.raises(UsageError, match="must differ"):
-        task(GSM8K, instruction=Instruction("Think.", "answer", "text"))
