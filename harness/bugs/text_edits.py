@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from harness.jsontext.spans import ValueSpan, root_of
 
@@ -35,12 +35,18 @@ def _put(text: bytes, span: tuple[int, int], new: bytes) -> bytes:
     return text[: span[0]] + new + text[span[1] :]
 
 
-def _in_strings(pattern: re.Pattern[bytes], text: bytes) -> Iterator[tuple[int, int]]:
-    """Where a pattern is found between the quotes of a string."""
-    for string in _STRING.finditer(text):
-        yield from (
-            hit.span() for hit in pattern.finditer(text, string.start() + 1, string.end() - 1)
-        )
+def _each(
+    pattern: re.Pattern[bytes], *new: bytes | Callable[[re.Match[bytes]], bytes | None]
+) -> Callable[[bytes], Iterator[bytes]]:
+    """Edits that put something else in the place of one match; what is given as None is left."""
+
+    def edits(text: bytes) -> Iterator[bytes]:
+        for match in pattern.finditer(text):
+            for put in new:
+                if (part := put(match) if callable(put) else put) is not None:
+                    yield _put(text, match.span(), part)
+
+    return edits
 
 
 def simpler_values(text: bytes) -> Iterator[bytes]:
@@ -92,9 +98,8 @@ def pieces_left_out(text: bytes) -> Iterator[bytes]:
             yield text[: start + 1] + text[end + 1 :]
 
 
-def plain_escapes(text: bytes) -> Iterator[bytes]:
-    """The text with one escape replaced by the first of the short ones."""
-    return (_put(text, match.span(), b'\\"') for match in _ESCAPE.finditer(text))
+plain_escapes = _each(_ESCAPE, b'\\"')
+"""The text with one escape replaced by the first of the short ones."""
 
 
 def plainer_bytes(text: bytes) -> Iterator[bytes]:
@@ -107,8 +112,9 @@ def plainer_bytes(text: bytes) -> Iterator[bytes]:
 
 def letters(text: bytes) -> Iterator[bytes]:
     """The text with one digit, escape or special character in a string replaced by a letter."""
-    for span in _in_strings(_SPECIAL, text):
-        yield from (_put(text, span, letter) for letter in (b"A", b"z"))
+    for string in _STRING.finditer(text):
+        for match in _SPECIAL.finditer(text, string.start() + 1, string.end() - 1):
+            yield from (_put(text, match.span(), letter) for letter in (b"A", b"z"))
 
 
 def leftward(text: bytes) -> Iterator[bytes]:
@@ -124,11 +130,8 @@ def leftward(text: bytes) -> Iterator[bytes]:
             yield _put(text, match.span(), b"\\u%04x" % match[1][0] + letter)
 
 
-def solidus_as_letters_are(text: bytes) -> Iterator[bytes]:
-    r"""The text with ``\/`` escaped by its number, as any letter can be."""
-    for match in _ESCAPE.finditer(text):
-        if match[0] == b"\\/":
-            yield _put(text, match.span(), b"\\u002f")
+solidus_as_letters_are = _each(_ESCAPE, lambda match: b"\\u002f" if match[0] == b"\\/" else None)
+r"""The text with ``\/`` escaped by its number, as any letter can be."""
 
 
 def escaped_first(text: bytes) -> Iterator[bytes]:
@@ -142,11 +145,8 @@ def escaped_first(text: bytes) -> Iterator[bytes]:
                 yield _put(text, string.span(), moved)
 
 
-def plain_spaces(text: bytes) -> Iterator[bytes]:
-    """The text with one space for some white space outside of strings."""
-    for match in _LAYOUT.finditer(text):
-        if match[1] is None and match[0] != b" ":
-            yield _put(text, match.span(), b" ")
+plain_spaces = _each(_LAYOUT, lambda match: None if match[1] or match[0] == b" " else b" ")
+"""The text with one space for some white space outside of strings."""
 
 
 def around_true(text: bytes) -> Iterator[bytes]:
@@ -162,11 +162,8 @@ def without_signs(text: bytes) -> bytes:
     return _SIGN.sub(lambda match: match[1] or b"", text)
 
 
-def escapes(text: bytes) -> Iterator[bytes]:
-    """The text with an escaped letter for a string that has an escape."""
-    for string in _STRING.finditer(text):
-        if b"\\" in string[0]:
-            yield _put(text, string.span(), b'"\\u0041"')
+escapes = _each(_STRING, lambda match: b'"\\u0041"' if b"\\" in match[0] else None)
+"""The text with an escaped letter for a string that has an escape."""
 
 
 def short_ends(text: bytes) -> Iterator[bytes]:
