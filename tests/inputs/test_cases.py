@@ -140,11 +140,8 @@ def test_a_sample_depends_on_the_seed_and_the_ids_alone():
     assert sampled(index, 20, seed=1) == sorted(sampled(index, 20, seed=1))
 
 
-def test_a_sample_is_taken_before_the_limit():
+def test_a_sample_is_taken_before_the_limit_and_is_at_most_all():
     assert select(many, sample=20, limit=3).ids == select(many, sample=20).ids[:3]
-
-
-def test_a_sample_larger_than_the_data_is_the_data():
     assert select(many, sample=1000).ids == select(many).ids
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import pickle
-import random
 import re
 import shutil
 import zipfile
@@ -283,18 +282,6 @@ class TestFinding:
         for token in tokens:
             probe = token + text
             assert vocabulary.starts(probe) == naive_starts(vocabulary, probe, 0)
-
-    def test_greedy_agrees_with_starts_in_a_dense_vocabulary(self):
-        rng = random.Random(1)
-        words = {bytes(rng.choices(b"ab", k=rng.randint(1, 9))) for _ in range(200)}
-        vocabulary = byte_vocabulary(sorted(words))
-        text = bytes(rng.choices(b"ab", k=300))
-        at = 0
-        for token in vocabulary.encode_greedy(text):
-            longest = [t for t in vocabulary.starts(text, at) if len(vocabulary[t]) > 0][-1]
-            assert len(vocabulary[token]) == len(vocabulary[longest])
-            at += len(vocabulary[token])
-        assert at == len(text)
 
 
 class TestByteVocabulary:
