@@ -33,7 +33,7 @@ from harness.runs.directory import RunDirectory
 from harness.runs.tables import Rows, is_mislabelled
 from harness.validators.judge import Judge
 from harness.workers.hosts import wait
-from harness.workers.outcomes import Failure
+from harness.workers.outcomes import Crashed, Failure
 
 GIB = 1 << 30
 
@@ -150,6 +150,8 @@ class Lane:
                 hint = MORE_FILES
             elif CANNOT_DRIVE in failure.message:
                 hint = None  # it says all that there is to say
+            elif isinstance(failure, Crashed) and failure.from_outside:
+                hint = "something else ended its process, twice: is there too little memory?"
             else:
                 hint = output[-1] if output else "is it installed in this environment?"
             raise UsageError(f"engine {name!r} does not start: {failure.message}", hint)

@@ -19,6 +19,8 @@ from harness.comparison.case_run import CaseRun
 from harness.comparison.resolvers import Effort, SharedResolver
 from harness.engines.panel import Limits, Panel
 from harness.engines.specs import EngineSpec
+from harness.errors import UsageError
+from harness.execution.lanes import Lane, LaneSettings
 from harness.runs.tables import SCHEMAS
 from harness.validators.judge import Judge
 from harness.workers.hosts import Host
@@ -196,3 +198,20 @@ def test_one_that_is_killed_while_it_starts_is_started_again(real, monkeypatch):
     monkeypatch.setattr(Host, "launch", killed_at_first)
     assert real.open() == {}
     assert len(starts) == 2
+
+
+def test_one_that_is_killed_whenever_it_starts_is_not_said_to_be_missing(
+    real, monkeypatch, vocabulary_file
+):
+    launch = Host.launch
+
+    def killed(host):
+        launch(host)
+        os.kill(host._process.pid, signal.SIGKILL)
+
+    settings = LaneSettings(real.specs[:1], str(vocabulary_file), Limits(), RULES)
+    with contextlib.closing(Lane(settings)) as lane:
+        monkeypatch.setattr(Host, "launch", killed)
+        with pytest.raises(UsageError, match=r"does not start: died of SIGKILL") as caught:
+            lane.open()
+    assert "something else ended its process" in caught.value.hint
