@@ -36,7 +36,7 @@ from harness.validators.service import ValidatorService
 from harness.workers import wire
 from harness.workers.host_process import Service
 from harness.workers.hosts import Ended
-from harness.workers.mask_buffer import MaskBuffer
+from harness.workers.mask_buffer import MaskBuffer, size_of
 from harness.workers.outcomes import Crashed, Failure, OutOfMemory, TimedOut
 from tests import miniatures
 
@@ -61,7 +61,7 @@ class InProcessHost:
     """Stands in for `harness.workers.hosts.Host`: the same questions, answered by a service in here."""
 
     def __init__(self, make: Callable[[], Service], words: int = 1) -> None:
-        self.buffer = MaskBuffer.private(words)
+        self.buffer = MaskBuffer(bytearray(size_of(words)), words)
         self.ended: Ended | None = None
         self.starts = 0
         self.answer: wire.Message | Ended | None = None

@@ -1,9 +1,9 @@
 """Builds at hand: what an engine spec names by a path, ``xgrammar@./dist/xgrammar-0.3.0-….whl``.
 
-A wheel, a directory with a source tree, or an interpreter that has the engine.
-A path may hold one thing today and another tomorrow, so a build is told from all others by its
-content: the wheel's SHA-256, that of the tree's files beside its commit, that of the files which an
-interpreter has installed.
+A wheel, a directory with a source tree, or an interpreter that has the engine. A path may hold one
+thing today and another tomorrow, so a build is told from all others by its content: the wheel's
+SHA-256, that of the tree's files beside its commit, that of the files which an interpreter has
+installed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,25 +29,15 @@ WHEEL, TREE, PYTHON = "wheel", "tree", "python"
 _OLDEST = (3, 11)
 """The Python that a host needs."""
 
-_PROJECT = ("pyproject.toml", "setup.py")
-
-_MADE = frozenset({"build", "dist", "__pycache__"})
-"""Directories that a build leaves in its tree; they are part of no identity where git knows none of
-them."""
-
 _SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Build:
-    """A build at hand.
+    """A build at hand, and the SHA-256 of its content.
 
-    Attributes:
-        kind: `WHEEL`, `TREE` or `PYTHON`.
-        path: Where it is, absolute.
-        digest: SHA-256 of its content.
-        about: The tree's commit, and whether it is dirty; the version that an interpreter has.
-        directory: Of an interpreter: where it has the engine.
+    `about` is the tree's commit, and whether it is dirty, or the version that an interpreter has,
+    and `directory` where that one has it.
     """
 
     kind: str
@@ -69,30 +59,27 @@ def content_of(identity: str) -> str:
 
 
 def find_build(path: str, engine: str, distribution: str) -> Build:
-    """What is at a path.
+    """The build of a distribution at a path; of a tree only building it tells of which it is.
 
-    Args:
-        path: As a spec has it.
-        engine: How to speak of the engine.
-        distribution: What has to be in it. Of a tree only building it tells.
+    `engine` is how to speak of the engine.
 
     Raises:
         UsageError: Nothing is there, or no build of this distribution.
     """
     try:
-        at = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - resolving leaves a venv
-        there = at.exists()
+        place = Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - resolving leaves a venv
+        there = place.exists()
     except (OSError, RuntimeError):
         there = False
     if not there:
         raise UsageError(f"{engine}: there is no {path}", "a path is taken from where you are")
     try:
-        if at.is_dir():
-            return _tree(at, engine)
-        if at.suffix == ".whl":
-            return _wheel(at, engine, distribution)
-        if os.access(at, os.X_OK):
-            return _python(at, engine, distribution)
+        if place.is_dir():
+            return _tree(place, engine)
+        if place.suffix == ".whl":
+            return _wheel(place, engine, distribution)
+        if os.access(place, os.X_OK):
+            return _python(place, engine, distribution)
     except OSError as error:
         raise UsageError(f"{engine}: {path} cannot be read: {error.strerror or error}") from error
     raise UsageError(
@@ -120,11 +107,11 @@ def another(engine: str, path: Path, found: str, wanted: str) -> UsageError:
 
 
 def _tree(path: Path, engine: str) -> Build:
-    if not any((path / name).is_file() for name in _PROJECT):
+    if not any((path / name).is_file() for name in ("pyproject.toml", "setup.py")):
         python = path / "bin" / "python"
         raise UsageError(
-            f"{engine}: {path} has no source tree that can be built: it has no "
-            f"{' and no '.join(_PROJECT)}",
+            f"{engine}: {path} has no source tree that can be built: it has no pyproject.toml and "
+            "no setup.py",
             f"name its interpreter: @{python}" if python.exists() else None,
         )
     commit, files = _in_git(path)
@@ -145,18 +132,21 @@ def _content(file: Path) -> str:
 
 
 def _in_git(tree: Path) -> tuple[str, list[Path]]:
-    """A tree's commit, and whether it is dirty, and its files; all files where git has none."""
+    """A tree's commit, and whether it is dirty, and its files, those of repositories inside too.
+
+    All files where git has none; of what git does not know, nothing that building leaves there.
+    """
     known = _listed(tree, "--cached")
     if not known:
-        return "no commit", [one for one in _walked(tree) if not _is_made(one, tree)]
-    new = [one for one in _listed(tree, "--others") if not _is_made(one, tree)]
+        files = [one for one in tree.rglob("*") if not one.is_dir()]
+        return "no commit", [one for one in files if not _is_generated(one, tree, hidden=True)]
+    new = [one for one in _listed(tree, "--others") if not _is_generated(one, tree)]
     changed = _git(tree, "status", "--porcelain", "--untracked-files=no", "--", ".")
     commit = (_git(tree, "rev-parse", "--short=12", "HEAD") or "none").strip()
     return f"commit {commit}" + (" dirty" if changed or new else ""), list(_flat([*known, *new]))
 
 
-def _flat(files: Iterable[Path]) -> Iterator[Path]:
-    """Files, those of submodules and other repositories in place of their directories."""
+def _flat(files: list[Path]) -> Iterator[Path]:
     for one in files:
         if one.is_dir() and not one.is_symlink():
             yield from _in_git(one)[1]
@@ -188,33 +178,23 @@ def _git(tree: Path, *command: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def _walked(tree: Path) -> Iterator[Path]:
-    for directory, inner, names in os.walk(tree):
-        inner[:] = [one for one in inner if not one.startswith(".")]
-        yield from (Path(directory, name) for name in names)
-
-
-def _is_made(file: Path, tree: Path) -> bool:
-    first, *others = file.relative_to(tree).parts
-    parts = (first, *others)
-    return (
-        first in _MADE
-        or "__pycache__" in parts
-        or any(part.endswith(".egg-info") for part in parts)
-    )
+def _is_generated(file: Path, tree: Path, *, hidden: bool = False) -> bool:
+    """Whether building may leave it there, or it is in a hidden directory."""
+    parts = file.relative_to(tree).parts
+    inside = any(one == "__pycache__" or one.endswith(".egg-info") for one in parts)
+    hidden = hidden and any(one.startswith(".") for one in parts[:-1])
+    return inside or hidden or parts[0] in ("build", "dist")
 
 
 def _python(path: Path, engine: str, distribution: str) -> Build:
     about = _asked(path, engine, distribution)
+    python = f"{engine}: {path}"
     if tuple(about["python"]) < _OLDEST:
         older, oldest = (".".join(map(str, one)) for one in (about["python"], _OLDEST))
-        raise UsageError(f"{engine}: {path} is Python {older}", f"a host needs {oldest} or newer")
-    if "version" not in about:
-        raise UsageError(
-            f"{engine}: {path} has no {distribution}", f"{path} -m pip install {distribution}"
-        )
-    if about["lacks_numpy"]:
-        raise UsageError(f"{engine}: {path} has no numpy", f"{path} -m pip install numpy")
+        raise UsageError(f"{python} is Python {older}", f"a host needs {oldest} or newer")
+    for name, lacks in ((distribution, "version" not in about), ("numpy", about["lacks_numpy"])):
+        if lacks:
+            raise UsageError(f"{python} has no {name}", f"{path} -m pip install {name}")
     if about["files"] is None:
         raise UsageError(
             f"{engine}: {distribution} in {path} does not list its files (no RECORD)",
@@ -228,7 +208,6 @@ def _python(path: Path, engine: str, distribution: str) -> Build:
 
 
 def _asked(path: Path, engine: str, distribution: str) -> dict[str, Any]:
-    no_python = f"{engine}: {path} is no Python that can be asked what it has"
     try:
         done = subprocess.run(
             [str(path), "-I", str(installed_files.__file__), distribution],
@@ -239,8 +218,7 @@ def _asked(path: Path, engine: str, distribution: str) -> dict[str, Any]:
             check=False,
         )
         found: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
-        raise UsageError(no_python) from error
-    if not isinstance(found, dict) or "python" not in found:
-        raise UsageError(no_python)
+        found["python"]
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{engine}: {path} is no Python that can be asked what it has") from error
     return found

@@ -1,28 +1,19 @@
 """Environments of engine versions: ``xgrammar@0.1.32`` is installed once, cached, found again.
 
-An engine that is not installed, and is named without a version, has an environment of the version
-at which its adapter was tested.
-
 An environment is an overlay: a virtual environment that holds the version asked for and, through
 a path file, sees the packages of the environment maskcourt runs in. What fits is shared (torch
 alone has gigabytes) and only what does not fit is installed beside the engine, in front of the
-shared copy. `uv` installs it: one package after another without its requirements, which are looked
-for here, because `uv` does not count what lies outside of its environment.
+shared copy. `uv` does not count what lies outside of its environment: so it installs packages
+without what they require, and that is looked for here.
 
-Two details make the requested version the one that is found. A host has the harness's own
-directory first on its module path, which is the shared packages' directory where maskcourt was
-installed as a wheel; so the overlay's packages go on `EngineSpec.paths`, before that. And the
-shared directory is given as a plain path, so that its own path files stay unread: those of an
-editable install can put their package in front of every directory.
-
-A build at hand (`harness.engines.builds`) has an environment by its content: the build itself is
-installed, even where the same version is shared, then what it requires, as for a version. One that
-is in an interpreter of its own stays there.
+The overlay's packages go on `EngineSpec.paths`, before the harness's own directory, which is that
+of the shared packages where maskcourt was installed as a wheel. The shared directory is a plain
+path, so that its own path files stay unread: those of an editable install can put their package in
+front of every directory.
 
 An environment is built under another name and renamed when it is complete, under a lock that the
 installer holds too: what a killed process leaves behind is never used, and swept when it is next
-wanted. One that somebody else made, other than root, or that others can write to, is not used
-either.
+wanted. One that others than this user and root made, or can write to, is not used either.
 
 Sources: documentation of Python's ``site`` and ``venv``, and of `uv pip`; the messages of uv 0.13.
 """
@@ -68,11 +59,11 @@ def provide_all(specs: Sequence[EngineSpec]) -> list[EngineSpec]:
 
 
 def provide(spec: EngineSpec) -> EngineSpec:
-    """`spec` with an interpreter and module path that have the version it asks for.
+    """`spec` with an interpreter and module path that have the version, or build, it asks for.
 
-    It comes back unchanged when what is installed will do: the version that it asks for, or any
-    where it asks for none. Making an environment is announced on standard error; one that is there
-    is found in milliseconds.
+    It comes back unchanged when what is installed will do: any version where it asks for none.
+    Where nothing is, that is the version at which the adapter was tested. Making an environment is
+    announced on standard error; one that is there is found in milliseconds.
 
     Raises:
         UsageError: There is no such version, versions are not supported for this engine, it is not

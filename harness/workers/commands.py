@@ -4,16 +4,6 @@ Both sides go by these definitions, and every name is written once: a field trav
 name, arrays and `wire.Ragged` as arrays, all else in the header. A service has a method for each
 request, of the request's name in lower case (`Request.command`), which takes it and gives the
 answer.
-
-Example:
-    >>> @dataclass(frozen=True)
-    ... class Doubled:
-    ...     numbers: Array
-    >>> @dataclass(frozen=True)
-    ... class Double(Request[Doubled]):
-    ...     numbers: Array
-    >>> Double.command
-    'double'
 """
 
 from __future__ import annotations
@@ -53,7 +43,7 @@ class Request(Generic[A]):
 
     def message(self) -> wire.Message:
         """As a message to the host."""
-        return as_message(self, do=self.command)
+        return _as_message(self, do=self.command)
 
     def answer(self, message: wire.Message) -> Any:
         """What the host's message says: an `A`, or one of `otherwise`.
@@ -69,7 +59,8 @@ class Request(Generic[A]):
             raise wire.Broken from error
         if kind is self.answered_with and (asked := self.asked()) is not None:
             values = (getattr(answer, one.name) for one in fields(kind))
-            if any(_is_array(one) and len(one) != len(asked) for one in values):
+            arrays = [one for one in values if isinstance(one, np.ndarray | wire.Ragged)]
+            if any(len(one) != len(asked) for one in arrays):
                 raise wire.Broken
         return answer
 
@@ -81,25 +72,20 @@ def read_request(message: wire.Message, module: str) -> Request[Any]:
 
 def as_answer(answer: Any) -> wire.Message:
     """An answer as a message."""
-    return as_message(answer, answer=type(answer).__name__)
+    return _as_message(answer, answer=type(answer).__name__)
 
 
-def as_message(value: Any, **head: object) -> wire.Message:
-    """A dataclass as a message, with more for the header."""
+def _as_message(value: Any, **head: object) -> wire.Message:
     arrays: dict[str, wire.Array] = {}
-    for field in fields(value):
-        one = getattr(value, field.name)
-        if isinstance(one, wire.Ragged):
-            arrays |= one.arrays(field.name)
-        elif isinstance(one, np.ndarray):
-            arrays[field.name] = one
-        else:
-            head[field.name] = one
+    for name in [field.name for field in fields(value)]:
+        match getattr(value, name):
+            case wire.Ragged() as ragged:
+                arrays |= ragged.arrays(name)
+            case np.ndarray() as array:
+                arrays[name] = array
+            case other:
+                head[name] = other
     return wire.Message(head, arrays)
-
-
-def _is_array(value: object) -> bool:
-    return isinstance(value, np.ndarray | wire.Ragged)
 
 
 def _read(kind: type[T], message: wire.Message) -> T:

@@ -65,7 +65,6 @@ _PIPE = 1 << 20
 _PROGRAM = "import sys; from harness.workers.host_process import main; a = sys.argv; "
 _PROGRAM += "main(int(a[1]), int(a[2]), int(a[3]), a[4])"
 
-_ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 _MOST_RESIDENT = re.compile(r"^VmHWM:\s*(\d+) kB", re.MULTILINE)
 _CLOCK = re.compile(r"^\[\d\d:\d\d:\d\d\] ", re.MULTILINE)
@@ -76,15 +75,10 @@ Ended = Crashed | TimedOut | OutOfMemory
 
 @dataclass(frozen=True)
 class HostSpec:
-    """How to start a host.
+    """How to start a host with a service ``module:Class`` inside.
 
-    Attributes:
-        name: For messages.
-        service: ``module:Class`` of the service inside.
-        interpreter: The Python that runs it.
-        paths: Directories that go before everything else on its module path.
-        memory: Resident bytes at which it is ended.
-        start_seconds: Limit for starting and importing, processor time.
+    `paths` go before everything else on its module path; it is ended at so many bytes of resident
+    memory, or where it takes more than `start_seconds` of processor time to start and import.
     """
 
     name: str
@@ -109,13 +103,10 @@ class Host:
         self._waited = self._stopped = self._cpu_began = self._limit = self._looked = 0.0
         self._steps: int | None = None
         self._memory_file = _shared_file(size_of(mask_words))
-        memory = mmap.mmap(self._memory_file.fileno(), size_of(mask_words))
+        self.buffer_descriptor = self._memory_file.fileno()
+        """Of the buffer's memory, the same number inside the host."""
+        memory = mmap.mmap(self.buffer_descriptor, size_of(mask_words))
         self.buffer = MaskBuffer(memory, mask_words)
-
-    @property
-    def buffer_descriptor(self) -> int:
-        """The descriptor of the buffer's memory, the same number inside the host."""
-        return self._memory_file.fileno()
 
     @property
     def running(self) -> bool:
@@ -142,11 +133,10 @@ class Host:
         self._token = secrets.token_hex(8)
         # -P keeps the working directory off the path: a folder `datasets/` there is not the library
         # and -u writes at once what an engine prints, so that it survives a crash
-        command = [self.spec.interpreter, "-P", "-u", "-c", _PROGRAM]
-        arguments = [str(os.getpid()), str(inward), str(outward), self.spec.service]
+        numbers = map(str, (os.getpid(), inward, outward))
         try:
             self._process = subprocess.Popen(
-                [*command, *arguments],
+                [self.spec.interpreter, "-P", "-u", "-c", _PROGRAM, *numbers, self.spec.service],
                 stdin=subprocess.DEVNULL,
                 stdout=self._output,
                 stderr=self._output,
@@ -250,9 +240,10 @@ class Host:
         if self.spec.interpreter == sys.executable:
             # what the user's own interpreter finds; another version must not see its packages
             paths += filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        libraries = ("OMP", "MKL", "OPENBLAS", "RAYON")
         return {
             **os.environ,
-            **dict.fromkeys(_ONE_THREAD, "1"),
+            **{f"{library}_NUM_THREADS": "1" for library in libraries},
             "PYTHONPATH": os.pathsep.join(paths),
             "TOKENIZERS_PARALLELISM": "false",
             "PYTHONHASHSEED": "0",  # an engine in Python may go by the order of a set
@@ -334,12 +325,9 @@ class Host:
             return self.end(Crashed("closed its pipe and went on running"))
         self._kill_group()  # at once: later the number may belong to another process
         end_all(self._token)
-        if code < 0:
-            names = {one.value: one.name for one in signal.Signals}
-            name = names.get(-code, f"signal {-code}")
-            self.ended = Crashed(f"died of {name}", signal=name)
-        else:
-            self.ended = Crashed(f"left with exit code {code}")
+        names = {-one.value: one.name for one in signal.Signals}
+        name = None if code >= 0 else names.get(code, f"signal {-code}")
+        self.ended = Crashed(f"died of {name}" if name else f"left with exit code {code}", name)
         return self.ended
 
     def received(self) -> wire.Message | Ended | None:

@@ -48,11 +48,6 @@ class MaskBuffer:
         self.wide: npt.NDArray[np.uint64] = rows.view(np.uint64)
 
     @classmethod
-    def private(cls, words: int) -> MaskBuffer:
-        """One that is shared with nobody."""
-        return cls(bytearray(size_of(words)), words)
-
-    @classmethod
     def taken_over(cls, descriptor: int, words: int) -> MaskBuffer:
         """One in a file that is mapped and closed: nothing can be written into it by number.
 

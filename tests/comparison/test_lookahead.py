@@ -157,7 +157,7 @@ class TestBoard:
         assert here.wide[1, SLOTS - 1].tolist() == [1 | 2 << 32, 3]
 
     def test_a_mask_that_fails_is_not_told_of(self):
-        board = MaskBuffer.private(1)
+        board = MaskBuffer(bytearray(size_of(1)), 1)
         with pytest.raises(RuntimeError):
             board.write(0, 0, lambda _row: (_ for _ in ()).throw(RuntimeError()), lambda: 0, 0)
         assert board.progress[0] == 0

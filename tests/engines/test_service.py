@@ -57,7 +57,7 @@ def ids(*texts):
 def opened(kind):
     service = EngineService()
     service.vocabulary = VOCABULARY
-    service.shared_masks = MaskBuffer.private(VOCABULARY.words)
+    service.shared_masks = MaskBuffer(bytearray(size_of(VOCABULARY.words)), VOCABULARY.words)
     service._buffer = np.zeros(VOCABULARY.words, dtype=np.uint32)
     service.engine = kind(VOCABULARY, default_options(kind))
     return service
