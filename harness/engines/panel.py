@@ -100,7 +100,7 @@ class Walked:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """The last question to an engine, and what it takes to ask it again."""
 
     request: Request[Any]
@@ -144,7 +144,7 @@ class Panel:
         self._walking: set[int] = set()
         self._walked: dict[int, Walked] = {}
         self._compiling: Steps[Outcome] = Steps({})
-        self._asked: dict[int, _Asked] = {}
+        self._asked: dict[int, _Question] = {}
         self._hosts = [self._host(index, words) for index in range(len(specs))]
 
     def _host(self, index: int, words: int) -> Host:
@@ -451,7 +451,7 @@ class Panel:
         self._end_walks(asks)
         for index, request in asks.items():
             way, printed, up = self._ways.get(index), self._hosts[index].printed(), self.up(index)
-            self._asked[index] = _Asked(request, limit, stepwise, way, printed, up)
+            self._asked[index] = _Question(request, limit, stepwise, way, printed, up)
             self._send(index)
 
     def _send(self, index: int) -> None:

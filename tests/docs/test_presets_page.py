@@ -34,15 +34,5 @@ def table():
     return "\n".join(lines)
 
 
-def unknown():
-    return "\n".join(
-        f"- {one.server} {one.release}: {text}." for one in load_presets() for text in one.unknown
-    )
-
-
 def test_the_table_is_that_of_the_file():
     assert table() in PAGE
-
-
-def test_what_is_not_known_is_said():
-    assert unknown() in PAGE
