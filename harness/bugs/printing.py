@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import click
 from rich.progress import TimeRemainingColumn
 
 from harness.bugs.listing import Bug, BugList
 from harness.bugs.scripts import marked
+from harness.console import say
 from harness.counting.severity import IN_FULL
 from harness.engines.specs import read_spec
 from harness.live import LiveLine
@@ -48,7 +48,7 @@ def print_bug(bug: Bug) -> None:
         )
         lines.append(f"met in version: {versions}")
     head = f"{bug.id}  {read_spec(bug.engine).name} {bug.version}  {kind}"
-    click.echo("\n  ".join(printable(line, "") for line in (head, *lines)))
+    say("\n  ".join(printable(line, "") for line in (head, *lines)))
 
 
 def _upstream(bug: Bug) -> str:
@@ -65,4 +65,4 @@ def print_unexplained(bugs: BugList, class_: str, run: str = "") -> None:
     what = f"{bugs.verdicts:,} verdicts of the class {class_}"
     lines = [f"{of}{bugs.percent_explained} of {what} explained by {len(bugs.bugs)} bugs"]
     lines += [f"  {count:,} not: {reason}" for reason, count in bugs.unexplained.items()]
-    click.echo("\n".join(printable(line, "") for line in lines))
+    say("\n".join(printable(line, "") for line in lines))

@@ -13,6 +13,7 @@ from harness.cli.baseline import NO_BASELINE, BaselineCheck
 from harness.cli.common import FailOn
 from harness.console import print_json, tell
 from harness.errors import MaskcourtError
+from harness.execution.progress import FAILED
 from harness.options import RESULT, option
 from harness.printable import one_line
 from harness.render.terminal import table_console
@@ -160,7 +161,7 @@ class Summary:
         cases = [
             row
             for row in self._run.table("cases", ["case", "status", "message"]).to_pylist()
-            if row["status"] == "harness_error"
+            if row["status"] in FAILED
         ]
         if cases:
             last = cases[0]["message"].strip().rpartition("\n")[2]

@@ -40,6 +40,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name, canonicalize_version
 from packaging.version import InvalidVersion, Version
 
+from harness.console import tell
 from harness.directories import ENVIRONMENTS, environments_directory, only_mine
 from harness.engines.builds import PYTHON, TREE, Build, another, content_of, find_build
 from harness.engines.installed_files import files_digest
@@ -413,7 +414,7 @@ def _made(wanted: _Wanted) -> _Environment:
         with _locked(path) as lock:
             if environment.usable(wanted):
                 return environment
-            _say(f"installing {wanted} into {path}, once")
+            tell(f"installing {wanted} into {path}, once")
             building = path.with_name(f"{path.name}.building")
             _remove(building)
             before = os.umask(0o077)
@@ -440,7 +441,7 @@ def _locked(environment: Path) -> Iterator[int]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say(f"waiting for another process that installs {environment.name}")
+            tell(f"waiting for another process that installs {environment.name}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()
 
@@ -490,8 +491,3 @@ def _with_build(
         identity += f", built sha256:{files_digest(found)}"
     exactly = replace(wanted, pins=(Requirement(f"{wanted.name}=={found.version}"),))
     return exactly, {"build": identity, "path": str(build.path)}
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()

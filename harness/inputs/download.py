@@ -18,6 +18,7 @@ from typing import Final
 
 import click
 
+from harness.console import say, tell
 from harness.directories import fetched_path
 from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.case_maskbench import data_sha256
@@ -134,13 +135,13 @@ def main(url: str, target: Path | None) -> None:
     try:
         if target.exists():
             _check_data(target)
-            click.echo(f"{target} is there already: {MASKBENCH}")
+            say(f"{target} is there already: {MASKBENCH}")
             return
         fetch(url, target, _check_data)
     except MaskcourtError as error:
-        click.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         sys.exit(error.exit_code)
-    click.echo(f"{target}: {MASKBENCH}")
+    say(f"{target}: {MASKBENCH}")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-import click
 from rich.progress import TimeRemainingColumn
 
+from harness.console import print_json, say
 from harness.live import LiveLine
 from harness.printable import json_text, printable
 from harness.replay.repeat import Replayed, replay
@@ -35,7 +35,7 @@ def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
                 if len(choice) <= SHOWN or not one.agrees:
                     counted.write(f"{printable(str(one), '')}\n")
     if not as_json:
-        click.echo(f"{counted.done - counted.differ} agree, {counted.differ} differ")
+        say(f"{counted.done - counted.differ} agree, {counted.differ} differ")
     return counted.differ == 0
 
 
@@ -43,9 +43,9 @@ def print_witness(run: RunDirectory, choice: Choice, *, as_json: bool) -> None:
     """Print the witness of one verdict in full."""
     witness = described(run, choice, vocabulary_of(run))
     if as_json:
-        click.echo(json_text(witness, indent=2))
+        print_json(witness)
     else:
-        click.echo("\n".join(readable(witness)))
+        say("\n".join(readable(witness)))
 
 
 def _print_json(results: Iterator[Replayed], counted: Counted) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from harness.bugs.listing import BugList, known_bugs
 from harness.bugs.samples import smallest
 from harness.classification.departures import load_catalogue
+from harness.console import tell
 from harness.counting.counts import Classify, by_catalogue
 from harness.errors import MaskcourtError, UsageError
 from harness.impact.answer_file import MANIFEST, ImpactRun, open_impact
@@ -136,10 +137,10 @@ def main(arguments: list[str]) -> int:
         else:
             files = publish(open_run(run, trust="--trust" in arguments), directory)
     except MaskcourtError as error:
-        sys.stderr.write(f"maskcourt: {error}\n")
+        tell(f"maskcourt: {error}")
         return error.exit_code
     size = sum(file.stat().st_size for file in files)
-    sys.stderr.write(f"{len(files)} files, {size:,} bytes, under {directory}\n")
+    tell(f"{len(files)} files, {size:,} bytes, under {directory}")
     return 0
 
 

@@ -1,0 +1,179 @@
+"""No command writes a character that a terminal would obey, whatever others called their things."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import harness.replay.repeat
+from harness.bugs.printing import print_bug, print_unexplained
+from harness.check.answers import Answer, Answers, Declared, ProvenError
+from harness.check.text import CheckOutput
+from harness.cli.main import main
+from harness.console import say
+from harness.execution.progress import RunProgress
+from harness.runs.directory import MANIFEST
+from harness.runs.tables import SCHEMAS
+from harness.versions.baseline import Baseline, against
+from harness.versions.text import baseline_lines, baseline_markdown
+from tests import forged
+from tests.buglists import bug, bug_list
+from tests.command import ROOT
+
+EVIL = "\x1b]0;owned\x07\x9b2J\x00\r\x7f\u202e"
+TEXTS = ("case", "family", "message", "keyword", "output", "place", "signal")
+"""Columns with texts that others chose."""
+
+
+def assert_harmless(capsys) -> str:
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err):
+        assert text.replace("\n", "").isprintable(), ascii(text)
+    return printed.out + printed.err
+
+
+@pytest.fixture(scope="module", params=[(), ("engine", "accepter")], ids=["texts", "engines"])
+def run(request, tmp_path_factory):
+    """A run whose cases, families, keywords and messages have hostile names; its engines, too."""
+    path = forged.whole(tmp_path_factory.mktemp("evil"))
+    for table, schema in SCHEMAS.items():
+        rows = pq.read_table(path / f"{table}.parquet")
+        for at, field in enumerate(schema):
+            if field.name in (*TEXTS, *request.param):
+                values = [
+                    None if one is None else one if not one else f"{one}{EVIL}"
+                    for one in rows.column(at).to_pylist()
+                ]
+                kind = field.type
+                plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+                made = pa.array(values, plain)
+                rows = rows.set_column(
+                    at, field.name, made if plain == kind else made.dictionary_encode()
+                )
+        pq.write_table(rows, path / f"{table}.parquet")
+    manifest = json.loads((path / MANIFEST).read_text())
+    engines = manifest["identity"]["engines"]
+    if request.param:
+        manifest["identity"]["engines"] = {f"{name}{EVIL}": one for name, one in engines.items()}
+    for one in engines.values():
+        one["version"] = f"1{EVIL}"
+    manifest["identity"]["data"]["name"] = f"own{EVIL}"
+    manifest["machine"] = {"system": EVIL}
+    forged.seal(path, manifest)
+    return path
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Run a command in this process; what it wrote, which is harmless."""
+    monkeypatch.setattr(harness.replay.repeat, "Lane", forged.InProcessLane)
+
+    def called(*arguments):
+        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
+        with pytest.raises(SystemExit):
+            main()
+        return assert_harmless(capsys)
+
+    return called
+
+
+@pytest.mark.parametrize("name", list(forged.commands(Path(), Path())))
+def test_commands_that_read_a_run(run, tmp_path, call, name):
+    copy = shutil.copytree(run, tmp_path / "run")
+    call(*forged.commands(copy, tmp_path)[name], *(["--trust"] * (name in ("replay", "sample"))))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["bugs", "RUN", "--trust", "--shrink-budget", 0],
+        pytest.param(["minimize", "RUN", "0", "--trust"], marks=pytest.mark.processes),
+        ["compare", "RUN", "--trust"],
+        pytest.param(["replay", "RUN", "0", "--show", "--trust"], marks=pytest.mark.processes),
+        pytest.param(
+            ["replay", "RUN", "0", "--show", "--json", "--trust"], marks=pytest.mark.processes
+        ),
+        ["replay", "RUN", "10000000000000000000000000000000"],
+        ["replay", "RUN", EVIL],
+        ["query", "RUN", "SELECT * FROM cases", "--json"],
+        ["query", "RUN", "SELECT * FROM verdicts"],
+        ["query", "RUN", f"SELECT '{EVIL}'"],
+        ["engines", "install", f"{EVIL}"],
+        ["cases", f"{EVIL}"],
+        ["vocabularies", "get", EVIL],
+        ["check", EVIL],
+        ["conformance", "--run", "RUN"],
+        ["bench", f"--{EVIL}"],
+        ["bench", "--engines", EVIL],
+        [EVIL],
+    ],
+)
+def test_commands_that_are_refused_or_print_one_thing(run, call, arguments):
+    said = call(*(run if one == "RUN" else one for one in arguments))
+    assert "an error of maskcourt itself" not in said
+
+
+@pytest.mark.parametrize("options", [["--ids"], ["--ids", "--json"]])
+def test_cases(tmp_path, call, options):
+    case = {"id": f"a{EVIL}", "family": f"b{EVIL}", "schema": {}}
+    (tmp_path / "cases.jsonl").write_text(json.dumps(case))
+    assert "owned" in call("cases", tmp_path / "cases.jsonl", *options)
+
+
+def test_the_progress_of_a_run(capsys):
+    engine = {"a": {"version": f"1{EVIL}", "options": {EVIL: EVIL}}}
+    identity = {
+        "engines": engine,
+        "vocabulary": {"name": f"v{EVIL}", "size": 3},
+        "data": {"name": f"d{EVIL}", "cases": 1},
+    }
+    with RunProgress(1) as progress:
+        progress.compares(identity, {f"family{EVIL}": 1})
+    assert "owned" in assert_harmless(capsys)
+
+
+def test_bugs(capsys):
+    hostile = bug("a", title=EVIL, text=EVIL.encode(), schema=json.dumps({EVIL: 1}), version=EVIL)
+    print_bug(hostile)
+    print_unexplained(bug_list(hostile, **{EVIL: 1}), "bug", EVIL)
+    diff = against(Baseline({(EVIL, "1"): EVIL}), [hostile], {(EVIL, EVIL): "wrong"}, {})
+    say("\n".join(baseline_lines(diff)))
+    say(baseline_markdown(diff))
+    assert "owned" in assert_harmless(capsys)
+
+
+def test_answers_of_a_check(capsys):
+    error = ProvenError("false_acceptance", EVIL.encode(), 0, EVIL, "common", bug=bug(title=EVIL))
+    declared = Declared(EVIL, ("false_acceptance",), EVIL, EVIL, EVIL, warned=False)
+    answers = Answers([EVIL], ["a", "b"])
+    output = CheckOutput(answers, quiet=False)
+    for engine, whole in (("a", False), ("a", True), ("b", True)):
+        answer = Answer(
+            EVIL, engine, EVIL, "errs", EVIL, (error,), (declared,), whole=whole, advice=(EVIL,)
+        )
+        answers.add(answer)
+        output.tell(answer)
+    output.end()
+    assert "owned" in assert_harmless(capsys)
+
+
+_PRINTS = re.compile(r"click\.(secho|echo)\(|(?<![\w.])print\(|sys\.std(out|err)\.write\(")
+_MAY = {
+    "harness/console.py": "the one way",
+    "harness/bugs/scripts.py": "the scripts that it writes print",
+    "harness/engines/installed_files.py": "a program for another interpreter, read by this one",
+    "harness/engines/environments.py": "the same",
+    "harness/engines/servers.py": "in a host, whose output is stored",
+}
+
+
+def test_nothing_else_prints():
+    files = {str(file.relative_to(ROOT)): file for file in (ROOT / "harness").rglob("*.py")}
+    printing = {name for name, file in files.items() if _PRINTS.search(file.read_text("utf-8"))}
+    assert printing <= _MAY.keys()
