@@ -16,15 +16,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from harness.analysis.stored import Classify, StoredRun
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
 from harness.completion.rollout import keyed_index
-from harness.counting.counts import Classify, StoredRun
-from harness.counting.schema_bugs import severity_ranks
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import verdict_name, verdict_row
 from harness.replay.witness_reader import mixed
-from harness.runs.columns import translated, words
+from harness.runs.columns import words
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, ERRORS, LEGAL, REJECTIONS, WALK
@@ -51,7 +50,7 @@ class ErrorRows:
     """The errors of a run, of all kinds of evidence, shape ``(n,)`` each.
 
     `evidence` are indices into `EVIDENCE`, `row` that in its table; `class_` codes into
-    `harness.verdict_kinds.CLASSES`, `severity` into `harness.counting.schema_bugs.WORST_FIRST`;
+    `harness.verdict_kinds.CLASSES`, `severity` into `harness.analysis.stored.WORST_FIRST`;
     `engine` and `case` numbers in the run. `groups` has at each level the group that a verdict is
     in, and `rank` the order in which verdicts of a group are drawn.
     """
@@ -115,7 +114,7 @@ def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str)
     names = [*_LEVELS[0][:2], *("keyword", "category", "detail", "case"), *_LEVELS[2]]
     place = "refused_at" if evidence == WALK else "offset"
     table = stored.run.table(VERDICT_TABLES[evidence], [*names, "token", place])
-    classes = stored.classes(evidence)
+    classes = stored.classify(stored.run, evidence)
     kind, class_ = words(table["kind"]), words(classes["class"])
     wanted = np.flatnonzero(
         class_.equal(*CLASSES) & kind.equal(*(name for name in ERRORS if name not in LEGAL))
@@ -128,15 +127,16 @@ def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str)
     rejected = words(pa.chunked_array([out["kind"]])).equal(*REJECTIONS)
     for name in _OF_REJECTIONS:
         out[name] = pc.if_else(pa.array(rejected), out[name], "")
-    engines = translated(
-        words(table["engine"]), {name: at for at, name in enumerate(stored.engines)}
+    found = stored.arrays(
+        """SELECT engine::BIGINT AS engine_row, case_row::BIGINT AS case_row,
+            enum_code(severity)::TINYINT AS severity
+        FROM verdicts WHERE evidence = $1 ORDER BY row""",
+        evidence,
     )
     out |= {
         "evidence": pa.array(np.full(len(wanted), number, dtype=np.int8)),
         "row": pa.array(wanted),
-        "engine_row": pa.array(engines[wanted].astype(np.int64)),
-        "case_row": pa.array(stored.case_of(table["case"])[wanted].astype(np.int64)),
-        "severity": pa.array(severity_ranks(stored, evidence)[wanted]),
+        **{name: pa.array(column[wanted]) for name, column in found.items()},
     }
     return pa.table(out)
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from packaging.version import InvalidVersion, Version
 
+from harness.analysis.statistics import Interval, is_sample, shares
+from harness.analysis.stored import WORST_FIRST, Classify
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING
 from harness.bugs.samples import ShrunkVerdict, smallest
@@ -18,9 +20,6 @@ from harness.bugs.search import SearchResult, known
 from harness.bugs.titles import keywords, title
 from harness.bugs.upstream import Report, load_reports
 from harness.classification.departures import Catalogue
-from harness.counting.counts import Classify
-from harness.counting.intervals import Interval, is_sample, shares
-from harness.counting.schema_bugs import WORST_FIRST
 from harness.engines.specs import read_spec
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG

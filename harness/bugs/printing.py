@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.progress import TimeRemainingColumn
 
+from harness.analysis.stored import IN_FULL
 from harness.bugs.listing import Bug, BugList
 from harness.bugs.scripts import marked
 from harness.console import say
-from harness.counting.severity import IN_FULL
 from harness.engines.specs import read_spec
 from harness.live import LiveLine
 from harness.printable import printable

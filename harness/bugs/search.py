@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from harness.analysis.stored import Classify
 from harness.bugs.from_verdict import Shrinker
 from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
 from harness.classification.departures import Catalogue, classify
-from harness.counting.counts import Classify
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import verdict_name
 from harness.replay.witness_reader import Choice, named, witnesses

@@ -16,16 +16,15 @@ from typing import Any, Final, Literal
 import numpy as np
 import pyarrow as pa
 
+from harness.analysis.compile_reasons import plain_reason
+from harness.analysis.stored import WORST_FIRST, StoredRun
 from harness.bugs.groups import read_verdicts
 from harness.bugs.listing import Bug
 from harness.classification.departures import Catalogue, classify
-from harness.counting.counts import StoredRun
-from harness.counting.schema_bugs import WORST_FIRST
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import named, spelled, witnesses
-from harness.report.compile_reasons import plain_reason
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
@@ -319,13 +318,12 @@ class _Reader:
     def _declared(self) -> dict[str, list[Declared]]:
         """What the engine does otherwise under each schema and says so."""
         met: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for evidence in VERDICT_TABLES:
-            counts = self.stored.fold(evidence, ("kind", "departure"))
-            columns = (counts.column(name) for name in ("departure", "kind"))
-            ids, words = ([one.values[code] for code in one.codes] for one in columns)
-            for case, id_, kind in zip(counts.case.tolist(), ids, words, strict=True):
-                if id_ and kind not in LEGAL:
-                    met[self.stored.cases[case], id_].add(kind)
+        for row in self.stored.rows(
+            """SELECT DISTINCT name, departure, kind FROM verdicts JOIN cases USING (case_row)
+            WHERE departure <> '' AND kind NOT IN $1""",
+            list(LEGAL),
+        ):
+            met[row["name"], row["departure"]].add(row["kind"])
         found: dict[str, list[Declared]] = defaultdict(list)
         for (case, id_), names in sorted(met.items()):
             one = self.catalogue[id_]

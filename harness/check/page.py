@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from harness.analysis.stored import IN_FULL
 from harness.bugs.scripts import marked_parts
 from harness.check import text
 from harness.check.answers import Answers, ProvenError
-from harness.counting.severity import IN_FULL
 from harness.render.page import filled, save_page, static_page
 
 _LEAD: Final = (

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from harness.analysis.stored import IN_FULL
 from harness.bugs.scripts import marked
 from harness.check.answers import Answer, Answers, Covered, Declared, ProvenError
-from harness.counting.severity import IN_FULL
 from harness.live import LiveLine
 from harness.printable import printable
 

@@ -12,8 +12,8 @@ from harness.errors import UsageError
 from harness.options import RESULT, option
 
 if TYPE_CHECKING:
+    from harness.analysis.stored import Classify
     from harness.bugs.listing import BugList
-    from harness.counting.counts import Classify
     from harness.runs.directory import RunDirectory
     from harness.versions.baseline import Baseline
 
@@ -60,7 +60,7 @@ class BaselineCheck:
             UsageError: The run is not finished, not all of its bugs are known, or a file cannot be
                 written.
         """
-        from harness.counting.counts import StoredRun
+        from harness.analysis.stored import StoredRun
         from harness.versions import text
         from harness.versions.baseline import Baseline, against, outcomes_of
 

@@ -19,7 +19,7 @@ from harness.render.terminal import print_lines, print_table
 from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
-    from harness.counting.intervals import Interval
+    from harness.analysis.statistics import Interval
     from harness.impact.answer_file import ImpactRun
     from harness.impact.summary import Accuracy, CostSummary, EngineImpact
 

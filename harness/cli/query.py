@@ -48,8 +48,8 @@ def query(reading: Reading, json: Json, asking: Asking, arguments: Sequence[str]
     view whose first column, run, is the run's name; verdicts have class and departure. SQL is one
     statement that reads; the column "case" needs its quotes.
     """
+    from harness.analysis.stored import by_catalogue
     from harness.classification.departures import classify
-    from harness.counting.counts import by_catalogue
     from harness.report.query import query as ask
 
     *runs, sql = arguments

@@ -52,8 +52,8 @@ def tally(fail_on: FailOn, breakdown: Breakdown, reading: Reading, json: Json, r
         return
     if fail_on.kinds or fail_on.engines:
         raise UsageError("--fail-on goes with the summary, not with --by", "leave one out")
-    from harness.report import breakdown as verdicts
-    from harness.report.render import print_breakdown
+    from harness.analysis import breakdown as verdicts
+    from harness.report.terminal import print_breakdown
 
     found = verdicts.breakdown(stored, breakdown.by, functools.partial(classify, catalogue))
     if json.as_json:
@@ -133,8 +133,7 @@ def report(asked: Report, reading: Reading, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
     stored, catalogue = reading.open(run), reading.catalogue
     if asked.kind == "html":
-        from harness.report.page.assemble import write
-        from harness.report.page.collect import ReportRequest
+        from harness.report.page.collect import ReportRequest, write
 
         file = asked.out or run / "report.html"
         request = ReportRequest(str(run), asked.sample, asked.seed, catalogue, asked.impact)
@@ -152,7 +151,8 @@ def report(asked: Report, reading: Reading, json: Json, run: Path) -> None:
 def _written(stored: RunDirectory, asked: Report, reading: Reading) -> list[Path]:
     """Write the tables or figures of a run; the files that there are then."""
     from harness.classification.departures import classify
-    from harness.report import exports, figures
+    from harness.report import figures
+    from harness.report.tables import write_tables
 
     rule = functools.partial(classify, reading.catalogue)
     are_tables = asked.kind in ("csv", "markdown")
@@ -160,5 +160,5 @@ def _written(stored: RunDirectory, asked: Report, reading: Reading) -> list[Path
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is no directory", "give --out the name of a directory")
     if are_tables:
-        return list(exports.write(stored, directory, kind=asked.kind, rule=rule))
+        return write_tables(stored, directory, kind=asked.kind, rule=rule)
     return list(figures.draw(stored, directory, kinds=(asked.kind,), rule=rule))

@@ -99,8 +99,8 @@ class Summary:
     """
 
     def __init__(self, run: RunDirectory, catalogue: Catalogue, fail_on: FailOn) -> None:
+        from harness.analysis.tally import summary
         from harness.classification.departures import classify
-        from harness.report.tally import summary
 
         fail_on.check(run.manifest["identity"]["engines"])
         self._run = run
@@ -139,7 +139,7 @@ class Summary:
             Whether an engine has a bug that is to be failed on; which, is said.
         """
         from harness.report.digest import print_digest
-        from harness.report.render import print_summary
+        from harness.report.terminal import print_summary
 
         path, counts, bugs = str(self._run.path), self._counts, self.bugs
         if as_json:

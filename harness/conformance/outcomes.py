@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from harness.analysis.compile_reasons import plain_reason
 from harness.classification.departures import Catalogue, classify
 from harness.conformance.cells import Cell
 from harness.execution.progress import FAILED
 from harness.inputs.vocabulary_names import BYTES
-from harness.report.compile_reasons import plain_reason
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import ACCEPTANCES, BEYOND_BITS, BUG, CLASSES, INSTANCE, REJECTIONS
 from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING

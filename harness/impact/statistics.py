@@ -1,8 +1,9 @@
 """Which engine costs a model more, as far as paired answers can tell.
 
-All engines answer the same items, so they are compared item by item (`harness.counting.paired`):
-what is hard for the model is hard under every engine, and says nothing of the engines. Generation
-without an engine is one more name among the results, and compared like the others.
+All engines answer the same items, so they are compared item by item
+(`harness.analysis.statistics`): what is hard for the model is hard under every engine, and says
+nothing of the engines. Generation without an engine is one more name among the results, and
+compared like the others.
 """
 
 from __future__ import annotations
@@ -15,8 +16,16 @@ from typing import Final
 
 import numpy as np
 
-from harness.counting.intervals import SEED, Interval, shares
-from harness.counting.paired import LEVEL, difference, holm, mcnemar, mean_interval
+from harness.analysis.statistics import (
+    LEVEL,
+    SEED,
+    Interval,
+    difference,
+    holm,
+    mcnemar,
+    mean_interval,
+    shares,
+)
 
 Results = Mapping[str, Mapping[str, bool]]
 """Per engine and item id, whether the answer is right."""

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any, Final
 
+from harness.analysis.statistics import Interval
 from harness.bugs.samples import ShrunkVerdict
-from harness.counting.intervals import Interval
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
 from harness.impact.causes import CauseKey, proven_steps, read_causes

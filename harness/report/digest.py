@@ -1,7 +1,7 @@
 """What a run found, in plain words and few lines: what a newcomer reads at its end.
 
 The bugs come first, of each engine those that a model meets before those in most schemas. Numbers
-are the tally's; `harness.report.render` has the tables behind them.
+are the tally's; `harness.report.terminal` has the tables behind them.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.analysis.compile_reasons import compile_reasons
+from harness.analysis.stored import Classify, StoredRun, by_catalogue
+from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
-from harness.counting.counts import Classify, StoredRun, by_catalogue
 from harness.engines.specs import with_version
-from harness.report.bug_lines import LEGEND, WIDTH, bug_lines, explained
-from harness.report.compile_reasons import compile_reasons
-from harness.report.text_counts import is_tested
+from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
-from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
-from harness.verdict_kinds import BUG, ERRORS, LEGAL, MAIN_KINDS
+from harness.runs.tables import TEXT_TABLES
+from harness.verdict_kinds import ERRORS, LEGAL, MAIN_KINDS
 
 FEW = 10
 """Of so many cases or fewer each is listed, instead of shares."""
@@ -268,16 +268,13 @@ def _cell(bugs: Mapping[str, int]) -> str:
 def _bugs(stored: StoredRun) -> dict[tuple[str, str], dict[str, int]]:
     """Proven bugs by case and engine, then by kind."""
     out: dict[tuple[str, str], dict[str, int]] = {}
-    kinds = tuple(kind for kind in ERRORS if kind not in LEGAL)
-    wanted: dict[str, object] = {"kind": kinds, "class": BUG}
-    for evidence in VERDICT_TABLES:
-        counts = stored.fold(evidence, ("engine", "kind", "class")).where(**wanted)
-        engines, words = counts.column("engine"), counts.column("kind")
-        for case, engine, kind, tokens in zip(
-            counts.case.tolist(), engines.codes, words.codes, counts.tokens.tolist(), strict=True
-        ):
-            found = out.setdefault((stored.cases[case], engines.values[engine]), {})
-            found[words.values[kind]] = found.get(words.values[kind], 0) + int(tokens)
+    for row in stored.rows(
+        """SELECT c.name AS "case", e.name AS engine, kind, count(*) AS n
+        FROM verdicts JOIN cases c USING (case_row) JOIN raw_engines e USING (engine)
+        WHERE class = 'bug' AND kind IN $1 GROUP BY ALL ORDER BY ALL""",
+        [kind for kind in ERRORS if kind not in LEGAL],
+    ):
+        out.setdefault((row["case"], row["engine"]), {})[row["kind"]] = row["n"]
     return out
 
 

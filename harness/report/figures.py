@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from harness.counting.counts import Classify, by_catalogue
-from harness.counting.severity import SEVERITIES
-from harness.errors import UsageError
+from harness.analysis.stored import SEVERITIES, Classify, by_catalogue
+from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
 from harness.render.table import Row
-from harness.report.figure_tables import SEPARATOR, Digest, digest
-from harness.report.timing import Distribution, distributions
+from harness.report.tables import SEPARATOR, Digest, digest, known_kind, rows_where
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import (
     BUG,
@@ -35,8 +33,6 @@ from harness.verdict_kinds import (
     WALK,
     WARNED,
 )
-
-Distributions = Mapping[str, Mapping[str, Distribution]]
 
 KINDS_OF_FILES = ("png", "svg")
 NAMES = ("compile", "errors", "headline_rates", "keywords", "agreement", "severity", "timings")
@@ -151,8 +147,7 @@ def picture(name: str, found: Digest, times: Distributions) -> bytes:
 def _check(kinds: Sequence[str]) -> None:
     require("matplotlib", "report", "figures")
     for kind in kinds:
-        if kind not in KINDS_OF_FILES:
-            raise UsageError(f"no figures of kind {kind!r}", f"one of {', '.join(KINDS_OF_FILES)}")
+        known_kind(kind, KINDS_OF_FILES, "figures")
 
 
 def _save(figure: Any, file: Path, kind: str) -> None:
@@ -182,16 +177,8 @@ def _figure(height: float, panels: int = 1, **options: Any) -> tuple[Any, list[A
     return figure, list(axes[0])
 
 
-def _rows_of(found: Digest, table: str, **wanted: object) -> list[Row]:
-    return [
-        row
-        for row in found.tables[table].rows
-        if all(row[name] == value for name, value in wanted.items())
-    ]
-
-
 def _compile(found: Digest) -> Any:
-    rows = _rows_of(found, "compile")
+    rows = rows_where(found.tables["compile"])
     figure, (axes,) = _figure(1.1 + 0.32 * len(rows))
     _stack(axes, [row["engine"] for row in rows], rows, _OF_OUTCOME)
     axes.set_title("Schemas by outcome of compilation")
@@ -224,7 +211,10 @@ def _errors(found: Digest) -> Any:
     engines = found.engines
     figure, panels = _figure(0.5 + 0.75 * max(2, len(engines)), 2, sharey=True)
     for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
-        rows = {row["engine"]: row for row in _rows_of(found, "errors", evidence=WALK, kind=kind)}
+        rows = {
+            row["engine"]: row
+            for row in rows_where(found.tables["errors"], evidence=WALK, kind=kind)
+        }
         axes.set_xscale("log")
         for number, word in enumerate(CLASSES):
             at = np.arange(len(engines)) + (number - 1) * 0.27
@@ -267,7 +257,7 @@ def _headline_rates(found: Digest) -> Any:
     figure, panels = _figure(0.8 + 0.55 * max(2, len(engines)), 2, sharey=True)
     for axes, (measure, (title, unit, scale)) in zip(panels, _MEASURES.items(), strict=True):
         for number, (kind, (label, colour, marker)) in enumerate(_OF_KIND.items()):
-            rows = _rows_of(found, "headline_rates", measure=measure, kind=kind)
+            rows = rows_where(found.tables["headline_rates"], measure=measure, kind=kind)
             for at, row in enumerate(rows):
                 if row["value"] is None:
                     continue
@@ -297,7 +287,7 @@ def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any,
         ``(keywords, engines)``. An error that is about no keyword is ``(none)``.
     """
     cases: dict[str, dict[str, int]] = {}
-    for row in _rows_of(found, "by_keyword", **{"kind": kind, "class": BUG}):
+    for row in rows_where(found.tables["by_keyword"], **{"kind": kind, "class": BUG}):
         of_engine = cases.setdefault(row["keyword"] or "(none)", {})
         # the two kinds of evidence may be about the same case: no sum
         of_engine[row["engine"]] = max(of_engine.get(row["engine"], 0), row["cases"])
@@ -346,7 +336,7 @@ def _heat(axes: Any, rows: Sequence[str], columns: Sequence[str], counts: Any, t
 
 def _agreement(found: Digest) -> Any:
     """Bars over a grid that says which engines accept and which reject, as in an UpSet plot."""
-    rows = _rows_of(found, "agreement")[:12]
+    rows = rows_where(found.tables["agreement"])[:12]
     engines = found.engines
     from matplotlib.figure import Figure
 
@@ -383,7 +373,7 @@ def _severity(found: Digest) -> Any:
     engines = found.engines
     figure, panels = _figure(1.0 + 0.32 * max(2, len(engines)), 2, sharey=True)
     for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
-        rows = _rows_of(found, "severity", kind=kind)
+        rows = rows_where(found.tables["severity"], kind=kind)
         left = np.zeros(len(rows))
         totals = np.array([max(1, sum(row[one] for one in SEVERITIES)) for row in rows])
         for word, colour in _OF_SEVERITY.items():

@@ -27,12 +27,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harness.counting.counts import Classify, StoredRun, by_catalogue
+from harness.analysis.breakdown import tallies
+from harness.analysis.stored import Classify, StoredRun, by_catalogue
 from harness.errors import UsageError, nearest
 from harness.optional import require
 from harness.runs.directory import RunDirectory, open_run
 from harness.runs.reader import ROW, RunReader
-from harness.runs.tables import EVIDENCE_OF, SCHEMAS, VERDICT_TABLES, named_engines
+from harness.runs.tables import EVIDENCE_OF, SCHEMAS, named_engines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,7 @@ class Run:
 
     @cached_property
     def bugs(self) -> pd.DataFrame:
-        """Bugs, as far as ``maskcourt bugs`` found them: see `harness.report.bug_tables.COLUMNS`.
+        """Bugs, as far as ``maskcourt bugs`` found them: see `harness.report.tables.BUG_COLUMNS`.
 
         Those that a model meets come first; no rows where nothing was searched for.
         """
@@ -194,31 +195,25 @@ class Run:
 
         from harness.bugs.listing import known_bugs
         from harness.classification.departures import load_catalogue
-        from harness.report.bug_tables import COLUMNS, bug_rows
+        from harness.report.tables import BUG_COLUMNS, bug_rows
 
         catalogue = self._catalogue or load_catalogue()
         found = known_bugs(self.directory, catalogue, self._class_table)
-        return pd.DataFrame(bug_rows(found), columns=list(COLUMNS))
+        return pd.DataFrame(bug_rows(found), columns=list(BUG_COLUMNS))
 
     @cached_property
     def tallies(self) -> pd.DataFrame:
         """Verdicts counted by engine, evidence, kind and class: tokens, positions and cases."""
         import pandas as pd
 
-        stored = StoredRun(self.directory, self._class_table)
-        names = ("engine", "kind", "class")
-        rows = [
-            {"evidence": evidence, **row}
-            for evidence in VERDICT_TABLES
-            for row in stored.fold(evidence, names).grouped(names)
-        ]
-        columns = [*names[:1], "evidence", *names[1:], "tokens", "positions", "cases"]
+        columns = ["engine", "evidence", "kind", "class", "tokens", "positions", "cases"]
+        rows = tallies(StoredRun(self.directory, self._class_table))
         return pd.DataFrame(rows, columns=columns)
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:
-        """The tally's summary: see `harness.report.tally.summary`."""
-        from harness.report.tally import summary
+        """The tally's summary: see `harness.analysis.tally.summary`."""
+        from harness.analysis.tally import summary
 
         return summary(self.directory, self._class_table)
 

@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from harness.analysis.stored import Classify, by_catalogue
+from harness.analysis.timing import distributions
 from harness.bugs.listing import BugList, known_bugs
 from harness.bugs.samples import smallest
 from harness.classification.departures import load_catalogue
 from harness.console import tell
-from harness.counting.counts import Classify, by_catalogue
 from harness.errors import MaskcourtError, UsageError
 from harness.impact.answer_file import MANIFEST, ImpactRun, open_impact
 from harness.impact.causes import read_causes
@@ -25,11 +26,9 @@ from harness.impact.overruled import RULINGS
 from harness.impact.summary import accuracy, as_json, summarize
 from harness.printable import json_rows, markdown
 from harness.render.table import Table, as_csv, as_markdown
-from harness.report import exports, figures
-from harness.report.bug_lines import explained
-from harness.report.bug_tables import bug_table
-from harness.report.figure_tables import digest
-from harness.report.timing import distributions
+from harness.report import figures
+from harness.report.tables import bug_table, digest, write_files
+from harness.report.terminal import explained
 from harness.runs.directory import RunDirectory, open_run
 
 _CASE: Final = ("id", "engine", "version", "kind", "title", "schema", "text", "at", "token")
@@ -48,9 +47,9 @@ def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -
         raise UsageError(f"{run.path} is not finished", "run the same command again to go on")
     rule = functools.cache(rule)
     found, bugs = digest(run, rule), known_bugs(run, load_catalogue(), rule)
-    files = exports.write_digest(found, directory)
-    files += figures.draw_digest(found, distributions(run), directory, ("svg",))
-    texts = {"manifest.json": _manifest(run)}
+    texts = {f"{name}.csv": as_csv(table) for name, table in found.tables.items()}
+    files = figures.draw_digest(found, distributions(run), directory, ("svg",))
+    texts["manifest.json"] = _manifest(run)
     tables = dict(found.tables)
     if bugs is not None:
         tables = {"bugs": bug_table(bugs), **tables}
@@ -60,7 +59,7 @@ def publish(run: RunDirectory, directory: Path, rule: Classify = by_catalogue) -
     data = str(run.manifest["identity"].get("data", {}).get("name", "its data"))
     lead = f"{found.summary['cases']:,} cases of `{data}`, {found.summary['walked']:,} walked."
     texts["README.md"] = "\n".join(_page(directory.name, lead, bugs, tables))
-    return files + exports.write_texts(texts, directory)
+    return files + write_files(texts, directory)
 
 
 def _page(name: str, lead: str, bugs: BugList | None, tables: dict[str, Table]) -> Iterator[str]:
@@ -98,7 +97,7 @@ def publish_impact(run: ImpactRun, directory: Path) -> list[Path]:
         "bugs.json": json_rows(_smallest_cases(run)),
         "manifest.json": _json(run.manifest),
     }
-    return exports.write_texts(texts, directory)
+    return write_files(texts, directory)
 
 
 def _items(run: ImpactRun) -> Table:

@@ -24,7 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from harness.counting.counts import Classify, by_catalogue
+from harness.analysis.stored import Classify, by_catalogue
 from harness.errors import UsageError
 from harness.optional import require
 from harness.runs.directory import RunDirectory

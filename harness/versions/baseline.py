@@ -18,9 +18,9 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
+from harness.analysis.rates import schema_flags
+from harness.analysis.stored import StoredRun
 from harness.bugs.listing import Bug
-from harness.counting.counts import StoredRun
-from harness.counting.schema_bugs import SchemaBugs
 from harness.engines.specs import read_spec
 from harness.errors import InputError, UsageError
 from harness.printable import printable
@@ -188,10 +188,8 @@ def outcomes_of(stored: StoredRun) -> Outcomes:
             outcome = row["outcome"]
             status = CRASH if outcome in _FAILED else REFUSED if outcome == _REFUSED else CORRECT
             worsen(row["engine"], row["case"], status)
-    bugs = SchemaBugs(stored)
-    for number, engine in enumerate(stored.engines):
-        flagged = bugs.of(number, ERRORS).any
-        for case in np.array(stored.cases, dtype=object)[flagged].tolist():
+    for engine, flags in zip(stored.engines, schema_flags(stored, ERRORS), strict=True):
+        for case in np.array(stored.cases, dtype=object)[flags.any].tolist():
             if (read_spec(engine).unversioned, case) in found:
                 worsen(engine, case, WRONG)
     return found

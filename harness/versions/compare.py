@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from harness.analysis.timing import timings
 from harness.bugs.listing import BugList
 from harness.classification.departures import Catalogue, classify
 from harness.errors import UsageError
 from harness.replay.repeat import same_engines
-from harness.report.timing import timings
 from harness.runs.made_with import engine_of, limits_of
 from harness.validators.format_rules import format_rule
 from harness.validators.judge import Judge
@@ -25,7 +25,7 @@ from harness.versions.sides import Side
 class Comparison:
     """What changed from one version of an engine to another.
 
-    `times` are by side, ``old`` and ``new``, those of `harness.report.timing.timings`; `pending`
+    `times` are by side, ``old`` and ``new``, those of `harness.analysis.timing.timings`; `pending`
     says how many verdicts of a side's run the search for bugs has not come to.
     """
 

@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harness.counting.intervals import is_sample
-from harness.counting.paired import difference, mcnemar
+from harness.analysis.statistics import difference, is_sample, mcnemar
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import ACCEPTANCES, BUG, INSTANCE, MAIN_KINDS, REJECTIONS, WALK

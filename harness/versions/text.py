@@ -29,7 +29,7 @@ _DOES: Final = {
     "false_rejection": "forbid valid output",
 }
 _TIMES: Final = ("time_to_first_mask", "time_between_masks")
-"""Of `harness.report.timing.MEASURES`."""
+"""Of `harness.analysis.timing.MEASURES`."""
 _MOST: Final = 30
 """Cases that are listed; JSON, the baseline's file and the run have all."""
 _LEAD: Final = (

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from harness.analysis.compile_reasons import schemas_by_backend
 from harness.classification.departures import ANY, PLACES, classify, load_catalogue
 from harness.comparison.verdict_record import piece_at
 from harness.errors import InputError, UsageError
 from harness.explain.attribute import Attribution
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance, place_of
-from harness.report.compile_reasons import schemas_by_backend
 from harness.runs.directory import RunDirectory, create_or_resume
 from harness.runs.tables import Rows
 from tests.departure_examples import (

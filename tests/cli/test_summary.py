@@ -6,6 +6,7 @@ import json
 import signal
 
 import pytest
+from tests.report.test_render import ENGINES, book
 
 import harness.bugs.listing
 import harness.bugs.search
@@ -15,7 +16,6 @@ from harness.cli.summary import ShrinkBudget, end_run
 from harness.errors import UsageError
 from tests import books
 from tests.buglists import bug, bug_list
-from tests.report.test_render import ENGINES, book
 
 
 @pytest.fixture

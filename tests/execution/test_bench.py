@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.report.tally import summary
+from harness.analysis.tally import summary
 from tests.command import (
     begun,
     descendants,

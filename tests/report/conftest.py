@@ -11,10 +11,13 @@ import pytest
 from harness.classification.departures import Catalogue
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ModelAnswer, Overruled
-from harness.report.page.answers_of_models import answers_of_models
-from harness.report.page.assemble import assembled
-from harness.report.page.collect import ReportRequest, collect
-from harness.report.page.shown_bugs import shown_bugs
+from harness.report.page.collect import (
+    ReportRequest,
+    answers_of_models,
+    assembled,
+    collect,
+    shown_bugs,
+)
 from harness.runs.directory import RunDirectory
 from tests import reporting
 from tests.browsing import BROWSER, DESKTOP, DRIVER, Page, requested

@@ -7,12 +7,12 @@ import io
 import pytest
 from rich.console import Console
 
+from harness.analysis.tally import summary
 from harness.report.digest import FEW, print_digest
-from harness.report.tally import summary
 from tests import books
 from tests.books import A, B, Book, all_bugs, classes
 from tests.buglists import bug, bug_list
-from tests.report.test_render import ENGINES, book
+from tests.report.test_terminal import ENGINES, book
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ class TestBugs:
 
     def test_what_the_challenger_alone_shows_is_left_out_of_the_first_share(self, digest):
         shown = Book("shown").compiled(*["compiled"] * 3).position(0)
-        shown.verdicts(0, "b", "false_rejection", accepter="json")
+        shown.verdicts(0, "b", "false_rejection", accepter="json", only_challenger=True)
         clean = [Book(f"clean {n}").compiled(*["compiled"] * 3).position(0) for n in range(FEW)]
         lines = digest(shown, *clean, bugs=bug_list(bug("b")))
         (said,) = (line for line in " ".join(lines).split("1.2.3 ") if "on 1 in all" in line)

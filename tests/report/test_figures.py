@@ -10,11 +10,11 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from harness.analysis.tally import summary
 from harness.errors import RunDirectoryError, UsageError
 from harness.render.table import Table, as_markdown
-from harness.report import exports, figures
-from harness.report.figure_tables import NAMES, digest
-from harness.report.tally import summary
+from harness.report import figures
+from harness.report.tables import NAMES, digest, write_tables
 from tests import books
 from tests.books import Book, all_bugs, classes
 
@@ -118,7 +118,7 @@ class TestTables:
 class TestExports:
     def test_csv_holds_a_table_each(self, stored, tmp_path):
         run = stored(book())
-        files = exports.write(run, tmp_path / "out", "csv", DECLARED)
+        files = write_tables(run, tmp_path / "out", "csv", DECLARED)
         assert [file.name for file in files] == [f"{name}.csv" for name in NAMES]
         found = digest(run, DECLARED)
         for file, table in zip(files, found.tables.values(), strict=True):
@@ -130,7 +130,7 @@ class TestExports:
             assert lines == wanted
 
     def test_markdown_holds_all_of_them(self, stored, tmp_path):
-        (file,) = exports.write(stored(book()), tmp_path / "out", "markdown", DECLARED)
+        (file,) = write_tables(stored(book()), tmp_path / "out", "markdown", DECLARED)
         text = file.read_text("utf-8")
         assert text.count("\n### ") == len(NAMES) - 1
         assert "| a + b | c | 50 | 50 | 3 | 6 | 1 | 1 |" in text
@@ -143,12 +143,12 @@ class TestExports:
         run = stored(book())
         (run.path / "verdicts.parquet").unlink()
         with pytest.raises(UsageError, match=r"no tables of kind 'xlsx'.*csv, markdown"):
-            exports.write(run, tmp_path, "xlsx")
+            write_tables(run, tmp_path, "xlsx")
 
     def test_where_nothing_can_be_written_are_one_error(self, stored, tmp_path):
         (tmp_path / "file").write_text("")
         with pytest.raises(RunDirectoryError, match="cannot be written"):
-            exports.write(stored(book()), tmp_path / "file" / "out")
+            write_tables(stored(book()), tmp_path / "file" / "out")
 
 
 @pytest.mark.thorough

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import harness
 import harness.bugs.listing
+from harness.analysis import tally
 from harness.errors import RunDirectoryError, UsageError
-from harness.report import tally
 from harness.report.frames import Run
 from harness.runs import reader
 from harness.runs.directory import RunDirectory

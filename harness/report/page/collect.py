@@ -1,35 +1,38 @@
-"""Everything that a report says of a run, as one JSON object; the page only lays it out."""
+"""The report of a run as one HTML file: everything that it says, which the page only lays out."""
 
 from __future__ import annotations
 
 import functools
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib import metadata
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from harness import __version__
-from harness.bugs.listing import known_bugs
+from harness.analysis.breakdown import agreement, case_statuses, crossed, failures
+from harness.analysis.matrix import COLUMNS
+from harness.analysis.statistics import NO_SAMPLE
+from harness.analysis.stored import IN_WORDS, StoredRun
+from harness.analysis.tally import summarize
+from harness.bugs.listing import Bug, BugList, known_bugs
+from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
-from harness.counting.counts import StoredRun
-from harness.counting.intervals import NO_SAMPLE
-from harness.report.matrix import COLUMNS
-from harness.report.page.answers_of_models import answers_of_models
-from harness.report.page.counted import PageCounts
+from harness.errors import UsageError
+from harness.impact.answer_file import open_impact
+from harness.impact.summary import accuracy
+from harness.impact.summary import summarize as summarize_impact
+from harness.render.page import page_with_data, save_page
 from harness.report.page.explained import SCHEMA_LIMIT, explained
 from harness.report.page.sampling import draw
-from harness.report.page.shown_bugs import shown_bugs
-from harness.report.tally import summary
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust, vocabulary_of
 from harness.verdict_kinds import CLASSES, KINDS
 
-SHOWN = 600
+SHOWN: Final = 600
 """Verdicts that a report shows unless it is told otherwise."""
 
-_VALIDATORS = ("jsonschema", "jsonschema-rs")
+_SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
 @dataclass(frozen=True)
@@ -51,53 +54,66 @@ class ReportRequest:
     impact: Path | None = None
 
 
-def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
-    """All data of a report. The same run, request and validators always give the same.
+def write(run: RunDirectory, out: Path, request: ReportRequest) -> int:
+    """Write the report of a run to the file `out`, whole or not at all; its size in bytes.
 
-    Args:
-        run: The run, finished or not.
-        request: What to show.
+    Raises:
+        UsageError: It cannot be written.
+        MaskcourtError: As `collect`.
+    """
+    if out.is_dir():  # before all the work
+        raise UsageError(f"{out} is a directory", "give --out the name of a file")
+    return save_page(assembled(collect(run, request)), out)
+
+
+def assembled(data: Mapping[str, Any]) -> str:
+    """The page that shows `data`."""
+    scripts = tuple(f"report/page/{name}" for name in _SCRIPTS)
+    return page_with_data("report/page/page.html", scripts, data)
+
+
+def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
+    """All data of a report, as JSON. The same run and request always give the same.
 
     Returns:
         ``about``, ``kinds`` (by name what each means), ``classes``, ``columns`` (of the matrix, by
-        name their titles), ``summary`` (`harness.report.tally.summary`), ``bugs``
-        (`harness.report.page.shown_bugs.shown_bugs`), the counts of
-        `harness.report.page.counted.PageCounts` by their names, ``catalogue`` (the departures that
-        occur), ``answers`` (`harness.report.page.answers_of_models.answers_of_models`; null without
-        an impact run), ``groups`` (`harness.report.page.sampling.ShownSample`), ``verdicts`` and
-        ``cases`` (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without
-        checksums).
+        name their titles), ``summary`` (`harness.analysis.tally.summarize`), ``bugs``
+        (`shown_bugs`), counts of `harness.analysis.breakdown` (``keywords``, ``families``,
+        ``departures``, ``sets``, ``case_statuses``, ``failures``), ``catalogue`` (the departures
+        that occur), ``answers`` (`answers_of_models`; null without an impact run), ``groups``
+        (`harness.report.page.sampling.ShownSample`), ``verdicts`` and ``cases``
+        (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
 
     Raises:
         RunDirectoryError: The run is damaged.
         UsageError: The vocabulary is not the one that the run was made with.
     """
     catalogue = request.catalogue or load_catalogue()
-    rule = functools.cache(functools.partial(classify, catalogue))  # asked for by every count
-    counted = PageCounts(StoredRun(run, rule))
-    departures = counted.departures()
-    tally = summary(run, rule)
+    rule = functools.cache(functools.partial(classify, catalogue))  # asked for by bugs, too
+    stored = StoredRun(run, rule)
+    tally = summarize(stored)
     bugs = known_bugs(run, catalogue, rule)
-    wild = {one.verdict for one in bugs.bugs} if bugs is not None else set()
-    also = _examples(tally["matrix"]) | wild if request.verdicts else ()
-    sample = draw(run, rule, request.verdicts, request.seed, also)
+    also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
+    also |= _examples(tally["matrix"])
+    sample = draw(stored, request.verdicts, request.seed, also if request.verdicts else ())
     found = explained(run, sample, vocabulary_of(run))
+    departures = [row for row in crossed(stored, "departure") if row["departure"]]
+    engines = run.manifest["identity"]["engines"]
     return {
-        "about": _about(run, request, found.verdicts),
+        "about": _about(run, request, len(found.verdicts)),
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "summary": tally,
         "bugs": shown_bugs(bugs),
         "columns": COLUMNS,
-        "keywords": counted.by_keyword(),
-        "families": counted.by_family(),
-        "sets": counted.sets(),
-        "case_statuses": counted.case_statuses(),
-        "failures": counted.failures(),
+        "keywords": crossed(stored, "keyword"),
+        "families": crossed(stored, "family"),
+        "sets": agreement(stored),
+        "case_statuses": case_statuses(stored),
+        "failures": failures(stored),
         "departures": departures,
         "catalogue": _used(catalogue, {row["departure"] for row in departures}),
-        "answers": request.impact
-        and answers_of_models(request.impact, run.manifest["identity"]["engines"]),
+        "answers": request.impact and answers_of_models(request.impact, engines),
         "groups": sample.groups,
         "verdicts": found.verdicts,
         "cases": found.cases,
@@ -111,9 +127,7 @@ def _examples(matrix: Mapping[str, Any]) -> set[str]:
     return {cell["verdict"] for cell in cells if "verdict" in cell}
 
 
-def _about(
-    run: RunDirectory, request: ReportRequest, verdicts: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _about(run: RunDirectory, request: ReportRequest, shown: int) -> dict[str, Any]:
     shown_as = shlex.quote(request.shown_as) + (" --trust" if asks_for_trust(run) else "")
     return {
         "run": request.shown_as,
@@ -121,10 +135,9 @@ def _about(
         "searched": f"maskcourt bugs {shown_as}",
         "name": run.path.resolve().name,
         "maskcourt": __version__,
-        "validators": {name: metadata.version(name) for name in _VALIDATORS},
         "seed": request.seed,
         "asked": request.verdicts,
-        "shown": len(verdicts),
+        "shown": shown,
         "schema_limit": SCHEMA_LIMIT,
         "no_sample": NO_SAMPLE,
     }
@@ -149,3 +162,81 @@ def _manifest(run: RunDirectory) -> Mapping[str, Any]:
     tables = run.manifest.get("tables")
     rest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
     return {**rest, "rows": tables and {name: one["rows"] for name, one in tables.items()}}
+
+
+def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
+    """The bugs of a run as JSON: smallest case, one verdict, script; None where not known.
+
+    Returns:
+        ``list`` (the bugs in their order), ``lines`` (those of all scripts, each once: the
+        ``script`` of a bug holds their numbers), ``verdicts``, ``explained`` (the share of them, in
+        percent) and ``unexplained`` (by reason).
+    """
+    if bugs is None:
+        return None
+    lines: dict[str, int] = {}
+    return {
+        "list": [_bug(one, lines) for one in bugs.bugs],
+        "lines": list(lines),
+        "verdicts": bugs.verdicts,
+        "explained": bugs.percent_explained,
+        "unexplained": bugs.unexplained,
+    }
+
+
+def _bug(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
+    problem = no_script(one)
+    text = "" if problem else script(one)
+    names = ("id", "engine", "title", "cases", "judged", "verdicts", "verdict", "case", "also_in")
+    return {
+        **{name: getattr(one, name) for name in names},
+        "kind": one.error.kind,
+        "schema": one.error.schema,
+        "text": [part.decode("utf-8", "surrogateescape") for part in marked_parts(one)],
+        "token": bool(one.error.token),
+        "share": one.share.scaled(1),
+        "severity": IN_WORDS[one.severity],
+        "severities": {IN_WORDS[name]: many for name, many in one.severities.items() if many},
+        "versions": dict(one.versions),
+        "upstream": one.upstream and {**one.upstream.row(), "status": one.upstream.status},
+        "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],
+        "no_script": problem,
+    }
+
+
+def answers_of_models(path: Path, engines: Mapping[str, Any]) -> dict[str, Any]:
+    """What an impact run says of a run's `engines` (of its manifest): accuracy beside mask errors.
+
+    Returns:
+        ``task``, ``items``, ``model``, ``unanswerable``, ``told`` (who is better, a sentence each)
+        and ``rows``, by name of an engine or of the model without a mask: what
+        `harness.impact.summary` says of it, and whether the run has that engine in the same version
+        with the same options (``same``, null without a mask).
+
+    Raises:
+        MaskcourtError: It is no impact run, or damaged.
+    """
+    run = open_impact(path)
+    identity, answers = run.manifest["identity"], accuracy(run)
+    names = ("items", "correct", "parsed", "tokens", "overruled", "removed", "proven_mass")
+    rows = {}
+    for name, one in summarize_impact(run).items():
+        mine, other = identity["engines"].get(name), engines.get(name, {})
+        rows[name] = {
+            "share": asdict(answers.shares[name]),
+            "same": None
+            if mine is None
+            else name in engines
+            and all(mine.get(key) == other.get(key) for key in ("version", "options")),
+            **{key: getattr(one, key) for key in names},
+            "wrongly": one.rulings["false_rejection"],
+            "bugs": dict(one.bugs),
+        }
+    return {
+        "task": identity["task"]["name"],
+        "items": identity["task"]["items"],
+        "model": ", ".join(identity["model"].get("files", {})),
+        "unanswerable": answers.unanswerable,
+        "told": [one.verdict for one in answers.pairs],
+        "rows": rows,
+    }

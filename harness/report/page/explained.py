@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +12,9 @@ from harness.replay.witness_reader import CaseWitnesses, spelled, witnesses
 from harness.report.page.sampling import ShownSample
 from harness.report.page.schema_lines import laid_out
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import limits_of
 from harness.runs.reader import ROW, RunReader, TableCursor
 from harness.runs.tables import VERDICT_TABLES, named_engines
-from harness.validators.format_rules import format_rule
-from harness.validators.judge import Judge
+from harness.validators.judge import INVALID, VALID, VERDICTS
 from harness.verdict_kinds import WALK
 
 SCHEMA_LIMIT = 12_000
@@ -26,10 +23,10 @@ _BEFORE = (200, 2_000)
 """Bytes that are kept of the begin and the end of a long text so far."""
 _AFTER = (1_500, 300)
 """Of the begin and the end of a long completion."""
-_ERRORS = 400
-"""Characters of a validator's message that are kept."""
 
 _ABOUT = ("schema_pointer", "instance_pointer", "category", "detail")
+_SAID = {"jsonschema": "jsonschema", "jsonschema_rs": "jsonschema-rs"}
+"""By column the validator whose answer it is."""
 
 
 @dataclass
@@ -49,8 +46,8 @@ def explained(run: RunDirectory, sample: ShownSample, vocabulary: Vocabulary) ->
         ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
         ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
         ``special`` where it is no text), ``after_tokens``, ``ends``, ``accepter``, ``allowed``,
-        ``forbidden``, and ``opinions`` (see `harness.validators.judge.Judge.opinions`; None where
-        the verdict rests on no text).
+        ``forbidden``, and ``opinions`` (what each validator said: as it is stored, or both the
+        same, without which there is no proof; None where the verdict rests on no text).
         ``cases``: by name, ``lines``, ``spans`` and ``abridged`` of the schema, as in
         `harness.report.page.schema_lines.SchemaLines`.
 
@@ -60,19 +57,12 @@ def explained(run: RunDirectory, sample: ShownSample, vocabulary: Vocabulary) ->
     found = Explained()
     rows = _rows(RunReader(run), sample)
     context = _Surroundings(run)
-    rule = format_rule(run.manifest["identity"])
-    with closing(Judge(limits_of(run).memory, 20.0, rule)) as judge:
-        for case in witnesses(run, sample.choice, vocabulary):
-            verdicts = list(_of_case(case, sample, rows, context, vocabulary, judge))
-            pointers = {one["schema_pointer"] for one in verdicts}
-            shown = laid_out(case.schema, sorted(pointers), SCHEMA_LIMIT)
-            found.verdicts += verdicts
-            found.cases[case.case] = {
-                "lines": shown.lines,
-                "spans": shown.spans,
-                "abridged": shown.abridged,
-                "size": len(case.schema),
-            }
+    for case in witnesses(run, sample.choice, vocabulary):
+        verdicts = list(_of_case(case, sample, rows, context, vocabulary))
+        pointers = {one["schema_pointer"] for one in verdicts}
+        shown = laid_out(case.schema, sorted(pointers), SCHEMA_LIMIT)
+        found.verdicts += verdicts
+        found.cases[case.case] = {**vars(shown), "size": len(case.schema)}
     return found
 
 
@@ -96,10 +86,9 @@ def pieces(text: bytes, keep: tuple[int, int]) -> list[Any]:
 
 def _rows(reader: RunReader, sample: ShownSample) -> dict[tuple[str, int], Mapping[str, Any]]:
     """The stored rows of the verdicts, by evidence and number."""
-    columns = {WALK: ["dispute", *_ABOUT]}
     found: dict[tuple[str, int], Mapping[str, Any]] = {}
     for evidence, table in VERDICT_TABLES.items():
-        names = columns.get(evidence, ["place", *_ABOUT])
+        names = ["dispute" if evidence == WALK else "place", "keyword", *_ABOUT, *_SAID]
         for batch in reader.batches(table, names, sample.choice.of(evidence)):
             found |= {(evidence, row[ROW]): row for row in batch.to_pylist()}
     return found
@@ -142,7 +131,6 @@ def _of_case(
     rows: Mapping[tuple[str, int], Mapping[str, Any]],
     context: _Surroundings,
     vocabulary: Vocabulary,
-    judge: Judge,
 ) -> Iterator[dict[str, Any]]:
     """The verdicts of one case."""
     context.enter(case.case)
@@ -151,7 +139,9 @@ def _of_case(
         row = rows[key]
         allowed, forbidden = context.who(one, row)
         at_walk = context.places.get((one.place, len(one.before)), "")
-        asked = one.claim.ruling is not None
+        said = one.claim.ruling
+        both = "" if said not in (VALID, INVALID) or row["keyword"] == "json" else VERDICTS[said]
+        both = "" if one.claim.reason == "not_json" else both
         yield {
             "id": one.name,
             "group": sample.group_of[key],
@@ -166,7 +156,9 @@ def _of_case(
             "accepter": one.accepter,
             "allowed": allowed,
             "forbidden": forbidden,
-            "opinions": _shortened(judge.opinions(case.schema, one.text)) if asked else None,
+            "opinions": None
+            if said is None
+            else {name: row[column] or both for column, name in _SAID.items()},
         }
 
 
@@ -193,21 +185,3 @@ def _texts(one: Witness, vocabulary: Vocabulary) -> dict[str, Any]:
 def ends(completion: Sequence[int], eos_ids: Sequence[int]) -> bool:
     """Whether a completion ends with an end of sequence."""
     return bool(completion) and completion[-1] in eos_ids
-
-
-def _shortened(opinions: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with long messages cut."""
-    out = dict(opinions)
-    out["detail"] = _cut(str(opinions.get("detail", "")))
-    for name, one in opinions.items():
-        if isinstance(one, Mapping) and "errors" in one:
-            errors = [{**error, "message": _cut(error["message"])} for error in one["errors"]]
-            out[name] = {**one, "errors": errors}
-    return out
-
-
-def _cut(message: str) -> str:
-    """The begin and the end: validators quote the instance first and say what is wrong last."""
-    if len(message) <= _ERRORS:
-        return message
-    return f"{message[: _ERRORS - 150]} … {message[-150:]}"

@@ -285,7 +285,7 @@ function manifestSection() {
     ['data', identity.data], ['vocabulary', identity.vocabulary], ['rules', identity.rules], ['resolver', identity.resolver], ['limits', identity.limits],
     ['validators of the run', identity.validators], ['harness', identity.harness], ['machine', manifest.machine], ['commit', manifest.commit],
     ['started', manifest.started], ['took', summary.seconds === null ? 'not finished' : `${count(Math.round(summary.seconds))} s`],
-    ['this page', `maskcourt ${about.maskcourt}, validators asked again: ${flat(about.validators)}; seed of its sample ${about.seed}`],
+    ['this page', `maskcourt ${about.maskcourt}; seed of its sample ${about.seed}`],
   ];
   fill('manifest', el('dl', { class: 'facts' }, rows.filter(([, value]) => value !== undefined && value !== null).flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, safe(flat(value)))])),
     el('details', {}, el('summary', {}, 'The manifest as it is'), el('pre', { class: 'text' }, JSON.stringify(manifest, null, 2))));

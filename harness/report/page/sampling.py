@@ -14,14 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from harness.analysis.stored import StoredRun
 from harness.completion.rollout import keyed_index
-from harness.counting.counts import Classify, StoredRun
 from harness.replay.witness import verdict_row
-from harness.replay.witness_reader import Choice, every
-from harness.runs.columns import CodedColumn, Ints, distinct, grouped, numbers, ranged, words
-from harness.runs.directory import RunDirectory
+from harness.replay.witness_reader import Choice
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import BUG, DEPARTURE, WARNED
 
@@ -30,7 +27,6 @@ GROUPED_BY: Final = ("engine", "kind", "class", "keyword", "family", "located", 
 
 _FIRST: Final = (BUG, WARNED, "", DEPARTURE)
 """Classes in the order in which their groups are served; the empty one is that of no proof."""
-
 _STEPS: Final = 1 << 32
 
 
@@ -40,7 +36,7 @@ class ShownSample:
 
     Attributes:
         choice: Those to show.
-        groups: Every group: `GROUPED_BY`, ``evidence``, ``verdicts`` (how many there are),
+        groups: Every group: ``evidence``, `GROUPED_BY`, ``verdicts`` (how many there are),
             ``cases`` and ``shown`` (how many of them are in `choice`).
         group_of: The number of the group of each verdict that is shown, by evidence and row.
         departures: The entry of the catalogue that each of them fits, likewise; mostly empty.
@@ -52,70 +48,67 @@ class ShownSample:
     departures: Mapping[tuple[str, int], str]
 
 
-@dataclass(frozen=True)
-class _Grouped:
-    """The verdicts of one kind of evidence in groups.
-
-    Attributes:
-        rows: What each group is, as in `ShownSample.groups`.
-        able: Per group the rows of the verdicts that can be shown, ascending.
-        departure: The entry of each verdict, shape ``(n,)``.
-    """
-
-    rows: list[dict[str, Any]]
-    able: list[Ints]
-    departure: CodedColumn
-
-
-def draw(
-    run: RunDirectory, classify: Classify, size: int, seed: int, also: Collection[str] = ()
-) -> ShownSample:
+def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) -> ShownSample:
     """Draw about `size` verdicts that have a witness; of fewer, all.
 
-    Args:
-        run: The run, finished or not.
-        classify: Gives verdicts their classes.
-        size: How many.
-        seed: The same seed always draws the same verdicts of the same run.
-        also: Verdicts that are shown in any case, by their names for ``replay``.
+    The same `seed` always draws the same verdicts of the same run. Those in `also` (names for
+    ``replay``) are shown in any case.
     """
-    more: dict[str, list[int]] = {one: [] for one in VERDICT_TABLES}
-    for evidence, verdict in map(verdict_row, also):
-        more[evidence].append(verdict)
-    stored, able = StoredRun(run, classify), every(run)
-    found = {one: _by_group(stored, one, able.of(one)) for one in VERDICT_TABLES}
-    order = [(one, at) for one, sets in found.items() for at in range(len(sets.rows))]
-    rooms = allocated(
-        [len(found[one].able[at]) for one, at in order],
-        [_rank(found[one].rows[at]) for one, at in order],
-        size,
+    names = ", ".join(GROUPED_BY)
+    order = ", ".join(f"evidence = '{evidence}' DESC" for evidence in VERDICT_TABLES)
+    stored.add_able()
+    stored.execute(
+        f"""CREATE OR REPLACE TABLE groups AS SELECT row_number() OVER (ORDER BY {order}, {names})
+            - 1 AS group_number, evidence, {names}, count(*) AS verdicts,
+            count(DISTINCT case_row) AS cases FROM verdicts GROUP BY evidence, {names};
+        CREATE OR REPLACE TABLE in_groups AS SELECT group_number, evidence, row, departure,
+            row_number() OVER (PARTITION BY group_number ORDER BY row) - 1 AS place
+        FROM verdicts JOIN groups USING (evidence, {names}) SEMI JOIN able USING (evidence, row)"""
     )
-    nothing = np.zeros(0, dtype=np.int64)
-    picked: dict[str, list[Ints]] = {one: [nothing] for one in VERDICT_TABLES}
-    groups, group_of, entries = [], {}, {}
-    for number, ((one, at), room) in enumerate(zip(order, rooms, strict=True)):
-        sets = found[one]
-        row = sets.rows[at]
-        key = "/".join(str(row[name]) for name in ("evidence", *GROUPED_BY))
-        of_group = sets.able[at]
-        chosen = spread(of_group, room, f"{seed}/report/{key}")
-        chosen = np.union1d(chosen, of_group[np.isin(of_group, more[one])])
-        groups.append({**row, "shown": len(chosen)})
-        picked[one].append(chosen)
-        for verdict in chosen.tolist():
-            group_of[one, verdict] = number
-            entries[one, verdict] = sets.departure.values[sets.departure.codes[verdict]]
-    choice = Choice({one: np.sort(np.concatenate(rows)) for one, rows in picked.items()})
-    return ShownSample(choice, groups, group_of, entries)
+    groups = stored.rows(
+        f"""SELECT group_number, evidence, {names.replace("engine", "e.name AS engine")}, verdicts,
+            cases, (SELECT count(*) FROM in_groups i WHERE i.group_number = g.group_number) AS able
+        FROM groups g JOIN raw_engines e USING (engine) ORDER BY group_number"""
+    )
+    able = [group.pop("able") for group in groups]
+    rooms = allocated(able, [_rank(group) for group in groups], size)
+    places: list[tuple[int, int]] = []
+    for group, many, room in zip(groups, able, rooms, strict=True):
+        key = "/".join(str(group[name]) for name in ("evidence", *GROUPED_BY))
+        chosen = spread(many, room, f"{seed}/report/{key}")
+        places += [(group["group_number"], place) for place in chosen]
+    stored.add("picked", **_columns(("group_number", "place"), places))
+    stored.add("wanted", **_columns(("evidence", "row"), [*map(verdict_row, also)]))
+    shown = stored.rows(
+        """SELECT evidence, row, group_number, departure FROM in_groups i
+        WHERE EXISTS (FROM picked p WHERE p.group_number = i.group_number AND p.place = i.place)
+            OR EXISTS (FROM wanted w WHERE w.evidence = i.evidence AND w.row = i.row)
+        ORDER BY row"""
+    )
+    of = {(row["evidence"], row["row"]): row for row in shown}
+    counted = np.bincount([row["group_number"] for row in shown], minlength=len(groups)).tolist()
+    for group in groups:
+        group["shown"] = counted[group.pop("group_number")]
+    rows = {
+        evidence: np.array([row for side, row in of if side == evidence], dtype=np.int64)
+        for evidence in VERDICT_TABLES
+    }
+    numbers = {key: row["group_number"] for key, row in of.items()}
+    return ShownSample(
+        Choice(rows), groups, numbers, {key: row["departure"] for key, row in of.items()}
+    )
+
+
+def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    """Rows as the columns of a table, which may be empty."""
+    empty: tuple[Any, ...] = ("", -1) if names[0] == "evidence" else (-1, -1)
+    return dict(zip(names, map(list, zip(*(rows or [empty]), strict=True)), strict=True))
 
 
 def allocated(sizes: Sequence[int], ranks: Sequence[Any], total: int) -> list[int]:
-    """How many to take of each group: one of every, then a second of every that has it, and on.
+    """How many of `total` to take of each group: one, then a second where there is one, and on.
 
-    Args:
-        sizes: How many each group has.
-        ranks: Where a round cannot serve all, groups of the lowest ranks come first.
-        total: How many to take in all.
+    Where a round cannot serve all, groups of the lowest ranks come first.
     """
     taken = [0] * len(sizes)
     left = sorted(range(len(sizes)), key=lambda group: (ranks[group], group))
@@ -126,56 +119,15 @@ def allocated(sizes: Sequence[int], ranks: Sequence[Any], total: int) -> list[in
     return taken
 
 
-def spread(rows: Ints, many: int, key: str) -> Ints:
-    """`many` of some rows, at equal distances from a start that `key` decides, ascending."""
+def spread(size: int, many: int, key: str) -> list[int]:
+    """`many` of `size` places, at equal distances from a start that `key` decides, ascending."""
     if not many:
-        return rows[:0]
-    start = keyed_index(key, _STEPS) / _STEPS
-    at = np.floor((np.arange(many) + start) * (len(rows) / many)).astype(np.int64)
-    chosen: Ints = rows[np.minimum(at, len(rows) - 1)]
-    return chosen
-
-
-def _rank(row: Mapping[str, Any]) -> tuple[int, int]:
-    """Bugs before all others, large groups before small ones."""
-    return _FIRST.index(row["class"]), -row["verdicts"]
-
-
-def _by_group(stored: StoredRun, evidence: str, able: Ints) -> _Grouped:
-    names = ["case", "engine", "kind", "keyword", "located"]
-    table = stored.run.table(VERDICT_TABLES[evidence], names)
-    classes = stored.classes(evidence)
-    case = stored.case_of(table["case"])
-    family = words(stored.run.table("cases", ["family"])["family"])
-    columns = (
-        *(words(column) for column in (table["engine"], table["kind"], classes["class"])),
-        words(table["keyword"]),
-        CodedColumn(family.codes[case], family.values),
-        ranged(numbers(table["located"], missing=False)),
-        stored.severities(evidence),
-    )
-    departure = words(classes["departure"])
-    first, group = grouped(columns)
-    rows = [
-        {"evidence": evidence}
-        | {name: one.values[one.codes[row]] for name, one in zip(GROUPED_BY, columns, strict=True)}
-        for row in first.tolist()
-    ]
-    sizes = np.bincount(group, minlength=len(rows)).tolist()
-    cases = _cases_in(group, case, len(rows))
-    for row, size, many in zip(rows, sizes, cases, strict=True):
-        row |= {"verdicts": size, "cases": many}
-    order = np.argsort(group[able], kind="stable")
-    ends = np.searchsorted(group[able][order], np.arange(len(rows) + 1))
-    of_group = [able[order[ends[at] : ends[at + 1]]] for at in range(len(rows))]
-    return _Grouped(rows, of_group, departure)
-
-
-def _cases_in(group: Ints, case: npt.NDArray[Any], groups: int) -> list[int]:
-    """In how many cases each group occurs."""
-    if not len(group):
         return []
-    width = int(case.max()) + 1
-    pairs = distinct(group * width + case)
-    found: list[int] = np.bincount(pairs // width, minlength=groups).tolist()
-    return found
+    start = keyed_index(key, _STEPS) / _STEPS
+    places = np.floor((np.arange(many) + start) * (size / many)).astype(np.int64)
+    return [int(place) for place in np.minimum(places, size - 1)]
+
+
+def _rank(group: Mapping[str, Any]) -> tuple[int, int]:
+    """Bugs before all others, large groups before small ones."""
+    return _FIRST.index(group["class"]), -group["verdicts"]

@@ -1,0 +1,193 @@
+"""Verdicts broken down: by keyword, category, departure and so on, by cause, or by who agrees.
+
+One row of a breakdown is one value of the grouping column, for one engine, kind of error, class and
+kind of evidence; contested verdicts, which count for nobody, are listed apart by what caused them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Final
+
+from harness.analysis.stored import Classify, StoredRun, by_catalogue
+from harness.jsontext import strict_json
+from harness.runs.directory import RunDirectory
+from harness.runs.tables import TEXT_TABLES, named_engines
+from harness.verdict_kinds import ACCEPTANCES, ERRORS, FALSE_ACCEPTANCE, REJECTIONS
+
+CAUSE: Final = "cause"
+_COLUMNS: Final = {"case": "cases.name", "number": "number_spelling"}
+"""Where a grouping has another name than its column."""
+GROUPINGS: Final = (
+    *("keyword", "category", "family", "departure", "draft", "case", "place", "severity"),
+    "number",
+)
+"""What verdicts can be grouped by; ``cause`` groups contested ones."""
+
+_UNITS: Final = "count(*) AS tokens, count(DISTINCT spot) AS positions, count(DISTINCT {}) AS cases"
+_MESSAGES: Final = 8
+"""Reasons for refusals that are listed for each engine."""
+_MESSAGE_LENGTH: Final = 160
+
+
+def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> dict[str, Any]:
+    """The verdicts of a run by one of `GROUPINGS`, or the contested ones by ``cause``, as JSON.
+
+    Returns:
+        ``by`` and ``rows``, those with most tokens first. A row has the grouping column,
+        ``engine``, ``kind``, ``class``, ``evidence``
+        (``walk``, ``instance`` or ``sample``), ``tokens`` (verdicts: one for each token, or for
+        each text), ``positions``, ``cases``, and that of a false acceptance ``located``
+        (those of the tokens at which the error itself lies) and ``by_format`` (those that rest on
+        ``format`` alone).
+
+        By cause, a row has ``evidence``, ``reason``, ``keyword``, ``jsonschema`` and
+        ``jsonschema_rs`` (what each validator said), ``tokens`` (verdicts of all engines together),
+        ``positions``, ``cases`` and ``example`` (a case); beside the rows stand ``contested`` and
+        ``decided``, the verdicts of the run that are contested and that prove an engine wrong.
+    """
+    stored = StoredRun(run, classify)
+    return _by_cause(stored) if by == CAUSE else {"by": by, "rows": grouped(stored, by)}
+
+
+def grouped(stored: StoredRun, by: str) -> list[dict[str, Any]]:
+    """The rows of `breakdown`."""
+    if by == "draft":
+        _add_drafts(stored)
+    tables = {"draft": "drafts", "case": "cases"}
+    join = f"JOIN {tables[by]} USING (case_row)" if by in tables else ""
+    column = "verdicts.family" if by == "family" else _COLUMNS.get(by, by)
+    rows = stored.rows(
+        f"""SELECT {column}::VARCHAR AS "{by}", e.name AS engine, kind, class, evidence,
+            {_UNITS.format("case_row")},
+            count_if(located) AS located, count_if(by_format) AS by_format
+        FROM verdicts {join} JOIN raw_engines e USING (engine) WHERE kind IN $1
+        GROUP BY ALL ORDER BY tokens DESC, 1, e.name, kind, class, evidence""",
+        list(ERRORS),
+    )
+    for row in rows:
+        if row["kind"] != FALSE_ACCEPTANCE.name:
+            del row["located"], row["by_format"]
+    return rows
+
+
+def _add_drafts(stored: StoredRun) -> None:
+    """Make the table of the drafts that the schemas of the cases are read as."""
+    from harness.validators.drafts import draft_of  # loads libraries which nothing else here needs
+
+    schemas = stored.rows(
+        "SELECT case_row, schema FROM cases WHERE case_row IN (SELECT case_row FROM verdicts)"
+    )
+    names = []
+    for row in schemas:
+        try:
+            draft = draft_of(strict_json.parse(row["schema"]))
+        except strict_json.JsonError:
+            draft = None
+        names.append(draft.name if draft else "unknown")
+    stored.add("drafts", case_row=[row["case_row"] for row in schemas], draft=names)
+
+
+def _by_cause(stored: StoredRun) -> dict[str, Any]:
+    cause = "verdicts.reason, keyword, jsonschema, jsonschema_rs"
+    rows = stored.rows(
+        f"""SELECT evidence, {cause}, {_UNITS.format("case_row")}, min_by(c.name, case_row) AS
+            example FROM verdicts JOIN cases c USING (case_row) WHERE kind = 'contested'
+        GROUP BY ALL ORDER BY tokens DESC, evidence, {cause}"""
+    )
+    decided = stored.one("SELECT count(*) AS n FROM verdicts WHERE kind IN $1", list(ERRORS))
+    contested = sum(row["tokens"] for row in rows)
+    return {"by": CAUSE, "contested": contested, "decided": decided["n"], "rows": rows}
+
+
+def tallies(stored: StoredRun) -> list[dict[str, Any]]:
+    """Verdicts counted by ``engine``, ``evidence``, ``kind`` and ``class``."""
+    return stored.rows(
+        f"""SELECT e.name AS engine, evidence, kind, class, {_UNITS.format("case_row")}
+        FROM verdicts JOIN raw_engines e USING (engine)
+        GROUP BY e.name, evidence, kind, class
+        ORDER BY evidence = 'sample', evidence = 'instance', tokens DESC, e.name, kind, class"""
+    )
+
+
+def crossed(stored: StoredRun, by: str) -> list[dict[str, Any]]:
+    """Errors by one column, ``engine``, ``kind`` and ``class``, all kinds of evidence together.
+
+    Each row also has ``tokens`` (of walks), ``instances`` and ``samples`` (verdicts about them),
+    ``scaled`` (what the tokens stand for in a capped run) and ``cases``: those with any.
+    """
+    units = {"tokens": "walk", **{unit: evidence for evidence, unit in TEXT_TABLES.items()}}
+    counts = ", ".join(f"count_if(evidence = '{one}') AS {unit}" for unit, one in units.items())
+    return stored.rows(
+        f"""SELECT {by}::VARCHAR AS {by}, e.name AS engine, kind, class, {counts},
+            round(coalesce(fsum(scale) FILTER (evidence = 'walk'), 0))::BIGINT AS scaled,
+            count(DISTINCT case_row) AS cases
+        FROM verdicts JOIN raw_engines e USING (engine) WHERE kind IN $1
+        GROUP BY ALL ORDER BY cases DESC, 1, e.name, kind, class""",
+        list(ERRORS),
+    )
+
+
+def agreement(stored: StoredRun) -> list[dict[str, Any]]:
+    """Who accepts together and who rejects where not all agree, most disputed tokens first.
+
+    Each row has ``accepters`` and ``rejecters`` (engines), ``tokens`` and ``resolved`` of them,
+    ``disputes``, ``cases``, and of the resolved tokens those where the accepters are proven right
+    (``right``, of which ``right_bug``: the others are warned of or departures) and wrong
+    (``wrong``, ``wrong_bug``); the rest is open. One token may convict several engines: of each
+    dispute the engine with most verdicts counts.
+    """
+    proven = {
+        **{f"right{end}": f"kind IN $1 {also}" for end, also in _ALSO.items()},
+        **{f"wrong{end}": f"kind IN $2 {also}" for end, also in _ALSO.items()},
+    }
+    counts = ", ".join(f'count_if({test}) AS "{name}"' for name, test in proven.items())
+    most = ", ".join(f'max("{name}") AS "{name}"' for name in proven)
+    sums = ", ".join(f'sum(coalesce("{name}", 0))::BIGINT AS "{name}"' for name in proven)
+    rows = stored.rows(
+        f"""WITH of_engine AS (
+            SELECT dispute_row, engine, {counts} FROM verdicts
+            WHERE evidence = 'walk' AND dispute_row IS NOT NULL GROUP BY dispute_row, engine),
+        proven AS (SELECT dispute_row, {most} FROM of_engine GROUP BY dispute_row)
+        SELECT accepters, rejecters, sum(tokens)::BIGINT AS tokens,
+            sum(drawn)::BIGINT AS resolved, {sums}, count(*) AS disputes,
+            count(DISTINCT case_row) AS cases
+        FROM disputes LEFT JOIN proven USING (dispute_row)
+        WHERE accepters <> 0 AND rejecters <> 0 GROUP BY accepters, rejecters""",
+        *(list(REJECTIONS), list(ACCEPTANCES)),
+    )
+    for row in rows:
+        for side in ("accepters", "rejecters"):
+            row[side] = named_engines(row[side], stored.engines)
+    return sorted(rows, key=lambda row: (-row["tokens"], row["accepters"], row["rejecters"]))
+
+
+_ALSO: Final = {"": "", "_bug": "AND class = 'bug'"}
+
+
+def case_statuses(stored: StoredRun) -> list[dict[str, Any]]:
+    """What became of the cases: ``family``, ``status``, ``reason``, ``cases``, what was walked."""
+    stored.read("cases", "family", "status", "reason", "positions", "disputed_tokens")
+    return stored.rows(
+        """SELECT family, status, reason, count(*) AS cases, sum(positions)::BIGINT AS positions,
+            sum(disputed_tokens)::BIGINT AS disputed_tokens
+        FROM raw_cases GROUP BY ALL ORDER BY family, status, reason"""
+    )
+
+
+def failures(stored: StoredRun) -> list[dict[str, Any]]:
+    """Why engines could not be judged: the most frequent messages of each.
+
+    Each row has ``engine``, ``stage``, ``outcome``, ``message`` (its first line) and ``cases``.
+    """
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in stored.rows(
+        f"""WITH said AS (
+            SELECT engine, stage, outcome, trim(split_part(trim(message, E' \\n\\t\\r'), E'\\n', 1),
+                E' \\t\\r') AS line FROM engines WHERE outcome <> 'compiled')
+        SELECT engine, stage, outcome, CASE WHEN length(line) <= {_MESSAGE_LENGTH} THEN line
+            ELSE left(line, {_MESSAGE_LENGTH - 1}) || '…' END AS message, count(*) AS cases
+        FROM said GROUP BY ALL ORDER BY cases DESC, stage, outcome, message"""
+    ):
+        found[row["engine"]].append({**row, "engine": stored.engines[row["engine"]]})
+    return [row for at in range(len(stored.engines)) for row in found[at][:_MESSAGES]]

@@ -1,0 +1,235 @@
+"""95% intervals of shares and rates, tests of pairs, and estimates from samples of disputes.
+
+A few schemas hold most of the errors, and the tokens of one schema are no independent draws: what
+a run samples is schemas. So cases are drawn with replacement, each with all that belongs to it, and
+the interval is the middle 95% of what the resamples give (the percentile bootstrap: Efron and
+Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). A share of none of `n` cases gets
+the rule of three instead, from 0 to 3/n (Hanley and Lippman-Hand, JAMA 249, 1983), a share of all
+its mirror image; a rate gets no interval where all resamples are alike. Cases that were written by
+hand were drawn from nothing: a share of them is a plain fraction.
+
+Two engines that were asked about the same things are compared thing by thing. The exact test of
+McNemar (Psychometrika 12, 1947) asks how often a fair coin would divide those that only one of the
+two fails on as unevenly. With several pairs Holm's correction (Scandinavian Journal of Statistics
+6, 1979) keeps the chance of seeing any difference where there is none at 5%.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.runs.directory import RunDirectory
+
+RESAMPLES = 2_000
+SEED = 0
+BOOTSTRAP, RULE_OF_THREE, NONE = "bootstrap", "rule_of_three", "none"
+LEVEL: Final = 0.05
+"""The chance at which the tests may see a difference where there is none."""
+
+NO_SAMPLE = (
+    "No intervals and no tests: nothing says what these cases were drawn from (the embedded ones"
+    " were written by hand), so that a share of them is no estimate of any other."
+)
+_DRAWN = ("maskbench", "jsonschemabench")
+"""Data whose schemas were collected from where schemas are used."""
+_Z95 = 1.959963984540054
+_AT_ONCE = 4_000_000
+"""Draws that are held in memory at a time."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A ratio with its 95% interval; None where there is nothing to divide by, or no interval.
+
+    `method` is ``bootstrap``, ``rule_of_three`` or ``none``.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str
+
+    @property
+    def in_brackets(self) -> str:
+        """Its ends in percent, to be put after the ratio; empty where there is no interval."""
+        if self.low is None or self.high is None:
+            return ""
+        return f" ({self.low:.1%} to {self.high:.1%})"
+
+    def scaled(self, factor: float) -> dict[str, Any]:
+        """As JSON, in units of 1/`factor`, to six digits."""
+        ends = {"value": self.value, "low": self.low, "high": self.high}
+        rounded = {
+            name: None if one is None else six_digits(one * factor) for name, one in ends.items()
+        }
+        return {**rounded, "interval": self.method}
+
+
+_NOTHING = Interval(None, None, None, NONE)
+
+
+def is_sample(run: RunDirectory) -> bool:
+    """Whether the cases of a run are a sample of something, by the name of its data."""
+    name = str(run.manifest["identity"].get("data", {}).get("name", ""))
+    return name.partition(":")[0] in _DRAWN
+
+
+def shares(hits: npt.NDArray[Any], *, sampled: bool = True) -> list[Interval]:
+    """The share of cases with a hit, for each question: `hits` has the shape ``(cases, k)``.
+
+    Without intervals where the cases are not `sampled`.
+    """
+    cases = len(hits)
+    if not cases:
+        return [_NOTHING] * hits.shape[1]
+    found = [_share(hit, cases) for hit in hits.sum(axis=0).tolist()]
+    return found if sampled else [replace(one, low=None, high=None, method=NONE) for one in found]
+
+
+def _share(hits: int, cases: int) -> Interval:
+    """The interval of a share; of cases drawn with replacement, the hits are binomial."""
+    room = min(1.0, 3 / cases)
+    if not hits:
+        return Interval(0.0, 0.0, room, RULE_OF_THREE)
+    if hits == cases:
+        return Interval(1.0, 1.0 - room, 1.0, RULE_OF_THREE)
+    drawn = np.random.default_rng(SEED).binomial(cases, hits / cases, RESAMPLES)
+    low, high = np.percentile(drawn / cases, [2.5, 97.5])
+    return Interval(hits / cases, float(low), float(high), BOOTSTRAP)
+
+
+def ratios(
+    parts: npt.NDArray[Any], wholes: npt.NDArray[Any], *, sampled: bool = True
+) -> list[Interval]:
+    """The sum of some parts in the sum of the wholes they are parts of, for each question.
+
+    Args:
+        parts: Per case and question, shape ``(cases, k)``.
+        wholes: Per case, positive, shape ``(cases,)``.
+        sampled: As for `shares`.
+    """
+    if not len(wholes):
+        return [_NOTHING] * parts.shape[1]
+    columns = np.column_stack([parts, wholes]).astype(np.float64)
+    totals = columns.sum(axis=0)
+    values = totals[:-1] / totals[-1]
+    sums = _resampled(columns)
+    low, high = np.percentile(sums[:, :-1] / sums[:, -1:], [2.5, 97.5], axis=0)
+    alike = (columns[:, :-1] * totals[-1] == totals[:-1] * columns[:, -1:]).all(axis=0)
+    return [
+        Interval(float(value), None, None, NONE)
+        if same or not sampled
+        else Interval(float(value), float(bottom), float(top), BOOTSTRAP)
+        for value, bottom, top, same in zip(values, low, high, alike, strict=True)
+    ]
+
+
+def _resampled(columns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The columns' sums over `RESAMPLES` samples of the rows, shape ``(RESAMPLES, k)``."""
+    cases = len(columns)
+    random = np.random.default_rng(SEED)
+    step = max(1, _AT_ONCE // cases)
+    sums = []
+    for start in range(0, RESAMPLES, step):
+        many = min(step, RESAMPLES - start)
+        drawn = random.integers(cases, size=(many, cases))
+        drawn += np.arange(many)[:, None] * cases
+        times = np.bincount(drawn.ravel(), minlength=many * cases).reshape(many, cases)
+        sums.append(times @ columns)  # whole numbers: exact in any order of summing
+    return np.concatenate(sums)
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided p-value of McNemar's test, a tail of the binomial distribution."""
+    many, few = only_first + only_second, min(only_first, only_second)
+    binomial, tail = 1, 1
+    for hit in range(few):
+        binomial = binomial * (many - hit) // (hit + 1)  # comb(many, hit + 1): one by one is fast
+        tail += binomial
+    return min(1.0, float(2 * tail / (1 << many)))
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """P-values corrected for how many there are, in their order (Holm's step-down procedure)."""
+    found = [0.0] * len(values)
+    least = 0.0
+    for rank, at in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        least = max(least, min(1.0, values[at] * (len(values) - rank)))
+        found[at] = least
+    return found
+
+
+def difference(
+    only_first: int, only_second: int, schemas: int, seed: int = SEED
+) -> tuple[float, float]:
+    """The 95% interval of the difference of two paired shares, by resampled schemas."""
+    rest = schemas - only_first - only_second
+    return mean_interval({1: only_first, -1: only_second, 0: rest}, seed)
+
+
+def mean_interval(times: dict[int, int], seed: int = SEED) -> tuple[float, float]:
+    """The 95% interval of a mean of whole numbers, given how often each was found."""
+    count = np.array(list(times.values()))
+    drawn = np.random.default_rng(seed).multinomial(count.sum(), count / count.sum(), RESAMPLES)
+    low, high = np.percentile(drawn @ np.array(list(times)) / count.sum(), [2.5, 97.5])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class DisputeSizes:
+    """Disputes and how much of them was resolved, shape ``(n,)`` each.
+
+    `drawn` of the `tokens` were resolved, `census` of them by right, whatever the cap; the rest is
+    a sample.
+    """
+
+    tokens: npt.NDArray[Any]
+    drawn: npt.NDArray[Any]
+    census: npt.NDArray[Any]
+
+
+class Estimate(NamedTuple):
+    """An estimated number of tokens with its 95% interval."""
+
+    tokens: float
+    low: float
+    high: float
+
+
+def estimate(disputes: DisputeSizes, certain: int, sampled: npt.NDArray[Any]) -> Estimate:
+    """How many verdicts of one kind resolving every disputed token would give.
+
+    Per dispute the sampled share is scaled to the dispute's size. The interval is the normal one
+    for sampling without replacement, with one success and one failure added (Agresti and Coull, The
+    American Statistician 52, 1998), so that a sample without any finding is no certainty.
+
+    Args:
+        disputes: Those that can give the engine such a verdict.
+        certain: The verdicts about tokens that are resolved by right.
+        sampled: Per dispute, those about tokens of the sample, shape ``(n,)``.
+    """
+    rest = (disputes.tokens - disputes.census).astype(np.float64)
+    drawn = (disputes.drawn - disputes.census).astype(np.float64)
+    open_ = drawn < rest
+    found, rest, drawn = sampled[open_].astype(np.float64), rest[open_], drawn[open_]
+    share = np.divide(found, drawn, out=np.zeros_like(found), where=drawn > 0)
+    shrunk = (found + 1) / (drawn + 2)
+    correction = (rest - drawn) / np.maximum(rest - 1, 1)
+    variance = float(np.sum(rest**2 * correction * shrunk * (1 - shrunk) / np.maximum(drawn, 1)))
+    # rows by right of capped disputes and all rows of whole ones are counted, not scaled
+    value = certain + float(np.sum(rest * share))
+    proven = certain + int(sampled.sum())
+    ceiling = proven + float(np.sum(rest - drawn))
+    half = _Z95 * sqrt(variance)
+    return Estimate(value, max(proven, value - half), min(ceiling, value + half))
+
+
+def six_digits(number: float) -> float:
+    """A number to six significant digits."""
+    return float(f"{number:.6g}")

@@ -1,0 +1,349 @@
+"""The tables of a run in a database in memory, which every count asks in SQL.
+
+`StoredRun` has these tables. Engines are numbers in the order of the run, -1 for none; cases are
+their rows. Words are of one enumeration, so that millions of verdicts take little room.
+
+``cases``
+    case_row, name, family, status, reason, generated, walks.
+``places``
+    spot (a number for it), case_row, walk, number, offset, canonical,
+    judged, place.
+``disputes``
+    dispute_row, spot, case_row, number, accepters, rejecters, tokens, drawn, census, scale (how
+    many disputed tokens a token of the sample stands for).
+``engines``
+    case_row, engine, and what became of it there.
+``texts``
+    evidence, case_row, number, label, verdict, writers: whole texts that were fed.
+``tested``
+    engine, evidence, case_row, number, verdict: the texts that an engine was tested with. These are
+    all of the cases that it compiled, unless it failed at that, a verdict says that nothing could
+    be concluded, or the text is fed to its writer alone.
+``verdicts``
+    The stored columns of all kinds of evidence, and: evidence, row (in its own table), case_row,
+    family, spot (a number for the position, or the place in a text), number (of the walk or text),
+    before (how many tokens were consumed), class and departure, severity, by_format (false
+    acceptances that rest on ``format`` alone), judged (the engines judged there, as bits: all for
+    texts), dispute_row, scale (how many verdicts it stands for in a capped run), only_challenger
+    (whether a run without the challenger would not have it).
+
+Severity says how likely a generating model is to meet an error:
+
+``on_path``
+    The engine forbids the token that the tokenizer itself puts next in a valid text. Whatever
+    writes that text in the usual way is stopped.
+``common``
+    The token is among the first fifth of the vocabulary, or ends generation. Ids of a byte-level
+    BPE vocabulary are ranks: the more frequent a pair was in the tokenizer's training text, the
+    earlier it was merged (Sennrich, Haddow and Birch, ACL 2016, section 3.2). The first 256 ids are
+    single bytes in an order of their own (``bytes_to_unicode`` in ``encoder.py`` of
+    https://github.com/openai/gpt-2): of these only printable ASCII, the space, the tab and the two
+    ends of lines are common. In a vocabulary of another order common and rare mean little.
+``unranked``
+    The run does not say how large its vocabulary is, or no token is at fault: above all a text that
+    is let through as a whole, which somebody wrote, or the engine itself.
+``rare``
+    Any other token. Special tokens come last in such vocabularies, so that these are rare too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from harness.errors import RunDirectoryError
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.witness_reader import every
+from harness.runs.directory import RunDirectory
+from harness.runs.made_with import vocabulary_at_hand
+from harness.runs.tables import GENERATED, SCHEMAS, TEXT_TABLES, VERDICT_TABLES
+from harness.verdict_kinds import INSTANCE, REJECTIONS, SAMPLE, WALK
+from harness.workers.outcomes import EXCLUDING
+
+Classify = Callable[[RunDirectory, str], pa.Table]
+"""Gives the class of each verdict of one kind of evidence: columns `class` and `departure`."""
+
+WORST_FIRST: Final = ("on_path", "common", "unranked", "rare")
+"""Severities; of a schema's bugs the first of these counts."""
+MET: Final = WORST_FIRST[:-1]
+"""Those of errors that a model meets."""
+SEVERITIES: Final = ("on_path", "common", "rare", "unranked")
+"""The same in the order in which they are shown."""
+IN_WORDS: Final[Mapping[str, str]] = {
+    "on_path": "on path",
+    "common": "common",
+    "rare": "rare",
+    "unranked": "whole texts",
+}
+"""As lines and tables of bugs name them."""
+IN_FULL: Final[Mapping[str, str]] = {
+    "on_path": "where a valid text is usually written so",
+    "common": "at common tokens",
+    "rare": "at rare tokens alone",
+    "unranked": "in whole texts",
+}
+"""As sentences name them."""
+
+_COMMON_SHARE: Final = 5
+"""One in so many tokens is common."""
+_BYTES: Final = 256
+_COMMON_IDS: Final = (*range(ord("~") - ord("!") + 1), 197, 198, 201, 220)
+"""Of the first ids those of the bytes ``!`` to ``~``, of tab, line feed, carriage return, space."""
+_COMMON_BYTES: Final = (*range(ord(" "), ord("~") + 1), *b"\t\n\r")
+"""The same bytes, where the vocabulary is nothing but the bytes."""
+
+_ALL: Final = 0xFFFFFFFF
+_WORDS: Final = (
+    *("kind", "reason", "keyword", "category", "detail", "place", "jsonschema", "jsonschema_rs"),
+    *("number_spelling", "class", "departure"),
+)
+
+
+def by_catalogue(run: RunDirectory, evidence: str) -> pa.Table:
+    """The classes that the catalogue of departures gives to the verdicts of a run."""
+    from harness.classification import departures
+
+    return departures.classify(departures.load_catalogue(), run, evidence)
+
+
+class StoredRun:
+    """A run to be asked in SQL; its tables are read when the first question is asked."""
+
+    def __init__(self, run: RunDirectory, classify: Classify = by_catalogue) -> None:
+        self.run = run
+        self.classify = functools.cache(classify)
+        self.engines: tuple[str, ...] = tuple(run.manifest["identity"]["engines"])
+
+    @cached_property
+    def cases(self) -> tuple[str, ...]:
+        """The names of the cases, in the order of the run."""
+        return tuple(self.run.table("cases", ["case"])["case"].to_pylist())
+
+    @cached_property
+    def size(self) -> int | None:
+        """How many ids the vocabulary has; of a run that does not say, how many were compared."""
+        identity = self.run.manifest["identity"]
+        if (size := identity.get("vocabulary", {}).get("size")) is not None:
+            return int(size)
+        asked = [one.get("tokens_asked", 0) for one in identity["engines"].values()]
+        return max(asked, default=0) or None
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary | None:
+        """The vocabulary of the run, if it is at hand: reading a run asks no network."""
+        return vocabulary_at_hand(self.run)
+
+    def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        """The rows that a question gives, by the names of its columns; ``$1`` is a value."""
+        found = self._database.execute(sql, list(values))
+        names = [column[0] for column in found.description]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def arrays(self, sql: str, *values: Any) -> dict[str, npt.NDArray[Any]]:
+        """The columns that a question gives, numbers and truth values without gaps."""
+        return dict(self._database.execute(sql, list(values)).fetchnumpy())
+
+    def one(self, sql: str, *values: Any) -> dict[str, Any]:
+        """The single row that a question gives."""
+        (row,) = self.rows(sql, *values)
+        return row
+
+    def per_case(self, sql: str, *values: Any) -> npt.NDArray[Any]:
+        """A number for each case, 0 where the question (case_row, n) has none; ``(cases,)``."""
+        found = self.arrays(sql, *values)
+        out = np.zeros(len(self.cases), dtype=found["n"].dtype)
+        out[found["case_row"]] = found["n"]
+        return out
+
+    def judged_positions(self, *engines: int) -> npt.NDArray[Any]:
+        """At how many positions of each case engines were judged together; ``(cases,)``."""
+        together = sum(1 << engine for engine in engines)
+        sql = "SELECT case_row, count(*) n FROM places WHERE (judged & $1) = $1 GROUP BY ALL"
+        return self.per_case(sql, together)
+
+    def execute(self, sql: str) -> None:
+        """Make tables."""
+        self._database.execute(sql)
+
+    def add(self, name: str, **columns: Any) -> None:
+        """Make a table of columns, to be joined with others."""
+        self._database.register("added", pa.table(columns))
+        self._database.execute(f"CREATE OR REPLACE TABLE {name} AS FROM added")
+
+    def read(self, table: str, *columns: str) -> None:
+        """Make some columns of a stored table known as ``raw_`` and its name."""
+        self._database.register(f"raw_{table}", self.run.table(table, list(columns)))
+
+    def add_able(self) -> None:
+        """Make the table ``able`` (evidence, row) of the verdicts that have a witness."""
+        able = every(self.run)
+        rows = [able.of(evidence) for evidence in VERDICT_TABLES]
+        names = np.repeat(np.array(list(VERDICT_TABLES), dtype=object), [len(one) for one in rows])
+        self.add("able", evidence=names, row=np.concatenate(rows))
+
+    @cached_property
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        database = duckdb.connect(":memory:", config={"preserve_insertion_order": False})
+        tables = {
+            "raw_cases": self._numbered("cases"),
+            "raw_places": self._numbered("positions"),
+            "raw_disputes": self._numbered("disputes"),
+            "raw_engines": pa.table({"name": self.engines, "engine": range(len(self.engines))}),
+            "engine_rows": self.run.table("engines", SCHEMAS["engines"].names),
+        }
+        for evidence, table in TEXT_TABLES.items():
+            tables[f"raw_{evidence}_texts"] = self.run.table(table, SCHEMAS[table].names)
+        words = {"", WALK, INSTANCE, SAMPLE, *_distinct(tables["raw_places"]["place"])}
+        for evidence, table in VERDICT_TABLES.items():
+            found = self._numbered(table)
+            classes = self.classify(self.run, evidence)
+            for name in ("class", "departure"):
+                found = found.append_column(name, classes[name])
+            tables[f"raw_{evidence}"] = found
+            words |= {
+                word
+                for name in _WORDS
+                if name in found.column_names
+                for word in _distinct(found[name])
+            }
+        tables["all_words"] = pa.table({"word": sorted(words)})
+        for name, table in tables.items():
+            database.register(name, table)
+        database.execute("CREATE TYPE word AS ENUM (SELECT word FROM all_words)")
+        database.execute(f"CREATE TYPE severity AS ENUM {WORST_FIRST}")
+        database.execute(_TABLES)
+        for evidence in VERDICT_TABLES:
+            database.execute(self._verdicts(evidence))
+        database.execute(_TESTED)
+        (known,) = database.execute("SELECT count(*) FROM verdicts").fetchone() or (0,)
+        if known < sum(tables[f"raw_{evidence}"].num_rows for evidence in VERDICT_TABLES):
+            raise RunDirectoryError(f"{self.run.path} has verdicts about an unknown case")
+        for name in tables:
+            if name.startswith("raw_") and name != "raw_engines":
+                database.unregister(name)
+        return database
+
+    def _numbered(self, name: str) -> pa.Table:
+        table = self.run.table(name, SCHEMAS[name].names)
+        return table.append_column("row", pa.array(np.arange(table.num_rows)))
+
+    def _verdicts(self, evidence: str) -> str:
+        """What adds the verdicts of one kind of evidence."""
+        walk = evidence == WALK
+        of = {**dict.fromkeys(_WORDS, "v"), **({"place": "p"} if walk else {})}
+        words = ", ".join(
+            f"coalesce({table}.{name}, '')::word AS {name}" for name, table in of.items()
+        )
+        number, before = ("v.walk", "v.position") if walk else (f"v.{evidence}", "v.consumed")
+        at = _AT if walk else _AT_TEXT
+        joins = (
+            _AT_WALK
+            if walk
+            else f"LEFT JOIN raw_{evidence}_texts t ON t.case = v.case AND t.{evidence} = {number}"
+        )
+        next_token = (
+            "coalesce(p.canonical, -1)"
+            if walk
+            else "CASE WHEN t.canonical AND v.consumed >= 0 THEN t.tokens[v.consumed + 1] END"
+        )
+        if walk:
+            found = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
+                v.always_resolved, CASE WHEN v.always_resolved OR d.dispute_row IS NULL THEN 1
+                ELSE d.scale END AS scale, v.only_challenger"""
+        else:
+            found = f"""{_ALL}::UINTEGER, NULL, true, 1, false"""
+        begin = "CREATE TABLE verdicts AS" if walk else "INSERT INTO verdicts"
+        return f"""{begin} SELECT '{evidence}'::word AS evidence, v.row, c.case_row, c.family,
+            {_packed(at, "c.case_row", number, before)} AS spot, {number} AS number,
+            {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
+            coalesce(v.located, false) AS located,
+            v.format_alone AS by_format,
+            ({self._severity(next_token)})::severity AS severity, {words}, {found}
+            FROM raw_{evidence} v JOIN cases c ON c.name = v.case
+            LEFT JOIN raw_engines e ON e.name = v.engine {joins}"""
+
+    def _severity(self, next_token: str) -> str:
+        """The severity of a verdict, as SQL."""
+        size = self.size
+        if size is None:
+            rank = "'unranked'"
+        else:
+            only_bytes = size == _BYTES + 1
+            first_rare = _BYTES if only_bytes else -(-size // _COMMON_SHARE)
+            single = _COMMON_BYTES if only_bytes else _COMMON_IDS
+            common = f"v.token < {first_rare} AND (v.token >= {_BYTES} OR v.token IN {single})"
+            rank = f"CASE WHEN {common} THEN 'common' ELSE 'rare' END"
+        return f"""CASE WHEN v.token < 0 THEN 'unranked'
+            WHEN v.kind IN {REJECTIONS} AND {next_token} = v.token THEN 'on_path'
+            WHEN v.category = 'end' THEN 'common' ELSE {rank} END"""
+
+
+def _packed(template: str, case: str, number: str, before: str) -> str:
+    return template.format(case=case, number=number, before=before)
+
+
+_AT = (
+    "((({case})::UBIGINT << 40) | ((({number}) & 65535)::UBIGINT << 24)"
+    " | (({before}) & 16777215)::UBIGINT)"
+)
+_AT_TEXT = (
+    "((({case})::UBIGINT << 40) | ((({number}) & 16777215)::UBIGINT << 16)"
+    " | (({before}) & 65535)::UBIGINT)"
+)
+_AT_WALK = f"""
+LEFT JOIN places p ON p.spot = {_packed(_AT, "c.case_row", "v.walk", "v.position")}
+LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
+
+_TABLES = f"""
+CREATE TABLE cases AS SELECT row::INTEGER AS case_row, "case" AS name, family, status, reason,
+    generated, walks, schema, "references" FROM raw_cases;
+CREATE TABLE places AS SELECT {_packed(_AT, "c.case_row", "p.walk", "p.position")} AS spot,
+    c.case_row, p.walk, p.position AS number, p.offset, p.canonical, p.judged, p.place
+    FROM raw_places p JOIN cases c ON c.name = p.case;
+CREATE TABLE disputes AS SELECT d.row::INTEGER AS dispute_row,
+    {_packed(_AT, "c.case_row", "d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
+    accepters, rejecters, tokens, drawn, census,
+    CASE WHEN drawn > census THEN (tokens - census) / (drawn - census) ELSE 1 END AS scale
+    FROM raw_disputes d JOIN cases c ON c.name = d.case;
+CREATE TABLE engines AS SELECT c.case_row, e.engine, r.stage, r.outcome, r.message, r.output
+    FROM engine_rows r JOIN cases c ON c.name = r.case JOIN raw_engines e ON e.name = r.engine;
+CREATE TABLE texts AS SELECT '{INSTANCE}' AS evidence, c.case_row, t.instance AS number, t.label,
+    t.verdict, NULL::UINTEGER AS writers
+    FROM raw_{INSTANCE}_texts t JOIN cases c ON c.name = t.case;
+INSERT INTO texts SELECT '{SAMPLE}', c.case_row, t.sample, t.label, t.verdict, t.writers
+    FROM raw_{SAMPLE}_texts t JOIN cases c ON c.name = t.case;
+"""
+
+
+_EXCLUDING = ", ".join(f"'{one}'" for one in EXCLUDING)
+_TESTED = f"""
+CREATE VIEW tested AS SELECT e.engine, t.evidence, t.case_row, t.number, t.verdict
+FROM texts t JOIN (
+    SELECT case_row, engine, bool_or(stage = '{GENERATED}') AS failed_at_generated,
+        bool_or(stage = '{TEXT_TABLES[INSTANCE]}') AS failed_at_{INSTANCE},
+        bool_or(stage = '{TEXT_TABLES[SAMPLE]}') AS failed_at_{SAMPLE}
+    FROM engines GROUP BY ALL
+    HAVING bool_or(stage = 'compile' AND outcome = 'compiled')
+        AND NOT bool_or(outcome IN ({_EXCLUDING}))
+) e USING (case_row)
+ANTI JOIN (FROM verdicts WHERE kind = 'unresolved') v ON v.evidence = t.evidence
+    AND v.case_row = t.case_row AND v.number = t.number AND v.engine = e.engine
+WHERE NOT CASE t.evidence WHEN '{INSTANCE}' THEN failed_at_{INSTANCE} ELSE failed_at_{SAMPLE} END
+    AND NOT (t.label = '{GENERATED}' AND e.failed_at_generated)
+    AND (t.writers IS NULL OR t.label <> 'own' OR ((t.writers >> e.engine) & 1) = 1)"""
+
+
+def _distinct(column: pa.ChunkedArray) -> set[str]:
+    """The words that occur in a column, or in its dictionaries."""
+    found: set[str] = set()
+    for chunk in column.chunks:
+        plain = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk.unique()
+        found.update(word for word in plain.to_pylist() if word is not None)
+    return found

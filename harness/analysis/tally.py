@@ -1,0 +1,324 @@
+"""The tally: the summary that a report shows, computed from a run's tables.
+
+Only to spell a token the vocabulary is looked at, where it is at hand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from harness.analysis.compile_reasons import schemas_by_backend
+from harness.analysis.matrix import matrix
+from harness.analysis.rates import Rates, walked_bytes
+from harness.analysis.statistics import DisputeSizes, estimate
+from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue
+from harness.analysis.timing import timings
+from harness.runs.directory import RunDirectory
+from harness.runs.tables import GENERATED, TEXT_TABLES
+from harness.validators.format_rules import format_rule
+from harness.verdict_kinds import (
+    CLASSES,
+    ERRORS,
+    FALSE_ACCEPTANCE,
+    FALSE_REJECTION,
+    MAIN_KINDS,
+    OTHER_KINDS,
+    SAMPLE,
+    WALK,
+)
+from harness.workers.outcomes import ADAPTER_FAULTS, COMPILE_STATUSES
+
+_TOTAL: Final = ("tokens", "positions", "cases")
+_SIDES: Final = {FALSE_ACCEPTANCE.name: "accepters", FALSE_REJECTION.name: "rejecters"}
+
+
+def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, Any]:
+    """The summary of a run, finished or not: see `summarize`."""
+    return summarize(StoredRun(run, classify))
+
+
+def summarize(stored: StoredRun) -> dict[str, Any]:
+    """The summary of a run as one JSON object.
+
+    Returns:
+        For the run ``cases``, ``walked``, ``set_aside``, ``not_compared``, ``mislabelled``
+        (instances that both validators judge otherwise than their labels, and their cases),
+        ``generated`` (instances that were made of schemas, and cases that were walked along such),
+        ``harness_errors``, ``positions``, ``disputed_tokens``, ``resolved_tokens``, ``capped``
+        (whether some were left out: counts are then of those that were resolved), ``seconds``,
+        ``formats`` (what they are to the validators), ``finished``, ``sampled`` (whether the cases
+        are a sample of something), ``matrix`` (see `harness.analysis.matrix`), ``pairs`` (see
+        `harness.analysis.rates.Rates.compared`); and ``engines``, per engine:
+
+        - ``version``, ``build`` (of a build at hand), ``options``, ``packages``, ``tokens_asked``,
+          ``tokens_with_other_bytes``;
+        - ``share_with_bug`` and ``per_million``: see `harness.analysis.rates`;
+        - ``compile``, ``failures``, ``adapter_faults`` (schemas by what is wrong); ``backends``
+          (of a server's engine: how many schemas each took); ``judged`` (``cases``, ``positions``
+          and, of the references of these, `harness.analysis.rates.walked_bytes`);
+        - of walks: ``false_acceptances`` and ``false_rejections`` (``tokens``, ``positions``,
+          ``cases``; ``located`` of the former: tokens at which the error itself lies, and
+          ``by_format``: those that rest on ``format`` alone; ``only_challenger`` of both: those to
+          which the challenger alone led; ``estimate`` where the run was capped), ``other_kinds``
+          likewise by kind, ``by_class`` (tokens by kind and class), ``severity`` (tokens of bugs by
+          kind and severity, of acceptances also ``by_format``), ``unresolved``, ``contested``,
+          ``contested_by``, ``why`` (what stands behind bugs);
+        - ``instances`` and ``samples``: see `_text_counts`;
+        - ``timings``: see `harness.analysis.timing`, in microseconds.
+    """
+    run, rates = stored.run, Rates(stored)
+    status: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in stored.rows(
+        "SELECT status, reason, count(*) n FROM cases GROUP BY ALL ORDER BY ALL"
+    ):
+        status[row["status"]][row["reason"]] = row["n"]
+    disputes = stored.one(
+        f"""SELECT coalesce(sum(tokens) FILTER ({_AMONG}), 0)::BIGINT AS disputed_tokens,
+            coalesce(sum(drawn) FILTER ({_AMONG}), 0)::BIGINT AS resolved_tokens,
+            coalesce(bool_or(drawn < tokens), false) AS capped FROM disputes"""
+    )
+    engines = _engines(stored, rates, capped=disputes["capped"])
+    compiled = {name: one["compile"] for name, one in engines.items()}
+    return {
+        "matrix": matrix(stored, rates, compiled),
+        "engines": engines,
+        "pairs": rates.compared(),
+        "sampled": rates.sampled,
+        "cases": len(stored.cases),
+        "walked": sum(status["walked"].values()),
+        "set_aside": status["set_aside"],
+        "not_compared": status["not_compared"],
+        "mislabelled": stored.one(
+            """SELECT count(*) AS instances, count(DISTINCT case_row) AS cases FROM texts
+            WHERE evidence = 'instance' AND (label, verdict) IN
+                (('valid', 'invalid'), ('invalid', 'valid'))"""
+        ),
+        "generated": stored.one(
+            """SELECT (SELECT count(*) FROM texts WHERE evidence = 'instance' AND label = $1)
+                AS instances,
+                (SELECT count(*) FROM cases WHERE generated AND walks > 0) AS cases""",
+            GENERATED,
+        ),
+        "harness_errors": sum(
+            sum(status[name].values()) for name in ("harness_error", "lane_died")
+        ),
+        "positions": stored.one("SELECT count(*) AS n FROM places")["n"],
+        **disputes,
+        "seconds": run.manifest.get("seconds"),
+        "formats": format_rule(run.manifest["identity"]),
+        "finished": run.finished,
+    }
+
+
+_AMONG: Final = "accepters <> 0 AND rejecters <> 0"
+
+
+def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]:
+    """The part of a summary that is about single engines."""
+    kinds, classes, severity = _by_kind(stored)
+    why = {
+        plural: _grouped(stored, kind, column)
+        for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True)
+    }
+    reasons = {kind: _reasons(stored, kind) for kind in ("unresolved", "contested")}
+    texts = {unit: _text_counts(stored, evidence) for evidence, unit in TEXT_TABLES.items()}
+    walked, times = walked_bytes(stored), timings(stored.run)
+    backends, outcomes = schemas_by_backend(stored.run), _outcomes(stored)
+    found = {}
+    for engine, name in enumerate(stored.engines):
+        positions = stored.judged_positions(engine)
+        main = {plural: dict(kinds[engine, kind]) for plural, kind in MAIN_KINDS.items()}
+        for plural, kind in MAIN_KINDS.items() if capped else ():
+            main[plural]["estimate"] = _estimate(stored, engine, kind)
+        for name_ in ("located", "by_format"):
+            del main[FALSE_REJECTION.plural][name_]
+        found[name] = {
+            **stored.run.manifest["identity"]["engines"][name],
+            "share_with_bug": rates.share_with_bug(engine),
+            "per_million": rates.per_million(engine),
+            **outcomes[engine],
+            "backends": backends.get(name, {}),
+            "judged": {
+                "cases": int(np.count_nonzero(positions)),
+                "positions": int(positions.sum()),
+                **walked[engine],
+            },
+            **main,
+            "other_kinds": {
+                kind: {unit: kinds[engine, kind][unit] for unit in _TOTAL} for kind in OTHER_KINDS
+            },
+            "by_class": {kind: classes[engine, kind] for kind in ERRORS},
+            "severity": {kind: severity[engine, kind] for kind in ERRORS},
+            **{unit: counted[engine] for unit, counted in texts.items()},
+            "timings": times[name],
+            "unresolved": reasons["unresolved"][engine],
+            "contested": sum(reasons["contested"][engine].values()),
+            "contested_by": reasons["contested"][engine],
+            "why": {plural: rows[engine] for plural, rows in why.items()},
+        }
+    return found
+
+
+def _by_kind(stored: StoredRun) -> tuple[Mapping[Any, Any], Mapping[Any, Any], Mapping[Any, Any]]:
+    """By engine and kind: the totals, the tokens by class, and those of bugs by severity."""
+    keys = [(engine, kind) for engine in range(len(stored.engines)) for kind in ERRORS]
+    names = (*_TOTAL, "only_challenger", "located", "by_format")
+    totals = {key: dict.fromkeys(names, 0) for key in keys}
+    classes = {key: dict.fromkeys(CLASSES, 0) for key in keys}
+    severity = {key: dict.fromkeys(SEVERITIES, 0) for key in keys}
+    for key in keys:
+        if key[1] == FALSE_ACCEPTANCE.name:
+            severity[key]["by_format"] = 0
+    of_walks = f"FROM verdicts WHERE evidence = '{WALK}' AND kind IN $1"
+    for row in stored.rows(
+        f"""SELECT engine, kind, count(*) AS tokens, count(DISTINCT spot) AS positions,
+            count(DISTINCT case_row) AS cases, count_if(only_challenger) AS only_challenger,
+            count_if(located) AS located, count_if(by_format) AS by_format
+        {of_walks} GROUP BY engine, kind""",
+        list(ERRORS),
+    ):
+        if (key := (row["engine"], row["kind"])) in totals:
+            totals[key] = {name: row[name] for name in names}
+    for row in stored.rows(
+        f"""SELECT engine, kind, class, severity, count(*) AS tokens,
+            count_if(by_format) AS by_format {of_walks} GROUP BY ALL""",
+        list(ERRORS),
+    ):
+        key = row["engine"], row["kind"]
+        if key not in totals:
+            continue
+        if row["class"] in CLASSES:
+            classes[key][row["class"]] += row["tokens"]
+        if row["class"] == "bug":
+            severity[key][row["severity"]] += row["tokens"]
+            if key[1] == FALSE_ACCEPTANCE.name:
+                severity[key]["by_format"] += row["by_format"]
+    return totals, classes, severity
+
+
+def _grouped(stored: StoredRun, kind: str, column: str) -> dict[int, list[dict[str, Any]]]:
+    """What stands behind the bugs of walks of each engine, the most frequent first."""
+    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for row in stored.rows(
+        f"""SELECT engine, {column}, count(*) AS tokens, count(DISTINCT case_row) AS cases
+        FROM verdicts WHERE evidence = '{WALK}' AND class = 'bug' AND kind = $1
+        GROUP BY ALL ORDER BY engine, tokens DESC, {column}""",
+        kind,
+    ):
+        found[row.pop("engine")].append(row)
+    return found
+
+
+def _reasons(stored: StoredRun, kind: str) -> dict[int, dict[str, int]]:
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for row in stored.rows(
+        f"""SELECT engine, reason, count(*) AS n FROM verdicts
+        WHERE evidence = '{WALK}' AND kind = $1 GROUP BY ALL ORDER BY ALL""",
+        kind,
+    ):
+        found[row["engine"]][row["reason"]] = row["n"]
+    return found
+
+
+def _estimate(stored: StoredRun, engine: int, kind: str) -> dict[str, int]:
+    """How many tokens resolving every disputed token would give, for one engine and kind."""
+    mine = "evidence = 'walk' AND engine = $1 AND kind = $2"
+    sampled = "NOT always_resolved AND dispute_row IS NOT NULL"
+    certain = stored.one(
+        f"SELECT count(*) AS n FROM verdicts WHERE {mine} AND NOT ({sampled})", engine, kind
+    )
+    of = stored.arrays(
+        f"""SELECT tokens::BIGINT AS tokens, drawn::BIGINT AS drawn, census::BIGINT AS census,
+            coalesce(n, 0)::BIGINT AS sampled FROM disputes LEFT JOIN (
+                SELECT dispute_row, count(*) AS n FROM verdicts WHERE {mine} AND {sampled}
+                GROUP BY dispute_row) USING (dispute_row)
+        WHERE (({_SIDES[kind]} >> $1) & 1) = 1 ORDER BY dispute_row""",
+        *(engine, kind),
+    )
+    sizes = DisputeSizes(of["tokens"], of["drawn"], of["census"])
+    found = estimate(sizes, certain["n"], of["sampled"])
+    return {name: round(value) for name, value in found._asdict().items()}
+
+
+def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
+    """By engine: schemas by outcome of compilation, later failures, faults of its adapter."""
+    found: list[dict[str, Any]] = [
+        {"compile": dict.fromkeys(COMPILE_STATUSES, 0), "failures": {}, "adapter_faults": {}}
+        for _ in stored.engines
+    ]
+    for row in stored.rows(
+        """SELECT engine, stage, outcome, count(*) AS n FROM engines
+        GROUP BY engine, stage, outcome ORDER BY concat(stage, '_', outcome)"""
+    ):
+        mine, outcome = found[row["engine"]], row["outcome"]
+        if row["stage"] == "compile":
+            mine["compile"][outcome] = mine["compile"].get(outcome, 0) + row["n"]
+        elif outcome in ADAPTER_FAULTS:
+            faults = mine["adapter_faults"]
+            mine["adapter_faults"] = dict(
+                sorted({**faults, outcome: faults.get(outcome, 0) + row["n"]}.items())
+            )
+        else:
+            mine["failures"][f"{row['stage']}_{outcome}"] = row["n"]
+    for one in found:
+        one["compile"] = {word: one["compile"][word] for word in COMPILE_STATUSES}
+    return found
+
+
+def _text_counts(stored: StoredRun, evidence: str) -> list[dict[str, Any]]:
+    """What texts of one kind prove about each engine, as JSON.
+
+    Keys: ``false_acceptances``, ``false_rejections`` and ``other_kinds`` (by kind), each with
+    ``instances`` or ``samples``, ``cases`` and the texts by class (``bug``, ``warned``,
+    ``departure``); ``by_format``, the false acceptances that rest on ``format`` alone; and how many
+    texts there were for the engine: ``tested_valid``, ``tested_invalid``, ``contested``; of samples
+    also ``written``, those that it wrote itself.
+    """
+    unit = TEXT_TABLES[evidence]
+    by_class = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)
+    counts = {
+        (row.pop("engine"), row.pop("kind")): row
+        for row in stored.rows(
+            f"""SELECT engine, kind, count(*) AS {unit}, count(DISTINCT case_row) AS cases,
+                {by_class}, count_if(by_format) AS by_format
+            FROM verdicts WHERE evidence = $1 GROUP BY engine, kind""",
+            evidence,
+        )
+    }
+    tested = {
+        (row["engine"], row["verdict"]): row["n"]
+        for row in stored.rows(
+            "SELECT engine, verdict, count(*) AS n FROM tested WHERE evidence = $1 GROUP BY ALL",
+            evidence,
+        )
+    }
+    out = []
+    for engine in range(len(stored.engines)):
+        none = dict.fromkeys((unit, "cases", *CLASSES, "by_format"), 0)
+        mine = {kind: dict(counts.get((engine, kind), none)) for kind in ERRORS}
+        by_format = mine[FALSE_ACCEPTANCE.name]["by_format"]
+        for one in mine.values():
+            del one["by_format"]
+        found: dict[str, Any] = {
+            **{plural: mine[kind] for plural, kind in MAIN_KINDS.items()},
+            "by_format": by_format,
+            "other_kinds": {kind: mine[kind] for kind in OTHER_KINDS if mine[kind][unit]},
+            "tested_valid": tested.get((engine, "valid"), 0),
+            "tested_invalid": tested.get((engine, "invalid"), 0),
+            "contested": tested.get((engine, "contested"), 0),
+        }
+        if evidence == SAMPLE:
+            found["written"] = stored.one(
+                "SELECT count(*) AS n FROM texts WHERE ((writers >> $1) & 1) = 1", engine
+            )["n"]
+        out.append(found)
+    return out
+
+
+def is_tested(counts: Mapping[str, Any]) -> bool:
+    """Whether an engine was tested with any text of `_text_counts`."""
+    return bool(counts["tested_valid"] + counts["tested_invalid"])

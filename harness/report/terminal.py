@@ -1,0 +1,463 @@
+"""The summary of a run, and its verdicts by one column, as tables on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rich.console import Console
+
+from harness.analysis.matrix import COLUMNS, example_text
+from harness.analysis.statistics import NO_SAMPLE
+from harness.analysis.stored import IN_WORDS, SEVERITIES
+from harness.analysis.tally import is_tested
+from harness.bugs.listing import Bug, BugList
+from harness.printable import printable
+from harness.render.table import Column, Table
+from harness.render.terminal import print_lines, print_table
+from harness.validators.format_rules import ANNOTATION
+from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION, MAIN_KINDS
+from harness.workers.outcomes import ADAPTER_FAULTS, EXCLUDING
+
+WIDTH: Final = 80
+"""Columns of lines that are no table."""
+
+LEGEND: Final = (
+    "Bugs: in how many schemas; where: on the path of a usual valid text, at common tokens, at rare"
+    " ones alone, or in whole texts; id; what is wrong."
+)
+
+_TOP: Final = 6
+_ROWS: Final = 40
+"""Up to so many rows of a breakdown are shown."""
+_TEXTS: Final = {"instances": "instances, own and made", "samples": "texts that engines wrote"}
+_CLASSES: Final = {"bug": "bugs", "warned": "warned", "departure": "departures"}
+_TIMED: Final = {"time_to_first_mask": "to first mask", "time_between_masks": "between masks"}
+_AT: Final = ("mean", "p50", "p90", "p99.9", "max")
+
+Summary = Mapping[str, Any]
+
+
+def print_summary(
+    summary: Summary, path: str, console: Console, bugs: BugList | None = None
+) -> None:
+    """Print who is wrong, how often and why; first the bugs, where they are known."""
+    if bugs is not None and bugs.verdicts:
+        print_lines(_bugs(bugs, path), console)
+    for table in _tables(summary):
+        print_table(table, console)
+    for name, engine in summary["engines"].items():
+        print_lines(_causes(name, engine), console)
+    print_lines(_open(summary["engines"]), console)
+    print_lines(_notes(summary, path), console)
+
+
+def _tables(summary: Summary) -> Iterator[Table]:
+    engines, sampled = summary["engines"], summary["sampled"]
+    yield _matrix(summary["matrix"])
+    yield _headline_rates(engines, sampled=sampled)
+    if summary["pairs"]:
+        yield _pairs(summary["pairs"], sampled=sampled)
+    yield _errors(engines)
+    for unit, title in _TEXTS.items():
+        if any(is_tested(engine[unit]) for engine in engines.values()):
+            yield _texts(engines, unit, title)
+    if any("estimate" in engine[FALSE_ACCEPTANCE.plural] for engine in engines.values()):
+        yield _estimates(engines)
+    yield _compilation(engines)
+    if any(engine["timings"]["time_to_first_mask"]["n"] for engine in engines.values()):
+        yield _timings(engines)
+
+
+def _bugs(bugs: BugList, path: str) -> Iterator[str]:
+    """The first bugs of each engine, and how to see all."""
+    yield LEGEND
+    for name in dict.fromkeys(one.engine for one in bugs.bugs):
+        yield name
+        yield from bug_lines(bugs, name, _TOP)
+    yield f"{explained(bugs)}; all of them: maskcourt bugs {path}"
+
+
+def bug_lines(bugs: BugList, engine: str, most: int) -> list[str]:
+    """The first bugs of an engine, those that a model meets before others, and how many more.
+
+    Of an engine without any it is said where verdicts are not shrunk yet: they may be its own.
+    """
+    mine = bugs.of(engine)
+    lines = [_line(one) for one in mine[:most]]
+    if more := len(mine) - len(lines):
+        lines.append(f"  and {more:,} more")
+    return lines or ["  none yet"] * bool(bugs.pending)
+
+
+def _line(one: Bug) -> str:
+    severity = IN_WORDS[one.severity].removeprefix("whole ")
+    line = f"  {one.cases:>4,} {severity:<7} {one.id} {printable(one.title, '')}"
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
+
+
+def explained(bugs: BugList) -> str:
+    """How many of the verdicts the bugs explain."""
+    many = len(bugs.bugs)
+    words = "bug explains" if many == 1 else "bugs explain"
+    text = f"{many:,} {words} {bugs.percent_explained} of {bugs.verdicts:,} verdicts that are bugs"
+    return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text
+
+
+def _engine(width: int = 16) -> Column:
+    return Column("engine", group=True, width=width)
+
+
+def _numbers(*names: str) -> list[Column]:
+    return [Column(name, align="right", fold=False) for name in names]
+
+
+def _matrix(found: Mapping[str, Any]) -> Table:
+    rows = []
+    for name, cells in found.items():
+        row = {"engine": name}
+        for column, cell in cells.items():
+            example = example_text(column, cell["example"])
+            row[column] = cell["sentence"] + (f"\ne.g. {example}" if example else "")
+        rows.append(row)
+    columns = [Column(name, title, ratio=1) for name, title in COLUMNS.items()]
+    note = "examples: token by token, bugs alone; maskcourt replay shows them"
+    return Table.of("", [Column("engine", group=True, most=20), *columns], rows, note)
+
+
+def _headline_rates(engines: Summary, *, sampled: bool) -> Table:
+    unranked = any(one["share_with_bug"]["any"]["severity"]["unranked"] for one in engines.values())
+    severities = SEVERITIES if unranked else SEVERITIES[:-1]
+    rows = []
+    for name, engine in engines.items():
+        share, rate = engine["share_with_bug"]["any"], engine["per_million"]["any"]
+        of = share["of"]
+        rows.append(
+            {
+                "engine": name,
+                "with a bug": _with_interval(share, percent, f" of {of:,}") or "none judged",
+                "several": percent(share["several_tokens"] / of) if of else None,
+                **share["severity"],
+                "per million": _with_interval(rate, three_digits) or None,
+            }
+        )
+    intervals = "in brackets: 95% intervals, resampled by schema" if sampled else NO_SAMPLE
+    return Table.of(
+        "How bad: walked schemas with a bug, and wrong bits per million bits of masks",
+        [_engine(), *_numbers("with a bug", "several", *severities, "per million")],
+        rows,
+        "several: schemas in which more than one token is wrong\n"
+        f"on path, common, rare: schemas by their worst bug\n{intervals}",
+    )
+
+
+def _pairs(pairs: list[Mapping[str, Any]], *, sampled: bool) -> Table:
+    rows = []
+    for pair in [one for one in pairs if one["kind"] != "any"][:_ROWS]:
+        p = pair["p_holm"]
+        told = "" if pair["apart"] is None or pair["apart"] else "cannot tell apart"
+        row: dict[str, Any] = {
+            "engines": f"{pair['first']}, {pair['second']}",
+            "kind": words(pair["kind"]),
+        }
+        row |= {"bugs": words(pair["counted"]), "p": None if p is None else f"{p:.2g}", "": told}
+        rows.append({**pair, **row})
+    tested = [*_numbers("p"), Column("")] if sampled else []
+    counts = [("schemas", "of"), ("only_first", None), ("only_second", None)]
+    notes = ["met: by bugs that a model meets, at more than rare tokens; all: by all bugs"]
+    if sampled:
+        notes += ["p: McNemar's exact test, corrected for the number of pairs (Holm)"]
+    return Table.of(
+        "Engines in pairs: schemas on which only one of the two has a bug",
+        [
+            *(Column("engines", ratio=1), "kind", "bugs"),
+            *(Column(name, title, align="right") for name, title in counts),
+            *tested,
+        ],
+        rows,
+        "\n".join(notes),
+    )
+
+
+def _with_interval(ratio: Mapping[str, Any], shown: Any, of: str = "") -> str:
+    if ratio["value"] is None:
+        return ""
+    text = f"{shown(ratio['value'])}{of}"
+    if ratio["low"] is None:
+        return text
+    return f"{text}\n({shown(ratio['low']).rstrip('%')}-{shown(ratio['high'])})"
+
+
+def percent(share: float) -> str:
+    """Three digits at most; only nothing and all are shown as 0% and 100%."""
+    percent = 100 * share
+    return f"{percent:.0f}%" if percent in (0, 100) else f"{percent:.1f}%"
+
+
+def three_digits(number: float) -> str:
+    """A number as readers compare it."""
+    if not number or number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 10 else f"{number:.2f}"
+
+
+def _errors(engines: Summary) -> Table:
+    rows = []
+    for name, engine in engines.items():
+        others = {kind: one for kind, one in engine["other_kinds"].items() if one["tokens"]}
+        main = {kind: engine[plural] for plural, kind in MAIN_KINDS.items()}
+        plurals = {kind: plural for plural, kind in MAIN_KINDS.items()}
+        label = f"{name} {engine['version']}, {engine['judged']['cases']:,} judged"
+        for kind, counts in {**main, **others}.items():
+            row = {"engine": label, "verdict": words(plurals.get(kind, kind))}
+            row |= {"format": counts.get("by_format", ""), "cases": counts["cases"]}
+            rows.append({**row, **engine["by_class"][kind]})
+    return Table.of(
+        "Proven errors of walks (lower bounds: a completion proves each of them)",
+        [
+            _engine(18),
+            Column("verdict", fold=False),
+            *_class_columns(),
+            *_numbers("format", "cases"),
+        ],
+        rows,
+        "false acceptances: the engine allowed a text that is invalid under the schema\n"
+        "false rejections: it forbade a token that leads to a valid text\n"
+        "bugs, warned (the engine said that it ignores the keyword) and departures\n"
+        "(deviations that it documents) are tokens; cases are those of all three;\n"
+        "format: tokens of all three that rest on `format` alone, an annotation by\n"
+        "default since draft 2019-09",
+    )
+
+
+def _class_columns() -> list[Column]:
+    return [Column(name, title, align="right", fold=False) for name, title in _CLASSES.items()]
+
+
+def _texts(engines: Summary, unit: str, title: str) -> Table:
+    rows = []
+    for name, engine in engines.items():
+        found = engine[unit]
+        of = dict(zip(MAIN_KINDS, (found["tested_invalid"], found["tested_valid"]), strict=True))
+        main = {plural: found[plural] for plural in MAIN_KINDS}
+        for kind, counts in {**main, **found["other_kinds"]}.items():
+            by_format = found["by_format"] if kind == FALSE_ACCEPTANCE.plural else ""
+            row = {"engine": name, "verdict": words(kind), "of": of.get(kind, "")}
+            rows.append({**counts, **row, "format": by_format})
+    return Table.of(
+        f"Proven errors on {title}",
+        [
+            *(_engine(14), Column("verdict", fold=False), *_class_columns()),
+            *_numbers("of", "format", "cases"),
+        ],
+        rows,
+        f"false acceptances: of so many invalid {unit}, those let through\n"
+        f"false rejections: of so many valid {unit}, those refused",
+    )
+
+
+def _estimates(engines: Summary) -> Table:
+    rows = [
+        {"engine": name, **{kind: _estimate(engine[kind]["estimate"]) for kind in MAIN_KINDS}}
+        for name, engine in engines.items()
+    ]
+    title = "Estimates for all disputed tokens (scaled from samples; 95% intervals; not proven)"
+    return Table.of(title, [_engine(18), *_numbers(*MAIN_KINDS)], rows)
+
+
+def _estimate(estimate: Mapping[str, int]) -> str:
+    if estimate["low"] == estimate["high"]:
+        return f"{estimate['tokens']:,}"
+    return f"{_short(estimate['tokens'])} ({_short(estimate['low'])}-{_short(estimate['high'])})"
+
+
+def _short(number: int) -> str:
+    """Three digits of a large number."""
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if number >= 10 * size:
+            digits = 0 if number >= 100 * size else 1
+            return f"{number / size:,.{digits}f}{unit}"
+    return f"{number:,}"
+
+
+def _compilation(engines: Summary) -> Table:
+    rows = [
+        {"engine": name, **one["compile"], "later": _listed(one["failures"]) or None}
+        for name, one in engines.items()
+    ]
+    outcomes = next(iter(engines.values()))["compile"]
+    shown = [Column(one, words(one.replace("out_of_", "no ")), align="right") for one in outcomes]
+    later = ["later"] if any(one["failures"] for one in engines.values()) else []
+    title = "Schemas at compilation, and what failed later"
+    return Table.of(title, [_engine(), *shown, *later], rows)
+
+
+def _timings(engines: Summary) -> Table:
+    rows = [
+        {"engine": name, "time": title, **{at: engine["timings"][measure][at] for at in _AT}}
+        for name, engine in engines.items()
+        for measure, title in _TIMED.items()
+    ]
+    times = [Column(at, align="right", shown=_duration, fold=False) for at in _AT]
+    return Table.of(
+        "Times of the engines",
+        [_engine(), Column("time", fold=False), *times],
+        rows,
+        "to first mask: processor time, of the schemas that the engine compiled\n"
+        "between masks: consume a token and write the next mask",
+    )
+
+
+def _duration(microseconds: float | None) -> str:
+    """A time in the unit that fits it, to three digits."""
+    if microseconds is None:
+        return ""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= 0.9995 * size:
+            return f"{three_digits(microseconds / size)} {unit}"
+    return f"{three_digits(microseconds)} µs"
+
+
+def _causes(name: str, engine: Summary) -> Iterator[str]:
+    for kind, column, title in (
+        (FALSE_ACCEPTANCE.plural, "keyword", "accepts against"),
+        (FALSE_REJECTION.plural, "place", "rejects at"),
+    ):
+        if rows := engine["why"][kind]:
+            shown = ", ".join(
+                f"{row[column] or '?'} ({row['tokens']:,} in {_plural(row['cases'], 'case')})"
+                for row in rows[:_TOP]
+            )
+            more = f", and {len(rows) - _TOP} more" if len(rows) > _TOP else ""
+            yield f"{name} {title}: {shown}{more}"
+    judged = engine["judged"]
+    if judged["broke_off"]:
+        yield (
+            f"{name} was walked along {percent(judged['bytes'] / judged['of'])} of its references'"
+            f" bytes: {judged['broke_off']:,} of {_plural(judged['walks'], 'walk')} broke off"
+        )
+    accepted, rejected = (engine[plural] for plural in MAIN_KINDS)
+    severity = engine["severity"][FALSE_REJECTION.name]
+    if accepted["tokens"]:
+        yield (
+            f"{name}: of {accepted['tokens']:,} false acceptances {accepted['located']:,}"
+            " are located: the error lies at the token itself, not after it"
+        )
+    if rejected["only_challenger"]:
+        yield (
+            f"{name}: of {rejected['tokens']:,} false rejections {rejected['only_challenger']:,}"
+            " were shown by the challenger alone: no other engine allowed the token"
+        )
+    if severity["on_path"]:
+        yield (
+            f"{name}: of {sum(severity.values()):,} false rejections that are bugs"
+            f" {severity['on_path']:,} forbid the token that a valid text is usually written with"
+        )
+
+
+def _open(engines: Summary) -> Iterator[str]:
+    for name, engine in engines.items():
+        parts = {"unresolved": engine["unresolved"], "contested": engine["contested_by"]}
+        shown = [f"{title}: {_listed(counts)}" for title, counts in parts.items() if counts]
+        if shown:
+            yield f"{name} {'; '.join(shown)}"
+
+
+def _notes(summary: Summary, path: str) -> Iterator[str]:
+    seconds = "" if summary["seconds"] is None else f", {summary['seconds']:,.0f} s"
+    yield (
+        f"{_plural(summary['cases'], 'case')}, {summary['walked']:,} walked,"
+        f" {summary['positions']:,} positions, {summary['disputed_tokens']:,} disputed tokens"
+        f" ({summary['resolved_tokens']:,} resolved){seconds}"
+    )
+    if summary["capped"]:
+        yield (
+            "  capped: counts are of the tokens that were resolved, a sample; rates are scaled"
+            " (--cap none resolves all)"
+        )
+    if summary["not_compared"]:
+        yield f"not compared: {_listed(summary['not_compared'])}"
+    if summary["not_compared"].get("not_compiled_by_all"):
+        yield (
+            "  a case is walked only where every engine compiled its schema;"
+            " --on-dropout continue walks the others with the engines that did"
+        )
+    for name, engine in summary["engines"].items():
+        for what, many in engine["adapter_faults"].items():
+            excluded = ", in which it was not judged" if what in EXCLUDING else ""
+            yield (
+                f"fault of an adapter, no bug of {name}: {ADAPTER_FAULTS[what]}, in"
+                f" {_plural(many, 'case')}{excluded}"
+            )
+    if summary["set_aside"]:
+        yield f"set aside: {_listed(summary['set_aside'])}"
+    if (made := summary["generated"])["instances"]:
+        yield (
+            f"made of schemas: {_plural(made['instances'], 'instance')};"
+            f" {_plural(made['cases'], 'case')} without a valid one walked along them"
+        )
+    if (wrong := summary["mislabelled"])["instances"]:
+        yield (
+            f"wrong labels: {_plural(wrong['instances'], 'instance')} in"
+            f" {_plural(wrong['cases'], 'case')}; what both validators say counts"
+        )
+    if summary["formats"] == ANNOTATION:
+        yield "formats are annotations in this run: a text is never invalid for its format"
+    if summary["harness_errors"]:
+        yield f"ERRORS OF THE HARNESS ITSELF: {summary['harness_errors']} cases; see cases.parquet"
+    if not summary["finished"]:
+        yield "this run is not finished: the same command goes on with it"
+    yield f"run: {path}"
+
+
+def print_breakdown(found: Mapping[str, Any], path: str, console: Console) -> None:
+    """Print verdicts by one column, or contested ones by their cause; the first rows of many."""
+    rows = found["rows"]
+    if found["by"] == "cause":
+        title = (
+            f"Contested verdicts by cause: {found['contested']:,},"
+            f" beside {found['decided']:,} that are decided"
+        )
+        names = ("reason", "keyword", "jsonschema", "jsonschema_rs", "evidence")
+        units = ["tokens", "cases", "example"]
+    else:
+        title = f"Verdicts by {found['by']} (in tokens, for instances and samples in texts)"
+        names = (found["by"], "engine", "kind", "class", "evidence")
+        by_format = ["by_format"] if any(row.get("by_format") for row in rows) else []
+        units = ["tokens", *by_format, "cases"]
+    whole, worded = ("kind", "class", "evidence"), ("kind", "severity", "reason")
+    columns = [
+        Column(
+            name,
+            name.replace("_", "-"),
+            shown=_words_or_dash if name in worded else _or_dash,
+            fold=name not in whole,
+        )
+        for name in names
+    ]
+    filled = [{"by_format": None, **row} for row in rows[:_ROWS]]
+    print_table(Table.of(title, [*columns, *units], filled), console)
+    if len(rows) > _ROWS:
+        print_lines([f"and {len(rows) - _ROWS:,} more rows; --json lists all"], console)
+    print_lines([f"run: {path}"], console)
+
+
+def _words_or_dash(name: str) -> str:
+    return _or_dash(words(name))
+
+
+def _or_dash(text: str) -> str:
+    return text or "-"
+
+
+def words(name: str) -> str:
+    """A name as words."""
+    return name.replace("_", " ")
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

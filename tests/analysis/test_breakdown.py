@@ -1,0 +1,257 @@
+"""Verdicts by one column, and contested ones by cause, counted by hand."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+
+from harness.analysis.breakdown import CAUSE, GROUPINGS, breakdown
+from harness.cli import runs as cli_runs
+from tests import books
+from tests.books import Book, all_bugs, classes
+
+DECLARED = {"order": ("departure", "x-order"), "said": ("warned", "x-warns")}
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Stores books as a run."""
+    return partial(books.store, tmp_path / "run")
+
+
+def by_hand():
+    first = (
+        Book("first", family="one", schema='{"$schema": "http://json-schema.org/draft-07/schema#"}')
+        .compiled("compiled", "compiled", "compiled")
+        .position(0, "inside string", canonical=3)
+        .position(1, "end")
+        .verdicts(0, "a", "false_acceptance", 2, keyword="enum", category="string", located=True)
+        .verdicts(0, "b", "false_acceptance", 1, keyword="enum", category="string")
+        .verdicts(1, "a", "false_acceptance", 1, keyword="enum", category="string")
+        .verdicts(1, "a", "never_stops", 1, first=9, category="end")
+        .verdicts(1, "a", "unresolved", 1, first=8, reason="crashed", keyword="enum")
+    )
+    second = (
+        Book("second", family="two")
+        .compiled("compiled", "compiled", "compiled")
+        .position(0, "start of key")
+        .verdicts(0, "a", "false_acceptance", 4, keyword="enum", category="number")
+        .verdicts(0, "a", "false_rejection", 5, first=4, keyword="type", detail="order")
+        .verdicts(0, "a", "false_acceptance", 3, first=9, keyword="format", detail="said")
+        .instance(0, "invalid")
+        .on_instance(0, "a", "false_acceptance", 3, keyword="enum", place="end")
+    )
+    return [first, second]
+
+
+def rows(run, by, classify=None, **wanted):
+    """Some rows as (grouping column, engine, tokens, positions, cases)."""
+    found = breakdown(run, by, classify or classes(DECLARED))["rows"]
+    picked = [row for row in found if all(row[name] == one for name, one in wanted.items())]
+    names = (by, "engine", "tokens", "positions", "cases")
+    return [tuple(row[name] for name in names) for row in picked]
+
+
+class TestRows:
+    def test_have_all_that_they_are_about(self, stored):
+        found = breakdown(stored(*by_hand()), "keyword", classes(DECLARED))
+        assert found["by"] == "keyword"
+        assert found["rows"][0] == {
+            "keyword": "enum",
+            "engine": "a",
+            "kind": "false_acceptance",
+            "class": "bug",
+            "evidence": "walk",
+            "tokens": 7,
+            "positions": 3,
+            "cases": 2,
+            "located": 2,
+            "by_format": 0,
+        }
+        assert all("located" not in row for row in found["rows"] if row["kind"] == "never_stops")
+
+    def test_are_json_and_the_most_tokens_come_first(self, stored):
+        run = stored(*by_hand())
+        for by in (*GROUPINGS, CAUSE):
+            found = breakdown(run, by, all_bugs)
+            assert json.loads(json.dumps(found)) == found
+            tokens = [row["tokens"] for row in found["rows"]]
+            assert tokens == sorted(tokens, reverse=True)
+
+    def test_leave_out_what_proves_nothing(self, stored):
+        found = breakdown(stored(*by_hand()), "keyword", all_bugs)["rows"]
+        assert {row["kind"] for row in found} == {
+            "false_acceptance",
+            "false_rejection",
+            "never_stops",
+        }
+        assert sum(row["tokens"] for row in found) == 18
+
+    def test_tell_walks_and_instances_apart(self, stored):
+        found = rows(stored(*by_hand()), "keyword", evidence="instance")
+        assert found == [("enum", "a", 1, 1, 1)]
+
+    @pytest.mark.parametrize("finish", [True, False])
+    @pytest.mark.parametrize("by", [*GROUPINGS, CAUSE])
+    def test_of_an_empty_run_there_are_none(self, stored, by, finish):
+        assert breakdown(stored(finish=finish), by, all_bugs)["rows"] == []
+
+    def test_of_an_unfinished_run_are_of_what_is_there(self, stored):
+        unfinished, whole = stored(*by_hand(), finish=False), stored(*by_hand())
+        for by in GROUPINGS:
+            found = breakdown(unfinished, by, all_bugs)["rows"]
+            assert found
+            assert found == breakdown(whole, by, all_bugs)["rows"]
+
+
+class TestGroupings:
+    def test_are_those_of_the_command_line(self):
+        assert (*GROUPINGS, CAUSE) == cli_runs.GROUPINGS
+
+    def test_by_category(self, stored):
+        found = rows(stored(*by_hand()), "category", engine="a", kind="false_acceptance")
+        assert found == [
+            ("number", "a", 4, 1, 1),
+            ("", "a", 3, 1, 1),
+            ("string", "a", 3, 2, 1),
+            ("", "a", 1, 1, 1),
+        ]
+
+    def test_by_family(self, stored):
+        found = rows(stored(*by_hand()), "family", evidence="walk", kind="false_acceptance")
+        assert found == [
+            ("two", "a", 4, 1, 1),
+            ("one", "a", 3, 2, 1),
+            ("two", "a", 3, 1, 1),
+            ("one", "b", 1, 1, 1),
+        ]
+
+    def test_by_departure(self, stored):
+        found = breakdown(stored(*by_hand()), "departure", classes(DECLARED))["rows"]
+        of_class = {row["departure"]: row["class"] for row in found}
+        assert of_class == {"": "bug", "x-order": "departure", "x-warns": "warned"}
+        assert rows(stored(*by_hand()), "departure", departure="x-order") == [
+            ("x-order", "a", 5, 1, 1)
+        ]
+
+    def test_by_draft(self, stored):
+        found = rows(stored(*by_hand()), "draft", kind="false_acceptance", evidence="walk")
+        assert found == [
+            ("2020-12", "a", 4, 1, 1),
+            ("2020-12", "a", 3, 1, 1),
+            ("draft-07", "a", 3, 2, 1),
+            ("draft-07", "b", 1, 1, 1),
+        ]
+
+    @pytest.mark.parametrize("schema", ['{"$schema": "https://example.org/own"}', '{"a":1,"a":2}'])
+    def test_by_draft_where_none_is_known(self, stored, schema):
+        book = Book("case", schema=schema).position(0).verdicts(0, "a", "false_rejection")
+        assert rows(stored(book), "draft") == [("unknown", "a", 1, 1, 1)]
+
+    def test_by_case(self, stored):
+        found = rows(stored(*by_hand()), "case", kind="false_acceptance", evidence="walk")
+        assert [one[0] for one in found] == ["second", "first", "second", "first"]
+
+    def test_by_place(self, stored):
+        found = breakdown(stored(*by_hand()), "place", all_bugs)["rows"]
+        places = {(row["place"], row["evidence"]): row["tokens"] for row in found[::-1]}
+        assert places == {
+            ("start of key", "walk"): 7,
+            ("inside string", "walk"): 2,
+            ("end", "walk"): 1,
+            ("end", "instance"): 1,
+        }
+
+    def test_by_place_where_no_position_is_stored(self, stored):
+        book = Book("case").position(0).verdicts(1, "a", "mask_consume_mismatch")
+        assert rows(stored(book), "place") == [("", "a", 1, 1, 1)]
+
+
+class TestSeverity:
+    def book(self):
+        return (
+            Book("case").compiled("compiled", "compiled", "compiled").instance(0, "valid", (7, 9))
+        )
+
+    def severities(self, run):
+        found = breakdown(run, "severity", all_bugs)["rows"]
+        return {row["severity"]: row["tokens"] for row in found}
+
+    def test_of_a_refused_reference_is_on_path(self, stored):
+        book = Book("case").position(0, canonical=7).verdicts(0, "a", "false_rejection", 2, first=6)
+        assert self.severities(stored(book, vocabulary={"size": 10})) == {"on_path": 1, "rare": 1}
+
+    def test_of_an_accepted_token_is_never_on_path(self, stored):
+        book = Book("case").position(0, canonical=7).verdicts(0, "a", "false_acceptance", first=7)
+        assert self.severities(stored(book, vocabulary={"size": 10})) == {"rare": 1}
+
+    @pytest.mark.parametrize(
+        ("kind", "consumed", "token"), [("false_rejection", 0, 7), ("never_stops", 1, 9)]
+    )
+    def test_of_a_refused_instance_is_on_path(self, stored, kind, consumed, token):
+        book = self.book().on_instance(0, "a", kind, consumed, token)
+        assert self.severities(stored(book, vocabulary={"size": 10})) == {"on_path": 1}
+
+    def test_of_an_instance_in_unusual_tokens_is_not(self, stored):
+        book = Book("case").instance(0, "valid", (7, 9), canonical=False)
+        book.on_instance(0, "a", "false_rejection", 0, 7)
+        assert self.severities(stored(book, vocabulary={"size": 10})) == {"rare": 1}
+
+    def test_of_several_instances_goes_by_the_right_one(self, stored):
+        other = Book("other").instance(0, "valid", (1, 2, 3)).instance(1, "valid", (4, 5))
+        other.on_instance(1, "a", "false_rejection", 1, 5).on_instance(
+            0, "b", "false_rejection", 2, 3
+        )
+        mine = self.book().on_instance(0, "c", "false_rejection", 1, 7)
+        found = breakdown(stored(other, mine, vocabulary={"size": 10}), "severity", all_bugs)
+        assert {row["engine"]: row["severity"] for row in found["rows"]} == {
+            "a": "on_path",
+            "b": "on_path",
+            "c": "rare",
+        }
+
+    def test_of_an_accepted_instance_has_no_rank(self, stored):
+        book = (
+            Book("case").instance(0, "invalid", (7, 9)).on_instance(0, "a", "false_acceptance", 2)
+        )
+        assert self.severities(stored(book, vocabulary={"size": 10})) == {"unranked": 1}
+
+
+class TestCauses:
+    def run(self, stored):
+        said = {"reason": "validators_differ", "keyword": "format"}
+        one, other = (
+            {**said, "jsonschema": left, "jsonschema_rs": right}
+            for left, right in (("valid", "invalid"), ("invalid", "valid"))
+        )
+        first = Book("first").position(0).position(1)
+        first.verdicts(0, "a", "contested", 2, **one).verdicts(0, "b", "contested", 2, **one)
+        first.verdicts(0, "a", "false_rejection", 3, first=5)
+        second = Book("second").position(0)
+        second.verdicts(0, "a", "contested", 1, **one).verdicts(0, "a", "contested", 3, **other)
+        second.on_instance(0, "a", "contested", reason="duplicate_keys")
+        return stored(first, second)
+
+    def test_are_what_each_validator_said_of_which_keyword(self, stored):
+        found = breakdown(self.run(stored), CAUSE, all_bugs)
+        assert found["rows"][0] == {
+            "evidence": "walk",
+            "reason": "validators_differ",
+            "keyword": "format",
+            "jsonschema": "valid",
+            "jsonschema_rs": "invalid",
+            "tokens": 5,
+            "positions": 2,
+            "cases": 2,
+            "example": "first",
+        }
+        assert [(row["reason"], row["tokens"], row["example"]) for row in found["rows"][1:]] == [
+            ("validators_differ", 3, "second"),
+            ("duplicate_keys", 1, "second"),
+        ]
+
+    def test_stand_beside_how_much_is_decided(self, stored):
+        found = breakdown(self.run(stored), CAUSE, all_bugs)
+        assert (found["contested"], found["decided"]) == (9, 3)

@@ -1,0 +1,559 @@
+"""Every number of a summary, counted by hand; estimates that hold what they promise."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+
+import pytest
+
+from harness.analysis import tally
+from harness.analysis.breakdown import agreement
+from harness.analysis.stored import StoredRun, by_catalogue
+from harness.verdict_kinds import ERRORS
+from tests import books
+from tests.books import Book, all_bugs, classes
+from tests.inprocess import case, make_run
+from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
+
+A, B, C = 1, 2, 4
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Stores books as a run, each time another."""
+    made = count()
+    return lambda *some, **options: books.store(tmp_path / f"run{next(made)}", *some, **options)
+
+
+def summary(run, classify=all_bugs):
+    return tally.summary(run, classify)
+
+
+def by_hand():
+    first = (
+        Book("first")
+        .compiled("compiled", "compiled", "compiled")
+        .position(0)
+        .position(1, "inside string")
+        .position(2, "end")
+        .dispute(0, A | B, C, tokens=7)
+        .dispute(1, A, B | C, tokens=4)
+        .dispute(1, A | C, B, tokens=1, number=1)
+        .verdicts(0, "c", "false_rejection", 4)
+        .verdicts(0, "a", "false_acceptance", 2, first=4, keyword="enum")
+        .verdicts(0, "b", "false_acceptance", 1, first=4, keyword="enum")
+        .verdicts(0, "b", "contested", 1, first=5, reason="duplicate_keys")
+        .verdicts(0, "a", "unresolved", 1, first=6, reason="too_long")
+        .verdicts(1, "b", "false_rejection", 3)
+        .verdicts(1, "c", "false_rejection", 3)
+        .verdicts(1, "a", "false_acceptance", 1, first=3, keyword="pattern")
+        .verdicts(1, "a", "unresolved", 1, number=1, reason="crashed")
+        .engine("a", "crashed", "resolve")
+    )
+    second = (
+        Book("second")
+        .compiled("compiled", "compiled", "refused")
+        .position(0, judged=A | B)
+        .dispute(0, A, B, tokens=2)
+        .verdicts(0, "a", "false_acceptance", 2, keyword="enum")
+        .position(0, "inside string", judged=A | B, walk=1)
+        .engine("b", "timed_out", "walk")
+        .engine("b", "crashed", "resolve")
+    )
+    refused = Book("third", "not_compared", "not_compiled_by_all")
+    refused.compiled("compiled", "out_of_memory", "timed_out")
+    bad = Book("fourth", "set_aside", "reference_invalid").compiled(*["compiled"] * 3)
+    worse = Book("fifth", "set_aside", "reference_invalid").compiled("crashed", *["compiled"] * 2)
+    broken = Book("sixth", "harness_error")
+    return [first, second, refused, bad, worse, broken, Book("seventh", "lane_died")]
+
+
+def compile_counts(*counts):
+    words = ("compiled", "refused", "crashed", "timed_out", "out_of_memory")
+    return dict(zip(words, counts, strict=True))
+
+
+def judged(tokens, positions, cases, only_challenger=0):
+    """The counts of one of the two main kinds."""
+    return {**counts(tokens, positions, cases), "only_challenger": only_challenger}
+
+
+def counts(tokens, positions, cases):
+    return {"tokens": tokens, "positions": positions, "cases": cases}
+
+
+REFERENCES = {"walks": 2, "broke_off": 0, "bytes": 0, "of": 0}
+"""Of two cases with a reference each, of no bytes."""
+
+NEW = (
+    *(
+        "share_with_bug",
+        "per_million",
+        "other_kinds",
+        "by_class",
+        "severity",
+        "instances",
+        "samples",
+    ),
+    "timings",
+    "adapter_faults",
+)
+
+
+def old(engine):
+    """What a summary says of an engine without what the tests further below are about."""
+    return {key: value for key, value in engine.items() if key not in NEW}
+
+
+class TestSummary:
+    def test_of_the_run(self, stored):
+        found = summary(stored(*by_hand()))
+        engines, matrix, _ = (found.pop(name) for name in ("engines", "matrix", "pairs"))
+        assert list(engines) == list(matrix) == ["a", "b", "c"]
+        assert found == {
+            "cases": 7,
+            "walked": 2,
+            "set_aside": {"reference_invalid": 2},
+            "not_compared": {"not_compiled_by_all": 1},
+            "mislabelled": {"instances": 0, "cases": 0},
+            "generated": {"instances": 0, "cases": 0},
+            "harness_errors": 2,
+            "positions": 5,
+            "disputed_tokens": 14,
+            "resolved_tokens": 14,
+            "capped": False,
+            "seconds": 2.5,
+            "formats": "assertion",
+            "finished": True,
+            "sampled": True,
+        }
+
+    def test_of_the_first_engine(self, stored):
+        assert old(summary(stored(*by_hand()))["engines"]["a"]) == {
+            "version": "1.0",
+            "options": {"x": True},
+            "backends": {},
+            "compile": compile_counts(4, 0, 1, 0, 0),
+            "judged": {"cases": 2, "positions": 5, **REFERENCES},
+            "false_acceptances": {**judged(5, 3, 2), "located": 0, "by_format": 0},
+            "false_rejections": judged(0, 0, 0),
+            "unresolved": {"crashed": 1, "too_long": 1},
+            "contested": 0,
+            "contested_by": {},
+            "failures": {"resolve_crashed": 1},
+            "why": {
+                "false_acceptances": [
+                    {"keyword": "enum", "tokens": 4, "cases": 2},
+                    {"keyword": "pattern", "tokens": 1, "cases": 1},
+                ],
+                "false_rejections": [],
+            },
+        }
+
+    def test_of_the_second_engine(self, stored):
+        assert old(summary(stored(*by_hand()))["engines"]["b"]) == {
+            "version": "2",
+            "backends": {},
+            "compile": compile_counts(4, 0, 0, 0, 1),
+            "judged": {"cases": 2, "positions": 5, **REFERENCES},
+            "false_acceptances": {**judged(1, 1, 1), "located": 0, "by_format": 0},
+            "false_rejections": judged(3, 1, 1),
+            "unresolved": {},
+            "contested": 1,
+            "contested_by": {"duplicate_keys": 1},
+            "failures": {"resolve_crashed": 1, "walk_timed_out": 1},
+            "why": {
+                "false_acceptances": [{"keyword": "enum", "tokens": 1, "cases": 1}],
+                "false_rejections": [{"place": "inside string", "tokens": 3, "cases": 1}],
+            },
+        }
+
+    def test_of_the_third_engine(self, stored):
+        found = summary(stored(*by_hand()))["engines"]["c"]
+        assert found["compile"] == compile_counts(3, 1, 0, 1, 0)
+        assert found["judged"] == {"cases": 1, "positions": 3, **REFERENCES, "walks": 1}
+        assert found["false_rejections"] == judged(7, 2, 1)
+        assert found["why"]["false_rejections"] == [
+            {"place": "start of value", "tokens": 4, "cases": 1},
+            {"place": "inside string", "tokens": 3, "cases": 1},
+        ]
+
+    def test_counts_apart_what_rests_on_format_and_wrong_labels(self, stored):
+        book = Book("case").compiled("compiled", "compiled", "compiled").position(0)
+        book.dispute(0, A, B, tokens=7).verdicts(0, "a", "false_acceptance", 2, format_alone=True)
+        book.verdicts(0, "a", "false_acceptance", 1, first=2, keyword="enum")
+        book.verdicts(0, "b", "false_rejection", 3, first=3, keyword="format")
+        book.instance(0, "invalid").on_instance(0, "a", "false_acceptance", format_alone=True)
+        book.instance(1, "invalid", label="valid").instance(2, "contested", label="valid")
+        found = summary(stored(book))
+        of = found["engines"]
+        assert (of["a"]["false_acceptances"]["by_format"], of["a"]["instances"]["by_format"]) == (
+            2,
+            1,
+        )
+        assert (of["b"]["false_acceptances"]["by_format"], of["b"]["instances"]["by_format"]) == (
+            0,
+            0,
+        )
+        assert found["mislabelled"] == {"instances": 1, "cases": 1}
+
+    def test_of_an_unfinished_run_counts_what_is_there(self, stored):
+        first, second, *_ = by_hand()
+        found = summary(stored(first, second, finish=False))
+        assert (found["cases"], found["finished"], found["seconds"]) == (2, False, None)
+        assert found["engines"]["a"]["false_acceptances"] == {
+            **judged(5, 3, 2),
+            "located": 0,
+            "by_format": 0,
+        }
+
+    @pytest.mark.parametrize("finish", [True, False])
+    def test_of_nothing(self, stored, finish):
+        found = summary(stored(finish=finish))
+        assert (found["cases"], found["positions"], found["disputed_tokens"]) == (0, 0, 0)
+        assert found["engines"]["a"]["false_acceptances"] == {
+            **judged(0, 0, 0),
+            "located": 0,
+            "by_format": 0,
+        }
+        assert "estimate" not in found["engines"]["a"]["false_acceptances"]
+
+    def test_is_json(self, stored):
+        found = summary(stored(*by_hand()))
+        assert json.loads(json.dumps(found)) == found
+
+    def test_two_walks_at_one_number_are_two_positions(self, stored):
+        book = Book("case").position(3).position(3, walk=1)
+        book.verdicts(3, "a", "false_rejection").verdicts(3, "a", "false_rejection", walk=1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["false_rejections"] == judged(2, 2, 1)
+
+    def test_what_engines_did_in_a_real_case(self, stored):
+        """Two liars beside an honest engine, from their masks to the counts."""
+        schema = {"const": [1, 2], "x-extra": ["[1, 3]"], "x-forbidden": [["[1, ", "2"]]}
+        engines = [Enumerator, AcceptsExtra, ForbidsOne]
+        book = Book("case")
+        book.rows = make_run(engines).run(case(schema, [1, 2]))
+        names = {kind.__name__: {} for kind in engines}
+        found = summary(stored(book, engines=names))["engines"]
+        assert {
+            name: (one["false_acceptances"]["tokens"], one["false_rejections"]["tokens"])
+            for name, one in found.items()
+        } == {"Enumerator": (0, 0), "AcceptsExtra": (1, 0), "ForbidsOne": (0, 1)}
+        assert found["AcceptsExtra"]["why"]["false_acceptances"][0]["keyword"] == "const"
+        assert all(one["contested"] == 0 and not one["unresolved"] for one in found.values())
+
+
+JSON = {"accepter": "json", "only_challenger": True}
+
+
+class TestChallenger:
+    """Three false rejections of ``a``: one by ``b``'s word, one by JSON's alone, one met alone."""
+
+    def book(self):
+        return (
+            Book("case")
+            .position(0)
+            .dispute(0, B, A, tokens=1)
+            .verdicts(0, "a", "false_rejection", accepter="b")
+            .dispute(0, 0, A | B, tokens=7, drawn=2, census=1, number=1)
+            .verdicts(0, "a", "false_rejection", number=1, first=1, **JSON)
+            .verdicts(0, "b", "false_rejection", number=1, first=1, **JSON)
+            .dispute(0, A | B, 0, tokens=2, number=2)
+            .verdicts(0, "a", "false_acceptance", 2, number=2, first=5, only_challenger=True)
+            .position(1, judged=A)
+            .dispute(1, 0, A, tokens=3)
+            .verdicts(1, "a", "never_stops", only_challenger=True)
+            .verdicts(1, "a", "false_rejection", first=2, **JSON)
+        )
+
+    def test_what_it_alone_has_shown_is_told(self, stored):
+        found = summary(stored(self.book()))["engines"]
+        assert found["a"]["false_rejections"]["only_challenger"] == 2
+        assert found["a"]["false_acceptances"]["only_challenger"] == 2
+        assert found["b"]["false_rejections"]["only_challenger"] == 1
+        assert [one["share_with_bug"]["false_rejection"]["cases"] for one in found.values()] == [
+            1,
+            1,
+            0,
+        ]
+        shares = [one["share_with_bug"]["false_rejection"] for one in found.values()]
+        assert [one["among_engines"] for one in shares] == [1, 0, 0]
+
+    def test_pairs_are_compared_without_it(self, stored):
+        pairs = summary(stored(self.book()))["pairs"]
+        met = {
+            one["kind"]: (one["both"], one["only_first"], one["only_second"])
+            for one in pairs
+            if (one["first"], one["second"], one["counted"]) == ("a", "b", "all")
+        }
+        assert met["false_rejection"] == (0, 1, 0)
+        assert met["false_acceptance"] == (0, 0, 0)
+
+    def test_its_disputes_are_not_among_engines(self, stored):
+        run = stored(self.book())
+        found = summary(run)
+        assert (found["disputed_tokens"], found["resolved_tokens"]) == (1, 1)
+        assert found["capped"]
+        rows = agreement(StoredRun(run, by_catalogue))
+        assert [(one["accepters"], one["rejecters"]) for one in rows] == [(["b"], ["a"])]
+
+    def test_its_samples_are_scaled(self, stored):
+        book = Book("case").position(0).dispute(0, 0, A | B, tokens=101, drawn=11, census=1)
+        book.verdicts(0, "a", "false_rejection", 2, always_resolved=False, accepter="json")
+        found = summary(stored(book))["engines"]["a"]["false_rejections"]
+        assert (found["tokens"], found["estimate"]["tokens"]) == (2, 20)
+
+
+class TestCappedRuns:
+    def book(self):
+        """Of 100 tokens 10 were drawn, 2 of them by right; of 5 all."""
+        return (
+            Book("case")
+            .position(0)
+            .dispute(0, A, B | C, tokens=100, drawn=10, census=2)
+            .dispute(0, B, A | C, tokens=5, number=1)
+            .verdicts(0, "b", "false_rejection", 2)
+            .verdicts(0, "b", "false_rejection", 4, always_resolved=False, first=2)
+            .verdicts(0, "b", "false_acceptance", 3, number=1)
+            .verdicts(0, "a", "false_acceptance", 4, always_resolved=False, first=6)
+        )
+
+    def test_scale_the_sampled_share_and_count_the_rest(self, stored):
+        found = summary(stored(self.book()))
+        assert (found["disputed_tokens"], found["resolved_tokens"]) == (105, 15)
+        rejections = found["engines"]["b"]["false_rejections"]
+        assert rejections["tokens"] == 6, "what is proven stays what it is"
+        assert rejections["estimate"]["tokens"] == 2 + 98 * 4 // 8
+        assert found["engines"]["a"]["false_acceptances"]["estimate"]["tokens"] == 98 * 4 // 8
+        for one in (rejections, found["engines"]["a"]["false_acceptances"]):
+            low, high = one["estimate"]["low"], one["estimate"]["high"]
+            assert one["tokens"] <= low < one["estimate"]["tokens"] < high <= 100
+
+    def test_what_was_not_sampled_is_known_exactly(self, stored):
+        found = summary(stored(self.book()))["engines"]["b"]["false_acceptances"]
+        assert found["estimate"] == {"tokens": 3, "low": 3, "high": 3}
+
+    def test_a_sample_without_any_finding_is_no_certainty(self, stored):
+        """Engine c rejects as b does, and nothing was proven about it."""
+        found = summary(stored(self.book()))["engines"]["c"]["false_rejections"]
+        assert found["tokens"] == found["estimate"]["tokens"] == 0
+        assert 10 < found["estimate"]["high"] < 90
+
+    def test_who_cannot_be_wrong_in_any_dispute_is_not(self, stored):
+        found = summary(stored(self.book()))["engines"]["c"]["false_acceptances"]
+        assert found["estimate"] == {"tokens": 0, "low": 0, "high": 0}
+
+    def test_a_rate_is_of_all_disputed_tokens(self, stored):
+        engines = summary(stored(self.book(), vocabulary={"size": 1000}))["engines"]
+        rate = engines["b"]["per_million"]
+        assert (rate["false_rejection"]["bugs"], rate["false_rejection"]["scaled"]) == (6, 51)
+        assert rate["false_rejection"]["value"] == 51_000
+        assert rate["any"]["scaled"] == 51 + 3, "what was not sampled is not scaled"
+
+    def test_one_sample_more_or_less_lucky_does_not_turn_the_order_round(self, stored):
+        """Of a dispute of 1,000 tokens 10 convict; of ten disputes of 20 tokens, all whole, 200."""
+        book = Book("case").position(0).dispute(0, A, B | C, tokens=1000, drawn=10, census=0)
+        book.verdicts(0, "b", "false_rejection", 10, always_resolved=False)
+        for number in range(1, 11):
+            book.position(number).dispute(number, A | B, C, tokens=20)
+            book.verdicts(number, "c", "false_rejection", 20)
+        engines = summary(stored(book, vocabulary={"size": 1000}))["engines"]
+        rates = {name: one["per_million"]["any"] for name, one in engines.items()}
+        assert (rates["b"]["bugs"], rates["c"]["bugs"]) == (10, 200)
+        assert (rates["b"]["scaled"], rates["c"]["scaled"]) == (1000, 200)
+        assert rates["b"]["value"] > rates["c"]["value"]
+
+    def test_runs_that_resolved_everything_have_no_estimates(self, stored):
+        for engine in summary(stored(*by_hand()))["engines"].values():
+            assert "estimate" not in engine["false_acceptances"]
+            assert "estimate" not in engine["false_rejections"]
+
+
+class TestClasses:
+    """Bugs beside what the engine warned of and what it declares."""
+
+    def book(self):
+        return (
+            Book("case")
+            .compiled("compiled", "compiled", "compiled")
+            .position(0, "inside string")
+            .verdicts(0, "a", "false_acceptance", 4, keyword="enum")
+            .verdicts(0, "a", "false_acceptance", 2, first=4, keyword="format", detail="said")
+            .verdicts(0, "a", "false_rejection", 3, first=6, detail="declared")
+            .verdicts(0, "a", "contested", 1, first=9, detail="declared")
+        )
+
+    def found(self, stored):
+        classify = classes({"said": ("warned", "x-warns"), "declared": ("departure", "x-order")})
+        return summary(stored(self.book()), classify)["engines"]
+
+    def test_are_counted_side_by_side(self, stored):
+        found = self.found(stored)["a"]
+        assert found["false_acceptances"]["tokens"] == 6, "all that is proven"
+        assert found["by_class"]["false_acceptance"] == {"bug": 4, "warned": 2, "departure": 0}
+        assert found["by_class"]["false_rejection"] == {"bug": 0, "warned": 0, "departure": 3}
+
+    def test_only_bugs_make_a_schema_bad(self, stored):
+        shares = self.found(stored)["a"]["share_with_bug"]
+        assert {name: share["cases"] for name, share in shares.items()} == {
+            "any": 1,
+            "false_acceptance": 1,
+            "false_rejection": 0,
+            "other": 0,
+        }
+
+    def test_only_bugs_are_explained(self, stored):
+        assert self.found(stored)["a"]["why"] == {
+            "false_acceptances": [{"keyword": "enum", "tokens": 4, "cases": 1}],
+            "false_rejections": [],
+        }
+
+    def test_of_an_engine_without_errors_are_all_nought(self, stored):
+        found = self.found(stored)["b"]
+        assert set(found["by_class"]) == set(ERRORS)
+        assert not any(sum(one.values()) for one in found["by_class"].values())
+
+
+class TestOtherKinds:
+    def test_are_counted_under_their_own_names(self, stored):
+        book = Book("case").position(0).position(1)
+        book.verdicts(0, "a", "never_stops").verdicts(1, "a", "mask_consume_mismatch", 2, number=-1)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["other_kinds"] == {
+            "never_stops": counts(1, 1, 1),
+            "stops_too_early": counts(0, 0, 0),
+            "dead_end": counts(0, 0, 0),
+            "mask_consume_mismatch": counts(2, 1, 1),
+            "unbounded_repetition": counts(0, 0, 0),
+        }
+        assert found["false_rejections"] == judged(0, 0, 0)
+        assert found["share_with_bug"]["other"]["cases"] == 1
+
+    def test_wrong_bits_count_as_decisions_but_what_lies_behind_a_token_does_not(self, stored):
+        book = Book("case").position(0)
+        book.verdicts(0, "a", "never_stops").verdicts(0, "a", "dead_end", number=-1)
+        found = summary(stored(book, vocabulary={"size": 100}))["engines"]["a"]
+        assert found["per_million"]["any"]["bugs"] == 1
+
+    def test_at_a_position_that_was_never_walked_are_counted_too(self, stored):
+        book = Book("case").position(0).verdicts(0, "a", "false_rejection")
+        book.verdicts(1, "a", "mask_consume_mismatch", number=-1).verdicts(
+            2, "a", "mask_consume_mismatch", number=-1
+        )
+        found = summary(stored(book))["engines"]["a"]["other_kinds"]["mask_consume_mismatch"]
+        assert found == counts(2, 2, 1)
+
+
+class TestFaultsOfAdapters:
+    def test_are_counted_apart_and_the_engine_was_not_tested_where_its_masks_are_unknown(
+        self, stored
+    ):
+        books = [
+            Book(name).compiled(*["compiled"] * 3).engine("a", what, "walk").instance(0)
+            for name, what in (("x", "mask_changes"), ("y", "faster_way"), ("z", "faster_way"))
+        ]
+        found = summary(stored(*books))["engines"]["a"]
+        assert found["adapter_faults"] == {"faster_way": 2, "mask_changes": 1}
+        assert found["failures"] == {}
+        assert found["instances"]["tested_valid"] == 2
+
+
+class TestLocated:
+    def test_are_the_false_acceptances_whose_error_lies_at_the_token(self, stored):
+        book = Book("case").position(0)
+        book.verdicts(0, "a", "false_acceptance", 2, located=True)
+        book.verdicts(0, "a", "false_acceptance", 3, first=2, located=False)
+        book.verdicts(0, "a", "false_rejection", 1, first=5, located=None)
+        found = summary(stored(book))["engines"]["a"]
+        assert found["false_acceptances"] == {**judged(5, 1, 1), "located": 2, "by_format": 0}
+        assert "located" not in found["false_rejections"]
+
+
+class TestSeverity:
+    def test_counts_bugs_of_each_kind(self, stored):
+        """Of 10 ids the first two are common; id 7 is what the reference has there."""
+        book = Book("case").position(0, canonical=7)
+        book.verdicts(0, "a", "false_rejection", 4, first=6)
+        book.verdicts(0, "a", "false_acceptance", 4)
+        book.verdicts(0, "a", "false_acceptance", 1, first=9, category="end")
+        book.verdicts(0, "a", "false_acceptance", 1, first=5, detail="declared")
+        classify = classes({"declared": ("departure", "x")})
+        run = stored(book, vocabulary={"size": 10})
+        found = summary(run, classify)["engines"]["a"]["severity"]
+        words = ("on_path", "common", "rare", "unranked")
+        assert found["false_rejection"] == dict(zip(words, (1, 0, 3, 0), strict=True))
+        by_severity = dict(zip(words, (0, 3, 2, 0), strict=True))
+        assert found["false_acceptance"] == {**by_severity, "by_format": 0}
+
+    def test_needs_the_size_of_the_vocabulary(self, stored):
+        book = Book("case").position(0, canonical=1).verdicts(0, "a", "false_rejection", 3)
+        found = summary(stored(book))["engines"]["a"]["severity"]["false_rejection"]
+        assert (found["on_path"], found["unranked"]) == (1, 2)
+
+
+class TestInstances:
+    def book(self):
+        """Two valid instances and two invalid ones, one that is contested, one undecided."""
+        book = Book("case").compiled("compiled", "compiled", "refused")
+        for number, verdict in enumerate(
+            ("valid", "valid", "invalid", "invalid", "contested", "undecided")
+        ):
+            book.instance(number, verdict)
+        return (
+            book.on_instance(1, "a", "false_rejection", consumed=1, token=2)
+            .on_instance(2, "a", "false_acceptance", consumed=3, keyword="enum")
+            .on_instance(3, "a", "false_acceptance", consumed=3, detail="declared")
+            .on_instance(4, "a", "contested", reason="format")
+            .on_instance(5, "a", "unresolved", reason="undecided")
+            .on_instance(0, "b", "never_stops", consumed=2, token=3)
+            .on_instance(1, "b", "unresolved", reason="unusual_tokenisation")
+        )
+
+    def found(self, stored, book=None):
+        classify = classes({"declared": ("departure", "x")})
+        engines = summary(stored(book or self.book()), classify)["engines"]
+        return {name: one["instances"] for name, one in engines.items()}
+
+    def test_are_tallied_on_their_own(self, stored):
+        found = self.found(stored)["a"]
+        assert found["false_acceptances"] == {
+            "instances": 2,
+            "cases": 1,
+            "bug": 1,
+            "warned": 0,
+            "departure": 1,
+        }
+        assert found["false_rejections"]["instances"] == 1
+        assert (found["tested_valid"], found["tested_invalid"], found["contested"]) == (2, 2, 1)
+
+    def test_other_kinds_have_their_own_names(self, stored):
+        found = self.found(stored)
+        assert found["b"]["other_kinds"]["never_stops"]["instances"] == 1
+        assert found["a"]["other_kinds"] == {}
+
+    def test_what_proves_nothing_was_not_tested(self, stored):
+        assert self.found(stored)["b"]["tested_valid"] == 1
+
+    def test_who_did_not_compile_was_not_tested(self, stored):
+        found = self.found(stored)["c"]
+        assert (found["tested_valid"], found["tested_invalid"], found["contested"]) == (0, 0, 0)
+
+    def test_who_failed_on_them_was_not_tested(self, stored):
+        found = self.found(stored, self.book().engine("b", "crashed", "instances"))
+        assert found["b"]["tested_valid"] == 0
+        assert found["a"]["tested_valid"] == 2
+
+    def test_who_failed_on_made_ones_was_tested_with_the_others(self, stored):
+        book = (
+            self.book().engine("a", "crashed", "generated").instance(6, "valid", label="generated")
+        )
+        found = self.found(stored, book.instance(7, "invalid", label="generated"))
+        assert (found["a"]["tested_valid"], found["a"]["tested_invalid"]) == (2, 2)
+        assert (found["b"]["tested_valid"], found["b"]["tested_invalid"]) == (2, 3)
+
+    def test_do_not_change_the_counts_of_walks(self, stored):
+        found = summary(stored(self.book()))["engines"]["a"]
+        assert found["false_acceptances"] == {**judged(0, 0, 0), "located": 0, "by_format": 0}
+        assert found["per_million"]["any"]["bugs"] == 0

@@ -1,0 +1,233 @@
+"""What a reader of the terminal sees: bugs beside warned and departures, and how bad they are."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from harness.analysis.breakdown import breakdown
+from harness.analysis.tally import summary
+from harness.report.terminal import print_breakdown, print_summary
+from tests import books
+from tests.books import Book, all_bugs, classes
+from tests.buglists import bug, bug_list
+
+A, B, C = 1, 2, 4
+ENGINES = {name: {"version": "1.2.3"} for name in ("a", "b", "c")}
+
+
+def shown(show, found, width=100):
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+    show(found, "runs/one", console)
+    return console.file.getvalue()
+
+
+def text(run, classify=all_bugs, width=100):
+    return shown(print_summary, summary(run, classify), width)
+
+
+def cells(printed, *start):
+    """The words behind the given ones, in the line that begins with them."""
+    lines = [line.split() for line in printed.splitlines()]
+    (found,) = (line[len(start) :] for line in lines if line[: len(start)] == list(start))
+    return found
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def store(*stored, **options):
+        return books.store(tmp_path / "run", *stored, **{"engines": ENGINES, **options})
+
+    return store
+
+
+def book(name="case"):
+    return (
+        Book(name)
+        .compiled("compiled", "compiled", "compiled")
+        .position(0, "inside string", canonical=7)
+        .instance(0, "valid")
+        .instance(1, "invalid")
+        .verdicts(0, "a", "false_acceptance", 4, keyword="enum", located=True)
+        .verdicts(0, "a", "false_acceptance", 2, first=4, detail="said")
+        .verdicts(0, "a", "false_rejection", 3, first=6)
+        .verdicts(0, "a", "false_rejection", 1, first=9, detail="declared")
+        .verdicts(0, "a", "never_stops", 1, first=20)
+    )
+
+
+DECLARED = classes({"said": ("warned", "x"), "declared": ("departure", "y")})
+
+
+class TestSummary:
+    def test_shows_bugs_warned_and_departures_side_by_side(self, stored):
+        printed = text(stored(book()), DECLARED)
+        walks = printed[printed.index("Proven errors of walks") :]
+        walks = walks[: walks.index("Proven errors on instances, own and made")]
+        assert cells(walks, "a", "1.2.3,", "1", "judged", "false", "acceptances") == [
+            "4",
+            "2",
+            "0",
+            "0",
+            "1",
+        ]
+        (line,) = (one for one in walks.splitlines() if "rejections   " in one and " 3 " in one)
+        assert line.split() == ["false", "rejections", "3", "0", "1", "1"]
+
+    def test_shows_other_kinds_only_where_there_are_any(self, stored):
+        printed = text(stored(book()), DECLARED)
+        assert cells(printed, "never", "stops") == ["1", "0", "0", "1"]
+        assert "dead end" not in printed
+
+    def test_begins_with_the_bugs_where_they_are_known(self, stored):
+        known = bug_list(bug("b", 2, cases=2), *(bug("a", 10 + number) for number in range(8)))
+        found = summary(stored(book()), all_bugs)
+        lines = shown(lambda *args: print_summary(*args, known), found).splitlines()
+        starts = [lines.index(name) for name in ("a", "b")]
+        assert lines[starts[0] + 7] == "  and 2 more"
+        assert "00000002" in lines[starts[1] + 1]
+        assert lines[starts[1] + 2].endswith("; all of them: maskcourt bugs runs/one")
+        assert starts[1] < next(n for n, line in enumerate(lines) if "refuses the schema" in line)
+
+    def test_leads_with_what_each_engine_gets_wrong(self, stored):
+        printed = text(stored(book()), DECLARED, width=140)
+        table = printed[: printed.index("How bad")]
+        assert "refuses the schema" in table.splitlines()[1]
+        said = " ".join(table.split())
+        assert "Refuses none of 1 schema. Lets invalid output through in 1 of 1 schema." in said
+
+    def test_then_says_how_bad_it_is(self, stored):
+        many = [book(f"case {number}") for number in range(2)]
+        one = Book("one").position(0).verdicts(0, "a", "false_rejection", 1, first=999)
+        clean = [Book(f"clean {number}").position(0) for number in range(7)]
+        printed = text(stored(*many, one, *clean, vocabulary={"size": 1000}), DECLARED)
+        first = cells(printed, "a", "30.0%")
+        assert first == ["of", "10", "20.0%", "2", "0", "1", "1,700"]
+        assert "0% of 10" in printed
+        assert "(0-30.0%)" in printed, "no bug is no certainty"
+
+    def test_says_why_there_are_no_intervals(self, stored):
+        printed = text(stored(book(), data="embedded", vocabulary={"size": 1000}), DECLARED)
+        assert "were written by hand" in " ".join(printed.split())
+        assert "(0-" not in printed
+
+    def test_says_which_engines_cannot_be_told_apart(self, stored):
+        many = [
+            Book(f"case {number}").position(0).verdicts(0, "a", "false_rejection", 2)
+            for number in range(12)
+        ]
+        many[0].verdicts(0, "b", "false_acceptance", 1)
+        printed = text(stored(*many))
+        kind = ("false", "rejection", "met", "12")
+        assert cells(printed, "a,", "b", *kind) == ["12", "0", "0.0015"]
+        assert cells(printed, "b,", "c", *kind)[3:] == ["cannot", "tell", "apart"]
+
+    def test_says_what_is_not_known(self, stored):
+        assert "none judged" in text(stored())
+
+    def test_shows_instances_where_there_are_any(self, stored):
+        refused = book().on_instance(0, "a", "false_rejection", 0, 1)
+        printed = text(stored(refused), DECLARED)
+        assert "instances, own and made" in printed
+        found = printed[printed.index("own and made") :]
+        assert cells(found[: found.index("Schemas at")], "a", "false", "acceptances")[3:5] == [
+            "1",
+            "0",
+        ]
+
+    def test_does_not_mention_instances_that_nobody_was_tested_with(self, stored):
+        assert "instances, own and made" not in text(stored(Book("case").position(0)))
+
+    def test_says_how_many_false_acceptances_are_located_and_rejections_on_path(self, stored):
+        printed = text(stored(book()), DECLARED)
+        assert "a: of 6 false acceptances 4 are located" in printed
+        assert "a: of 3 false rejections that are bugs 1 forbid the token" in printed
+
+    def test_says_what_is_a_fault_of_an_adapter(self, stored):
+        printed = text(stored(book().engine("a", "mask_changes", "walk")))
+        said = "its mask changes from asking to asking, in 1 case, in which it was not judged"
+        assert f"fault of an adapter, no bug of a: {said}" in " ".join(printed.split())
+        assert "fault of" not in text(stored(book()))
+
+    def test_says_how_much_was_made_of_schemas(self, stored):
+        made = book().instance(7, label="generated")
+        made.rows.replace("cases", generated=[True])
+        expected = "made of schemas: 1 instance; 1 case without a valid one walked along them"
+        assert expected in text(stored(made))
+        assert "made of schemas" not in text(stored(book()))
+
+    def test_says_where_a_run_was_capped(self, stored):
+        capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
+        assert "  capped: counts are of the tokens that were resolved" in text(stored(capped))
+
+    def test_does_not_say_so_where_it_was_not(self, stored):
+        whole = book().dispute(0, A, B | C, tokens=20)
+        assert "capped" not in text(stored(whole))
+
+    def test_names_engines_with_their_options(self, stored):
+        """Rich would take the brackets for markup."""
+        name = "b[c=1]"
+        capped = book().dispute(0, A, B | C, tokens=100, drawn=20, census=2)
+        capped.rows.replace("engines", engine=["a"] * capped.rows.count("engines"))
+        printed = text(stored(capped, engines={"a": {"version": "1"}, name: {"version": "2"}}))
+        tables = (
+            "in short",
+            "How bad",
+            *["pairs"] * 4,
+            "of walks",
+            "own and made",
+            "Estimates",
+            "compilation",
+        )
+        assert sum(name in line for line in printed.splitlines()) == len(tables)
+
+    def test_is_whole_on_a_terminal_of_80_columns(self, stored):
+        names = ("xgrammar[any_whitespace=false]", "llguidance", "outlines")
+        long = {name: {"version": "0.2.14.post1"} for name in names}
+        of_one = book()
+        of_one.rows.replace("engines", engine=list(names))
+        for table in ("verdicts", "instance_verdicts"):
+            of_one.rows.replace(table, engine=[names[0]] * of_one.rows.count(table))
+        printed = text(stored(of_one, engines=long), width=80)
+        heads = [line.split() for line in printed.splitlines() if line.startswith(" engine ")]
+        classes = ("bugs", "warned", "departures")
+        assert heads[2] == ["engine", "verdict", *classes, "format", "cases"]
+        assert heads[3] == ["engine", "verdict", *classes, "of", "format", "cases"]
+
+    @pytest.mark.parametrize("width", [60, 80, 100])
+    def test_fits_the_terminal(self, stored, width):
+        names = (f"a_package.of_somebody.with_engines:Engine{n}[option=value]" for n in range(3))
+        engines = {name: {"version": "1.2.3.post4"} for name in names}
+        printed = text(stored(engines=engines), width=width)
+        tables = [line for line in printed.splitlines() if line.startswith(" ")]
+        assert max(map(len, tables)) <= width
+
+
+class TestBreakdown:
+    def test_lists_the_rows(self, stored):
+        found = breakdown(stored(book()), "keyword", DECLARED)
+        printed = shown(print_breakdown, found)
+        row = cells(printed, "enum", "a", "false", "acceptance")
+        assert row == ["bug", "walk", "4", "1"]
+        assert printed.splitlines()[-1] == "run: runs/one"
+
+    def test_lists_the_first_of_many(self, stored):
+        many = Book("case").position(0)
+        for number in range(60):
+            many.verdicts(0, "a", "false_acceptance", keyword=f"keyword{number}")
+        printed = shown(print_breakdown, breakdown(stored(many), "keyword", all_bugs))
+        assert printed.count("false acceptance") == 40
+        assert "and 20 more rows; --json lists all" in printed
+
+    def test_lists_causes_with_an_example(self, stored):
+        contested = Book("an example").position(0)
+        contested.verdicts(0, "a", "contested", reason="differ", jsonschema="valid")
+        printed = shown(print_breakdown, breakdown(stored(contested), "cause", all_bugs))
+        assert printed.startswith("Contested verdicts by cause: 1, beside 0 that are decided")
+        assert "an example" in " ".join(printed.split())
+
+    def test_shows_what_looks_like_markup_as_it_is(self, stored):
+        odd = Book("case").position(0).verdicts(0, "a", "false_acceptance", keyword="[bold]x")
+        assert "[bold]x" in shown(print_breakdown, breakdown(stored(odd), "keyword", all_bugs))
