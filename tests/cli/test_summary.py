@@ -6,7 +6,6 @@ import json
 import signal
 
 import pytest
-from tests.report.test_render import ENGINES, book
 
 import harness.bugs.listing
 import harness.bugs.search
@@ -16,6 +15,7 @@ from harness.cli.summary import ShrinkBudget, end_run
 from harness.errors import UsageError
 from tests import books
 from tests.buglists import bug, bug_list
+from tests.report.test_terminal import ENGINES, book
 
 
 @pytest.fixture
