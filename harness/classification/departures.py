@@ -57,7 +57,7 @@ from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
 from harness.engines.specs import engine_tables
 from harness.errors import InputError, nearest
-from harness.explain.token_category import CATEGORIES
+from harness.explain.attribution import CATEGORIES
 from harness.inputs.toml_tables import by_id, read_tables
 from harness.inputs.vocabulary import Vocabulary
 from harness.runs.directory import RunDirectory

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from harness.explain.applicable import Applicable, Source
-from harness.explain.key_rules import orders
+from harness.explain.keywords import orders
 from harness.jsontext.lexer import START, Mode, State, advance
 from harness.jsontext.partial import Cursor, Frames, feed
 from harness.runs.columns import Ints, matching, numbers

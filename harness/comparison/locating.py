@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from harness.comparison.findings_store import FindingsStore
-from harness.explain.at_token import Locating, Shapes
+from harness.explain.error_location import Locating, Shapes
 
 
 def locate(store: FindingsStore, schema: Any) -> None:

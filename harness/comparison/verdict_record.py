@@ -17,7 +17,7 @@ from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdict
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.walk import Position
 from harness.engines.text_probe import Probed
-from harness.explain.attribute import Attribution, GoverningKeyword
+from harness.explain.attribution import Attribution, GoverningKeyword
 from harness.explain.error_location import failing_parts
 from harness.inputs.cases import Case
 from harness.inputs.vocabulary import Vocabulary
@@ -235,7 +235,7 @@ class VerdictNotes:
 
         Args:
             pieces: Each a token, and how many of its bytes go before the byte; -1 where that is
-                not known: then its first piece decides (`harness.explain.attribute`).
+                not known: then its first piece decides (`harness.explain.attribution`).
 
         Returns:
             The categories, the places, the distinct governing keywords, and which of these each

@@ -4,7 +4,8 @@ Going down from the root along the open containers, every subschema that applies
 (references, ``allOf``, branches) or to the member or item being written is a `Source`: a plain
 schema with its JSON Pointer. Where a keyword offers alternatives (``anyOf``, ``oneOf``, ``if``)
 its sources hang on `Alternatives`, which forget the branches that what is written contradicts. One
-branch left means decided.
+branch left means decided. To contradict, only the branch itself is looked at, not what it refers
+to, and what is not known passes: a branch that is left may still be wrong.
 
 This never raises, and it is bounded on every schema: a schema that refers to itself in place is
 entered once, and what exceeds the bounds below is left out.
@@ -12,31 +13,44 @@ entered once, and what exceeds the bounds below is left out.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from harness.explain.refutation import PartialValue, Refutation, inside
-from harness.jsontext.partial import Cursor, Frames
+from harness.jsontext.lexer import Mode
+from harness.jsontext.partial import CONTAINER, Cursor, Frame, Frames, unkept
 from harness.jsontext.pointers import escape
 from harness.schemas.approximate_validator import ApproximateValidator
-from harness.schemas.schema import REFERENCES, listed, matches
+from harness.schemas.patterns import pattern
+from harness.schemas.schema import (
+    REFERENCES,
+    applied_below,
+    child_schema,
+    count,
+    kinds,
+    listed,
+    mapping,
+    number,
+    strings,
+    types,
+)
 from harness.validators.drafts import draft_of
 
 _MAX_STEPS = 1024
 _MAX_BRANCHES = 16
+_MAX_MEMO = 50_000
+_MAX_REFERENCES = 16
 _NO_SIBLINGS: Final = frozenset({"draft-04", "draft-06", "draft-07"})
 """Drafts in which ``$ref`` makes every keyword beside it be ignored (draft-07, section 8.3)."""
 _ANYTHING: Final[dict[str, Any]] = {}
-_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "if", "dependentSchemas", *REFERENCES)
+_LITERALS: Final = {b"t": True, b"f": False, b"n": None}
+_DECIDABLE: Final = frozenset({"properties", "required", "type", "title", "description"})
 
 
 class Alternatives:
-    """One keyword that offers alternatives, for one value.
+    """One keyword (``anyOf``, ``oneOf`` or ``if``) that offers alternatives, for one value.
 
-    Attributes:
-        keyword: ``anyOf``, ``oneOf`` or ``if``.
-        pointer: Where it stands.
-        live: The branches that nothing written contradicts; of ``if``, 0 is ``then``, 1 ``else``.
+    `live` are the branches that nothing written contradicts; of ``if``, 0 is ``then``, 1 ``else``.
     """
 
     __slots__ = ("keyword", "live", "pointer")
@@ -83,30 +97,47 @@ class Source(NamedTuple):
 Sources = list[Source]
 
 
+class PartialValue(NamedTuple):
+    """What is written of one value."""
+
+    kind: str = ""
+    """Its type by the names of JSON Schema (``number`` for integers too), empty when open."""
+    frame: Frame | None = None
+    slot: str | int | None = None
+    """The member or the item that is being written."""
+    cursor: Cursor | None = None
+    """Inside a scalar: where the text stands."""
+
+
+def inside(cursor: Cursor | None) -> PartialValue:
+    """What is written of the scalar that `cursor` is inside of; nothing for None."""
+    if cursor is None:
+        return PartialValue()
+    if cursor.mode is Mode.STRING:
+        return PartialValue("string", cursor=cursor)
+    if cursor.mode.in_number:
+        return PartialValue("number", cursor=cursor)
+    return PartialValue("null" if cursor.atom[:1] == b"n" else "boolean", cursor=cursor)
+
+
 class Applicable:
     """The sources for one root schema."""
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._approximate = ApproximateValidator(root)
-        self._refutation = Refutation(self._approximate)
+        self._schema = ApproximateValidator(root)
+        self._refutation = Refutation(self._schema)
         draft = draft_of(root)
         self._lone_references = draft is not None and draft.name in _NO_SIBLINGS
         self._ignored = frozenset() if draft is None else draft.ignored
         self._known: dict[int, dict[str, Any]] = {}
-        self._places: dict[int, str] | None = None
 
     def levels(self, frames: Frames, scalar: Cursor | None, *, slot: bool) -> list[Sources]:
-        """The sources of every open value, outermost first.
+        """The sources of every open container, outermost first.
 
-        Args:
-            frames: The open containers.
-            scalar: Where the text stands if that is inside a string, a number or a literal.
-            slot: Whether the value in the slot of the innermost container is meant too.
-
-        Returns:
-            One list per container; with `slot`, and where no container is open, one more for the
-            value in the slot or the whole value.
+        With `slot`, and where no container is open, one list more: for the value in the slot of
+        the innermost container, or the whole value. `scalar` is where the text stands if that is
+        inside a string, a number or a literal.
         """
         found = [Source(self._root, "")]
         out: list[Sources] = []
@@ -137,7 +168,7 @@ class Applicable:
                 alone = self._lone_references and "$ref" in source.schema
                 known = _ANYTHING if alone else self._known_of(source.schema)
                 out.append(source._replace(schema=known))
-                inner = self._referred(source) if alone else self._applied(source, partial)
+                inner = self._referred(source) if alone else self._applied(source, known, partial)
                 todo += [one for one in inner if id(one.schema) not in one.chain][::-1]
         for source in out:
             asked = source.branches and source.applies and not source.inherited
@@ -145,13 +176,20 @@ class Applicable:
                 _rule_out(source.branches)
         return [source for source in out if source.applies]
 
-    def _applied(self, source: Source, partial: PartialValue) -> Iterator[Source]:
-        """What a source applies to the same value."""
-        schema, pointer = self._known_of(source.schema), source.pointer
+    def _applied(
+        self, source: Source, schema: dict[str, Any], partial: PartialValue
+    ) -> Iterator[Source]:
+        """What a source, of which the draft knows `schema`, applies to the same value."""
+        pointer = source.pointer
         yield from self._referred(source)
         for at, part in enumerate(listed(schema.get("allOf"))):
             yield source.inner(part, f"{pointer}/allOf/{at}")
-        yield from _triggered(source, schema, partial)
+        if partial.frame is not None and partial.frame.is_object:
+            present = {*partial.frame.names, partial.frame.key}
+            for keyword in ("dependentSchemas", "dependencies"):
+                for name, part in mapping(schema, keyword).items():
+                    if name in present:
+                        yield source.inner(part, f"{pointer}/{keyword}/{escape(name)}")
         if len(source.branches) >= _MAX_BRANCHES:
             return
         for keyword in ("anyOf", "oneOf"):
@@ -160,9 +198,8 @@ class Applicable:
             for at, part in enumerate(parts):
                 yield source.inner(part, f"{choice.pointer}/{at}", (choice, at))
         if "if" in schema and ("then" in schema or "else" in schema):
-            choice = Alternatives(
-                "if", f"{pointer}/if", self._refutation.outcomes(schema["if"], partial)
-            )
+            open_ = self._refutation.outcomes(schema["if"], partial)
+            choice = Alternatives("if", f"{pointer}/if", open_)
             for branch, keyword in enumerate(("then", "else")):
                 if keyword in schema and branch in choice.live:
                     yield source.inner(schema[keyword], f"{pointer}/{keyword}", (choice, branch))
@@ -180,27 +217,9 @@ class Applicable:
         """What the references of a source lead to, at the place where that stands."""
         for keyword in REFERENCES:
             if keyword in source.schema:
-                target = self._approximate.resolve(source.schema[keyword], source.schema)
+                target = self._schema.resolve(source.schema[keyword], source.schema)
                 if target is False or isinstance(target, dict):
-                    yield source.inner(target, self._place(target))
-
-    def _place(self, schema: Any) -> str:
-        """The pointer of an object that is a part of the root, found by identity."""
-        if self._places is None:
-            self._places = _places(self._root)
-        return self._places.get(id(schema), "")
-
-
-def _triggered(source: Source, schema: dict[str, Any], partial: PartialValue) -> Iterator[Source]:
-    """The schemas that a member's name brings with it."""
-    if partial.frame is None or not partial.frame.is_object:
-        return
-    present = {*partial.frame.names, partial.frame.key}
-    for keyword in ("dependentSchemas", "dependencies"):
-        rules = schema.get(keyword)
-        for name, part in rules.items() if isinstance(rules, dict) else ():
-            if name in present:
-                yield source.inner(part, f"{source.pointer}/{keyword}/{escape(name)}")
+                    yield source.inner(target, self._schema.pointer_of(target) or "")
 
 
 def _rule_out(branches: Branches) -> None:
@@ -215,71 +234,142 @@ def _rule_out(branches: Branches) -> None:
 
 def _below(source: Source, slot: str | int | None) -> Iterator[Source]:
     """What a source applies to the member or item in `slot`."""
+    schema, pointer = source.schema, source.pointer
     for keyword in ("const", "enum"):
-        constant = source.schema.get(keyword)
+        constant = schema.get(keyword)
         values = [constant] if keyword == "const" else listed(constant)
         if any(isinstance(value, dict | list) for value in values):
-            yield Source({keyword: constant}, source.pointer, source.branches, inherited=True)
-    if isinstance(slot, str):
-        yield from _members(source, slot)
-    elif isinstance(slot, int):
-        yield from _items(source, slot)
+            yield Source({keyword: constant}, pointer, source.branches, inherited=True)
+    for keyword, step, part in applied_below(schema, slot) if slot is not None else ():
+        via = (keyword, f"{pointer}/{keyword}")
+        yield Source(part, via[1] + step, source.branches, via)
 
 
-def _members(source: Source, name: str) -> Iterator[Source]:
-    found = False
-    for keyword in ("properties", "patternProperties"):
-        declared = source.schema.get(keyword)
-        for key in _naming(keyword, declared, name):
-            found = True
-            yield _child(source, keyword, declared[key], f"/{escape(key)}")
-    if not found:
-        yield from _rest(source, "additionalProperties", "unevaluatedProperties")
+def admits(schema: dict[str, Any], kind: str) -> bool:
+    """Whether ``type``, ``const`` and ``enum`` leave room for a value of this kind."""
+    wanted = {"number", "integer"} if kind == "number" else {kind}
+    named = types(schema)
+    if named and wanted.isdisjoint(named):
+        return False
+    choices = _choices(schema)
+    return choices is None or any(kind in kinds(choice) for choice in choices)
 
 
-def _naming(keyword: str, declared: Any, name: str) -> list[str]:
-    """The keys of `declared` that stand for a member `name`."""
-    if not isinstance(declared, dict):
-        return []
-    if keyword == "properties":
-        return [name] if name in declared else []
-    return [expression for expression in declared if matches(expression, name)]
+def matchable(expression: str, begun: str) -> bool:
+    """Whether a text that begins so may match; true for expressions that cannot be read."""
+    automaton = pattern(expression)
+    return automaton is None or automaton.walk(automaton.start, begun) != automaton.DEAD
 
 
-def _items(source: Source, index: int) -> Iterator[Source]:
-    keyword, rest = "prefixItems", "items"
-    if isinstance(source.schema.get("items"), list):  # a tuple before 2020-12
-        keyword, rest = "items", "additionalItems"
-    first = listed(source.schema.get(keyword))
-    if index < len(first):
-        yield _child(source, keyword, first[index], f"/{index}")
-    else:
-        yield from _rest(source, rest, "unevaluatedItems")
+class Refutation:
+    """Whether what is written rules a subschema out; what is said of members is memoised."""
+
+    def __init__(self, schema: ApproximateValidator) -> None:
+        self._schema = schema
+        # Schemas are held by the root, so their ids stay their own.
+        self._members: dict[tuple[int, str, Any], bool] = {}
+
+    def contradicts(self, schema: dict[str, Any], partial: PartialValue) -> bool:
+        """Whether what is written cannot become a value of `schema`, so far as is known.
+
+        `schema` must live as long as the root schema.
+        """
+        if not partial.kind:
+            return False
+        if not admits(schema, partial.kind):
+            return True
+        if partial.frame is None:
+            return partial.cursor is not None and self._scalar(schema, partial.cursor)
+        if partial.frame.is_object:
+            return self._object(schema, partial.frame)
+        return _array(schema, partial.frame, partial.slot)
+
+    def outcomes(self, condition: Any, partial: PartialValue) -> set[int]:
+        """The branches of an ``if`` that are still open: 0 for ``then``, 1 for ``else``."""
+        for _ in range(_MAX_REFERENCES):
+            if isinstance(condition, dict) and condition.keys() == {"$ref"}:
+                condition = self._schema.resolve(condition["$ref"])
+        if not isinstance(condition, dict):
+            return {1} if condition is False else {0}
+        if self.contradicts(condition, partial):
+            return {1}
+        return {0} if self._holds(condition, partial.frame) else {0, 1}
+
+    def _holds(self, condition: dict[str, Any], frame: Frame | None) -> bool:
+        """Whether all that a condition looks at is written and fits, whatever may follow."""
+        if frame is None or not frame.is_object or not condition.keys() <= _DECIDABLE:
+            return False
+        members = dict(frame.members)
+        names = [*mapping(condition, "properties"), *strings(condition.get("required"))]
+        if not all(name in members and members[name] is not CONTAINER for name in names):
+            return False
+        return self._schema.fits(condition, {name: unkept(members[name]) for name in names})
+
+    def _object(self, schema: dict[str, Any], frame: Frame) -> bool:
+        names = {*frame.names, *([] if frame.key is None else [frame.key])}
+        high = count(schema.get("maxProperties"))
+        if high is not None and len(names) > high:
+            return True
+        choices = _choices(schema)
+        if choices is not None:
+            objects = (choice for choice in choices if isinstance(choice, dict))
+            if not any(choice.keys() >= names for choice in objects):
+                return True
+        if frame.key is not None and self._forbids(schema, frame.key, CONTAINER):
+            return True
+        return any(self._forbids(schema, name, value) for name, value in frame.members)
+
+    def _forbids(self, schema: dict[str, Any], name: str, value: Any) -> bool:
+        """Whether a member `name` with `value`, as a frame keeps it, is invalid in `schema`."""
+        mark = (id(schema), name, value)
+        known = self._members.get(mark)
+        if known is None:
+            if len(self._members) >= _MAX_MEMO:
+                self._members.clear()
+            part, fits = child_schema(schema, name), self._schema.fits
+            known = part is False or not fits(schema.get("propertyNames", True), name)
+            known = known or (value is not CONTAINER and not fits(part, unkept(value)))
+            self._members[mark] = known
+        return known
+
+    def _scalar(self, schema: dict[str, Any], cursor: Cursor) -> bool:
+        if cursor.mode is Mode.LITERAL:
+            return not self._schema.fits(schema, _LITERALS[cursor.atom[:1]])
+        choices = _choices(schema)
+        if cursor.mode is Mode.STRING:
+            return _string(schema, choices, cursor.written)
+        written = cursor.atom.decode()
+        if choices is None or set(written) & set(".eE"):
+            return False  # with these, one number has many spellings
+        numbers = (choice for choice in choices if number(choice) is not None)
+        return not any(json.dumps(choice).startswith(written) for choice in numbers)
 
 
-def _rest(source: Source, rest: str, unevaluated: str) -> Iterator[Source]:
-    """The keyword for what no other keyword of a source covers."""
-    if rest in source.schema:
-        yield _child(source, rest, source.schema[rest])
-    # What other sources evaluate is not looked at: beside them the keyword is passed over.
-    elif unevaluated in source.schema and not any(k in source.schema for k in _IN_PLACE):
-        yield _child(source, unevaluated, source.schema[unevaluated])
+def _string(schema: dict[str, Any], choices: list[Any] | None, written: str) -> bool:
+    if choices is not None:
+        return not any(choice.startswith(written) for choice in strings(choices))
+    high = count(schema.get("maxLength"))
+    if high is not None and len(written) > high:
+        return True
+    expression = schema.get("pattern")
+    return isinstance(expression, str) and not matchable(expression, written)
 
 
-def _child(source: Source, keyword: str, schema: Any, below: str = "") -> Source:
-    pointer = f"{source.pointer}/{keyword}"
-    return Source(schema, pointer + below, source.branches, (keyword, pointer))
+def _array(schema: dict[str, Any], frame: Frame, slot: str | int | None) -> bool:
+    size = frame.size if slot is None else frame.size + 1
+    high = count(schema.get("maxItems"))
+    if high is not None and size > high:
+        return True
+    choices = _choices(schema)
+    if choices is not None:
+        arrays = (choice for choice in choices if isinstance(choice, list))
+        if not any(size <= len(choice) for choice in arrays):
+            return True
+    return size > 0 and child_schema(schema, size - 1) is False
 
 
-def _places(root: Any) -> dict[int, str]:
-    """The pointer of every object in the root, by identity."""
-    found: dict[int, str] = {}
-    todo = [("", root)]
-    while todo:
-        pointer, part = todo.pop()
-        if isinstance(part, dict):
-            found.setdefault(id(part), pointer)
-            todo += [(f"{pointer}/{escape(key)}", below) for key, below in part.items()]
-        elif isinstance(part, list):
-            todo += [(f"{pointer}/{at}", below) for at, below in enumerate(part)]
-    return found
+def _choices(schema: dict[str, Any]) -> list[Any] | None:
+    """The values that ``const`` or ``enum`` allow; None where neither is present."""
+    if "const" in schema:
+        return [schema["const"]]
+    return schema["enum"] if isinstance(schema.get("enum"), list) else None

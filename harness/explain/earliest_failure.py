@@ -1,33 +1,45 @@
 """From which byte on a JSON value cannot become valid under a schema any more.
 
-The answer is a proof or None: whatever is written behind the byte, the value breaks the schema.
-Keywords that hold schemas are followed here, those that look at the value itself are in
-`harness.explain.assertions`. Where a rule cannot tell, it takes a later byte or gives no
-answer: a value may well be invalid and lost only with its last byte.
+The answer is a proof or None: whatever is written after the byte, the value breaks the schema.
+Where a rule cannot tell, it takes a later byte or gives no answer: a value may well be invalid and
+lost only with its last byte. `EarliestFailure` follows keywords that hold schemas; the rules of
+`ASSERTIONS` look at the value itself: each takes a value, the keyword's own value and the schema
+around it, and gives the span from the byte after which nothing can make up for what is wrong.
+Patterns are looked at as automata that accept at least what the pattern does, never with a search
+that could explode.
 
-Source: JSON Schema, the Core documents of drafts 04 to 2020-12.
+Sources: JSON Schema Core and Validation, drafts 04 to 2020-12; for what no text of a format begins
+with, RFC 3339 (dates, times, durations), RFC 9562 (UUID), RFC 2673 and 4291 (addresses), RFC 1123
+(host names), RFC 3986 (identifiers), RFC 5321 (mail), RFC 6901 (pointers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from functools import lru_cache, partial
 from typing import Any, Final
 
-from harness.explain.assertions import ASSERTIONS, additional_members, unknown_keys
-from harness.jsontext.spans import Part, ValueSpan
-from harness.schemas.schema import target
+from harness.jsontext.spans import Entry, Part, ValueSpan, characters
+from harness.schemas.patterns import Pattern, pattern
+from harness.schemas.schema import kinds, same, target
+from harness.validators import ecma_patterns
+
+Rule = Callable[[ValueSpan, Any, dict[str, Any]], Part | None]
 
 _MAX_DEPTH = 12
 _MAX_WORK = 2000
+_MAX_STRING = 5000
+_MAX_NUMBER = 400
+_MANY_STATES = 15_000
+"""An automaton with this many states may be near the number at which it takes no more."""
 _OLD: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 
 
 class EarliestFailure:
     """The rules for one root schema, in which references are looked up.
 
-    Args:
-        root: The parsed schema.
-        draft: The name of its draft, as `harness.validators.drafts.Draft.name`.
+    `draft` is the name of its draft, as `harness.validators.drafts.Draft.name`.
     """
 
     def __init__(self, root: Any, draft: str) -> None:
@@ -36,9 +48,11 @@ class EarliestFailure:
         self._work = 0
         self._below: dict[str, Callable[[ValueSpan, dict[str, Any], int], Part | None]] = {
             "$ref": self._reference,
-            "allOf": self._all,
-            "anyOf": self._any,
-            "oneOf": self._one,
+            "allOf": lambda node, holder, depth: _first_lost(
+                self._each(node, holder["allOf"], depth)
+            ),
+            "anyOf": partial(self._every, "anyOf"),
+            "oneOf": partial(self._every, "oneOf"),
             "properties": self._members,
             "additionalProperties": self._additional,
             "items": self._items,
@@ -46,24 +60,20 @@ class EarliestFailure:
             "propertyNames": self._names,
         }
 
-    def keyword(self, keyword: str, node: ValueSpan, holder: dict[str, Any]) -> Part | None:
+    def keyword(
+        self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int | None = None
+    ) -> Part | None:
         """From where on one keyword of `holder` is lost for `node`; None where nothing is proven.
 
-        Returns:
-            The span from the byte that loses it to the end of what is wrong: of the scalar, key or
-            literal, or of the one bracket or comma.
+        The span goes from the byte that loses it to the end of what is wrong: of the scalar, key or
+        literal, or of the one bracket or comma.
         """
-        self._work = _MAX_WORK
-        return self._keyword(keyword, node, holder, 0)
-
-    def _keyword(
-        self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int
-    ) -> Part | None:
-        own = ASSERTIONS.get(keyword)
+        if depth is None:
+            self._work = _MAX_WORK
+        own, below = ASSERTIONS.get(keyword), self._below.get(keyword)
         if own is not None:
             return own(node, holder[keyword], holder)
-        below = self._below.get(keyword)
-        return None if below is None else below(node, holder, depth)
+        return None if below is None else below(node, holder, depth or 0)
 
     def part(self, node: ValueSpan, schema: Any, depth: int = 0) -> Part | None:
         """From where on `node` is lost under `schema`; None where nothing is proven."""
@@ -75,12 +85,8 @@ class EarliestFailure:
         keywords: Iterable[str] = schema
         if "$ref" in schema and self._draft in _OLD:
             keywords = ("$ref",)
-        proven = (
-            self._keyword(keyword, node, schema, depth)
-            for keyword in keywords
-            if self._asserted(keyword)
-        )
-        return min((part for part in proven if part is not None), default=None)
+        known = (keyword for keyword in keywords if self._asserted(keyword))
+        return _first_lost(self.keyword(keyword, node, schema, depth) for keyword in known)
 
     def _asserted(self, keyword: str) -> bool:
         """Whether the draft knows `keyword`; what it does not know asserts nothing."""
@@ -93,25 +99,19 @@ class EarliestFailure:
     def _reference(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         return self.part(node, target(self._root, holder["$ref"]), depth + 1)
 
-    def _all(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        parts = (self.part(node, branch, depth + 1) for branch in holder["allOf"])
-        return min((part for part in parts if part is not None), default=None)
+    def _each(self, node: ValueSpan, branches: Sequence[Any], depth: int) -> Iterator[Part | None]:
+        return (self.part(node, branch, depth + 1) for branch in branches)
 
-    def _every(self, branches: Sequence[Any], node: ValueSpan, depth: int) -> Part | None:
+    def _every(
+        self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int
+    ) -> Part | None:
         """From where on all alternatives are lost."""
         latest: Part | None = None
-        for branch in branches:
-            part = self.part(node, branch, depth + 1)
+        for part in self._each(node, holder[keyword], depth):
             if part is None:
                 return None
             latest = part if latest is None else max(latest, part)
         return latest
-
-    def _any(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        return self._every(holder["anyOf"], node, depth)
-
-    def _one(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        return self._every(holder["oneOf"], node, depth)
 
     def _members(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         if node.kind != "object":
@@ -127,35 +127,30 @@ class EarliestFailure:
         return None
 
     def _additional(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
+        schema = holder["additionalProperties"]
         if node.kind != "object":
             return None
-        schema = holder["additionalProperties"]
         if schema is False:
             return next(unknown_keys(node, holder), None)
-        for member in additional_members(node, holder):
-            part = self.part(member.value, schema, depth + 1)
-            if part is not None:
-                return part
-        return None
+        values = [member.value for member in additional_members(node, holder)]
+        return self._some(values, schema, depth)
 
     def _items(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         schema = holder["items"]
         if node.kind != "array":
             return None
         if isinstance(schema, list):
-            return self._tuple(node, schema, depth)
+            return self._tuple(node.items, schema, depth)
         fixed = holder.get("prefixItems") if self._draft == "2020-12" else None
-        for item in node.items[len(fixed or ()) :]:
-            part = item.begin if schema is False else self.part(item.value, schema, depth + 1)
-            if part is not None:
-                return part
-        return None
+        rest = node.items[len(fixed or ()) :]
+        return self._tuple(rest, [schema] * len(rest), depth)
 
     def _prefix(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        return self._tuple(node, holder["prefixItems"], depth) if node.kind == "array" else None
+        prefix = holder["prefixItems"]
+        return self._tuple(node.items, prefix, depth) if node.kind == "array" else None
 
-    def _tuple(self, node: ValueSpan, schemas: Sequence[Any], depth: int) -> Part | None:
-        for item, schema in zip(node.items, schemas, strict=False):
+    def _tuple(self, items: Sequence[Entry], schemas: Sequence[Any], depth: int) -> Part | None:
+        for item, schema in zip(items, schemas, strict=False):
             part = item.begin if schema is False else self.part(item.value, schema, depth + 1)
             if part is not None:
                 return part
@@ -164,5 +159,338 @@ class EarliestFailure:
     def _names(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         if node.kind != "object":
             return None
-        parts = (self.part(one.key, holder["propertyNames"], depth + 1) for one in node.members)
+        return self._some([one.key for one in node.members], holder["propertyNames"], depth)
+
+    def _some(self, nodes: Iterable[ValueSpan], schema: Any, depth: int) -> Part | None:
+        """From where on the first of some values that are lost is."""
+        parts = (self.part(node, schema, depth + 1) for node in nodes)
         return next((part for part in parts if part is not None), None)
+
+
+def _first_lost(parts: Iterable[Part | None]) -> Part | None:
+    return min((part for part in parts if part is not None), default=None)
+
+
+def _type(node: ValueSpan, allowed: Any, _holder: dict[str, Any]) -> Part | None:
+    """The first byte tells the type, but for integers: 1.5 can become 1.5e1."""
+    names = [allowed] if isinstance(allowed, str) else allowed
+    kind = "boolean" if node.kind in ("true", "false") else node.kind
+    return None if kind in names or (kind == "number" and "integer" in names) else node.first
+
+
+def divergence(node: ValueSpan, wanted: Sequence[Any]) -> Part | None:
+    """From where on a value is the beginning of none of the values `wanted`; None if it is one."""
+    alike = [value for value in wanted if _kind(value) == node.kind]
+    if not alike:
+        return node.first
+    if any(same(value, node.value) for value in alike):
+        return None
+    inside = _DIVERGENCES.get(node.kind)
+    return node.first if inside is None else inside(node, alike)
+
+
+def _kind(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else kinds(value)[-1]
+
+
+def _string_divergence(node: ValueSpan, wanted: Sequence[str]) -> Part:
+    return _string_part(node, max(_common(node.value, value) for value in wanted))
+
+
+def _number_divergence(node: ValueSpan, wanted: Sequence[float]) -> Part:
+    targets = [Decimal(str(value)) for value in wanted]
+    return _number_part(node, lambda head: not any(may_become(head, t) for t in targets))
+
+
+def _object_divergence(node: ValueSpan, wanted: list[dict[str, Any]]) -> Part:
+    written: set[str] = set()
+    for member in node.members:
+        having = [value for value in wanted if member.name in value]
+        if not having:
+            names = {name for value in wanted for name in value if name not in written}
+            return _key_part(member, names, ())
+        wanted = [value for value in having if same(value[member.name], member.value.value)]
+        if not wanted:
+            found = divergence(member.value, [value[member.name] for value in having])
+            return found or member.value.last
+        written.add(member.name)
+    return node.last
+
+
+def _array_divergence(node: ValueSpan, wanted: list[list[Any]]) -> Part:
+    for index, item in enumerate(node.items):
+        having = [value for value in wanted if len(value) > index]
+        if not having:
+            return item.begin
+        wanted = [value for value in having if same(value[index], item.value.value)]
+        if not wanted:
+            return divergence(item.value, [value[index] for value in having]) or item.value.last
+    return node.last
+
+
+_DIVERGENCES: Final[dict[str, Callable[[ValueSpan, Any], Part]]] = {
+    "object": _object_divergence,
+    "array": _array_divergence,
+    "string": _string_divergence,
+    "number": _number_divergence,
+}
+
+
+def _common(text: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    for index, (left, right) in enumerate(zip(text, other, strict=False)):
+        if left != right:
+            return index
+    return min(len(text), len(other))
+
+
+def _string_part(node: ValueSpan, index: int) -> Part:
+    """The string from the last byte of character `index` on, or its closing quote.
+
+    What a character spelled in several bytes is, only the last of them tells.
+    """
+    places = characters(node)
+    return (places[index][1] - 1, node.end) if index < len(places) else node.last
+
+
+def _number_part(node: ValueSpan, lost: Callable[[str], bool]) -> Part:
+    """The number from the first byte with which it is lost, or the byte after it."""
+    digits = node.raw.decode()
+    for end in range(1, min(len(digits), _MAX_NUMBER) + 1):
+        if lost(digits[:end]):
+            return node.start + end - 1, node.end
+    return node.last
+
+
+def may_become(head: str, target: Decimal) -> bool:
+    """Whether a number that begins with `head` can be `target`, in whatever spelling."""
+    if target and (target < 0) != head.startswith("-"):
+        return False
+    mantissa, _, exponent = head.lower().partition("e")
+    digits = _significant(mantissa)
+    if not digits:
+        return not target or "e" not in head.lower()
+    goal = "".join(map(str, target.as_tuple().digits)).strip("0")
+    if "e" not in head.lower():
+        rest = digits[len(goal) :]
+        return bool(goal) and (
+            goal.startswith(digits) or (digits.startswith(goal) and not rest.strip("0"))
+        )
+    if not goal or digits.rstrip("0") != goal:
+        return False
+    power = target.adjusted() - Decimal(mantissa).adjusted()
+    if exponent[:1] in ("+", "-"):
+        sign, exponent = exponent[0], exponent[1:]
+    else:
+        sign = "+" if exponent else ""
+    if power and sign and (power < 0) != (sign == "-"):
+        return False
+    exponent = exponent.lstrip("0")
+    return str(abs(power)).startswith(exponent)
+
+
+def _significant(mantissa: str) -> str:
+    return mantissa.lstrip("-").replace(".", "").lstrip("0")
+
+
+def _bounded(
+    node: ValueSpan, bound: Any, holder: dict[str, Any], sign: int, excluding: str = ""
+) -> Part | None:
+    """A lower bound (`sign` 1) or an upper one (-1), which bounds the negative from below.
+
+    It excludes the bound itself unless the keyword `excluding` would have to say so (draft-04).
+    """
+    if node.kind != "number" or isinstance(bound, bool):  # draft-04 has true and false here
+        return None
+    exclusive = not excluding or holder.get(excluding) is True
+    limit = _times(sign, Decimal(str(bound)))
+
+    def beyond(value: Decimal) -> bool:
+        return value <= limit if exclusive else value < limit
+
+    if not beyond(_times(sign, Decimal(node.raw.decode()))):
+        return None
+    whole = holder.get("type") == "integer"
+    return _number_part(node, lambda head: _bound_lost(head, sign, beyond, limit, whole=whole))
+
+
+def _times(sign: int, number: Decimal) -> Decimal:
+    """The number or its opposite, exactly: the operators of Decimal round."""
+    return number if sign > 0 else number.copy_negate()
+
+
+def _bound_lost(
+    head: str, sign: int, beyond: Callable[[Decimal], bool], limit: Decimal, *, whole: bool
+) -> bool:
+    """Whether every number that begins with `head` is, times `sign`, beyond a lower limit.
+
+    Digits and exponents lead to any magnitude, so only numbers of the wrong sign can be lost; a
+    whole number is at least as far from zero as its digits, without zeros at their end, say.
+    """
+    if "e" in head.lower() or head.startswith("-") == (sign < 0):
+        return False
+    digits = _significant(head)
+    if not digits:
+        return beyond(Decimal(0))
+    if whole:
+        return beyond(_times(-1, Decimal(digits.rstrip("0"))))
+    return limit >= 0
+
+
+def _max_length(node: ValueSpan, most: Any, _holder: dict[str, Any]) -> Part | None:
+    if node.kind != "string" or len(node.value) <= most:
+        return None
+    places = characters(node)
+    return places[int(most)][0], node.end
+
+
+def _pattern(node: ValueSpan, expression: str, _holder: dict[str, Any]) -> Part | None:
+    return None if node.kind != "string" else _pattern_part(node, expression)
+
+
+def _pattern_part(node: ValueSpan, expression: str) -> Part | None:
+    index = lost_at(expression, node.value)
+    return None if index is None else _string_part(node, index)
+
+
+@lru_cache(maxsize=4096)
+def lost_at(expression: str, text: str) -> int | None:
+    """The character with which `text` can no longer begin a match of an ECMA-262 pattern.
+
+    Its length if it can go on but does not match as it is; None where it may match, or nothing is
+    known about the pattern.
+    """
+    automaton = _automaton(expression)
+    if automaton is None or len(text) > _MAX_STRING:
+        return None
+    state = automaton.start
+    for index, char in enumerate(text):
+        state = automaton.step(state, char)
+        if state == Pattern.DEAD:
+            return index if _spacious(automaton) else None
+    if _spacious(automaton) and not automaton.accepts(state):
+        return len(text)
+    return None
+
+
+def _automaton(expression: str) -> Pattern | None:
+    try:
+        return pattern(ecma_patterns.python_spelling(expression))
+    except ecma_patterns.PatternError:
+        return None
+
+
+def _spacious(automaton: Pattern) -> bool:
+    """Whether the automaton has room for more states; a full one calls every new state dead."""
+    return len(automaton._sets) < _MANY_STATES  # noqa: SLF001 - there is no other way to ask
+
+
+_DATE = r"\d{4}-[01]\d-[0-3]\d"
+_TIME = r"[0-2]\d:[0-5]\d:[0-6]\d(?:\.\d+)?(?:[Zz]|[+-][0-2]\d:[0-5]\d)"
+_URI = r"[!#$%&'()*+,\-./0-9:;=?@A-Z\[\]_a-z~]*"
+_HEX = "[0-9A-Fa-f]"
+
+WIDE_FORMATS: Final[dict[str, str]] = {
+    "date": f"^{_DATE}$",
+    "time": f"^{_TIME}$",
+    "date-time": f"^{_DATE}[Tt ]{_TIME}$",
+    "duration": "^P[0-9YMWDTHS]+$",
+    "uuid": f"^{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}$",
+    "ipv4": r"^\d{1,3}(?:\.\d{1,3}){3}$",
+    "ipv6": "^[0-9A-Fa-f:.]{2,45}$",
+    "hostname": "^[0-9A-Za-z.-]*$",
+    "email": "^[ -~]*$",
+    "uri": f"^[A-Za-z][A-Za-z0-9+.-]*:{_URI}$",
+    "uri-reference": f"^{_URI}$",
+    "json-pointer": "^(?:/(?:[^/~]|~[01])*)*$",
+}
+"""What every text of a format matches, and much else does: wide enough never to be wrong."""
+
+
+def _format(node: ValueSpan, name: Any, _holder: dict[str, Any]) -> Part | None:
+    wide = WIDE_FORMATS.get(name)
+    return None if wide is None or node.kind != "string" else _pattern_part(node, wide)
+
+
+def _size(node: ValueSpan) -> int:
+    if node.kind == "string":
+        return len(node.value)
+    return len(node.items if node.kind == "array" else node.members)
+
+
+def _at_least(node: ValueSpan, least: Any, _holder: dict[str, Any], kind: str) -> Part | None:
+    return node.last if node.kind == kind and _size(node) < least else None
+
+
+def _at_most(node: ValueSpan, most: Any, _holder: dict[str, Any], kind: str) -> Part | None:
+    if node.kind != kind or _size(node) <= most:
+        return None
+    return (node.items if kind == "array" else node.members)[int(most)].begin
+
+
+def _required(node: ValueSpan, names: Any, _holder: dict[str, Any]) -> Part | None:
+    if node.kind != "object" or not isinstance(names, list):
+        return None
+    written = {member.name for member in node.members}
+    return None if written.issuperset(names) else node.last
+
+
+def additional_members(node: ValueSpan, holder: dict[str, Any]) -> Iterator[Entry]:
+    """The members that ``properties`` and ``patternProperties`` surely leave over."""
+    named = holder.get("properties", {})
+    expressions = list(holder.get("patternProperties", {}))
+    for member in node.members:
+        if member.name not in named and all(
+            lost_at(expression, member.name) is not None for expression in expressions
+        ):
+            yield member
+
+
+def unknown_keys(node: ValueSpan, holder: dict[str, Any]) -> Iterator[Part]:
+    """Of every key of an object that must not be there, what no allowed key begins with."""
+    allowed = {name for name, schema in holder.get("properties", {}).items() if schema is not False}
+    expressions = [
+        expression
+        for expression, schema in holder.get("patternProperties", {}).items()
+        if schema is not False
+    ]
+    unknown = {member.key.start for member in additional_members(node, holder)}
+    for member in node.members:
+        if member.key.start in unknown:
+            yield _key_part(member, allowed, expressions)
+        allowed.discard(member.name)
+
+
+def _key_part(member: Entry, names: set[str], expressions: Sequence[str]) -> Part:
+    """The key from where it is the beginning of no name that may still come.
+
+    Where none may come, that is the comma before it, or the opening quote of the first key.
+    """
+    if not names and not expressions:
+        return member.begin[0], member.key.end
+    index = max((_common(member.name, name) for name in names), default=0)
+    for expression in expressions:
+        lost = lost_at(expression, member.name)
+        index = len(member.name) if lost is None else max(index, lost)
+    return _string_part(member.key, index)
+
+
+ASSERTIONS: Final[dict[str, Rule]] = {
+    "type": _type,
+    "const": lambda node, wanted, _: divergence(node, [wanted]),
+    "enum": lambda node, wanted, _: divergence(node, wanted),
+    "minimum": partial(_bounded, sign=1, excluding="exclusiveMinimum"),
+    "maximum": partial(_bounded, sign=-1, excluding="exclusiveMaximum"),
+    "exclusiveMinimum": partial(_bounded, sign=1),
+    "exclusiveMaximum": partial(_bounded, sign=-1),
+    "minLength": partial(_at_least, kind="string"),
+    "maxLength": _max_length,
+    "pattern": _pattern,
+    "format": _format,
+    "minItems": partial(_at_least, kind="array"),
+    "maxItems": partial(_at_most, kind="array"),
+    "minProperties": partial(_at_least, kind="object"),
+    "maxProperties": partial(_at_most, kind="object"),
+    "required": _required,
+}
+"""The rules, by keyword. `format` proves nothing where the draft does not assert the format."""

@@ -33,18 +33,24 @@ leaves it out), where several items or names may be meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from harness.explain.assertions import unknown_keys
-from harness.explain.earliest_failure import EarliestFailure
+import numpy as np
+import numpy.typing as npt
+
+from harness.explain.earliest_failure import EarliestFailure, unknown_keys
 from harness.explain.sites import Condition, Pointers, Site, in_place
 from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.pointers import typed_steps
 from harness.jsontext.spans import Part, ValueSpan, root_of
 from harness.schemas.schema import Fault
 from harness.validators.drafts import LATEST, draft_of
+from harness.validators.judge import Ruling
 
+MAX_SEARCHES = 2048
+"""Texts per position that are looked at; what is left over is not called located."""
 _CHUNK = 64
 
 
@@ -59,7 +65,12 @@ def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bo
             validator names them.
         schema: The parsed schema, the same object for each call where speed matters.
     """
-    return _locator(schema).fails_at(text, start, end, fault)
+    if fault[0] == "json":
+        return _breaks_off(text, start, end)
+    parts = _locator(schema).parts(text, fault, start)
+    if start >= end:
+        return any(begin >= len(text) for begin, _ in parts)
+    return any(begin < end and stop > start for begin, stop in parts)
 
 
 def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
@@ -67,7 +78,9 @@ def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
 
     The end of the text is the empty span there.
     """
-    return _locator(schema).failing_parts(text, fault)
+    if fault[0] == "json":
+        return _broken_off(text)
+    return sorted(set(_locator(schema).parts(text, fault, len(text))))
 
 
 _MEMOISABLE: Final = frozenset(
@@ -103,11 +116,7 @@ def memoisable(keyword: str) -> bool:
 
 
 class Locator:
-    """The search under one schema.
-
-    Args:
-        schema: The parsed schema; it must not change.
-    """
+    """The search under one schema, parsed; it must not change."""
 
     def __init__(self, schema: Any) -> None:
         self.schema = schema
@@ -116,22 +125,7 @@ class Locator:
         self._pointers = Pointers(schema, self._draft)
         self._rules = EarliestFailure(schema, self._draft)
 
-    def fails_at(self, text: bytes, start: int, end: int, fault: Fault) -> bool:
-        """As the function of this name."""
-        if fault[0] == "json":
-            return _breaks_off(text, start, end)
-        parts = self._parts(text, fault, start)
-        if start >= end:
-            return any(begin >= len(text) for begin, _ in parts)
-        return any(begin < end and stop > start for begin, stop in parts)
-
-    def failing_parts(self, text: bytes, fault: Fault) -> list[Part]:
-        """As the function of this name."""
-        if fault[0] == "json":
-            return _broken_off(text)
-        return sorted(set(self._parts(text, fault, len(text))))
-
-    def _parts(self, text: bytes, fault: Fault, known: int) -> list[Part]:
+    def parts(self, text: bytes, fault: Fault, known: int) -> list[Part]:
         """The parts at fault; what decides conditions must be named before byte `known`."""
         keyword, path, where = fault
         chain = _chain(root_of(text), path)
@@ -140,11 +134,8 @@ class Locator:
         site = self._pointers.site(where, past_references=keyword == "false")
         if site is None:
             return []
-        found = (
-            _names(chain[-1], site, self._rules)
-            if site.of_names
-            else self._at(chain, site, keyword)
-        )
+        names = site.of_names
+        found = _names(chain[-1], site, self._rules) if names else self._at(chain, site, keyword)
         return [part for part in found if _certain(part, site.conditions, chain, known)]
 
     def _at(self, chain: Sequence[ValueSpan], site: Site, keyword: str) -> list[Part]:
@@ -172,26 +163,17 @@ class Locator:
         return [node.last] if named is None else list(unknown_keys(node, named)) or [node.last]
 
 
-class _Same:
-    """A schema as a key: equal to itself alone."""
-
-    def __init__(self, schema: Any) -> None:
-        self.schema = schema
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.schema is self.schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
-
-
-@lru_cache(maxsize=4)
-def _made(key: _Same) -> Locator:
-    return Locator(key.schema)
+_known: list[Locator] = []
 
 
 def _locator(schema: Any) -> Locator:
-    return _made(_Same(schema))
+    """The search under a schema, kept for the last few, by identity."""
+    for locator in _known:
+        if locator.schema is schema:
+            return locator
+    _known.append(Locator(schema))
+    del _known[:-4]
+    return _known[-1]
 
 
 def _chain(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None:
@@ -308,18 +290,15 @@ def _hashable(value: Any) -> Any:
 
 
 def _breaks_off(text: bytes, start: int, end: int) -> bool:
-    """Whether the token at ``start:end`` is the one behind which no JSON text goes on."""
-    state = _state_behind(text[:start])
-    if state is None:
-        return False
-    if start >= end:
-        return start >= len(text) and not state.can_end
+    """Whether the token at ``start:end`` is the one after which no JSON text goes on."""
+    state = _state_after(text[:start])
+    if state is None or start >= end:
+        return state is not None and start >= len(text) and not state.can_end
     return advance(state, text[start:end]) is None
 
 
-@lru_cache(maxsize=8)
-def _state_behind(text: bytes) -> State | None:
-    """The state of the lexer behind a text; many tokens stand behind the same."""
+@lru_cache(maxsize=8)  # many tokens stand after the same text
+def _state_after(text: bytes) -> State | None:
     return advance(START, text)
 
 
@@ -334,3 +313,91 @@ def _broken_off(text: bytes) -> list[Part]:
             return [(at, at + 1)]
         state = behind
     return [] if state.can_end else [(len(text), len(text))]
+
+
+Key = tuple[int, bytes, str, str, str]
+Shape = npt.NDArray[np.int64]
+
+
+class Shapes:
+    """Which tokens of a position, given by their bytes, have the same shape, as numbers."""
+
+    def __init__(self, tokens: Sequence[bytes]) -> None:
+        self._tokens = tokens
+        self._known: npt.NDArray[np.int64] = np.full(len(tokens), -1, dtype=np.int64)
+        self._places: dict[bytes, int] = {}
+
+    def of(self, columns: npt.NDArray[np.int64], rulings: Sequence[Ruling]) -> Shape:
+        """A number for each token; equal where one text stands for both.
+
+        Under rulings about whose keyword the shape does not say enough, each token has its own.
+        """
+        safe = {ruling: memoisable(_keyword(ruling)) for ruling in set(rulings)}
+        for column in columns[self._known[columns] < 0].tolist():
+            shape = skeleton(self._tokens[column])
+            self._known[column] = self._places.setdefault(shape, len(self._places))
+        shared = np.array([safe[ruling] for ruling in rulings], dtype=np.bool_)
+        return np.where(shared, self._known[columns], -1 - columns)
+
+
+class Locating:
+    """The search for the failing part, for the texts of one position.
+
+    A false acceptance is *located* where the part of the text that fails lies at the disputed token
+    in every attempt. Only the first error that a validator names is looked at; where that does not
+    settle it the error counts as being elsewhere. One text stands for all whose tokens have the
+    same `skeleton`.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._known: dict[Key, bool] = {}
+        self._before: State | None = None
+        self._breaking: dict[bytes, bool] = {}
+
+    def at_token(
+        self,
+        text: Callable[[], bytes],
+        number: int,
+        start: int,
+        token: bytes,
+        ruling: Ruling,
+        end_of_text: bool,
+    ) -> bool:
+        """Whether the error of an invalid completed text lies at its disputed token.
+
+        Args:
+            text: Gives the whole text.
+            number: The completion's number at this position.
+            start: Where the token begins.
+            token: Its bytes; none at the end of generation.
+            ruling: What is said of the text.
+            end_of_text: Whether the token ends generation.
+        """
+        keyword = _keyword(ruling)
+        if not keyword:
+            return False
+        if keyword == "json" and not end_of_text:
+            return self._breaks(text, start, token)
+        shape = skeleton(token) if memoisable(keyword) else token
+        key = (number, shape, keyword, ruling.instance_pointer, ruling.schema_pointer)
+        if key not in self._known:
+            if len(self._known) >= MAX_SEARCHES:
+                return False
+            fault = (keyword, tuple(typed_steps(key[3])), tuple(typed_steps(key[4])))
+            whole = text()
+            begin = len(whole) if end_of_text else start
+            self._known[key] = fails_at(whole, begin, begin + len(token), fault, self._schema)
+        return self._known[key]
+
+    def _breaks(self, text: Callable[[], bytes], start: int, token: bytes) -> bool:
+        """Whether no JSON text begins as the text does up to its token, whatever stands after."""
+        if self._before is None:
+            self._before = advance(START, text()[:start])
+        if token not in self._breaking:
+            self._breaking[token] = self._before is None or advance(self._before, token) is None
+        return self._breaking[token]
+
+
+def _keyword(ruling: Ruling) -> str:
+    return "json" if ruling.reason == "not_json" else ruling.keyword

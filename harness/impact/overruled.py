@@ -19,7 +19,7 @@ from harness.completion.continuations import Continuations
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.panel import Panel
 from harness.engines.requests import Goto, RollOut
-from harness.explain.attribute import Attribution
+from harness.explain.attribution import Attribution
 from harness.explain.earliest_failure import EarliestFailure
 from harness.impact.answers import Overruled
 from harness.impact.generation import NOBODY, Generated

@@ -9,7 +9,7 @@ same in every run with the same seed, engines and cases.
 `sample_verdicts` what texts prove that engines wrote themselves. In all of them, `keyword` and the
 pointers say what a false acceptance breaks, and for a false rejection what was in force at the
 place; `category` is the kind of token, `detail` what else a rule of the catalogue of departures may
-ask for (`harness.explain.attribute`); `located` says of a false acceptance whether the error
+ask for (`harness.explain.attribution`); `located` says of a false acceptance whether the error
 lies at the token itself (`harness.explain.error_location`); `jsonschema` and `jsonschema_rs`
 are ``valid``, ``invalid`` or empty. `format_alone` says of a false acceptance that its text breaks
 nothing but `format`, and `number_spelling` how the number is spelt that a verdict is about

@@ -13,7 +13,7 @@ from harness.analysis.compile_reasons import schemas_by_backend
 from harness.classification.departures import ANY, PLACES, classify, load_catalogue
 from harness.comparison.verdict_record import piece_at
 from harness.errors import InputError, UsageError
-from harness.explain.attribute import Attribution
+from harness.explain.attribution import Attribution
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance, place_of
 from harness.runs.directory import RunDirectory, create_or_resume

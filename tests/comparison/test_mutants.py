@@ -31,7 +31,7 @@ from harness.comparison.fed_texts import FedText
 from harness.comparison.findings import Findings, Status
 from harness.completion.rollout import Rollout
 from harness.engines import service
-from harness.explain import at_token
+from harness.explain import error_location
 from harness.validators import judge, validate
 from tests import checks
 
@@ -156,7 +156,7 @@ def shifted(by: int) -> Patch:
     def make(fails_at):
         return lambda text, start, end, *rest: fails_at(text, start + by, end + by, *rest)
 
-    return instead(at_token, "fails_at", make)
+    return instead(error_location, "fails_at", make)
 
 
 def skipping_the_end(follow):
@@ -374,7 +374,7 @@ MUTANTS = (
     Mutant(
         "located and not located are swapped",
         instead(
-            at_token.Locating,
+            error_location.Locating,
             "at_token",
             lambda at_token: lambda self, *arguments: not at_token(self, *arguments),
         ),

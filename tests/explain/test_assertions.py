@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.explain.assertions import WIDE_FORMATS, lost_at, may_become
+from harness.explain.earliest_failure import WIDE_FORMATS, lost_at, may_become
 from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
 from harness.validators.validate import Validators
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from harness.explain import at_token as locating_module
-from harness.explain.at_token import MAX_SEARCHES, Locating
+from harness.explain import error_location as locating_module
+from harness.explain.error_location import MAX_SEARCHES, Locating
 from harness.runs.tables import Rows
 from harness.validators.judge import SUSPECT, Ruling
 from tests.comparison.test_exact import PLANTED, told_engines

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from harness.explain.attribute import Attribution, GoverningKeyword
-from harness.explain.refutation import PartialValue, Refutation, inside
-from harness.explain.token_category import CATEGORIES
+from harness.explain.applicable import PartialValue, Refutation, inside
+from harness.explain.attribution import CATEGORIES, Attribution, GoverningKeyword
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
 from harness.jsontext.pointers import MISSING, follow, steps

@@ -1,34 +1,33 @@
-"""The keyword in force where a token would come, and the token's category.
+"""The keyword in force where a token would come, and what kind of token it is.
 
 A false acceptance is explained by the keyword that the validators name. For a false rejection there
 is no error to ask about; it is attributed to the keyword in force at that place: the most specific
-one, of all the subschemas that apply there, that governs what the token begins to write. Which that
-is for each kind of place says `harness.explain.governing_keyword`, for keys
-`harness.explain.key_rules`; which subschemas apply, `harness.explain.applicable`.
+one, of all the subschemas that apply there (`harness.explain.applicable`), that governs what the
+token begins to write (`harness.explain.keywords`).
 
-The first piece of a token that is not whitespace decides, as for its category. So a token that
-closes a string and goes on is attributed to the string. A delimiter that ends a number is
-attributed to what the schema says of that number; where that is its type or nothing, to what
-governs the delimiter if anything does.
-
-`GoverningKeyword.detail` looks further: it is the word of `harness.explain.key_rules` for the
-first key that the token writes, begins, or must be followed by (behind a comma in an object),
-wherever in the token that is. For the keyword ``format`` it is the format's name otherwise, inside
-a number that must be an integer ``integer``; else it is empty.
-
+The first piece of a token that is not whitespace decides, so a token that closes a string and goes
+on is attributed to the string. A delimiter that ends a number is attributed to what the schema says
+of that number; where that is its type or nothing, to what governs the delimiter if anything does.
 Layout is governed by no keyword: a token of whitespace has an empty keyword, as have reserved
 tokens and every place about which no subschema says anything.
+
+`GoverningKeyword.detail` looks further: it is the word of `harness.explain.keywords.KeyRules` for
+the first key that the token writes, begins, or must be followed by (after a comma in an object),
+wherever in the token that is. For the keyword ``format`` it is the format's name otherwise, inside
+a number that must be an integer ``integer``; else it is empty.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import repeat
 from typing import Any, Final
 
 from harness.explain.applicable import Applicable, Sources
-from harness.explain.governing_keyword import (
+from harness.explain.keywords import (
     ARRAY_END,
     BARE,
     NEXT_ITEM,
@@ -40,66 +39,58 @@ from harness.explain.governing_keyword import (
     TEXT,
     TEXT_END,
     GoverningRule,
+    KeyRules,
     Order,
     by_order,
     governing_rule,
 )
-from harness.explain.key_rules import KeyRules
-from harness.explain.token_category import (
-    IN_NUMBER,
-    KEY_PLACES,
-    NUMBER_STARTS,
-    QUOTE,
-    category,
-    visible,
-)
-from harness.jsontext.lexer import Mode, place_of
+from harness.jsontext.lexer import NUMBER_ENDS, Mode, State, is_high_surrogate, place_of
 from harness.jsontext.partial import Cursor, Frames, feed, path_of, settled, trace
 from harness.jsontext.pointers import pointer
 from harness.schemas.schema import types
 
+CATEGORIES: Final = (
+    *("structural", "key", "string", "escape", "number", "literal", "whitespace"),
+    *("end", "reserved"),
+)
 _MAX_MEMO = 512
+_QUOTE = ord('"')
 _OBJECT_END, _ARRAY_END = b"}]"
+_NUMBER_STARTS: Final = frozenset(b"-0123456789")
+_IN_NUMBER: Final = frozenset(b"-+.eE0123456789")
 _KIND: Final = {
-    **dict.fromkeys(NUMBER_STARTS, "number"),
-    QUOTE: "string",
-    b"{"[0]: "object",
-    b"["[0]: "array",
-    b"t"[0]: "boolean",
-    b"f"[0]: "boolean",
-    b"n"[0]: "null",
+    **dict.fromkeys(_NUMBER_STARTS, "number"),
+    **dict.fromkeys(b"tf", "boolean"),
+    **dict(zip(b'"{[n', ("string", "object", "array", "null"), strict=True)),
 }
-_IN_CONTAINER: Final = frozenset({Mode.COLON, Mode.AFTER, *KEY_PLACES})
-_UNFINISHED: Final = frozenset({Mode.MINUS, Mode.DOT, Mode.E, Mode.ESIGN})
-"""In a number that cannot end as it stands."""
+_KEY_PLACES: Final = frozenset({Mode.KEY, Mode.KEY_OR_CLOSE})
+_IN_CONTAINER: Final = frozenset({Mode.COLON, Mode.AFTER, *_KEY_PLACES})
+_VALUE_PLACES: Final = frozenset({Mode.VALUE, Mode.ITEM_OR_CLOSE, Mode.LITERAL})
 _ORDER: Final[dict[str, Order]] = {"string": TEXT, "number": NUMBER}
+_VISIBLE: Final = re.compile(rb"[^ \t\n\r]")
+_QUOTE_OR_BACKSLASH: Final = re.compile(rb'["\\]')
+
+_Key = tuple[Frames, bytes, bool]
+"""The containers around a key, what is written of it, and whether that is all."""
 
 
 @dataclass(frozen=True)
 class GoverningKeyword:
-    """What governs a place.
-
-    Attributes:
-        keyword: The keyword in force, empty where none is.
-        schema_pointer: Where it stands in the schema, behind all references (RFC 6901).
-        instance_pointer: The value that it governs: the value being written; for keys, commas,
-            colons, closing brackets and whitespace the open container; for the end the whole.
-        detail: A word for keys, the name of a format, or ``integer`` inside a number that must be
-            one; else empty.
-    """
+    """What governs a place."""
 
     keyword: str
+    """The keyword in force, empty where none is."""
     schema_pointer: str
+    """Where it stands in the schema, past all references (RFC 6901)."""
     instance_pointer: str
+    """The value that it governs: the value being written; for keys, commas, colons, closing
+    brackets and whitespace the open container; for the end the whole."""
     detail: str
+    """A word for keys, the name of a format, or ``integer``; else empty."""
 
 
 class Attribution:
-    """The attributions for one schema.
-
-    Args:
-        schema: The parsed schema. Anything goes; what is malformed counts as absent.
-    """
+    """The attributions for one schema, as it was parsed; what is malformed counts as absent."""
 
     def __init__(self, schema: Any) -> None:
         self._applicable = Applicable(schema)
@@ -107,9 +98,7 @@ class Attribution:
         self._keys: dict[Frames, KeyRules] = {}
 
     def at(self, text: bytes) -> PlaceAttribution:
-        """The place behind `text`.
-
-        Texts that each begin with the one before are read on from there.
+        """The place after `text`; texts that each begin with the one before are read on from there.
 
         Raises:
             ValueError: `text` is no prefix of a JSON text.
@@ -130,14 +119,15 @@ class Attribution:
         slot = written or mode in (Mode.VALUE, Mode.ITEM_OR_CLOSE)
         return self._applicable.levels(cursor.frames, cursor if written else None, slot=slot)
 
-    def keys(self, frames: Frames) -> KeyRules:
-        """The rules for the next key of the innermost of these containers, an object."""
+    def key_rule(self, key: _Key) -> tuple[GoverningRule | None, str]:
+        """What is in force for a key, and the word for it."""
+        frames, begun, whole = key
         if frames not in self._keys:
             if len(self._keys) >= _MAX_MEMO:
                 self._keys.clear()
             sources = self._applicable.levels(frames, None, slot=False)[-1]
             self._keys[frames] = KeyRules(sources, frames[-1])
-        return self._keys[frames]
+        return self._keys[frames].rule(begun, whole=whole)
 
 
 class PlaceAttribution:
@@ -146,12 +136,8 @@ class PlaceAttribution:
     def __init__(self, attribution: Attribution, cursor: Cursor) -> None:
         self._attribution = attribution
         self._cursor = cursor
-        self._known_levels: list[Sources] | None = None
         self._memo: dict[int | None, GoverningKeyword] = {}
         self._of_keys: dict[tuple[str, str, str], GoverningKeyword] = {}
-        self._comma: GoverningRule | None = None
-        self._bare: GoverningKeyword | None = None
-        self._number: tuple[GoverningKeyword, PlaceAttribution | None] | None = None
         frames = cursor.frames
         self._container = _pointer(path_of(frames))
         slot = frames[-1].slot if frames else None
@@ -162,20 +148,20 @@ class PlaceAttribution:
 
     @property
     def place(self) -> str:
-        """Its word; see `harness.jsontext.lexer`."""
+        """Its word; see `harness.jsontext.lexer.place_of`."""
         return place_of(self._cursor.state, at_end=False)
 
     def category(self, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
-        """The category of a token here; see `harness.explain.token_category`."""
+        """The category of a token here; the arguments are those of `governing`."""
         return category(self._cursor.state, token, end=end, reserved=reserved)
 
     def governing(
         self, token: bytes, *, end: bool = False, reserved: bool = False
     ) -> GoverningKeyword:
-        """What is in force for a token here.
+        """What is in force for a token here, whose bytes need not go on as JSON.
 
         Args:
-            token: The token's bytes; they need not go on as JSON.
+            token: The token's bytes.
             end: Whether the token ends the generation.
             reserved: Whether it is another reserved token; nothing is in force for these.
         """
@@ -198,10 +184,7 @@ class PlaceAttribution:
     ) -> tuple[list[str], list[GoverningKeyword]]:
         """The categories and the governing keywords of many tokens.
 
-        Args:
-            tokens: The tokens' bytes.
-            ends: For each token whether it ends the generation; empty when none does.
-            reserved: For each token whether it is another reserved token; empty when none is.
+        `ends` and `reserved` are as for `governing`, one for each token; empty when none is.
 
         Raises:
             ValueError: `ends` or `reserved` is neither empty nor as long as `tokens`.
@@ -222,39 +205,33 @@ class PlaceAttribution:
             keywords.append(self.governing(token, end=end, reserved=special))
         return categories, keywords
 
-    @property
+    @cached_property
     def _levels(self) -> list[Sources]:
-        if self._known_levels is None:
-            self._known_levels = self._attribution.levels(self._cursor)
-        return self._known_levels
+        return self._attribution.levels(self._cursor)
 
     def _of_piece(self, token: bytes) -> GoverningKeyword:
         """What is in force for the first piece of a token that does not begin inside a key."""
         mode = self._cursor.mode
-        first = (token[0] if token else 0) if mode is Mode.STRING else visible(token)
-        if first is None or mode is Mode.STRING:
-            return self._with_detail(self._of_first(first), token)
-        keyed = self._in_object and (mode in KEY_PLACES or mode is Mode.AFTER)
-        if keyed and first != _OBJECT_END:
-            return self._of_member(token)
-        if mode.in_number and first not in IN_NUMBER:
-            return self._behind_number(token)
-        return self._with_detail(self._of_first(first), token)
+        first = (token[0] if token else 0) if mode is Mode.STRING else _visible(token)
+        if first is not None and mode is not Mode.STRING:
+            keyed = self._in_object and (mode in _KEY_PLACES or mode is Mode.AFTER)
+            if keyed and first != _OBJECT_END:
+                key = self._key_in(token) if _may_begin_key(token) else None
+                return self._fresh_key if key is None else self._before_key(key)
+            if mode.in_number and first not in _IN_NUMBER:
+                return self._after_number(token)
+        if first not in self._memo:
+            self._memo[first] = self._of_first(first)
+        return self._with_detail(self._memo[first], token)
 
     def _end(self) -> GoverningKeyword:
         """What is in force for the end of the text: a number at the root, or the root's type."""
         if self._cursor.mode.in_number and not self._cursor.frames:
-            rule = governing_rule(self._levels[-1], by_order(NUMBER))
-            return _governing(rule, "")
+            return _governing(governing_rule(self._levels[-1], by_order(NUMBER)), "")
         return _governing(governing_rule(self._levels[0], by_order(BARE)), "")
 
     def _of_first(self, first: int | None) -> GoverningKeyword:
         """What is in force by the first byte that counts, the keys of objects apart."""
-        if first not in self._memo:
-            self._memo[first] = self._find(first)
-        return self._memo[first]
-
-    def _find(self, first: int | None) -> GoverningKeyword:
         mode = self._cursor.mode
         if first is None:
             return GoverningKeyword("", "", self._container, "")
@@ -263,7 +240,7 @@ class PlaceAttribution:
         if mode in _IN_CONTAINER or (mode is Mode.ITEM_OR_CLOSE and first == _ARRAY_END):
             return self._of_container(first)
         if mode is Mode.STRING:
-            return self._of_value(TEXT_END if first == QUOTE and self._plain else TEXT)
+            return self._of_value(TEXT_END if first == _QUOTE and self._plain else TEXT)
         if mode.in_number or mode is Mode.LITERAL:
             governing = self._of_value(NUMBER if mode.in_number else PLAIN)
             whole = mode.in_number and _whole(self._levels[-1])
@@ -283,30 +260,30 @@ class PlaceAttribution:
         return _governing(rule, self._container)
 
     def _of_value(self, order: Order, kind: str = "") -> GoverningKeyword:
-        return _governing(
-            governing_rule(self._levels[-1], by_order(order, via=True), kind), self._slot
-        )
+        rule = governing_rule(self._levels[-1], by_order(order, via=True), kind)
+        return _governing(rule, self._slot)
 
-    def _of_member(self, token: bytes) -> GoverningKeyword:
-        """What is in force for a key, or for a comma of an object and the key behind it."""
-        if not _may_begin_key(token):
-            if self._bare is None:
-                self._bare = self._before_key((self._cursor.frames, b"", False))
-            return self._bare
-        return self._before_key(self._key_in(token) or (self._cursor.frames, b"", False))
+    @cached_property
+    def _comma(self) -> GoverningRule | None:
+        """What is in force for the comma itself, before what governs the key after it."""
+        if self._cursor.mode is not Mode.AFTER:
+            return None
+        rule = governing_rule(self._levels[-1], by_order(NEXT_MEMBER))
+        return rule if rule is not None and rule.rank < NOT_RANK else None
 
     def _before_key(self, key: _Key) -> GoverningKeyword:
-        if self._cursor.mode is Mode.AFTER:
-            if self._comma is None:
-                rule = governing_rule(self._levels[-1], by_order(NEXT_MEMBER))
-                self._comma = rule or _NOTHING
-            if self._comma.rank < NOT_RANK:
-                return self._worded(self._comma, self._detail(key))
-        return self._of_key(key)
+        """What is in force for a key, or for a comma of an object and the key after it."""
+        if self._comma is None:
+            return self._of_key(key)
+        return self._worded(self._comma, self._attribution.key_rule(key)[1])
+
+    @cached_property
+    def _fresh_key(self) -> GoverningKeyword:
+        """What is in force before a key of which nothing is written."""
+        return self._before_key((self._cursor.frames, b"", False))
 
     def _of_key(self, key: _Key) -> GoverningKeyword:
-        frames, begun, whole = key
-        return self._worded(*self._attribution.keys(frames).rule(begun, whole=whole))
+        return self._worded(*self._attribution.key_rule(key))
 
     def _worded(self, rule: GoverningRule | None, word: str) -> GoverningKeyword:
         """What governs a key: one object for all keys of which the same is said."""
@@ -315,49 +292,45 @@ class PlaceAttribution:
             self._of_keys[mark] = GoverningKeyword(*mark[:2], self._container, word)
         return self._of_keys[mark]
 
-    def _behind_number(self, token: bytes) -> GoverningKeyword:
+    @cached_property
+    def _number(self) -> tuple[GoverningKeyword, PlaceAttribution | None]:
+        """What governs a number, and the place after it where that is what governs its end."""
+        rule = governing_rule(self._levels[-1], by_order(NUMBER))
+        governed = rule is not None and rule.rank < NOT_RANK
+        open_ = governed or self._cursor.mode not in NUMBER_ENDS
+        after = None if open_ else PlaceAttribution(self._attribution, settled(self._cursor))
+        return self._of_value(NUMBER), after
+
+    def _after_number(self, token: bytes) -> GoverningKeyword:
         """What is in force for the delimiter that ends a number."""
-        if self._number is None:
-            rule = governing_rule(self._levels[-1], by_order(NUMBER))
-            governed = rule is not None and rule.rank < NOT_RANK
-            open_ = governed or self._cursor.mode in _UNFINISHED
-            behind = None if open_ else PlaceAttribution(self._attribution, settled(self._cursor))
-            self._number = self._of_value(NUMBER), behind
-        of_number, behind = self._number
-        if behind is None:
+        of_number, after = self._number
+        if after is None:
             return self._with_detail(of_number, token)
-        governing = behind.governing(token)
+        governing = after.governing(token)
         return governing if governing.keyword else replace(of_number, detail=governing.detail)
 
     def _with_detail(self, governing: GoverningKeyword, token: bytes) -> GoverningKeyword:
         key = self._key_in(token) if _may_begin_key(token) else None
-        return governing if key is None else replace(governing, detail=self._detail(key))
-
-    def _detail(self, key: _Key) -> str:
-        frames, begun, whole = key
-        return self._attribution.keys(frames).rule(begun, whole=whole)[1]
+        if key is None:
+            return governing
+        return replace(governing, detail=self._attribution.key_rule(key)[1])
 
     def _key_in(self, token: bytes) -> _Key | None:
         """The first key that a token goes on with, begins, or that must follow it."""
         found: _Key | None = None
         if self._cursor.mode is Mode.KEY_STRING:
             found = (self._cursor.frames, self._begun, False)
-        comma_behind = self._cursor.mode is Mode.KEY
+        after_comma = self._cursor.mode is Mode.KEY
         for _, further in trace(self._cursor, token):
             if further is None:
                 break
             if further.mode is Mode.KEY_STRING:
                 found = (further.frames, _bytes(further.written), False)
-            elif found is None and further.mode is Mode.KEY and not comma_behind:
+            elif found is None and further.mode is Mode.KEY and not after_comma:
                 found = (further.frames, b"", False)
             elif found is not None and further.mode is Mode.COLON:
                 return (found[0], _bytes(further.frames[-1].key or ""), True)
         return found
-
-
-_NOTHING: Final = GoverningRule(NOT_RANK, "", "")
-_Key = tuple[Frames, bytes, bool]
-"""The containers around a key, what is written of it, and whether that is all."""
 
 
 def _whole(sources: Sources) -> bool:
@@ -367,8 +340,8 @@ def _whole(sources: Sources) -> bool:
         for source in sources
         if {"integer", "number"} & set(types(source.schema))
     ]
-    settled_ = [fraction for undecided, fraction in told if not undecided]
-    return not all(settled_) or (bool(told) and not any(fraction for _, fraction in told))
+    decided = [fraction for undecided, fraction in told if not undecided]
+    return not all(decided) or (bool(told) and not any(fraction for _, fraction in told))
 
 
 def _stays_inside(token: bytes) -> bool:
@@ -384,10 +357,8 @@ def _may_begin_key(token: bytes) -> bool:
 def _governing(rule: GoverningRule | None, instance_pointer: str) -> GoverningKeyword:
     if rule is None:
         return GoverningKeyword("", "", instance_pointer, "")
-    is_format = rule.keyword == "format" and isinstance(rule.value, str)
-    return GoverningKeyword(
-        rule.keyword, rule.pointer, instance_pointer, rule.value if is_format else ""
-    )
+    detail = rule.value if rule.keyword == "format" and isinstance(rule.value, str) else ""
+    return GoverningKeyword(rule.keyword, rule.pointer, instance_pointer, detail)
 
 
 def _pointer(parts: Iterable[str | int]) -> str:
@@ -397,3 +368,54 @@ def _pointer(parts: Iterable[str | int]) -> str:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def category(state: State, token: bytes, *, end: bool = False, reserved: bool = False) -> str:
+    """The category, of `CATEGORIES`, of `token` where a text in `state` goes on with it.
+
+    The first piece of the token that is not whitespace between tokens decides, with one exception:
+    a token that writes a part of a backslash escape inside any string is an ``escape``. A piece of
+    a string is a ``key`` or a ``string``, its quotes belong to it. What begins no JSON token at all
+    is named after what should come there: ``key`` where a key must, ``literal`` where a value must
+    or is under way, else ``structural``. The bytes of ``end`` and ``reserved`` do not matter.
+    """
+    if end or reserved:
+        return "end" if end else "reserved"
+    if _escapes(state, token):
+        return "escape"
+    if state.mode.in_string:
+        return "key" if state.mode is Mode.KEY_STRING else "string"
+    first = _visible(token)
+    return "whitespace" if first is None else _of_byte(state.mode, first)
+
+
+def _visible(token: bytes) -> int | None:
+    """The first byte of `token` that is not JSON's whitespace."""
+    found = _VISIBLE.search(token)
+    return None if found is None else token[found.start()]
+
+
+def _of_byte(mode: Mode, first: int) -> str:
+    if first in b"{}[],:":
+        return "structural"
+    if first == _QUOTE:
+        return "key" if mode in _KEY_PLACES else "string"
+    if first in (_IN_NUMBER if mode.in_number else b"-+.0123456789"):
+        return "number"
+    if mode in _KEY_PLACES:
+        return "key"
+    return "literal" if mode in _VALUE_PLACES or mode.in_number else "structural"
+
+
+def _escapes(state: State, token: bytes) -> bool:
+    """Whether `token` writes a part of a backslash escape."""
+    started = state.part.startswith(b"\\") and not is_high_surrogate(state.part)
+    if started or b"\\" not in token:
+        return started
+    inside = state.mode.in_string
+    for found in _QUOTE_OR_BACKSLASH.finditer(token):
+        if token[found.start()] == _QUOTE:
+            inside = not inside
+        elif inside:
+            return True
+    return False
