@@ -2,14 +2,15 @@
 
 For each open container a *plan* says which members or items are still to come: those of the
 reference at the same place, those that are required, or none; hints fill what is missing. The
-plans of all open containers, rendered, are the text behind the value that is being written.
+plans of all open containers, rendered, are the text after the value that is being written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from functools import wraps
+from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple
 
 from harness.jsontext.layout import Layout, layout_of
 from harness.jsontext.lexer import Mode
@@ -27,12 +28,12 @@ from harness.jsontext.partial import (
 )
 from harness.jsontext.pointers import MISSING
 from harness.schemas.probable_values import ProbableValues, Variant, property_names
-from harness.schemas.schema import count, listed, types
+from harness.schemas.schema import Path, count, listed, mapping, types
 
 _MAX_VARIANTS = 24
 _MAX_FITS_CACHE = 50_000
 _MAX_MEMO_BYTES = 20_000_000
-_MAX_MEMO_FRAMES = 20_000
+_MAX_MEMO = 100_000
 
 
 class LastWritten(Enum):
@@ -46,7 +47,7 @@ class LastWritten(Enum):
 class Reuse(Enum):
     """Which members and items of the reference a plan takes over."""
 
-    BEHIND = "those behind the last that is written"
+    AFTER = "those after the last that is written"
     ALL = "all that are not written"
     NONE = "none; what is required is made from hints"
     NOTHING = "none, and nothing is added"
@@ -61,9 +62,9 @@ class ClosingPlan(NamedTuple):
 
 
 CLOSING_PLANS: Final = (
-    ClosingPlan(Reuse.BEHIND),
+    ClosingPlan(Reuse.AFTER),
     ClosingPlan(Reuse.NONE),
-    ClosingPlan(Reuse.BEHIND, 1),
+    ClosingPlan(Reuse.AFTER, 1),
     ClosingPlan(Reuse.NONE, 1),
     ClosingPlan(Reuse.ALL),
     ClosingPlan(Reuse.NONE, 2),
@@ -72,13 +73,27 @@ CLOSING_PLANS: Final = (
 )
 
 
+Asked = TypeVar("Asked", bound="ContainerSuffixes")
+Given = TypeVarTuple("Given")
+Answer = TypeVar("Answer")
+
+
+def memoised(method: Callable[[Asked, *Given], Answer]) -> Callable[[Asked, *Given], Answer]:
+    """The method, its answers kept until `ContainerSuffixes.trim`."""
+
+    @wraps(method)
+    def asked(self: Asked, *given: *Given) -> Answer:
+        mark = (method, given)
+        if mark not in self.memo:
+            self.memo[mark] = method(self, *given)
+        answer: Answer = self.memo[mark]
+        return answer
+
+    return asked
+
+
 class ContainerSuffixes:
     """The container suffixes for one schema and one reference; answers are memoised.
-
-    Args:
-        hints: The hints for the schema.
-        reference: The reference's JSON text.
-        plans: The plans to follow.
 
     Raises:
         ValueError: The reference is not JSON.
@@ -96,29 +111,17 @@ class ContainerSuffixes:
         self.layout = layout_of(reference)
         self.value = load(reference)
         self._ends = _value_ends(reference)
-        self._canonical: dict[Frames, Frames] = {}
-        self._slots: dict[Frames, list[Any]] = {}
-        self._variants: dict[Frames, tuple[Variant, ...]] = {}
-        self._remaining: dict[tuple[Frames, ClosingPlan], list[Any]] = {}
-        self._texts: dict[tuple[Frames, LastWritten, ClosingPlan], bytes] = {}
-        self._tails: dict[tuple[Frames, LastWritten], tuple[bytes, ...]] = {}
         self._fits: dict[tuple[int, int], tuple[Any, bool]] = {}
+        self.memo: dict[Hashable, Any] = {}
         self._memo_size = 0
 
     def trim(self) -> None:
         """Forget what was memoised of passed positions once it is much."""
-        if self._memo_size > _MAX_MEMO_BYTES or len(self._canonical) > _MAX_MEMO_FRAMES:
+        if self._memo_size > _MAX_MEMO_BYTES or len(self.memo) > _MAX_MEMO:
             self._memo_size = 0
-            for memo in (
-                self._canonical,
-                self._slots,
-                self._variants,
-                self._remaining,
-                self._texts,
-                self._tails,
-            ):
-                memo.clear()
+            self.memo.clear()
 
+    @memoised
     def slot_schemas(self, frames: Frames) -> list[Any]:
         """The schemas of what is written next in the innermost container, or of the root."""
         if not frames:
@@ -126,34 +129,31 @@ class ContainerSuffixes:
         slot = frames[-1].slot
         if slot is None:
             return []
-        if frames not in self._slots:
-            children = [self.values.child(variant, slot) for variant in self.variants(frames)]
-            kept = {id(child): child for child in children if child is not False}
-            self._slots[frames] = list(kept.values())
-        return self._slots[frames]
+        children = [self.values.child(variant, slot) for variant in self.variants(frames)]
+        return list({id(child): child for child in children if child is not False}.values())
 
     def variants(self, frames: Frames) -> tuple[Variant, ...]:
         """The variants of the innermost container that agree with its scalar members."""
-        top = frames[-1]
-        base = (*frames[:-1], top._replace(key=None, size=0))
-        if base not in self._variants:
-            outer = self.slot_schemas(frames[:-1])
-            variants = [variant for schema in outer for variant in self.values.variants(schema)]
-            kind = "object" if top.is_object else "array"
-            variants = [one for one in variants if kind in (types(one) or (kind,))][:_MAX_VARIANTS]
-            if len(variants) > 1:
-                variants = [one for one in variants if self._agrees(one, top.members)] or variants
-            self._variants[base] = tuple(variants) or ({},)
-        return self._variants[base]
+        return self._variants((*frames[:-1], frames[-1]._replace(key=None, size=0)))
 
+    @memoised
+    def _variants(self, frames: Frames) -> tuple[Variant, ...]:
+        top = frames[-1]
+        outer = self.slot_schemas(frames[:-1])
+        kind = "object" if top.is_object else "array"
+        variants = [variant for schema in outer for variant in self.values.variants(schema)]
+        variants = [one for one in variants if kind in (types(one) or (kind,))][:_MAX_VARIANTS]
+        if len(variants) > 1:
+            variants = [one for one in variants if self._agrees(one, top.members)] or variants
+        return tuple(variants) or ({},)
+
+    @memoised
     def canonical(self, frames: Frames) -> Frames:
         """The frames with names and values that decide nothing replaced by placeholders."""
-        if frames not in self._canonical:
-            out: Frames = ()
-            for frame in frames:
-                out = (*out, self._plainer(out, frame) if frame.is_object else frame)
-            self._canonical[frames] = out
-        return self._canonical[frames]
+        out: Frames = ()
+        for frame in frames:
+            out = (*out, self._plainer(out, frame) if frame.is_object else frame)
+        return out
 
     def _plainer(self, outer: Frames, frame: Frame) -> Frame:
         variants = self.variants((*outer, Frame(is_object=True)))
@@ -175,15 +175,15 @@ class ContainerSuffixes:
         source = self.reference_at(path_of((*outer, Frame(is_object=True))))
         names = set(property_names(variants)).union(source if isinstance(source, dict) else ())
         for variant in variants:
-            rules = variant.get("dependentRequired", variant.get("dependencies"))
-            names.update(rules if isinstance(rules, dict) else ())
+            either = "dependentRequired" if "dependentRequired" in variant else "dependencies"
+            names.update(mapping(variant, either))
         return names
 
     def _agrees(self, variant: Variant, members: tuple[tuple[str, Any], ...]) -> bool:
         pairs = ((self.values.child(variant, name), unkept(value)) for name, value in members)
         return all(value is CONTAINER or self.values.fits(part, value) for part, value in pairs)
 
-    def reference_at(self, path: tuple[str | int, ...], *, exact: bool = False) -> Any:
+    def reference_at(self, path: Path, *, exact: bool = False) -> Any:
         """The reference's value at `path`, or `MISSING`.
 
         Where the reference's array is shorter, its last item serves, unless `exact`.
@@ -211,32 +211,27 @@ class ContainerSuffixes:
             self._fits[mark] = ((schema, value), self.values.fits(schema, value))
         return self._fits[mark][1]
 
+    @memoised
     def tails(self, frames: Frames, last_written: LastWritten) -> tuple[bytes, ...]:
         """The texts that end all containers, likeliest first, whitespace before the first out.
 
-        Behind a comma (`LastWritten.NEED`) the text begins with the member itself.
+        After a comma (`LastWritten.NEED`) the text begins with the member itself.
         """
-        mark = (frames, last_written)
-        if mark not in self._tails:
-            found = [self._tail(frames, last_written, plan) for plan in self._plans]
-            end = self._ends.get(_shape(frames))
-            if end is not None and last_written is LastWritten.AFTER:
-                found.insert(0, self.reference[end:])
-            self._tails[mark] = tuple(dict.fromkeys(found))
-            self._memo_size += sum(map(len, self._tails[mark]))
-        return self._tails[mark]
+        found = [self._tail(frames, last_written, plan) for plan in self._plans]
+        end = self._ends.get(_shape(frames))
+        if end is not None and last_written is LastWritten.AFTER:
+            found.insert(0, self.reference[end:])
+        self._memo_size += sum(map(len, found))
+        return tuple(dict.fromkeys(found))
 
     def _tail(self, frames: Frames, last_written: LastWritten, plan: ClosingPlan) -> bytes:
         parts = []
         while frames:
-            mark = (frames, last_written, plan)
-            if mark not in self._texts:
-                self._texts[mark] = self._close(frames, last_written, plan)
-                self._memo_size += len(self._texts[mark])
-            parts.append(self._texts[mark])
+            parts.append(self._close(frames, last_written, plan))
             frames, last_written = with_value(frames[:-1], CONTAINER), LastWritten.AFTER
         return b"".join(parts)
 
+    @memoised
     def _close(self, frames: Frames, last_written: LastWritten, plan: ClosingPlan) -> bytes:
         top, depth = frames[-1], len(frames)
         rest = self.remaining(frames, plan)
@@ -246,16 +241,20 @@ class ContainerSuffixes:
             parts = [self.layout.member(name, value, depth) for name, value in rest]
         else:
             parts = [self.layout.dump(value, depth) for value in rest]
-        return close_text(self.layout, depth, parts, last_written, is_object=top.is_object)
+        text = close_text(self.layout, depth, parts, last_written, is_object=top.is_object)
+        self._memo_size += len(text)
+        return text
+
+    def _variant(self, frames: Frames, plan: ClosingPlan) -> Variant:
+        variants = self.variants(frames)
+        return variants[plan.variant % len(variants)]
 
     def _one_more(self, frames: Frames, plan: ClosingPlan) -> list[tuple[str, Any]]:
         """A member for an object that has just had a comma but needs nothing.
 
         The later plans take a name that is not declared, which may offend less.
         """
-        variants = self.variants(frames)
-        variant = variants[plan.variant % len(variants)]
-        source = self.reference_at(path_of(frames))
+        variant, source = self._variant(frames, plan), self.reference_at(path_of(frames))
         taken = frames[-1].names
         if plan.variant > 1:
             taken |= frozenset(property_names([variant]))
@@ -268,53 +267,36 @@ class ContainerSuffixes:
         values = self.values.examples(self.values.child(variant, fresh), 1)
         return [(fresh, values[0] if values else None)]
 
+    @memoised
     def remaining(self, frames: Frames, plan: ClosingPlan) -> list[Any]:
         """The members (name and value) or items of the innermost container still to come."""
         if plan.reuse is Reuse.NOTHING:
             return []
-        mark = (frames, plan)
-        if mark not in self._remaining:
-            variants = self.variants(frames)
-            variant = variants[plan.variant % len(variants)]
-            make = self._members if frames[-1].is_object else self._items
-            self._remaining[mark] = make(frames, plan.reuse, variant)
-        return self._remaining[mark]
+        make = self._members if frames[-1].is_object else self._items
+        return make(frames, plan.reuse, self._variant(frames, plan))
 
     def _members(self, frames: Frames, reuse: Reuse, variant: Variant) -> list[Any]:
-        top = frames[-1]
-        have = dict(top.members)
+        have = dict(frames[-1].members)
         source = self.reference_at(path_of(frames))
         names = list(source) if isinstance(source, dict) else []
         required = set(listed(variant.get("required")))
         last = max((at for at, name in enumerate(names) if name in have), default=-1)
         out = {}
         for at, name in enumerate(names):
-            wanted = reuse is Reuse.ALL or (reuse is Reuse.BEHIND and at > last) or name in required
-            if (
-                wanted
-                and name not in have
-                and self.fits(self.values.child(variant, name), source[name])
-            ):
+            wanted = reuse is Reuse.ALL or (reuse is Reuse.AFTER and at > last) or name in required
+            if not wanted or name in have:
+                continue
+            if self.fits(self.values.child(variant, name), source[name]):
                 out[name] = source[name]
-        out = self._without_excess(variant, len(have), out, required)
-        for name, value in self.values.missing(variant, {**have, **out}):
-            out[name] = value
-        return in_order(out, property_names([variant]), names)
-
-    @staticmethod
-    def _without_excess(
-        variant: Variant, have: int, out: dict[str, Any], required: set[Any]
-    ) -> dict[str, Any]:
         high = count(variant.get("maxProperties"))
         spare = [name for name in out if name not in required]
-        while high is not None and spare and have + len(out) > high:
+        while high is not None and spare and len(have) + len(out) > high:
             del out[spare.pop()]
-        return out
+        out.update(self.values.missing(variant, {**have, **out}))
+        return in_order(out, property_names([variant]), names)
 
     def _items(self, frames: Frames, reuse: Reuse, variant: Variant) -> list[Any]:
-        size = frames[-1].size
-        source = self.reference_at(path_of(frames))
-        known = source if isinstance(source, list) else []
+        size, known = frames[-1].size, listed(self.reference_at(path_of(frames)))
         out = []
         for at, item in enumerate(known[size:] if reuse is not Reuse.NONE else [], start=size):
             if not self.fits(self.values.child(variant, at), item):
@@ -349,10 +331,10 @@ def in_order(
     """The members in the reference's order, others put in where the declarations have them."""
     rank = {name: at for at, name in enumerate(declared)}
     out = [name for name in reference if name in members]
-    for name in (name for name in members if name not in set(reference)):
+    for name in [name for name in members if name not in out]:
         place = rank.get(name, len(rank))
-        behind = (at for at, other in enumerate(out) if rank.get(other, len(rank)) > place)
-        out.insert(next(behind, len(out)), name)
+        later = (at for at, other in enumerate(out) if rank.get(other, len(rank)) > place)
+        out.insert(next(later, len(out)), name)
     return [(name, members[name]) for name in out]
 
 
@@ -362,7 +344,6 @@ def _may_matter(name: str, known: set[str] | None) -> bool:
 
 
 def _shape(frames: Frames) -> Frames:
-    """The frames without the values of their members."""
     return tuple(
         frame._replace(members=tuple((name, CONTAINER) for name, _ in frame.members))
         for frame in frames
@@ -370,7 +351,7 @@ def _shape(frames: Frames) -> Frames:
 
 
 def _value_ends(reference: bytes) -> dict[Frames, int]:
-    """Where each value of the reference ends, by the frames behind it."""
+    """Where each value of the reference ends, by the frames after it."""
     ends: dict[Frames, int] = {}
     cursor, at = Cursor(), 0
     for end, further in trace(cursor, reference):

@@ -1,4 +1,4 @@
-"""Known continuations: texts behind a token that make a whole, probably valid document.
+"""Known continuations: texts after a token that make a whole, probably valid document.
 
 They are made from the reference and the schema, so that one continuation serves all the tokens
 of a position that leave the document in the same situation. Nothing is claimed of them: each
@@ -13,10 +13,10 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from harness.completion.container_suffixes import CLOSING_PLANS, ClosingPlan, ContainerSuffixes
+from harness.completion.container_suffixes import CLOSING_PLANS, ClosingPlan
 from harness.completion.literal_suffixes import StringProgress, first_characters, least_rest
-from harness.completion.repairs import Repairs
-from harness.completion.value_suffixes import ValueSuffix, ValueSuffixes
+from harness.completion.repairs import repaired
+from harness.completion.value_suffixes import ValueSuffixes
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
 from harness.schemas.probable_values import ProbableValues
@@ -28,12 +28,9 @@ Candidates = tuple[bytes, ...]
 
 
 class Continuations:
-    """The continuations for one case.
+    """The continuations for one case: a schema, parsed, and the reference's JSON text.
 
-    Args:
-        schema: The JSON Schema, parsed.
-        reference: The reference's JSON text.
-        plans: Ways to end every open container that are considered, the likeliest ones.
+    `plans` are the ways to end every open container that are considered.
 
     Raises:
         ValueError: The reference is not JSON.
@@ -43,9 +40,7 @@ class Continuations:
         self, schema: object, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
     ) -> None:
         self.reference = reference
-        self.suffixes = ContainerSuffixes(ProbableValues(schema), reference, plans)
-        self.value_suffixes = ValueSuffixes(self.suffixes)
-        self.repairs = Repairs(self.suffixes)
+        self.suffixes = ValueSuffixes(ProbableValues(schema), reference, plans)
         self._marks = [0]
         self._cursors = [Cursor()]
         for end, here in trace(Cursor(), reference):
@@ -54,7 +49,7 @@ class Continuations:
                 self._cursors.append(here)
 
     def at(self, k: int) -> Context:
-        """The context behind the first `k` bytes of the reference.
+        """The context after the first `k` bytes of the reference.
 
         Raises:
             ValueError: `k` is not from 0 to the reference's length.
@@ -72,25 +67,19 @@ class Continuations:
     def build(self, cursor: Cursor, progress: StringProgress | None = None) -> Candidates:
         """The distinct candidates for a text that stands at `cursor`, likeliest first."""
         self.suffixes.trim()
-        self.value_suffixes.trim()
         ranked: list[tuple[int, bytes]] = []
-        for row, suffix in enumerate(self.value_suffixes.candidates(cursor, progress)):
-            for column, tail in enumerate(self._tails(suffix)):
-                ranked.append((row + 2 * column, suffix.text + tail))
+        for row, suffix in enumerate(self.suffixes.candidates(cursor, progress)):
+            tails = self.suffixes.tails(suffix.frames, suffix.last_written)
+            ranked += [(row + 2 * column, suffix.text + tail) for column, tail in enumerate(tails)]
         ranked.sort(key=lambda pair: pair[0])
         return tuple(dict.fromkeys(text for _, text in ranked))[:MAX_CANDIDATES]
-
-    def _tails(self, suffix: ValueSuffix) -> Candidates:
-        return self.suffixes.tails(suffix.frames, suffix.last_written)
 
 
 class Context:
     """One position: the candidates for each token that may come there.
 
-    Tokens that leave the document in the same situation get the same tuple object.
-
-    Attributes:
-        in_string: Whether it is inside a string.
+    Tokens that leave the document in the same situation get the same tuple object. `in_string`
+    says whether the position is inside a string.
     """
 
     def __init__(self, maker: Continuations, k: int, cursor: Cursor) -> None:
@@ -103,26 +92,26 @@ class Context:
         self._special: frozenset[int] | None = None
         self.in_string = cursor.mode.in_string
         if cursor.mode.in_string and not cursor.state.part:
-            self._slot = maker.value_suffixes.string_slot(cursor.frames, cursor.mode)
+            self._slot = maker.suffixes.string_slot(cursor.frames, cursor.mode)
             self._written = cursor.written
             self._progress = self._slot.begin(self._written)
             if self._slot.blind:
                 # A plain token whose first byte begins no rest of a target matches no target.
                 rests = (rest for _, rest in self._progress.rests if rest)
-                self._special = frozenset(_first_byte(rest) for rest in rests)
+                self._special = frozenset(_bytes(rest)[0] for rest in rests)
 
     def candidates(self, token: bytes) -> Candidates:
-        """Up to 12 distinct continuations for the text behind `token`, likeliest first.
+        """Up to 12 distinct continuations for the text after `token`, likeliest first.
 
         Empty when no JSON text goes on with `token`.
         """
-        if self._progress is not None and token and plain_end(token) == len(token):
-            if self._special is not None and token[0] not in self._special:
-                if self._shared is None:
-                    self._shared = self._plain(token)
-                return self._shared
+        if self._progress is None or not token or plain_end(token) < len(token):
+            return self._any(token)
+        if self._special is None or token[0] in self._special:
             return self._plain(token)
-        return self._any(token)
+        if self._shared is None:
+            self._shared = self._plain(token)
+        return self._shared
 
     def group(
         self, tokens: Sequence[bytes], first: npt.NDArray[np.int16] | None = None
@@ -148,44 +137,35 @@ class Context:
         alone[alike[1:]] = False
         for at in np.flatnonzero(alone).tolist():
             found = self.candidates(tokens[at])
-            number = numbers.get(id(found))
-            if number is None:
-                number = numbers[id(found)] = len(groups)
+            if id(found) not in numbers:
+                numbers[id(found)] = len(groups)
                 groups.append(found)
-            index[at] = number
+            index[at] = numbers[id(found)]
         if len(alike):
             index[alike] = index[alike[0]]
         return index, groups
 
     def aimed(self, token: bytes, continuation: bytes, errors: Sequence[Fault]) -> Candidates:
-        """Further continuations, built to avoid the errors of an invalid completion.
+        """Continuations after `token`, built to avoid the errors of the one that was invalid.
 
-        Args:
-            token: The token.
-            continuation: The continuation behind it that made the completion.
-            errors: For each error the keyword, the path of the instance that fails, and the
-                path of the keyword in the schema.
-
-        Returns:
-            Continuations other than `continuation`; none where the failing part is wholly written.
+        There are none where the failing part is wholly written.
         """
         cursor = feed(self._cursor, token)
         if cursor is None:
             return ()
         text = self._maker.reference[: self._k] + token + continuation
-        found = self._maker.repairs.repaired(cursor, text, errors)
+        found = repaired(self._maker.suffixes, cursor, text, errors)
         return tuple(c for c in dict.fromkeys(found) if c != continuation)[:MAX_CANDIDATES]
 
     def _plain(self, token: bytes) -> Candidates:
         """The candidates for a token that is plain content of the current string."""
         assert self._progress is not None
         progress = self._slot.go_on(self._progress, self._written, token.decode())
-        found = self._memo.get(progress)
-        if found is None:
+        if progress not in self._memo:
             cursor = feed(self._cursor, token)
             assert cursor is not None, "plain characters go on in a string"
-            found = self._memo[progress] = self._maker.build(cursor, progress)
-        return self._led(token, found)
+            self._memo[progress] = self._maker.build(cursor, progress)
+        return self._led(token, self._memo[progress])
 
     def _any(self, token: bytes) -> Candidates:
         cursor = feed(self._cursor, token)
@@ -193,10 +173,9 @@ class Context:
             return _NOTHING
         cursor = cursor._replace(frames=self._maker.suffixes.canonical(cursor.frames))
         mark, progress = self._situation(cursor)
-        found = self._memo.get(mark)
-        if found is None:
-            found = self._memo[mark] = self._maker.build(cursor, progress)
-        return self._led(token, found)
+        if mark not in self._memo:
+            self._memo[mark] = self._maker.build(cursor, progress)
+        return self._led(token, self._memo[mark])
 
     def _led(self, token: bytes, found: Candidates) -> Candidates:
         """The candidates, with the reference's own rest in front where it begins with `token`."""
@@ -213,26 +192,22 @@ class Context:
         if not cursor.mode.in_string:
             atom = cursor.atom if cursor.mode in _ATOMS else b""
             return (cursor.state, cursor.frames, atom, cursor.spaced), None
-        slot = self._maker.value_suffixes.string_slot(cursor.frames, cursor.mode)
+        slot = self._maker.suffixes.string_slot(cursor.frames, cursor.mode)
         progress = slot.begin(cursor.written)
         part = cursor.state.part
         mark: Hashable = (cursor.state, cursor.frames, progress)
-        if part and part[0] != _BACKSLASH and not _leads_to(progress, part):
+        leads = (_bytes(rest).startswith(part) for _, rest in progress.rests)
+        if part and part[:1] != b"\\" and not any(leads):
             # Started characters that are finished by the same bytes share what follows.
-            behind = slot.go_on(progress, cursor.written, first_characters(part)[0])
+            after = slot.go_on(progress, cursor.written, first_characters(part)[0])
             state = cursor.state._replace(part=least_rest(part))
-            mark = (state, cursor.frames, behind, progress.length)
+            mark = (state, cursor.frames, after, progress.length)
         return mark, progress
 
 
-def _first_byte(text: str) -> int:
-    return text.encode("utf-8", "surrogatepass")[0]
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
-def _leads_to(progress: StringProgress, part: bytes) -> bool:
-    return any(rest.encode("utf-8", "surrogatepass").startswith(part) for _, rest in progress.rests)
-
-
-_BACKSLASH = ord("\\")
 _NOTHING: Candidates = ()
 _ATOMS = frozenset(mode for mode in Mode if mode.in_number or mode is Mode.LITERAL)

@@ -20,7 +20,7 @@ from harness.completion.literal_suffixes import number_rests, spelled_rest
 from harness.completion.value_suffixes import ValueSuffix
 from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode
-from harness.jsontext.partial import CONTAINER, Cursor, Frame, load, path_of, with_value
+from harness.jsontext.partial import CONTAINER, Cursor, Frame, Frames, load, path_of, with_value
 from harness.jsontext.pointers import MISSING, child
 from harness.schemas.approximate_validator import needed
 from harness.schemas.probable_values import Variant, property_names
@@ -34,49 +34,34 @@ _LACKING: Final = frozenset(
 )
 _TOO_MANY: Final = frozenset(
     (
-        "additionalProperties",
-        "unevaluatedProperties",
-        "propertyNames",
-        "patternProperties",
-        "maxProperties",
-        "additionalItems",
-        "unevaluatedItems",
-        "items",
-        "maxItems",
+        *("additionalProperties", "unevaluatedProperties", "propertyNames", "patternProperties"),
+        *("maxProperties", "additionalItems", "unevaluatedItems", "items", "maxItems"),
         "uniqueItems",
     )
 )
 _SLOT_MODES: Final = frozenset((Mode.COLON, Mode.VALUE, Mode.STRING, Mode.LITERAL))
 
 
-class Repairs:
-    """The repairs for one schema and one reference."""
+def repaired(
+    suffixes: ContainerSuffixes, cursor: Cursor, text: bytes, errors: Sequence[Fault]
+) -> list[bytes]:
+    """Continuations that avoid `errors`, likeliest first.
 
-    def __init__(self, suffixes: ContainerSuffixes) -> None:
-        self._suffixes = suffixes
-        self._values = suffixes.values
-
-    def repaired(self, cursor: Cursor, text: bytes, errors: Sequence[Fault]) -> list[bytes]:
-        """Continuations behind `cursor` that avoid `errors`, likeliest first.
-
-        Args:
-            cursor: Where what is fixed ends.
-            text: The whole document that was found invalid.
-            errors: What the validators named.
-        """
-        try:
-            document = load(text)
-        except ValueError:
-            return []
-        out = []
-        for nth in range(_ROUNDS):
-            fixed = copy.deepcopy(document)
-            for fault in list(dict.fromkeys(errors))[:_MAX_FAULTS]:
-                fixed = _Repair(self._suffixes, cursor, nth).apply(fixed, fault)
-            rest = rest_of(self._suffixes, cursor, fixed)
-            if rest is not None:
-                out.append(rest)
-        return out
+    What stands before `cursor` is fixed; `text` is the whole document that was found invalid.
+    """
+    try:
+        document = load(text)
+    except ValueError:
+        return []
+    out = []
+    for nth in range(_ROUNDS):
+        fixed, repair = copy.deepcopy(document), _Repair(suffixes, cursor, nth)
+        for fault in list(dict.fromkeys(errors))[:_MAX_FAULTS]:
+            fixed = repair.apply(fixed, fault)
+        rest = rest_of(suffixes, cursor, fixed)
+        if rest is not None:
+            out.append(rest)
+    return out
 
 
 class _Repair:
@@ -87,17 +72,15 @@ class _Repair:
         self._values = suffixes.values
         self._cursor = cursor
         self._nth = nth
-        frames = cursor.frames
-        self._open = {path_of(frames[: at + 1]): frame for at, frame in enumerate(frames)}
+        self._open = {path_of(outer): outer[-1] for outer in _nested(cursor.frames)}
 
     def apply(self, document: Any, fault: Fault) -> Any:
         """The document with one error repaired, if it can be."""
         keyword, path, where = fault
-        path = tuple(path)
         target = _at(document, path)
         if target is MISSING:
             return document
-        schemas = self._schemas(keyword, path, tuple(where))
+        schemas = self._schemas(keyword, path, where)
         if isinstance(target, list | dict):
             before = copy.deepcopy(target)
             for schema in schemas:
@@ -190,23 +173,18 @@ class _Repair:
         if frame is not None:
             return self._refilled(target, schemas, frame)
         found = [v for schema in schemas for v in self._values.examples(schema, _EXAMPLES)]
-        slot = self._cursor.frames[-1].slot if self._cursor.frames else None
-        if self._cursor.mode in _SLOT_MODES or self._cursor.mode.in_number:
-            inner = path_of(self._cursor.frames)
-            if path == (inner if slot is None else (*inner, slot)):
-                layout = self._suffixes.layout
-                found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]
-                found += self._numbers(schemas)
+        if _in_slot(self._cursor) and path == path_of(self._cursor.frames) + _slot(self._cursor):
+            layout = self._suffixes.layout
+            found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]
+            found += self._numbers(schemas)
         found = [value for value in found if not same(value, target)]
         return found[self._nth % len(found)] if found else target
 
     def _numbers(self, schemas: list[Any]) -> list[Any]:
-        if not self._cursor.mode.in_number or not schemas:
+        atom, mode = self._cursor.atom, self._cursor.mode
+        if not mode.in_number or not schemas:
             return []
-        atom = self._cursor.atom
-        rests = number_rests(
-            atom, self._cursor.mode, lambda value: self._values.fits(schemas[0], value)
-        )
+        rests = number_rests(atom, mode, lambda value: self._values.fits(schemas[0], value))
         return [load(atom + rest.encode()) for rest in rests]
 
     def _refilled(self, target: Any, schemas: list[Any], frame: Frame) -> Any:
@@ -233,11 +211,19 @@ def _at(document: Any, path: Path) -> Any:
     return document
 
 
+def _nested(frames: Frames) -> list[Frames]:
+    """The frames of every open container, each with those around it."""
+    return [frames[: at + 1] for at in range(len(frames))]
+
+
 def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes | None:
-    """What is left to write of `document` behind `cursor`; None when they do not agree."""
-    containers = _open_containers(cursor, document)
-    ended = None if containers is None else _ended_value(suffixes.layout, cursor, document)
-    if containers is None or ended is None:
+    """What is left to write of `document` after `cursor`; None when they do not agree."""
+    containers = [_at(document, path_of(outer)) for outer in _nested(cursor.frames)]
+    for frame, here in zip(cursor.frames, containers, strict=True):
+        if not isinstance(here, dict if frame.is_object else list):
+            return None
+    ended = _ended_value(suffixes.layout, cursor, document)
+    if ended is None:
         return None
     text, frames, last_written = ended
     while frames:
@@ -254,7 +240,7 @@ def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes
 def _ended_value(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
     """The text up to the end of the value that is being written."""
     mode, frames = cursor.mode, cursor.frames
-    if mode in _SLOT_MODES or mode.in_number:
+    if _in_slot(cursor):
         value = _at(document, path_of(frames) + _slot(cursor))
         found = None if value is MISSING else _slot_text(cursor, value, layout)
         return None if found is None else ValueSuffix(found, with_value(frames, value))
@@ -279,25 +265,17 @@ def _ended_key(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSu
     return None
 
 
+def _in_slot(cursor: Cursor) -> bool:
+    """Whether a value comes or is under way."""
+    return cursor.mode in _SLOT_MODES or cursor.mode.in_number
+
+
 def _slot(cursor: Cursor) -> Path:
     slot = cursor.frames[-1].slot if cursor.frames else None
     return () if slot is None else (slot,)
 
 
-def _open_containers(cursor: Cursor, document: Any) -> list[Any] | None:
-    """The values of `document` for the open containers; None when they are of another kind."""
-    out = []
-    for at, frame in enumerate(cursor.frames):
-        here = _at(document, path_of(cursor.frames[: at + 1]))
-        if not isinstance(here, dict if frame.is_object else list):
-            return None
-        out.append(here)
-    return out
-
-
-def _parts(
-    suffixes: ContainerSuffixes, frames: tuple[Frame, ...], top: Frame, value: Any
-) -> list[bytes]:
+def _parts(suffixes: ContainerSuffixes, frames: Frames, top: Frame, value: Any) -> list[bytes]:
     layout, depth = suffixes.layout, len(frames)
     if not top.is_object:
         return [layout.dump(item, depth) for item in value[top.size :]]

@@ -12,7 +12,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,12 +24,7 @@ LIMIT = 500
 
 RolloutOutcome = Literal["complete", "too_long", "dead_end", "mask_consume_mismatch"]
 
-ROLLOUT_OUTCOMES: tuple[RolloutOutcome, ...] = (
-    "complete",
-    "too_long",
-    "dead_end",
-    "mask_consume_mismatch",
-)
+ROLLOUT_OUTCOMES: tuple[RolloutOutcome, ...] = get_args(RolloutOutcome)
 
 _PREFERENCES = (
     rb'["}\]]+',
@@ -58,24 +53,16 @@ class Preferences:
     def of(cls, vocabulary: Vocabulary) -> Preferences:
         """The preferences among the tokens of `vocabulary`."""
         patterns = [re.compile(pattern, re.DOTALL) for pattern in _PREFERENCES]
-        ids: list[list[int]] = [[] for _ in patterns]
+        ids: list[list[int]] = [[] for _ in (*patterns, "special")]
         special = vocabulary.special.tolist()
         for token, text in enumerate(vocabulary.tokens):
-            if special[token]:
-                continue
-            for members, pattern in zip(ids, patterns, strict=True):
-                if pattern.fullmatch(text):
-                    members.append(token)
-                    break
-        rest = [
-            token
-            for token in np.flatnonzero(vocabulary.special).tolist()
-            if token not in vocabulary.eos_ids
-        ]
-        masks = (
-            *(set_bits(members, vocabulary.words) for members in ids),
-            set_bits(rest, vocabulary.words),
-        )
+            if not special[token]:
+                fitting = (at for at, pattern in enumerate(patterns) if pattern.fullmatch(text))
+                if (first := next(fitting, None)) is not None:
+                    ids[first].append(token)
+            elif token not in vocabulary.eos_ids:
+                ids[-1].append(token)
+        masks = tuple(set_bits(members, vocabulary.words) for members in ids)
         return cls(set_bits(vocabulary.eos_ids, vocabulary.words), masks)
 
     def choose(self, mask: Mask, key: str) -> int | None:

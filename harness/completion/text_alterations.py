@@ -14,26 +14,18 @@ from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from harness.completion.rollout import keyed_index
-from harness.jsontext.lexer import START, Mode, State, advance
+from harness.jsontext.lexer import NUMBER_ENDS, Mode, State
+from harness.jsontext.partial import Cursor, feed
 from harness.schemas.probable_values import in_turn
 
 _FIRST = {Mode.ITEM_OR_CLOSE: Mode.VALUE, Mode.KEY_OR_CLOSE: Mode.KEY}
 _CLOSERS = (b"]", b"}")
-_NUMBER_ENDS = (Mode.ZERO, Mode.INT, Mode.FRAC, Mode.EXP)
 _IN_NUMBERS = frozenset(bytes([byte]) for byte in b"0123456789.eE+-")
 _SPACE = b" \t\n\r"
 _NO_NAME = b'""'
 _STRING_EDITS: Final = (
     *(b"a", b"Z", b"0", b" ", b"-", b"_", b".", b"/", b"@", b":", b"%", b"+", b"\\n", b"\\u0000"),
-    *(
-        b'\\"',
-        b"\\\\",
-        "é".encode(),
-        "😀".encode(),
-        "\u2028".encode(),
-        b"\\u00e9",
-        b"\\ud83d\\ude00",
-    ),
+    *(b'\\"', b"\\\\", *(char.encode() for char in "é😀\u2028"), b"\\u00e9", b"\\ud83d\\ude00"),
     *(b"\\ud800", b"\x01", b"\x7f", b"a" * 20, b"a" * 120),
 )
 _NUMBER_EDITS: Final = (b"-", b"0", b"9", b"1", b".5", b".0", b"e1", b"e-1", b"E+2", b"0" * 20)
@@ -52,59 +44,38 @@ def by_name(hints: Sequence[tuple[str, str]]) -> Hints:
     """Hints as `harness.schemas.hints` gives them, by name."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in hints:
-        found.setdefault(json.dumps(name, ensure_ascii=False).encode(), []).append(value.encode())
+        found.setdefault(_spelled(name), []).append(value.encode())
     return found
 
 
 class NamedPlace(NamedTuple):
-    """Where a text stands: its state, and the names of the members that are open, outermost first.
-
-    Of an array in a member, and of all in it, that member's is the last.
-    """
+    """Where a text stands, and the name of the innermost open member, as a JSON text."""
 
     state: State
-    names: tuple[bytes, ...] = ()
+    name: bytes
 
-    def behind(self, text: bytes) -> NamedPlace | None:
-        """The place behind further bytes; None where no JSON goes on so."""
-        state, names = self
-        for byte in text:
-            found = advance(state, bytes([byte]))
-            if found is None:
-                return None
-            if found.mode is Mode.KEY_STRING:
-                written = names[-1] if state.mode is Mode.KEY_STRING else b""
-                names = (*names[: len(state.stack) - 1], written + bytes([byte]))
-            elif found.mode is Mode.COLON and state.mode is Mode.KEY_STRING:
-                names = (*names[:-1], names[-1] + bytes([byte]))
-            elif len(found.stack) > len(state.stack):
-                last = names[-1] if names else _NO_NAME
-                names = (*names[: len(state.stack)], *(last,) * (len(found.stack) - len(names)))
-            state = found
-        return NamedPlace(state, names)
-
-    @property
-    def name(self) -> bytes:
-        """The name of the member that is written, as a JSON text."""
-        return (
-            self.names[min(len(self.names), len(self.state.stack)) - 1] if self.names else _NO_NAME
-        )
+    @classmethod
+    def of(cls, cursor: Cursor) -> NamedPlace:
+        """Of an array in a member, and of all in it, the name is that member's."""
+        keys = (frame.key for frame in reversed(cursor.frames) if frame.is_object)
+        return cls(cursor.state, _spelled(next(keys, None) or ""))
 
     def before(self, following: bytes) -> State:
         """The state as it is before a byte; empty stands for the end.
 
-        A number that is at its end stands behind a value; the start of a first item is that of any
+        A number that is at its end stands after a value; the start of a first item is that of any
         item, and of a first key likewise.
         """
         mode = self.state.mode
-        if mode in _NUMBER_ENDS and following not in _IN_NUMBERS:
+        if mode in NUMBER_ENDS and following not in _IN_NUMBERS:
             mode = Mode.AFTER if self.state.stack else Mode.DONE
         elif following not in _CLOSERS:
             mode = _FIRST.get(mode, mode)
         return self.state._replace(mode=mode)
 
 
-START_PLACE: Final = NamedPlace(START)
+def _spelled(name: str) -> bytes:
+    return json.dumps(name, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 class Alteration(NamedTuple):
@@ -122,26 +93,21 @@ class Alteration(NamedTuple):
 
 
 class Base:
-    """A text of which there are alterations.
-
-    Attributes:
-        text: Its bytes.
-        places: Where it stands before each of its bytes, and at its end, as far as it is JSON.
-    """
+    """A text of which there are alterations, and where it stands at each byte and at its end."""
 
     def __init__(self, text: bytes) -> None:
         self.text = text
         self.places: list[NamedPlace] = []
-        here: NamedPlace | None = START_PLACE
+        here: Cursor | None = Cursor()
         for at in range(len(text) + 1):
             if here is None:
                 break
-            self.places.append(here)
-            here = here.behind(text[at : at + 1])
+            self.places.append(NamedPlace.of(here))
+            here = feed(here, text[at : at + 1])
 
     @cached_property
     def states(self) -> list[State]:
-        """How it stands before each of its bytes, and at its end, as far as it is JSON."""
+        """The states of `places`, see `NamedPlace.before`."""
         return [one.before(self.text[at : at + 1]) for at, one in enumerate(self.places)]
 
     @cached_property
@@ -209,7 +175,7 @@ class Base:
                 if self.states[at + 1] == self.states[at] and self.text[at : at + 1] != b'"':
                     yield Alteration(self, at, other, at + 1), 1
         for at, state in enumerate(self.states):
-            if state.mode in (Mode.AFTER, Mode.DONE) and self.places[at].state.mode in _NUMBER_ENDS:
+            if state.mode in (Mode.AFTER, Mode.DONE) and self.places[at].state.mode in NUMBER_ENDS:
                 for other in _NUMBER_EDITS:
                     yield Alteration(self, at, other, at), _ABOUT
             elif state.mode is Mode.VALUE and self.text[at : at + 1] in _IN_NUMBERS:
@@ -223,9 +189,8 @@ class Base:
             if state.mode.in_string:
                 run += [] if state.part else [at]
             elif run:
-                yield from dict.fromkeys(
-                    (run[0], run[min(1, len(run) - 1)], run[len(run) // 2], run[-1])
-                )
+                first, second, middle, last = run[0], run[:2][-1], run[len(run) // 2], run[-1]
+                yield from dict.fromkeys((first, second, middle, last))
                 run = []
 
     def _values(self) -> Iterator[tuple[int, int]]:

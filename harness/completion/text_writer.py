@@ -19,16 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.rollout import LIMIT, Preferences, Rollout, keyed_index
-from harness.completion.text_alterations import START_PLACE, Hints, NamedPlace, by_name
+from harness.completion.text_alterations import Hints, NamedPlace, by_name
 from harness.inputs.vocabulary import Vocabulary, alike
-from harness.jsontext.lexer import Mode, State
-from harness.protocol import (
-    Mask,
-    Matcher,
-    allows,
-    set_bits,
-    token_ids,
-)
+from harness.jsontext.lexer import Mode
+from harness.jsontext.partial import Cursor, feed
+from harness.protocol import Mask, Matcher, allows, set_bits, token_ids
 
 _STEPS = 1 << 32
 _STRAY = 0.2
@@ -39,21 +34,18 @@ _OWN_HINTS = 0.8
 
 @dataclass(frozen=True)
 class Temperament:
-    """How a text is written.
-
-    Attributes:
-        choices: How often something is chosen freely before the text goes to its end.
-        by_byte: Whether all bytes are alike; else first a sort of byte is drawn, then the byte.
-        hints: The chance that a value or a name is one of the hints, where one can begin.
-        longer: The chance of a token of more than the byte that was drawn.
-        ends: The chance that the text ends where it may.
-    """
+    """How a text is written."""
 
     choices: int
+    """How often something is chosen freely before the text goes to its end."""
     by_byte: bool = False
+    """Whether all bytes are alike; else first a sort of byte is drawn, then the byte."""
     hints: float = 0.6
+    """The chance that a value or a name is one of the hints, where one can begin."""
     longer: float = 0.1
+    """The chance of a token of more than the byte that was drawn."""
     ends: float = 0.5
+    """The chance that the text ends where it may."""
 
 
 TEMPERAMENTS = (
@@ -65,18 +57,7 @@ TEMPERAMENTS = (
 """Text ``i`` is written in the manner of ``i`` modulo their number."""
 
 _SORTS = (
-    b'"',
-    b"\\",
-    b"{[",
-    b"}]",
-    b",",
-    b":",
-    b" ",
-    b"\t\n\r",
-    b"0123456789",
-    b"-+",
-    b".eE",
-    b"tfn",
+    *(b'"', b"\\", b"{[", b"}]", b",", b":", b" ", b"\t\n\r", b"0123456789", b"-+", b".eE", b"tfn"),
 )
 """Bytes of one sort; all others are letters, signs, or parts of characters beyond ASCII."""
 
@@ -87,15 +68,13 @@ _SORT[ord("A") : ord("Z") + 1] = len(_SORTS) + 3
 for _number, _members in enumerate(_SORTS):
     _SORT[list(_members)] = _number
 _KINDS = len(_SORTS) + 4
-_QUOTE, _ESCAPE, _OPEN, _CLOSE, _SPACE, _LINE = 0, 1, 2, 3, 6, 7
+_OPEN, _CLOSE, _SPACE, _LINE = 2, 3, 6, 7
 
 
 class TextWriter:
     """Writes samples; what it needs to know of the vocabulary is looked up once.
 
-    Args:
-        vocabulary: The shared one.
-        preferences: How a text goes to its end.
+    `preferences` say how a text goes to its end.
     """
 
     def __init__(self, vocabulary: Vocabulary, preferences: Preferences) -> None:
@@ -127,8 +106,7 @@ class TextWriter:
             ids = token_ids(mask, self.vocabulary.size)
             found = np.unique(self._first[ids])
             found = found[found >= 0]
-        next_: npt.NDArray[np.int64] = found.astype(np.int64)
-        return next_
+        return np.asarray(found, dtype=np.int64)
 
     def write(
         self,
@@ -138,12 +116,12 @@ class TextWriter:
         numbers: range,
         limit: int = LIMIT,
     ) -> Iterator[Rollout]:
-        """Write texts, each from a clone of `start`.
+        """Write texts, each from a clone of `start`, the engine at the start of a text.
 
         Args:
-            start: The engine at the start of a text.
-            hints: JSON values of which some may be written, each behind the name of the member that
-                it is about, or behind none.
+            start: The engine.
+            hints: JSON values of which some may be written, each after the name of the member that
+                it is about, or after none.
             key: On which all choices depend.
             numbers: Those of the texts, on which their manner depends.
             limit: The tokens of a text, end of sequence included.
@@ -158,12 +136,7 @@ class _Pen:
     """One text as it is written."""
 
     def __init__(
-        self,
-        writer: TextWriter,
-        matcher: Matcher,
-        hints: Hints,
-        key: str,
-        limit: int,
+        self, writer: TextWriter, matcher: Matcher, hints: Hints, key: str, limit: int
     ) -> None:
         self._writer = writer
         self._vocabulary = writer.vocabulary
@@ -173,7 +146,7 @@ class _Pen:
         self._limit = limit
         self._draws = 0
         self._mask: Mask = np.zeros(self._vocabulary.words, dtype=np.uint32)
-        self._place: NamedPlace | None = START_PLACE
+        self._cursor: Cursor | None = Cursor()
         self._taken: list[int] = []
         self._ended: Rollout | None = None
 
@@ -211,19 +184,15 @@ class _Pen:
     def _index(self, count: int) -> int:
         return int(self._draw() * count)
 
-    @property
-    def _state(self) -> State | None:
-        return None if self._place is None else self._place.state
-
     def _take(self, token: int) -> bool:
-        """Consume a token that the mask allows; whether the text goes on behind it."""
+        """Consume a token that the mask allows; whether the text goes on after it."""
         self._taken.append(token)
         if not self._matcher.consume(token):
             self._ended = Rollout("mask_consume_mismatch", tuple(self._taken))
         elif token in self._vocabulary.eos_ids:
             self._ended = Rollout("complete", tuple(self._taken))
-        elif self._place is not None:
-            self._place = self._place.behind(self._vocabulary.tokens[token])
+        elif self._cursor is not None:
+            self._cursor = feed(self._cursor, self._vocabulary.tokens[token])
         return self._ended is None
 
     def _follow(self, tokens: Sequence[int]) -> None:
@@ -265,17 +234,17 @@ class _Pen:
 
     def _hinted(self, how: Temperament) -> bool:
         """Write a hint, if one is to come and a value or a name can begin here."""
-        if self._place is None or self._draw() >= how.hints:
+        if self._cursor is None or self._draw() >= how.hints:
             return False
-        mode = self._place.before(b"0").mode
+        place = NamedPlace.of(self._cursor)
+        mode = place.before(b"0").mode
+        some: Sequence[bytes] = ()
         if mode is Mode.VALUE:
-            about = self._hints.get(self._place.name, ())
+            about = self._hints.get(place.name, ())
             own = about and self._draw() < _OWN_HINTS
             some = about if own else [one for every in self._hints.values() for one in every]
         elif mode is Mode.KEY:
             some = [one for one in self._hints.get(b'""', ()) if one.startswith(b'"')]
-        else:
-            return False
         if not some:
             return False
         hint = some[self._index(len(some))]
@@ -289,11 +258,11 @@ class _Pen:
             return int(bytes_[self._index(len(bytes_))])
         sorts = _SORT[bytes_]
         weights = np.ones(_KINDS)
-        in_string = self._state is not None and self._state.mode.in_string
+        state = None if self._cursor is None else self._cursor.state
         weights[_LINE] = 0.1
-        weights[_SPACE] = 1.0 if in_string else 0.2
+        weights[_SPACE] = 1.0 if state is not None and state.mode.in_string else 0.2
         weights[_CLOSE] = 2.0
-        weights[_OPEN] = 1.0 / (1 + (0 if self._state is None else len(self._state.stack)))
+        weights[_OPEN] = 1.0 / (1 + (0 if state is None else len(state.stack)))
         weights[np.bincount(sorts, minlength=_KINDS) == 0] = 0.0
         sort = int(np.searchsorted(np.cumsum(weights), self._draw() * weights.sum(), side="right"))
         some = bytes_[sorts == sort]

@@ -1,13 +1,13 @@
 """How the key or value that is being written may be finished.
 
-A value suffix is the text up to the end of that value, and the open containers behind it; the
+A value suffix is the text up to the end of that value, and the open containers after it; the
 container suffixes then say what follows.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from harness.completion.container_suffixes import (
@@ -15,6 +15,7 @@ from harness.completion.container_suffixes import (
     ContainerSuffixes,
     LastWritten,
     Reuse,
+    memoised,
 )
 from harness.completion.literal_suffixes import (
     StringProgress,
@@ -28,13 +29,12 @@ from harness.completion.literal_suffixes import (
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, parse_number, path_of, with_value
 from harness.jsontext.pointers import MISSING
-from harness.schemas.formats import FORMAT_PATTERNS
+from harness.schemas.formats import FORMATS
 from harness.schemas.patterns import pattern
-from harness.schemas.probable_values import Variant, distinct, property_names
-from harness.schemas.schema import count, listed, types
+from harness.schemas.probable_values import Variant, automata, distinct, in_turn, property_names
+from harness.schemas.schema import count, listed, mapping, strings, types
 
 MAX_VALUE_SUFFIXES: Final = 14
-_MAX_MEMO = 5000
 _ANY_VALUES: Final[tuple[Any, ...]] = (None, 1, "", {}, [])
 _EXAMPLES = 4
 _MAX_RULES = 4
@@ -47,34 +47,19 @@ class ValueSuffix(NamedTuple):
 
     text: bytes
     frames: Frames
-    """The open containers behind it."""
+    """The open containers after it."""
     last_written: LastWritten = LastWritten.AFTER
 
 
-class ValueSuffixes:
-    """The value suffixes for one schema and one reference."""
-
-    def __init__(self, suffixes: ContainerSuffixes) -> None:
-        self._suffixes = suffixes
-        self._values = suffixes.values
-        self._layout = suffixes.layout
-        self._string_slots: dict[Hashable, StringSlot] = {}
-        self._found: dict[Frames, list[Any]] = {}
-
-    def trim(self) -> None:
-        """Forget what was memoised of passed positions once it is much."""
-        for memo in (self._string_slots, self._found):
-            if len(memo) > _MAX_MEMO:
-                memo.clear()
+class ValueSuffixes(ContainerSuffixes):
+    """The value suffixes for one schema and one reference, and its container suffixes."""
 
     def candidates(
         self, cursor: Cursor, progress: StringProgress | None = None
     ) -> list[ValueSuffix]:
         """The suffixes for what `cursor` is in the middle of, likeliest first.
 
-        Args:
-            cursor: Where the text stands.
-            progress: The progress of the string that it is in, when known.
+        `progress` is that of the string that it is in, when known.
         """
         match cursor.mode:
             case Mode.AFTER | Mode.DONE:
@@ -91,18 +76,17 @@ class ValueSuffixes:
                 found = list(self._numbers(cursor))
             case _:
                 found = list(self._between(cursor))
-        canonical = self._suffixes.canonical
-        found = [
-            suffix._replace(frames=canonical(suffix.frames))
-            for suffix in found[:MAX_VALUE_SUFFIXES]
-        ]
-        return list(dict.fromkeys(found))
+        return list(
+            dict.fromkeys(
+                suffix._replace(frames=self.canonical(suffix.frames))
+                for suffix in found[:MAX_VALUE_SUFFIXES]
+            )
+        )
 
     def _between(self, cursor: Cursor) -> Iterator[ValueSuffix]:
         """The suffixes where a key, a colon or a value must come."""
-        frames, depth = cursor.frames, len(cursor.frames)
-        mode = cursor.mode
-        space = b"" if cursor.spaced else self._layout.between(depth)
+        frames, depth, mode = cursor.frames, len(cursor.frames), cursor.mode
+        space = b"" if cursor.spaced else self.layout.between(depth)
         if mode is Mode.KEY:
             yield ValueSuffix(space, frames, LastWritten.NEED)
             return
@@ -110,48 +94,43 @@ class ValueSuffixes:
             yield ValueSuffix(b"", frames, LastWritten.FRESH)
             if mode is Mode.KEY_OR_CLOSE:
                 return
-            space = b"" if cursor.spaced else self._layout.edge(depth)
+            space = b"" if cursor.spaced else self.layout.edge(depth)
         elif mode is Mode.COLON:
-            space = b":" + self._layout.colon
+            space = b":" + self.layout.colon
         elif not frames:
             space = b""
         elif frames[-1].is_object:
-            space = b"" if cursor.spaced else self._layout.colon
-        for value in self.values(frames):
+            space = b"" if cursor.spaced else self.layout.colon
+        for value in self.probable(frames):
             yield self._whole(space, frames, value)
 
     def _whole(self, before: bytes, frames: Frames, value: Any) -> ValueSuffix:
-        text = before + self._layout.dump(value, len(frames))
+        text = before + self.layout.dump(value, len(frames))
         return ValueSuffix(text, with_value(frames, value))
 
-    def values(self, frames: Frames) -> list[Any]:
+    @memoised
+    def probable(self, frames: Frames) -> list[Any]:
         """Values for what is written next in the innermost container."""
-        if frames not in self._found:
-            self._found[frames] = self._find_values(frames)
-        return self._found[frames]
-
-    def _find_values(self, frames: Frames) -> list[Any]:
-        schemas = self._suffixes.slot_schemas(frames)
-        examples = [self._values.examples(schema, _EXAMPLES) for schema in schemas]
-        out = [v for row in range(_EXAMPLES) for some in examples for v in some[row : row + 1]]
+        schemas = self.slot_schemas(frames)
+        out = list(in_turn(self.values.examples(schema, _EXAMPLES) for schema in schemas))
         slot = [frames[-1].slot] if frames else []
         path = (*path_of(frames), *(key for key in slot if key is not None))
-        own = self._suffixes.reference_at(path, exact=True)
+        own = self.reference_at(path, exact=True)
         if own is not MISSING:
-            fitting = any(self._suffixes.fits(schema, own) for schema in schemas)
+            fitting = any(self.fits(schema, own) for schema in schemas)
             out.insert(0 if fitting else 1, own)
-        elif (near := self._suffixes.reference_at(path)) is not MISSING:
+        elif (near := self.reference_at(path)) is not MISSING:
             out.insert(1, near)
         return distinct(out or _ANY_VALUES)
 
     def _numbers(self, cursor: Cursor) -> Iterator[ValueSuffix]:
-        schemas = self._suffixes.slot_schemas(cursor.frames)
+        schemas = self.slot_schemas(cursor.frames)
 
         def fits(value: Any) -> bool:
-            return any(self._values.fits(schema, value) for schema in schemas)
+            return any(self.values.fits(schema, value) for schema in schemas)
 
         written = cursor.atom.decode()
-        texts = [self._layout.dump(value, 0).decode() for value in self.values(cursor.frames)]
+        texts = [self.layout.dump(value, 0).decode() for value in self.probable(cursor.frames)]
         known = [text[len(written) :] for text in texts if text.startswith(written)]
         for rest in [*known, *number_rests(cursor.atom, cursor.mode, fits)]:
             if rest and rest[0] not in "0123456789.eE+-":
@@ -161,10 +140,9 @@ class ValueSuffixes:
 
     def _strings(self, cursor: Cursor, progress: StringProgress | None) -> Iterator[ValueSuffix]:
         slot = self.string_slot(cursor.frames, Mode.STRING)
-        pending = cursor.state.part
-        written = cursor.written
+        pending, written = cursor.state.part, cursor.written
         for rest in slot.rests(progress or slot.begin(written), pending):
-            text = spelled_rest(pending, rest, self._layout)
+            text = spelled_rest(pending, rest, self.layout)
             if text is not None:
                 yield ValueSuffix(text + b'"', with_value(cursor.frames, written + rest))
         yield ValueSuffix(least_rest(pending) + b'"', with_value(cursor.frames, written))
@@ -180,92 +158,76 @@ class ValueSuffixes:
         if not names:
             longest = max(map(len, taken), default=0)
             names = [char + "_" * longest for char in first_characters(pending)]
-        spelt = ((rest, spelled_rest(pending, rest, self._layout)) for rest in names)
+        spelt = ((rest, spelled_rest(pending, rest, self.layout)) for rest in names)
         found = [(rest, text) for rest, text in spelt if text is not None][:MAX_VALUE_SUFFIXES]
         later: list[ValueSuffix] = []
         for at, (rest, text) in enumerate(found):
             inner = (*frames[:-1], frames[-1]._replace(key=written + rest))
-            before = text + b'":' + self._layout.colon
-            suffixes = [self._whole(before, inner, value) for value in self.values(inner)]
+            before = text + b'":' + self.layout.colon
+            suffixes = [self._whole(before, inner, value) for value in self.probable(inner)]
             yield suffixes[0]
             later += suffixes[1 : 4 if at < 2 else 2]
         yield from later
         if not found:
             # No spelling is left that stands for a character: a lone surrogate, never valid.
-            text = least_rest(pending) + b'__": ' + self._layout.dump(None, 0)
-            yield ValueSuffix(
-                text, with_value((*frames[:-1], frames[-1]._replace(key="\x00")), None)
-            )
+            before = least_rest(pending) + b'__": '
+            yield self._whole(before, (*frames[:-1], frames[-1]._replace(key="\x00")), None)
 
+    @memoised
     def string_slot(self, frames: Frames, mode: Mode) -> StringSlot:
         """What a key (`Mode.KEY_STRING`) or a string value should be at this place."""
-        mark = (frames, mode)
-        if mark not in self._string_slots:
-            make = self._key_slot if mode is Mode.KEY_STRING else self._value_slot
-            self._string_slots[mark] = make(frames)
-        return self._string_slots[mark]
+        return self._key_slot(frames) if mode is Mode.KEY_STRING else self._value_slot(frames)
 
     def _value_slot(self, frames: Frames) -> StringSlot:
-        schemas = self._suffixes.slot_schemas(frames)
-        variants = [variant for schema in schemas for variant in self._values.variants(schema)]
+        schemas = self.slot_schemas(frames)
+        variants = [variant for schema in schemas for variant in self.values.variants(schema)]
         variants = [variant for variant in variants if "string" in (types(variant) or ("string",))]
-        values = [value for value in self.values(frames) if isinstance(value, str)]
+        values = strings(self.probable(frames))
         chosen = [value for variant in variants for value in _choices(variant)]
         targets = tuple(dict.fromkeys([*values[:1], *chosen, *values]))
         free = [variant for variant in variants if not _choices(variant)]
         rules = [rule for variant in free for rule in _rules(variant)]
-        sample = next((value for value in values if _unreadable(free)), None)
-        leasts = [min(count(variant.get("minLength")) or 0, _MAX_LEAST) for variant in free]
-        least = min(leasts, default=0)
+        sample = next((value for value in values if any(map(_unreadable, free))), None)
+        least = min(map(_least, free), default=0)
         return StringSlot(targets, tuple(dict.fromkeys(rules))[:_MAX_RULES], least, sample)
 
     def _key_slot(self, frames: Frames) -> StringSlot:
-        variants = self._suffixes.variants(frames)
+        variants = self.variants(frames)
         taken = frames[-1].names
-        source = self._suffixes.reference_at(path_of(frames))
-        behind = self._suffixes.remaining(frames, ClosingPlan(Reuse.BEHIND))
-        names = [name for name, _ in behind]
+        source = self.reference_at(path_of(frames))
+        names = [name for name, _ in self.remaining(frames, ClosingPlan(Reuse.AFTER))]
         names += list(source) if isinstance(source, dict) else []
         names += property_names(variants)
-        for variant in variants:
-            rules = variant.get("propertyNames")
-            some = self._values.examples(rules, 8) if isinstance(rules, dict) else []
-            names += [name for name in some if isinstance(name, str)]
-        targets = [name for name in dict.fromkeys(names) if name not in taken]
-        return StringSlot((*targets, *taken), self._key_rules(variants))
-
-    def _key_rules(self, variants: tuple[Variant, ...]) -> tuple[StringRule, ...]:
         rules: dict[StringRule, None] = {}
         for variant in variants:
-            names = variant.get("propertyNames")
-            if isinstance(names, dict):
-                for inner in self._values.variants(names):
+            naming = variant.get("propertyNames")
+            if isinstance(naming, dict):
+                names += strings(self.values.examples(naming, 8))
+                for inner in self.values.variants(naming):
                     rules.update(dict.fromkeys(_rules(inner)))
-            expressions = variant.get("patternProperties")
-            for expression in expressions if isinstance(expressions, dict) else ():
-                automaton = pattern(expression) if isinstance(expression, str) else None
+            for expression in mapping(variant, "patternProperties"):
+                automaton = pattern(expression)
                 if automaton is not None:
                     rules[StringRule(automaton, 0)] = None
-        return tuple(rules)[:_MAX_RULES]
+        targets = [name for name in dict.fromkeys(names) if name not in taken]
+        return StringSlot((*targets, *taken), tuple(rules)[:_MAX_RULES])
 
 
 def _choices(variant: Variant) -> list[str]:
-    values = [variant["const"]] if "const" in variant else listed(variant.get("enum"))
-    return [value for value in values if isinstance(value, str)]
+    return strings([variant["const"]] if "const" in variant else listed(variant.get("enum")))
+
+
+def _least(variant: Variant) -> int:
+    return min(count(variant.get("minLength")) or 0, _MAX_LEAST)
 
 
 def _rules(variant: Variant) -> list[StringRule]:
-    low = min(count(variant.get("minLength")) or 0, _MAX_LEAST)
-    expressions = (variant.get("pattern"), FORMAT_PATTERNS.get(str(variant.get("format"))))
-    automata = (pattern(text) for text in expressions if isinstance(text, str))
-    return [StringRule(automaton, low) for automaton in automata if automaton is not None]
+    return [StringRule(automaton, _least(variant)) for automaton in automata(variant)]
 
 
-def _unreadable(variants: list[Variant]) -> bool:
+def _unreadable(variant: Variant) -> bool:
     """Whether a pattern or a format decides that no automaton stands for."""
-    for variant in variants:
-        if isinstance(variant.get("pattern"), str) and pattern(variant["pattern"]) is None:
-            return True
-        if isinstance(variant.get("format"), str) and variant["format"] not in FORMAT_PATTERNS:
-            return True
-    return False
+    expression, wanted = variant.get("pattern"), variant.get("format")
+    if isinstance(expression, str) and pattern(expression) is None:
+        return True
+    return isinstance(wanted, str) and wanted not in FORMATS

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.completion.rollout import LIMIT, Preferences
-from harness.completion.text_alterations import START_PLACE, Base, alterations, by_name
+from harness.completion.text_alterations import Base, NamedPlace, alterations, by_name
 from harness.completion.text_writer import TEMPERAMENTS, TextWriter
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.jsontext.lexer import START, advance
+from harness.jsontext.partial import Cursor, feed
 from harness.runs.tables import SCHEMAS
 from harness.verdict_kinds import ERRORS
 from tests.comparison.test_case_run import ForbidsEnd
@@ -209,7 +210,7 @@ class TestAlterations:
         assert one != other
 
     def test_know_which_member_is_written(self):
-        place = START_PLACE
+        here = Cursor()
         for text, name in [
             (b'{"a":', b'"a"'),
             (b"[1,", b'"a"'),
@@ -218,9 +219,9 @@ class TestAlterations:
             (b'"],"b"', b'"b"'),
             (b":", b'"b"'),
         ]:
-            place = place.behind(text)
-            assert place is not None
-            assert place.name == name
+            here = feed(here, text)
+            assert here is not None
+            assert NamedPlace.of(here).name == name
 
 
 def test_texts_are_written_in_several_manners():

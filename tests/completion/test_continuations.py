@@ -291,7 +291,6 @@ def test_forgetting_changes_no_answer(monkeypatch):
     remembering, forgetful = (Continuations(schema, reference.encode()) for _ in range(2))
     expected = [remembering.at(k).group(TOKENS)[1] for k in range(len(reference))]
     monkeypatch.setattr("harness.completion.container_suffixes._MAX_MEMO_BYTES", 0)
-    monkeypatch.setattr("harness.completion.value_suffixes._MAX_MEMO", 0)
     assert [forgetful.at(k).group(TOKENS)[1] for k in range(len(reference))] == expected
 
 
