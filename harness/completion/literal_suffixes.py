@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from harness.jsontext.layout import Layout
@@ -67,23 +68,17 @@ class StringSlot(NamedTuple):
 
     def begin(self, written: str) -> StringProgress:
         """The progress of the characters `written`."""
-        rests = enumerate(self.targets)
-        size = len(written)
-        return StringProgress(
-            tuple((at, target[size:]) for at, target in rests if target.startswith(written)),
-            tuple(rule.pattern.walk(rule.pattern.start, written) for rule in self.rules),
-            self._length(size),
-        )
+        starts = tuple(rule.pattern.start for rule in self.rules)
+        fresh = StringProgress(tuple(enumerate(self.targets)), starts, 0)
+        return self.go_on(fresh, "", written)
 
     def go_on(self, progress: StringProgress, written: str, text: str) -> StringProgress:
-        """The progress behind `text`, where `progress` is that of `written`."""
-        size = len(text)
-        rests = progress.rests
+        """The progress after `text`, where `progress` is that of `written`."""
         pairs = zip(self.rules, progress.states, strict=True)
         return StringProgress(
-            tuple((at, rest[size:]) for at, rest in rests if rest.startswith(text)),
+            tuple((at, rest[len(text) :]) for at, rest in progress.rests if rest.startswith(text)),
             tuple(rule.pattern.walk(state, text) for rule, state in pairs),
-            self._length(len(written) + size),
+            self._length(len(written) + len(text)),
         )
 
     def _length(self, size: int) -> int:
@@ -108,7 +103,7 @@ class StringSlot(NamedTuple):
 
 
 def spelled_rest(pending: bytes, rest: str, layout: Layout) -> bytes | None:
-    """The bytes that write `rest` behind `pending`, the started spelling of its first character.
+    """The bytes that write `rest` after `pending`, the started spelling of its first character.
 
     None when no spelling of that character begins so.
     """
@@ -125,9 +120,8 @@ def spelled_rest(pending: bytes, rest: str, layout: Layout) -> bytes | None:
 
 def _escapes(char: str) -> Iterator[bytes]:
     yield json.dumps(char)[1:-1].encode()
-    units = char.encode("utf-16-be", "surrogatepass")
-    pairs = [units[at : at + 2] for at in range(0, len(units), 2)]
-    yield "".join(f"\\u{pair.hex()}" for pair in pairs).encode()
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    yield "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)).encode()
     if char == "/":
         yield b"\\/"
 
@@ -139,14 +133,16 @@ def first_characters(pending: bytes) -> list[str]:
     if pending[0] != ord("\\"):
         return [_utf8_character(pending)]
     lead, escape = _halves(pending)
+    digits = escape[2:].decode().lower()
     if lead:
-        digits = escape[2:].decode()
-        low = digits + "dc00"[len(digits) :]
         high = int.from_bytes(bytes.fromhex(lead[2:].decode()))
-        return [_from_pair(high, int(low, base=16))]
+        return [_from_pair(high, int(digits + "dc00"[len(digits) :], base=16))]
     if len(escape) == 1:
         return ["\\", '"', "/", "\n"]
-    return [_escaped_character(escape[2:].decode().lower())]
+    if digits[:2] in ("d8", "d9", "da", "db"):
+        return [_from_pair(int(digits.ljust(4, "0"), base=16), 0)]
+    padding = "0000" if digits.strip("0") else "0041"
+    return ["\ud700" if digits == "d" else chr(int(digits + padding[len(digits) :], base=16))]
 
 
 def least_rest(pending: bytes) -> bytes:
@@ -161,22 +157,12 @@ def least_rest(pending: bytes) -> bytes:
 
 def _halves(pending: bytes) -> tuple[bytes, bytes]:
     """The whole high surrogate at the start of a pending escape, and what follows it."""
-    if is_high_surrogate(pending[:6]):
-        return pending[:6], pending[6:]
-    return b"", pending
+    at = 6 if is_high_surrogate(pending[:6]) else 0
+    return pending[:at], pending[at:]
 
 
 def _from_pair(high: int, low: int) -> str:
     return chr(0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF))
-
-
-def _escaped_character(digits: str) -> str:
-    if digits[:2] in ("d8", "d9", "da", "db"):
-        return _from_pair(int(digits.ljust(4, "0"), base=16), 0)
-    if digits == "d":
-        return "\ud700"
-    padding = "0000" if digits.strip("0") else "0041"
-    return chr(int(digits + padding[len(digits) :], base=16))
 
 
 def _utf8_character(pending: bytes) -> str:
@@ -189,10 +175,6 @@ def _utf8_character(pending: bytes) -> str:
 def number_rests(atom: bytes, mode: Mode, fits: Callable[[Any], bool]) -> list[str]:
     """What may follow a started number: those by which it `fits` first, then the shortest."""
     written = atom.decode()
-    found = []
-    for rest in _NUMBER_RESTS[mode]:
-        if fits(parse_number(written + rest)):
-            found.append(rest)
-        if len(found) == _MAX_NUMBER_RESTS:
-            break
+    fitting = (rest for rest in _NUMBER_RESTS[mode] if fits(parse_number(written + rest)))
+    found = list(islice(fitting, _MAX_NUMBER_RESTS))
     return list(dict.fromkeys([*found, *_NUMBER_RESTS[mode][:2]]))

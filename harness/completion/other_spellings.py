@@ -18,11 +18,8 @@ _CHARACTER = re.compile(
     rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[\xc0-\xff][\x80-\xbf]*+|[^\"\\]", re.DOTALL
 )
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][+-]?\d+)?")
-_SHORT = {'"': b'\\"', "\\": b"\\\\", "/": b"\\/", "\b": b"\\b", "\f": b"\\f"} | {
-    "\n": b"\\n",
-    "\r": b"\\r",
-    "\t": b"\\t",
-}
+_SHORT = {'"': b'\\"', "\\": b"\\\\", "/": b"\\/", "\b": b"\\b", "\f": b"\\f"}
+_SHORT |= {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t"}
 _BEHIND_NUMBER = {
     Mode.INT: (b".0", b"e0", b"E0", b".00", b"e+0", b"e-0"),
     Mode.ZERO: (b".0", b"e0", b"E0", b"e1"),
@@ -60,14 +57,10 @@ def _spellings(state: State, rest: bytes) -> Iterator[bytes]:
 def _laid_out(rest: bytes) -> Iterator[bytes]:
     """With other white space before and behind the next punctuation mark."""
     body = rest.lstrip(_SPACE)
-    yield body
-    for space in _LAYOUTS:
-        yield space + body
+    yield from (space + body for space in (b"", *_LAYOUTS))
     if body[:1] in (b"{", b"[", b",", b":", b"}", b"]"):
-        behind = body[1:].lstrip(_SPACE)
-        yield body[:1] + behind
-        for space in _LAYOUTS:
-            yield body[:1] + space + behind
+        after = body[1:].lstrip(_SPACE)
+        yield from (body[:1] + space + after for space in (b"", *_LAYOUTS))
 
 
 def _in_string(rest: bytes) -> Iterator[bytes]:

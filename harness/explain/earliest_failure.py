@@ -20,6 +20,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, Final
 
+from harness.inputs.vocabulary import alike
 from harness.jsontext.spans import Entry, Part, ValueSpan, characters
 from harness.schemas.patterns import Pattern, pattern
 from harness.schemas.schema import kinds, same, target
@@ -32,7 +33,6 @@ _MAX_WORK = 2000
 _MAX_STRING = 5000
 _MAX_NUMBER = 400
 _MANY_STATES = 15_000
-"""An automaton with this many states may be near the number at which it takes no more."""
 _OLD: Final = frozenset(("draft-04", "draft-06", "draft-07"))
 
 
@@ -56,7 +56,9 @@ class EarliestFailure:
             "properties": self._members,
             "additionalProperties": self._additional,
             "items": self._items,
-            "prefixItems": self._prefix,
+            "prefixItems": lambda node, holder, depth: self._tuple(
+                node.items if node.kind == "array" else (), holder["prefixItems"], depth
+            ),
             "propertyNames": self._names,
         }
 
@@ -145,10 +147,6 @@ class EarliestFailure:
         rest = node.items[len(fixed or ()) :]
         return self._tuple(rest, [schema] * len(rest), depth)
 
-    def _prefix(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        prefix = holder["prefixItems"]
-        return self._tuple(node.items, prefix, depth) if node.kind == "array" else None
-
     def _tuple(self, items: Sequence[Entry], schemas: Sequence[Any], depth: int) -> Part | None:
         for item, schema in zip(items, schemas, strict=False):
             part = item.begin if schema is False else self.part(item.value, schema, depth + 1)
@@ -180,68 +178,40 @@ def _type(node: ValueSpan, allowed: Any, _holder: dict[str, Any]) -> Part | None
 
 def divergence(node: ValueSpan, wanted: Sequence[Any]) -> Part | None:
     """From where on a value is the beginning of none of the values `wanted`; None if it is one."""
-    alike = [value for value in wanted if _kind(value) == node.kind]
-    if not alike:
+    kin = [value for value in wanted if _kind(value) == node.kind]
+    if not kin:
         return node.first
-    if any(same(value, node.value) for value in alike):
+    if any(same(value, node.value) for value in kin):
         return None
-    inside = _DIVERGENCES.get(node.kind)
-    return node.first if inside is None else inside(node, alike)
+    match node.kind:
+        case "string":
+            return _string_part(node, max(alike(node.value, value) for value in kin))
+        case "number":
+            targets = [Decimal(str(value)) for value in kin]
+            return _number_part(node, lambda head: not any(may_become(head, t) for t in targets))
+        case "object" | "array":
+            return _container_divergence(node, kin)
+    return node.first
 
 
 def _kind(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else kinds(value)[-1]
 
 
-def _string_divergence(node: ValueSpan, wanted: Sequence[str]) -> Part:
-    return _string_part(node, max(_common(node.value, value) for value in wanted))
-
-
-def _number_divergence(node: ValueSpan, wanted: Sequence[float]) -> Part:
-    targets = [Decimal(str(value)) for value in wanted]
-    return _number_part(node, lambda head: not any(may_become(head, t) for t in targets))
-
-
-def _object_divergence(node: ValueSpan, wanted: list[dict[str, Any]]) -> Part:
-    written: set[str] = set()
-    for member in node.members:
-        having = [value for value in wanted if member.name in value]
+def _container_divergence(node: ValueSpan, wanted: list[Any]) -> Part:
+    written: set[Any] = set()
+    is_object = node.kind == "object"
+    for index, entry in enumerate(node.members if is_object else node.items):
+        key: Any = entry.name if is_object else index
+        having = [value for value in wanted if (key in value if is_object else index < len(value))]
         if not having:
             names = {name for value in wanted for name in value if name not in written}
-            return _key_part(member, names, ())
-        wanted = [value for value in having if same(value[member.name], member.value.value)]
+            return _key_part(entry, names, ()) if is_object else entry.begin
+        wanted = [value for value in having if same(value[key], entry.value.value)]
         if not wanted:
-            found = divergence(member.value, [value[member.name] for value in having])
-            return found or member.value.last
-        written.add(member.name)
+            return divergence(entry.value, [value[key] for value in having]) or entry.value.last
+        written.add(key)
     return node.last
-
-
-def _array_divergence(node: ValueSpan, wanted: list[list[Any]]) -> Part:
-    for index, item in enumerate(node.items):
-        having = [value for value in wanted if len(value) > index]
-        if not having:
-            return item.begin
-        wanted = [value for value in having if same(value[index], item.value.value)]
-        if not wanted:
-            return divergence(item.value, [value[index] for value in having]) or item.value.last
-    return node.last
-
-
-_DIVERGENCES: Final[dict[str, Callable[[ValueSpan, Any], Part]]] = {
-    "object": _object_divergence,
-    "array": _array_divergence,
-    "string": _string_divergence,
-    "number": _number_divergence,
-}
-
-
-def _common(text: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    for index, (left, right) in enumerate(zip(text, other, strict=False)):
-        if left != right:
-            return index
-    return min(len(text), len(other))
 
 
 def _string_part(node: ValueSpan, index: int) -> Part:
@@ -337,19 +307,8 @@ def _bound_lost(
     return limit >= 0
 
 
-def _max_length(node: ValueSpan, most: Any, _holder: dict[str, Any]) -> Part | None:
-    if node.kind != "string" or len(node.value) <= most:
-        return None
-    places = characters(node)
-    return places[int(most)][0], node.end
-
-
 def _pattern(node: ValueSpan, expression: str, _holder: dict[str, Any]) -> Part | None:
-    return None if node.kind != "string" else _pattern_part(node, expression)
-
-
-def _pattern_part(node: ValueSpan, expression: str) -> Part | None:
-    index = lost_at(expression, node.value)
+    index = lost_at(expression, node.value) if node.kind == "string" else None
     return None if index is None else _string_part(node, index)
 
 
@@ -360,29 +319,23 @@ def lost_at(expression: str, text: str) -> int | None:
     Its length if it can go on but does not match as it is; None where it may match, or nothing is
     known about the pattern.
     """
-    automaton = _automaton(expression)
+    try:
+        automaton = pattern(ecma_patterns.python_spelling(expression))
+    except ecma_patterns.PatternError:
+        automaton = None
     if automaton is None or len(text) > _MAX_STRING:
         return None
-    state = automaton.start
+    lost, state = len(text), automaton.start
     for index, char in enumerate(text):
         state = automaton.step(state, char)
         if state == Pattern.DEAD:
-            return index if _spacious(automaton) else None
-    if _spacious(automaton) and not automaton.accepts(state):
-        return len(text)
-    return None
-
-
-def _automaton(expression: str) -> Pattern | None:
-    try:
-        return pattern(ecma_patterns.python_spelling(expression))
-    except ecma_patterns.PatternError:
-        return None
-
-
-def _spacious(automaton: Pattern) -> bool:
-    """Whether the automaton has room for more states; a full one calls every new state dead."""
-    return len(automaton._sets) < _MANY_STATES  # noqa: SLF001 - there is no other way to ask
+            lost = index
+            break
+    else:
+        if automaton.accepts(state):
+            return None
+    # An automaton that is nearly full may call every new state dead.
+    return lost if automaton.size < _MANY_STATES else None
 
 
 _DATE = r"\d{4}-[01]\d-[0-3]\d"
@@ -407,9 +360,9 @@ WIDE_FORMATS: Final[dict[str, str]] = {
 """What every text of a format matches, and much else does: wide enough never to be wrong."""
 
 
-def _format(node: ValueSpan, name: Any, _holder: dict[str, Any]) -> Part | None:
+def _format(node: ValueSpan, name: Any, holder: dict[str, Any]) -> Part | None:
     wide = WIDE_FORMATS.get(name)
-    return None if wide is None or node.kind != "string" else _pattern_part(node, wide)
+    return None if wide is None else _pattern(node, wide, holder)
 
 
 def _size(node: ValueSpan) -> int:
@@ -425,6 +378,8 @@ def _at_least(node: ValueSpan, least: Any, _holder: dict[str, Any], kind: str) -
 def _at_most(node: ValueSpan, most: Any, _holder: dict[str, Any], kind: str) -> Part | None:
     if node.kind != kind or _size(node) <= most:
         return None
+    if kind == "string":
+        return characters(node)[int(most)][0], node.end
     return (node.items if kind == "array" else node.members)[int(most)].begin
 
 
@@ -468,7 +423,7 @@ def _key_part(member: Entry, names: set[str], expressions: Sequence[str]) -> Par
     """
     if not names and not expressions:
         return member.begin[0], member.key.end
-    index = max((_common(member.name, name) for name in names), default=0)
+    index = max((alike(member.name, name) for name in names), default=0)
     for expression in expressions:
         lost = lost_at(expression, member.name)
         index = len(member.name) if lost is None else max(index, lost)
@@ -484,7 +439,7 @@ ASSERTIONS: Final[dict[str, Rule]] = {
     "exclusiveMinimum": partial(_bounded, sign=1),
     "exclusiveMaximum": partial(_bounded, sign=-1),
     "minLength": partial(_at_least, kind="string"),
-    "maxLength": _max_length,
+    "maxLength": partial(_at_most, kind="string"),
     "pattern": _pattern,
     "format": _format,
     "minItems": partial(_at_least, kind="array"),

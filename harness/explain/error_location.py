@@ -1,27 +1,17 @@
 """Where in a completed text an error of the validators lies: at the disputed token, or elsewhere.
 
 At fault is the byte with which the error has become certain: what stands before it could still
-have been completed without this error, what stands behind it cannot make up for it. The bytes that
-follow, to the end of the wrong scalar, key or literal, are named with it, its siblings never. So
-of a walk, whose consumed text is the beginning of a valid reference, a token at fault is one behind
-which this completion's error cannot be avoided, by this completion or any other.
+have been completed without this error, what stands after it cannot make up for it
+(`harness.explain.earliest_failure`). The bytes that follow, to the end of the wrong scalar, key or
+literal, are named with it, its siblings never. So of a walk, whose consumed text is the beginning
+of a valid reference, a token at fault is one after which this completion's error cannot be avoided.
 
-What is at fault, by what is wrong:
-
-- no JSON: the byte behind which no JSON text goes on; the end, where more must come.
-- the type: the scalar, or the opening bracket. The first byte tells the type, but not whether a
-  number is whole: 1.5 can become 1.5e1, so there it is the byte behind the number.
-- ``enum`` and ``const``: from where the value is the beginning of none of those allowed.
-- the range of a number: from the digit with which it is lost: 5 may become 50, and 99 become
-  99e-1 unless the schema asks for an integer. Else the byte behind the number, or the end.
-- ``maxLength``: from the surplus character on. ``pattern`` and ``format``: from the character with
-  which no match can begin, where the expression tells, else the closing quote.
+- no JSON: the byte after which no JSON text goes on; the end, where more must come.
 - keys that must not be there: from where they are the beginning of no allowed name; where no name
   is left, from the comma before them. Members that must be absent: the key's closing quote.
 - surplus items and members: the comma before them, or the first byte of the first.
-- ``anyOf`` and ``oneOf`` without a match: from where the last alternative is lost.
 - all else, and wherever a rule cannot tell: what completes the value: its closing quote or
-  bracket, the byte behind a number. So for what is missing, for duplicate items (the later one),
+  bracket, the byte after a number. So for what is missing, for duplicate items (the later one),
   for ``not``, for ``oneOf`` with several matches.
 
 Nothing is at fault where the place is not certain: where references hide the way to the keyword
@@ -211,16 +201,13 @@ def _certain(
 
 def _names(node: ValueSpan, site: Site, rules: EarliestFailure) -> list[Part]:
     """The names that break what the pointer below ``propertyNames`` leads to."""
-    if node.kind != "object" or not node.members:
-        return []
-    keys = [member.key for member in node.members]
-    if site.keyword == "propertyNames" and site.value is False:
-        return [member.begin for member in node.members]
-    if site.keyword is None or site.keyword == "propertyNames":
-        return []
-    found = [rules.keyword(site.keyword, key, site.holder) for key in keys]
+    members = node.members if node.kind == "object" else ()
+    if site.keyword in (None, "propertyNames"):
+        forbidden = site.keyword is not None and site.value is False
+        return [member.begin for member in members if forbidden]
+    found = [rules.keyword(str(site.keyword), member.key, site.holder) for member in members]
     parts = [part for part in found if part is not None]
-    return parts or ([keys[0].last] if len(keys) == 1 else [])
+    return parts or ([members[0].key.last] if len(members) == 1 else [])
 
 
 def _false_below(node: ValueSpan, site: Site) -> list[Part]:
@@ -244,12 +231,12 @@ def _false_below(node: ValueSpan, site: Site) -> list[Part]:
 def _forbidden(chain: Sequence[ValueSpan]) -> Part:
     """What makes the last value of `chain` exist at all."""
     node = chain[-1]
-    around = chain[-2] if len(chain) > 1 else None
-    if around is None:
+    if len(chain) < 2:
         return node.first
-    if around.kind == "object":
-        return next(one.key.last for one in around.members if one.value.start == node.start)
-    return next(one.begin for one in around.items if one.value.start == node.start)
+    in_object = chain[-2].kind == "object"
+    entries = chain[-2].members if in_object else chain[-2].items
+    entry = next(one for one in entries if one.value.start == node.start)
+    return entry.key.last if in_object else entry.begin
 
 
 def _surplus_items(chain: Sequence[ValueSpan], site: Site, draft: str) -> list[Part]:

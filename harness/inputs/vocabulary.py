@@ -269,8 +269,8 @@ def is_saved(data: bytes) -> bool:
     return data.startswith(_FILE_MAGIC)
 
 
-def alike(one: bytes, other: bytes) -> int:
-    """How many bytes two tokens or texts begin with alike."""
+def alike(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many bytes or characters two tokens or texts begin with alike."""
     differ = (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     return next(differ, min(len(one), len(other)))
 

@@ -175,6 +175,11 @@ class Pattern:
         self._shortest: dict[tuple[int, int], str | None] = {}
         self.start = self._state(frozenset({start}), at_start=True)
 
+    @property
+    def size(self) -> int:
+        """How many states there are so far; from `_MAX_STATES` on every new one is dead."""
+        return len(self._sets)
+
     def _closure(self, nodes: set[int], allowed: set[int]) -> frozenset[int]:
         seen, todo = set(nodes), list(nodes)
         while todo:
