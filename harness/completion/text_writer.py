@@ -1,12 +1,9 @@
 """Samples: let an engine write texts of its own, through nothing but its masks, to the end.
 
 What comes next is chosen among the *bytes* that may come next, not among the tokens: of these most
-are words, and a text would hardly ever leave its first string. Where several tokens begin with the
-byte it is mostly the byte itself, and where nothing else may come the longest. After so many
-choices a text goes to its end as a roll-out does.
-
-Every choice depends on a key and the engine alone. This runs inside the host, next to the engine,
-and needs nothing but numpy.
+are words, and a text would hardly ever leave its first string. After so many choices a text goes to
+its end as a roll-out does. Every choice depends on a key and the engine alone. This runs inside the
+host, next to the engine.
 """
 
 from __future__ import annotations
@@ -103,8 +100,7 @@ class TextWriter:
         words = mask[self.single_ids >> 5] >> (self.single_ids & 31).astype(np.uint32) & 1
         found = self.single_bytes[words == 1]
         if not len(found):
-            ids = token_ids(mask, self.vocabulary.size)
-            found = np.unique(self._first[ids])
+            found = np.unique(self._first[token_ids(mask, self.vocabulary.size)])
             found = found[found >= 0]
         return np.asarray(found, dtype=np.int64)
 
@@ -160,8 +156,8 @@ class _Pen:
     def _rolled_out(self) -> Rollout:
         """The text, ended as soon as the engine lets it.
 
-        What a roll-out takes first may lead to no end (a digit behind a digit, a bracket in a
-        string that must hold an ``@``), so that now and then another byte is drawn.
+        What a roll-out takes first may lead to no end (a bracket in a string that must hold an
+        ``@``), so that now and then another byte is drawn.
         """
         preferences, how = self._writer.preferences, Temperament(0, hints=0.0, ends=1.0)
         while len(self._taken) <= self._limit:
@@ -205,10 +201,7 @@ class _Pen:
                 return
 
     def _choose(self, how: Temperament) -> bool:
-        """Write what is chosen next, and all behind it that the engine leaves no choice about.
-
-        Whether the text may go on.
-        """
+        """Write what is chosen next, and what the engine forces after it; whether more may come."""
         chosen = False
         while len(self._taken) < self._limit:
             self._matcher.mask(self._mask)
@@ -273,8 +266,13 @@ class _Pen:
         single = self._vocabulary.byte_ids[byte]
         if single >= 0 and allows(self._mask, single) and self._draw() >= how.longer:
             return single
+        ids = self._beginning(byte)
+        return ids[self._index(len(ids))]
+
+    def _beginning(self, byte: int) -> list[int]:
+        """The allowed tokens that begin with a byte."""
         ids = token_ids(self._mask & self._writer.members(byte), self._vocabulary.size)
-        return int(ids[self._index(len(ids))])
+        return list(map(int, ids))
 
     def _forced(self, byte: int) -> int:
         """The longest token that begins with a byte and holds nothing that could be otherwise."""

@@ -15,15 +15,15 @@ class Layout(NamedTuple):
     """The whitespace between tokens, and whether strings are ASCII alone."""
 
     comma: bytes = b" "
-    """Behind a comma, where nothing is indented."""
+    """After a comma, where nothing is indented."""
     colon: bytes = b" "
     indent: bytes | None = None
     """What each level is indented by; None when all is in one line."""
     ascii: bool = False
 
     def between(self, depth: int) -> bytes:
-        """The whitespace behind a comma inside `depth` containers."""
-        return self.comma if self.indent is None else b"\n" + self.indent * depth
+        """The whitespace after a comma inside `depth` containers."""
+        return self.comma if self.indent is None else self.edge(depth)
 
     def edge(self, depth: int) -> bytes:
         """The whitespace inside the brackets of a container that is not empty."""

@@ -9,21 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 from harness.jsontext.lexer import START, Mode, State, advance, plain_end
 
 
 class Spelled(float):
-    """A number that keeps the text it was written as."""
+    """A number that keeps the text, in the grammar of JSON, that it was written as."""
 
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        """The number that `text`, in the grammar of JSON, says."""
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 CONTAINER: Final = ...
@@ -73,8 +68,7 @@ class Cursor(NamedTuple):
     @property
     def written(self) -> str:
         """The whole characters of the string that is being written."""
-        raw = self.atom[: len(self.atom) - len(self.state.part)]
-        return decoded(raw)
+        return decoded(self.atom[: len(self.atom) - len(self.state.part)])
 
 
 def decoded(raw: bytes) -> str:
@@ -92,11 +86,7 @@ def parse_number(text: str) -> int | float:
 
 
 def load(text: bytes | str) -> Any:
-    """The value of a JSON text, its numbers with their spelling.
-
-    Raises:
-        ValueError: The text is not JSON.
-    """
+    """The value of a JSON text, its numbers with their spelling; ValueError if it is not JSON."""
     return json.loads(text, parse_float=parse_number, parse_int=parse_number)
 
 

@@ -31,13 +31,8 @@ _UNREAD: Final = object()
 _CHARACTER = re.compile(
     rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|[\xc0-\xff][\x80-\xbf]*+|.", re.DOTALL
 )
-_KINDS: Final = {
-    b'"': "string",
-    b"{": "object",
-    b"[": "array",
-    b"t": "true",
-    b"f": "false",
-    b"n": "null",
+_KINDS: Final = {b'"': "string", b"{": "object", b"[": "array"} | {
+    word[:1]: word.decode() for word in (b"true", b"false", b"null")
 }
 
 
@@ -179,8 +174,7 @@ def characters(node: ValueSpan) -> list[Part]:
 
     Only strings without halves of surrogate pairs have one span for each character.
     """
-    found = _CHARACTER.finditer(node.text, node.start + 1, node.end - 1)
-    return [match.span() for match in found]
+    return [found.span() for found in _CHARACTER.finditer(node.text, node.start + 1, node.end - 1)]
 
 
 def _name(raw: bytes) -> str:

@@ -24,9 +24,8 @@ from harness.jsontext.pointers import escape, pointer
 MAX_DEPTH: Final = 200
 """Containers within containers that `parse` reads.
 
-CPython's C reader recurses once for each, under a limit of 1000 frames that it shares with its
-callers (3.11) or of some thousands of its own (3.12 and later); `json.dumps` with an indent
-recurses in Python. 200 leaves room for both below any caller.
+CPython's reader recurses once for each, and `json.dumps` with an indent does: 200 leaves room for
+both under a limit of 1000 frames, below any caller.
 """
 
 STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -119,9 +118,7 @@ _GRAMMAR = json.JSONDecoder(
 def parse(text: bytes | str, *, lone_surrogates: bool = False) -> Any:
     """The value of a JSON text (bytes are UTF-8): None, bool, int, float, str, list or dict.
 
-    Args:
-        text: The whole text.
-        lone_surrogates: Accept halves of surrogate pairs written as escapes.
+    `lone_surrogates` accepts halves of surrogate pairs written as escapes.
 
     Raises:
         JsonError: Not JSON: malformed, not UTF-8, a byte order mark, NaN or Infinity.
@@ -176,19 +173,7 @@ def raw_members(text: bytes) -> dict[str, bytes]:
         raise _at(text, 0, "starts with a byte order mark")
     members: dict[str, bytes] = {}
     at = _expect(text, _skip_blank(text, 0), b"{")
-    if text[at : at + 1] == b"}":
-        at += 1
-    else:
-        at = _read_members(text, at, members)
-    at = _skip_blank(text, at)
-    if at < len(text):
-        raise _at(text, at, "something follows the object")
-    return members
-
-
-def _read_members(text: bytes, at: int, members: dict[str, bytes]) -> int:
-    """Fill `members` from the first name at `at`; the offset after the object's end."""
-    while True:
+    while text[at : at + 1] != b"}" or members:
         name = _STRING_TOKEN.match(text, at)
         if name is None:
             raise _at(text, at, "expected a name in double quotes")
@@ -203,8 +188,12 @@ def _read_members(text: bytes, at: int, members: dict[str, bytes]) -> int:
         members[key] = text[start:end]
         at = _skip_blank(text, end)
         if text[at : at + 1] == b"}":
-            return at + 1
+            break
         at = _expect(text, at, b",")
+    at = _skip_blank(text, at + 1)
+    if at < len(text):
+        raise _at(text, at, "something follows the object")
+    return members
 
 
 def _value_end(text: bytes, start: int) -> int:
@@ -213,9 +202,8 @@ def _value_end(text: bytes, start: int) -> int:
         if scalar is None:
             raise _at(text, start, "expected a value")
         return scalar.end()
-    closers = bytearray()
-    at = start
-    while True:
+    closers, at = bytearray(), start
+    while closers or at == start:
         run = _UP_TO_BRACKET.match(text, at)
         assert run is not None
         at = run.end()
@@ -229,8 +217,7 @@ def _value_end(text: bytes, start: int) -> int:
         elif closers.pop() != byte:
             raise _at(text, at, "brackets do not match")
         at += 1
-        if not closers:
-            return at
+    return at
 
 
 def _skip_blank(text: bytes, at: int) -> int:
@@ -275,16 +262,9 @@ def _check_depth(chars: str) -> None:
 
 def _check_surrogates(chars: str) -> None:
     """Refuse halves of pairs in `chars`, which is JSON."""
-    if "\\u" in chars:
-        for escape in _LONE_SURROGATE.finditer(chars):
-            if escape.group(1):
-                raise _at(chars, escape.start(), "lone surrogate", LoneSurrogate)
-    _check_encodable(chars)
-
-
-def _check_encodable(chars: str) -> None:
-    if chars.isascii():
-        return
+    found = (match for match in _LONE_SURROGATE.finditer(chars) if match.group(1))
+    if "\\u" in chars and (half := next(found, None)) is not None:
+        raise _at(chars, half.start(), "lone surrogate", LoneSurrogate)
     try:
         chars.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -301,7 +281,8 @@ def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
         problem = (error.msg[0].lower() + error.msg[1:]).removesuffix(" at")
         raise JsonError(problem, error.pos, error.lineno, error.colno) from None
     except _RefusedError:
-        raise _word_error(chars, _is_constant, "is not JSON") from None
+        constants = ("NaN", "Infinity", "-Infinity")
+        raise _word_error(chars, constants.__contains__, "is not JSON") from None
     if not lone_surrogates:
         _check_surrogates(chars)
     duplicate = _duplicate(value)
@@ -320,10 +301,6 @@ def _word_error(
             shown = word if len(word) <= 40 else word[:37] + "..."
             return _at(chars, token.start(), f"{shown} {problem}", kind)
     raise AssertionError("the reader refused a word that is not there")
-
-
-def _is_constant(word: str) -> bool:
-    return word in ("NaN", "Infinity", "-Infinity")
 
 
 def _overflows(word: str) -> bool:
@@ -352,9 +329,7 @@ def _duplicate(value: object) -> str | None:
     return None
 
 
-_EXACT_INTEGERS = 2.0**53
-"""Below, a double and an integer are equal exactly when the numbers as written are."""
-
+_EXACT_INTEGERS = 2.0**53  # below, doubles equal integers exactly when what is written does
 # Up to 15 significant digits survive the way to a double and back at every magnitude that two
 # digits of exponent reach from there; what has more is looked at closely. Looking for fixed bytes
 # in a text whose digits are all one is many times faster than a regular expression.
@@ -366,13 +341,9 @@ def keeps_numbers(text: bytes, *, roughly: bool = False) -> bool:
     """Whether every number of `text`, JSON without duplicate keys, survives being read as a double.
 
     A number survives when its double's shortest spelling is the number; one of 2**53 or more must
-    also equal its double exactly, since integers are compared with it. Integers without fraction
-    and exponent are read exactly at any size and always survive.
-
-    Args:
-        text: A JSON text in UTF-8.
-        roughly: Let large doubles pass by their shortest spelling. Meant for schemas, where
-            1.7976931348623157e308 stands for "any".
+    also equal its double exactly, since integers are compared with it, unless `roughly`: meant for
+    schemas, where 1.7976931348623157e308 stands for "any". Integers without fraction and exponent
+    are read exactly at any size.
     """
     alike = text.translate(_DIGITS_ALIKE)
     if not any(part in alike for part in _SUSPICIOUS):
