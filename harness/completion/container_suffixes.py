@@ -100,10 +100,7 @@ class ContainerSuffixes:
     """
 
     def __init__(
-        self,
-        values: ProbableValues,
-        reference: bytes,
-        plans: Sequence[ClosingPlan] = CLOSING_PLANS,
+        self, values: ProbableValues, reference: bytes, plans: Sequence[ClosingPlan] = CLOSING_PLANS
     ) -> None:
         self.values = values
         self._plans = plans

@@ -84,11 +84,7 @@ class Rollout:
 
 
 def roll_out(
-    matcher: Matcher,
-    preferences: Preferences,
-    eos_ids: Sequence[int],
-    key: str,
-    limit: int = LIMIT,
+    matcher: Matcher, preferences: Preferences, eos_ids: Sequence[int], key: str, limit: int = LIMIT
 ) -> Rollout:
     """Continue `matcher` (which is consumed by it) until it allows the end of generation."""
     mask = np.zeros(len(preferences.eos), dtype=np.uint32)

@@ -176,11 +176,7 @@ class PlaceAttribution:
         return self._of_piece(token)
 
     def many(
-        self,
-        tokens: Sequence[bytes],
-        *,
-        ends: Sequence[bool] = (),
-        reserved: Sequence[bool] = (),
+        self, tokens: Sequence[bytes], *, ends: Sequence[bool] = (), reserved: Sequence[bool] = ()
     ) -> tuple[list[str], list[GoverningKeyword]]:
         """The categories and the governing keywords of many tokens.
 

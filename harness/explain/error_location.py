@@ -33,6 +33,7 @@ import numpy.typing as npt
 from harness.explain.earliest_failure import EarliestFailure, unknown_keys
 from harness.explain.sites import Condition, Pointers, Site, in_place
 from harness.jsontext.lexer import START, State, advance
+from harness.jsontext.partial import Cursor, trace
 from harness.jsontext.pointers import typed_steps
 from harness.jsontext.spans import Part, ValueSpan, root_of
 from harness.schemas.schema import Fault
@@ -41,7 +42,6 @@ from harness.validators.judge import Ruling
 
 MAX_SEARCHES = 2048
 """Texts per position that are looked at; what is left over is not called located."""
-_CHUNK = 64
 
 
 def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bool:
@@ -85,8 +85,8 @@ _PLAIN_RUN = re.compile(rb"([0-9]++)|[^0-9\"{}\[\],:+\-. \t\n\r\x00-\x1f]++")
 def skeleton(token: bytes) -> bytes:
     """The token with each run of digits as ``0`` and each run of other ordinary bytes as ``a``.
 
-    Two tokens with the same skeleton are both at fault or neither, when they stand behind the same
-    text, have the same text behind them, are invalid with the same fault (keyword and both paths),
+    Two tokens with the same skeleton are both at fault or neither, when they stand after the same
+    text, have the same text after them, are invalid with the same fault (keyword and both paths),
     and `memoisable` says so of its keyword: of such faults only quotes, brackets, commas, and how
     scalars begin and end matter. A token with a backslash is its own skeleton.
     """
@@ -182,7 +182,7 @@ def _chain(root: ValueSpan, path: Sequence[str | int]) -> list[ValueSpan] | None
 def _certain(
     part: Part, conditions: Sequence[Condition], chain: Sequence[ValueSpan], known: int
 ) -> bool:
-    """Whether nothing behind the first byte of `part` can undo the conditions of the error."""
+    """Whether nothing after the first byte of `part` can undo the conditions of the error."""
     for condition in conditions:
         if condition.steps >= len(chain):
             return False
@@ -290,16 +290,13 @@ def _state_after(text: bytes) -> State | None:
 
 
 def _broken_off(text: bytes) -> list[Part]:
-    """The byte behind which no JSON text goes on, or the end that comes too early."""
-    state = START
-    for at in range(0, len(text), _CHUNK):
-        behind = advance(state, text[at : at + _CHUNK])
-        if behind is None:
-            while (behind := advance(state, text[at : at + 1])) is not None:
-                state, at = behind, at + 1  # noqa: PLW2901 - the loop ends here
-            return [(at, at + 1)]
-        state = behind
-    return [] if state.can_end else [(len(text), len(text))]
+    """The byte after which no JSON text goes on, or the end that comes too early."""
+    here = Cursor()
+    for end, further in trace(here, text):
+        if further is None:
+            return [(end - 1, end)]
+        here = further
+    return [] if here.state.can_end else [(len(text), len(text))]
 
 
 Key = tuple[int, bytes, str, str, str]

@@ -33,15 +33,13 @@ _STRING_TOKEN = re.compile(STRING, re.DOTALL)
 _WHOLE_STRINGS = re.compile(rb'(?:[^"]++|' + STRING + rb")*+", re.DOTALL)
 _UP_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + STRING + rb")*+", re.DOTALL)
 _SCALAR = re.compile(
-    rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + STRING,
-    re.DOTALL,
+    rb"true|false|null|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|" + STRING, re.DOTALL
 )
 _BLANK = re.compile(rb"[ \t\n\r]*+")
 _BRACKETS_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
 _WORD_OUTSIDE_STRINGS = re.compile(r'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?|([-+.0-9A-Za-z]++)', re.DOTALL)
 _LONE_SURROGATE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)",
-    re.DOTALL,
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)", re.DOTALL
 )
 _CLOSER = {ord("{"): ord("}"), ord("["): ord("]")}
 _BOM = "\ufeff"
