@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from harness.jsontext import strict_json
 from harness.schemas.probable_values import distinct, in_turn
-from harness.schemas.values import ValueMaker
-from harness.schemas.violations import violations
+from harness.schemas.values import ValueMaker, violations
 from harness.validators.coverage import Feature
 from harness.validators.judge import INVALID, VALID, Judge, Ruling
 

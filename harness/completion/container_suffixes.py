@@ -12,13 +12,14 @@ from enum import Enum
 from functools import wraps
 from typing import Any, Final, NamedTuple, TypeVar, TypeVarTuple
 
-from harness.jsontext.layout import Layout, layout_of
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import (
     CONTAINER,
     Cursor,
     Frame,
     Frames,
+    Layout,
+    layout_of,
     load,
     path_of,
     settled,

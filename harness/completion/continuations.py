@@ -14,9 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.completion.container_suffixes import CLOSING_PLANS, ClosingPlan
-from harness.completion.literal_suffixes import StringProgress, first_characters, least_rest
 from harness.completion.repairs import repaired
-from harness.completion.value_suffixes import ValueSuffixes
+from harness.completion.value_suffixes import (
+    StringProgress,
+    ValueSuffixes,
+    first_characters,
+    least_rest,
+)
 from harness.jsontext.lexer import Mode, plain_end
 from harness.jsontext.partial import Cursor, feed, trace
 from harness.schemas.probable_values import ProbableValues

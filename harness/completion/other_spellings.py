@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from harness.jsontext.layout import Layout
 from harness.jsontext.lexer import Mode, State
-from harness.jsontext.partial import decoded
+from harness.jsontext.partial import Layout, decoded
 
 _LAYOUTS = (b" ", b"\n", b"\n  ", b"\t", b"\r\n", b"  ", b"\n    ", b"\n\t")
 _SPACE = b" \t\n\r"

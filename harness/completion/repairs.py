@@ -16,15 +16,21 @@ from harness.completion.container_suffixes import (
     close_text,
     in_order,
 )
-from harness.completion.literal_suffixes import number_rests, spelled_rest
-from harness.completion.value_suffixes import ValueSuffix
-from harness.jsontext.layout import Layout
+from harness.completion.value_suffixes import ValueSuffix, number_rests, spelled_rest
 from harness.jsontext.lexer import Mode
-from harness.jsontext.partial import CONTAINER, Cursor, Frame, Frames, load, path_of, with_value
+from harness.jsontext.partial import (
+    CONTAINER,
+    Cursor,
+    Frame,
+    Frames,
+    Layout,
+    load,
+    path_of,
+    with_value,
+)
 from harness.jsontext.pointers import MISSING, child
-from harness.schemas.approximate_validator import needed
 from harness.schemas.probable_values import Variant, property_names
-from harness.schemas.schema import REFERENCES, Fault, Path, count, same
+from harness.schemas.schema import REFERENCES, Fault, Path, count, needed, same
 
 _ROUNDS = 4
 _MAX_FAULTS = 32
@@ -110,7 +116,7 @@ class _Repair:
         for key in where:
             here = child(here, str(key))
             if key in REFERENCES:
-                here = self._values.approximate.resolve(here)
+                here = self._values.resolve(here)
         known = [here] if isinstance(here, dict | bool) else []
         return [*known, *self._values.subschemas_at(path)]
 

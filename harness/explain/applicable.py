@@ -20,10 +20,10 @@ from typing import Any, Final, NamedTuple
 from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import CONTAINER, Cursor, Frame, Frames, unkept
 from harness.jsontext.pointers import escape
-from harness.schemas.approximate_validator import ApproximateValidator
 from harness.schemas.patterns import pattern
 from harness.schemas.schema import (
     REFERENCES,
+    Schema,
     applied_below,
     child_schema,
     count,
@@ -125,7 +125,7 @@ class Applicable:
 
     def __init__(self, root: Any) -> None:
         self._root = root
-        self._schema = ApproximateValidator(root)
+        self._schema = Schema(root)
         self._refutation = Refutation(self._schema)
         draft = draft_of(root)
         self._lone_references = draft is not None and draft.name in _NO_SIBLINGS
@@ -264,7 +264,7 @@ def matchable(expression: str, begun: str) -> bool:
 class Refutation:
     """Whether what is written rules a subschema out; what is said of members is memoised."""
 
-    def __init__(self, schema: ApproximateValidator) -> None:
+    def __init__(self, schema: Schema) -> None:
         self._schema = schema
         # Schemas are held by the root, so their ids stay their own.
         self._members: dict[tuple[int, str, Any], bool] = {}

@@ -9,23 +9,24 @@ raises, work is bounded on any schema, and a hint may be wrong.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice, zip_longest
 from typing import Any, Final
 
 from harness.jsontext.pointers import MISSING
-from harness.schemas.approximate_validator import ApproximateValidator, needed
 from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
-from harness.schemas.merging import merged
 from harness.schemas.patterns import Pattern, pattern
 from harness.schemas.schema import (
     REFERENCES,
+    Schema,
     child_schema,
     count,
     listed,
     mapping,
+    needed,
     number,
+    same,
     strings,
     types,
 )
@@ -49,20 +50,15 @@ _HINTED_TYPES: Final = (
 _ANY_TYPE: Final = ("string", "integer", "null", "object", "array", "boolean")
 
 
-class ProbableValues:
+class ProbableValues(Schema):
     """Values, names and subschemas for one root schema; answers are memoised."""
 
     def __init__(self, root: Any) -> None:
-        self.approximate = ApproximateValidator(root)
-        self.root = root
-        self._work = 0
+        super().__init__(root)
+        self._left = 0
         self._variants: dict[int, tuple[Any, tuple[Variant, ...]]] = {}
         self._children: dict[tuple[int, str | int], tuple[Any, Any]] = {}
         self._examples: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
-
-    def fits(self, schema: Any, value: Any) -> bool:
-        """Whether `value` looks valid under `schema`."""
-        return self.approximate.fits(schema, value)
 
     def variants(self, schema: Any, depth: int = 0) -> tuple[Variant, ...]:
         """The variants of `schema`, likeliest first; at most 16, none where nothing is valid."""
@@ -83,7 +79,7 @@ class ProbableValues:
         found: list[Variant] = [plain]
         for keyword in REFERENCES:
             if keyword in schema:
-                target = self.approximate.resolve(schema[keyword])
+                target = self.resolve(schema[keyword])
                 found = _product(found, self.variants(target, depth))
         for part in listed(schema.get("allOf")):
             found = _product(found, self.variants(part, depth))
@@ -122,11 +118,11 @@ class ProbableValues:
         mark = (id(schema), limit)
         known = self._examples.get(mark)
         if known is None:
-            left, self._work = self._work, _MAX_WORK  # what comes out depends on the schema alone
+            spare, self._left = self._left, _MAX_WORK  # what comes out depends on the schema alone
             known = (schema, [])
             with suppress(RecursionError):
                 known = (schema, self._make(schema, limit, 0))
-            self._work = left
+            self._left = spare
             self._examples[mark] = known
         return known[1]
 
@@ -138,7 +134,7 @@ class ProbableValues:
         return found[:limit]
 
     def _of_variant(self, variant: Variant, limit: int, depth: int) -> list[Any]:
-        self._work -= 1
+        self._left -= 1
         if "const" in variant:
             return [variant["const"]]
         if listed(variant.get("enum")):
@@ -166,7 +162,7 @@ class ProbableValues:
         """One small value for `schema`, inside a value that is `depth` levels deep."""
         if depth == 1:  # of what is asked for, and not of a value on the way: worth remembering
             found = self.examples(schema, 1)
-        elif depth > _MAX_DEPTH or self._work <= 0:
+        elif depth > _MAX_DEPTH or self._left <= 0:
             return None
         else:
             found = self._make(schema, 1, depth)
@@ -208,13 +204,13 @@ class ProbableValues:
     def more_items(self, variant: Variant, items: list[Any], *, depth: int = 0) -> list[Any]:
         """The items that an array with these `items` lacks."""
         if not depth:
-            self._work = _MAX_WORK
+            self._left = _MAX_WORK
         low = min(count(variant.get("minItems")) or 0, len(items) + _MAX_ADDED)
         unique = variant.get("uniqueItems") is True
         added: list[Any] = []
         if "contains" in variant and not any(self.fits(variant["contains"], v) for v in items):
             added.append(self.value(variant["contains"], depth + 1))
-        while len(items) + len(added) < low and self._work > 0:
+        while len(items) + len(added) < low and self._left > 0:
             have = [*items, *added]
             added.append(self._item(self.child(variant, len(have)), have, depth + 1, unique=unique))
         return added
@@ -223,7 +219,7 @@ class ProbableValues:
         if not unique:
             return self.value(schema, depth)
         taken = {spelled(item) for item in have}
-        choices = self._make(schema, len(have) + 2, depth) if self._work > 0 else []
+        choices = self._make(schema, len(have) + 2, depth) if self._left > 0 else []
         return next(
             (v for v in choices if spelled(v) not in taken), choices[0] if choices else None
         )
@@ -279,7 +275,7 @@ def number_examples(variant: Variant, *, whole: bool) -> list[Any]:
     except (OverflowError, ValueError):
         points = []
     points += [1, 0, 2, -1, 10, 0.5, *range(3, 12)]
-    approximate = ApproximateValidator(True)
+    approximate = Schema(True)
     exact = [int(p) if float(p).is_integer() else p for p in points if abs(p) < 1e300]
     wanted = {**variant, "type": "integer" if whole else "number"}
     fitting = [p for p in exact if approximate.fits(wanted, p)]
@@ -332,3 +328,121 @@ def in_turn(lists: Iterable[Iterable[Any]]) -> Iterator[Any]:
     """The first of all lists, then the second of all, and so on."""
     for row in zip_longest(*lists, fillvalue=MISSING):
         yield from (one for one in row if one is not MISSING)
+
+
+class _ContradictionError(Exception):
+    """Nothing is valid under both."""
+
+
+def merged(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any] | None:
+    """A schema for what is valid under both, nearly; None when nothing can be.
+
+    Neither may hold references or ``allOf`` and the like; where no exact form exists the left
+    keyword wins.
+    """
+    if not right or not left:
+        return left or right
+    out = dict(left)
+    try:
+        for keyword, theirs in right.items():
+            rule = _RULES.get(keyword)
+            if keyword not in out:
+                out[keyword] = theirs
+            elif rule is not None:
+                out[keyword] = rule(out[keyword], theirs)
+        _close(left, right, out)
+        _check(out)
+    except (_ContradictionError, TypeError, AttributeError):
+        return None
+    return out
+
+
+def _check(schema: dict[str, Any]) -> None:
+    choices = schema.get("enum")
+    if "const" in schema and isinstance(choices, list):
+        _enum(choices, [schema["const"]])
+    if "type" in schema:
+        schema["type"] = _types(schema["type"], schema["type"])
+
+
+def _close(left: dict[str, Any], right: dict[str, Any], out: dict[str, Any]) -> None:
+    """Drop the members that one side alone declares and the other forbids."""
+    for mine, theirs in ((left, right), (right, left)):
+        if mine.get("additionalProperties") is False and "patternProperties" not in mine:
+            own = mine.get("properties", {})
+            foreign = (name for name in theirs.get("properties", {}) if name not in own)
+            if closed := dict.fromkeys(foreign, False):
+                out["properties"] = {**out["properties"], **closed}
+
+
+def _types(left: Any, right: Any) -> list[str]:
+    named = types({"type": left}) + types({"type": right})
+    first, second = set(types({"type": left})), set(types({"type": right}))
+    for one, other in ((first, second), (second, first)):
+        if "number" in one and "integer" in other:
+            one.add("integer")
+    both = [kind for kind in dict.fromkeys(named) if kind in first & second]
+    if not both:
+        raise _ContradictionError
+    return both
+
+
+def _const(left: Any, right: Any) -> Any:
+    return _enum([left], [right])[0]
+
+
+def _enum(left: Any, right: Any) -> list[Any]:
+    both = [value for value in left if any(same(value, other) for other in right)]
+    if not both:
+        raise _ContradictionError
+    return both
+
+
+def _both(left: Any, right: Any) -> Any:
+    if left is True or left in ({}, right):
+        return right
+    if right is True or right == {}:
+        return left
+    return False if left is False or right is False else {"allOf": [left, right]}
+
+
+def _members(left: Any, right: Any) -> dict[str, Any]:
+    return {name: _both(left.get(name, True), right.get(name, True)) for name in {**left, **right}}
+
+
+def _items(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        longer = max(left, right, key=len)
+        both = [_both(*pair) for pair in zip(left, right, strict=False)]
+        return both + longer[len(both) :]
+    return left if isinstance(left, list) or isinstance(right, list) else _both(left, right)
+
+
+def _united(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        return [*left, *(name for name in right if name not in left)]
+    return left if isinstance(left, list) else right
+
+
+def _largest(left: Any, right: Any) -> Any:
+    return left if number(right) is None or (number(left) or 0) >= right else right
+
+
+def _smallest(left: Any, right: Any) -> Any:
+    return left if number(right) is None or (number(left) or 0) <= right else right
+
+
+_LOWER: Final = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties")
+_UPPER: Final = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
+_RULES: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "type": _types,
+    "const": _const,
+    "enum": _enum,
+    "required": _united,
+    **dict.fromkeys(("properties", "patternProperties"), _members),
+    **dict.fromkeys(("additionalProperties", "propertyNames", "additionalItems"), _both),
+    **dict.fromkeys(("items", "prefixItems"), _items),
+    **dict.fromkeys(_LOWER, _largest),
+    **dict.fromkeys(_UPPER, _smallest),
+    "uniqueItems": lambda left, right: left is True or right is True,
+}

@@ -6,15 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.completion.literal_suffixes import (
+from harness.completion.value_suffixes import (
     first_characters,
     least_rest,
     number_rests,
     spelled_rest,
 )
-from harness.jsontext.layout import Layout, layout_of
 from harness.jsontext.lexer import START, Mode, advance
-from harness.jsontext.partial import CONTAINER, Cursor, Frame, feed, load, path_of
+from harness.jsontext.partial import (
+    CONTAINER,
+    Cursor,
+    Frame,
+    Layout,
+    feed,
+    layout_of,
+    load,
+    path_of,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.schemas.values import ValueMaker
-from harness.schemas.violations import violations
+from harness.schemas.values import ValueMaker, violations
 from harness.validators.validate import Validators
 
 
