@@ -56,8 +56,8 @@ class EarliestFailure:
             "properties": self._members,
             "additionalProperties": self._additional,
             "items": self._items,
-            "prefixItems": lambda node, holder, depth: self._tuple(
-                node.items if node.kind == "array" else (), holder["prefixItems"], depth
+            "prefixItems": lambda node, holder, depth: self._pairs(
+                zip(node.items, holder["prefixItems"], strict=False), depth
             ),
             "propertyNames": self._names,
         }
@@ -116,53 +116,36 @@ class EarliestFailure:
         return latest
 
     def _members(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        if node.kind != "object":
-            return None
         schemas = holder["properties"]
-        for member in node.members:
-            if member.name in schemas:
-                schema = schemas[member.name]
-                part = member.key.last if schema is False else None
-                part = part or self.part(member.value, schema, depth + 1)
-                if part is not None:
-                    return part
-        return None
+        named = (member for member in node.members if member.name in schemas)
+        return self._pairs(((member, schemas[member.name]) for member in named), depth)
 
     def _additional(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         schema = holder["additionalProperties"]
-        if node.kind != "object":
-            return None
         if schema is False:
             return next(unknown_keys(node, holder), None)
-        values = [member.value for member in additional_members(node, holder)]
-        return self._some(values, schema, depth)
+        return self._pairs(((one, schema) for one in additional_members(node, holder)), depth)
 
     def _items(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
         schema = holder["items"]
-        if node.kind != "array":
-            return None
         if isinstance(schema, list):
-            return self._tuple(node.items, schema, depth)
+            return self._pairs(zip(node.items, schema, strict=False), depth)
         fixed = holder.get("prefixItems") if self._draft == "2020-12" else None
-        rest = node.items[len(fixed or ()) :]
-        return self._tuple(rest, [schema] * len(rest), depth)
+        return self._pairs(((item, schema) for item in node.items[len(fixed or ()) :]), depth)
 
-    def _tuple(self, items: Sequence[Entry], schemas: Sequence[Any], depth: int) -> Part | None:
-        for item, schema in zip(items, schemas, strict=False):
-            part = item.begin if schema is False else self.part(item.value, schema, depth + 1)
+    def _names(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
+        schema = holder["propertyNames"]
+        parts = (self.part(member.key, schema, depth + 1) for member in node.members)
+        return next((part for part in parts if part is not None), None)
+
+    def _pairs(self, pairs: Iterable[tuple[Entry, Any]], depth: int) -> Part | None:
+        """From where on the first of some entries that is lost under its schema is."""
+        for entry, schema in pairs:
+            lost = schema is False
+            part = entry.forbidden if lost else self.part(entry.value, schema, depth + 1)
             if part is not None:
                 return part
         return None
-
-    def _names(self, node: ValueSpan, holder: dict[str, Any], depth: int) -> Part | None:
-        if node.kind != "object":
-            return None
-        return self._some([one.key for one in node.members], holder["propertyNames"], depth)
-
-    def _some(self, nodes: Iterable[ValueSpan], schema: Any, depth: int) -> Part | None:
-        """From where on the first of some values that are lost is."""
-        parts = (self.part(node, schema, depth + 1) for node in nodes)
-        return next((part for part in parts if part is not None), None)
 
 
 def _first_lost(parts: Iterable[Part | None]) -> Part | None:
@@ -201,7 +184,7 @@ def _kind(value: Any) -> str:
 def _container_divergence(node: ValueSpan, wanted: list[Any]) -> Part:
     written: set[Any] = set()
     is_object = node.kind == "object"
-    for index, entry in enumerate(node.members if is_object else node.items):
+    for index, entry in enumerate(node.entries):
         key: Any = entry.name if is_object else index
         having = [value for value in wanted if (key in value if is_object else index < len(value))]
         if not having:
@@ -249,14 +232,10 @@ def may_become(head: str, target: Decimal) -> bool:
     if not goal or digits.rstrip("0") != goal:
         return False
     power = target.adjusted() - Decimal(mantissa).adjusted()
-    if exponent[:1] in ("+", "-"):
-        sign, exponent = exponent[0], exponent[1:]
-    else:
-        sign = "+" if exponent else ""
+    sign = exponent[:1] if exponent[:1] in ("+", "-") else "+" if exponent else ""
     if power and sign and (power < 0) != (sign == "-"):
         return False
-    exponent = exponent.lstrip("0")
-    return str(abs(power)).startswith(exponent)
+    return str(abs(power)).startswith(exponent.lstrip("+-").lstrip("0"))
 
 
 def _significant(mantissa: str) -> str:
@@ -368,7 +347,7 @@ def _format(node: ValueSpan, name: Any, holder: dict[str, Any]) -> Part | None:
 def _size(node: ValueSpan) -> int:
     if node.kind == "string":
         return len(node.value)
-    return len(node.items if node.kind == "array" else node.members)
+    return len(node.entries)
 
 
 def _at_least(node: ValueSpan, least: Any, _holder: dict[str, Any], kind: str) -> Part | None:
@@ -380,7 +359,7 @@ def _at_most(node: ValueSpan, most: Any, _holder: dict[str, Any], kind: str) -> 
         return None
     if kind == "string":
         return characters(node)[int(most)][0], node.end
-    return (node.items if kind == "array" else node.members)[int(most)].begin
+    return node.entries[int(most)].begin
 
 
 def _required(node: ValueSpan, names: Any, _holder: dict[str, Any]) -> Part | None:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -36,7 +37,7 @@ from harness.jsontext.lexer import START, State, advance
 from harness.jsontext.partial import Cursor, trace
 from harness.jsontext.pointers import typed_steps
 from harness.jsontext.spans import Part, ValueSpan, root_of
-from harness.schemas.schema import Fault
+from harness.schemas.schema import Fault, listed
 from harness.validators.drafts import LATEST, draft_of
 from harness.validators.judge import Ruling
 
@@ -192,8 +193,9 @@ def _certain(
         names = condition.names
         if names is None or node.kind == "number":
             return False
-        members = node.members if node.kind == "object" else ()
-        settled = (one.name for one in members if one.key.end <= known and one.value.end <= part[0])
+        settled = (
+            one.name for one in node.members if one.key.end <= known and one.value.end <= part[0]
+        )
         if not names <= set(settled):
             return False
     return True
@@ -201,65 +203,52 @@ def _certain(
 
 def _names(node: ValueSpan, site: Site, rules: EarliestFailure) -> list[Part]:
     """The names that break what the pointer below ``propertyNames`` leads to."""
-    members = node.members if node.kind == "object" else ()
     if site.keyword in (None, "propertyNames"):
         forbidden = site.keyword is not None and site.value is False
-        return [member.begin for member in members if forbidden]
-    found = [rules.keyword(str(site.keyword), member.key, site.holder) for member in members]
+        return [member.begin for member in node.members if forbidden]
+    found = [rules.keyword(str(site.keyword), member.key, site.holder) for member in node.members]
     parts = [part for part in found if part is not None]
-    return parts or ([members[0].key.last] if len(members) == 1 else [])
+    return parts or ([node.members[0].key.last] if len(node.members) == 1 else [])
 
 
 def _false_below(node: ValueSpan, site: Site) -> list[Part]:
     """What the schema false forbids, of which jsonschema names only what is around it."""
     schemas = site.value
     match site.keyword:
-        case "properties" if node.kind == "object":
-            return [one.key.last for one in node.members if schemas.get(one.name) is False]
-        case "items" | "prefixItems" if node.kind == "array":
-            if schemas is False:
-                return [item.begin for item in node.items]
-            pairs = zip(node.items, schemas, strict=False)
-            return [item.begin for item, schema in pairs if schema is False]
-        case "patternProperties" if node.kind == "object" and len(node.members) == 1:
-            return [node.members[0].key.last]
-        case "properties" | "items" | "prefixItems" | "patternProperties":
-            return []
+        case "properties":
+            return [one.forbidden for one in node.members if schemas.get(one.name) is False]
+        case "items" | "prefixItems":
+            every = repeat(False) if schemas is False else schemas
+            pairs = zip(node.items, every, strict=False)
+            return [item.forbidden for item, schema in pairs if schema is False]
+        case "patternProperties":
+            return [one.forbidden for one in node.members] if len(node.members) == 1 else []
     return [node.last]
 
 
 def _forbidden(chain: Sequence[ValueSpan]) -> Part:
     """What makes the last value of `chain` exist at all."""
-    node = chain[-1]
-    if len(chain) < 2:
-        return node.first
-    in_object = chain[-2].kind == "object"
-    entries = chain[-2].members if in_object else chain[-2].items
-    entry = next(one for one in entries if one.value.start == node.start)
-    return entry.key.last if in_object else entry.begin
+    around = chain[-2].entries if len(chain) > 1 else ()
+    found = (one.forbidden for one in around if one.value.start == chain[-1].start)
+    return next(found, chain[-1].first)
 
 
 def _surplus_items(chain: Sequence[ValueSpan], site: Site, draft: str) -> list[Part]:
     """Items that must not be there: jsonschema names the array, jsonschema-rs often the item."""
     node = chain[-1]
-    in_array = len(chain) > 1 and chain[-2].kind == "array"
-    if site.keyword == "items" and in_array:
+    if site.keyword == "items" and len(chain) > 1 and chain[-2].kind == "array":
         return [] if node.kind == "array" else [_forbidden(chain)]
-    if node.kind != "array":
-        return []
-    if site.keyword == "additionalItems":
-        fixed = site.holder.get("items")
-    else:
+    fixed = site.holder.get("items")
+    if site.keyword == "items":
         fixed = site.holder.get("prefixItems") if draft == LATEST else None
-    first = len(fixed) if isinstance(fixed, list) else 0
-    return [item.begin for item in node.items[first:]]
+    return [item.begin for item in node.items[len(listed(fixed)) :]]
 
 
 def _duplicates(node: ValueSpan) -> list[Part]:
     """What completes every item that was there before."""
     seen: set[Any] = set()
     found = []
-    for item in node.items if node.kind == "array" else ():
+    for item in node.items:
         value = _hashable(item.value.value)
         if value in seen:
             found.append(item.value.last)

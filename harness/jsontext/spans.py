@@ -64,22 +64,28 @@ class ValueSpan:
         return self._value
 
     @property
-    def members(self) -> tuple[Entry, ...]:
-        """The members of an object, in their order."""
+    def entries(self) -> tuple[Entry, ...]:
+        """The members of an object or the items of an array, in their order; of scalars none."""
         if self._entries is None:
-            self._entries = tuple(
-                Entry(_name(self.text[key[0] : key[1]]), self._at(key), self._at(value), comma)
-                for key, value, comma in self._scanned()
-            )
+            scanned = self._scanned() if self.kind in ("object", "array") else ()
+            self._entries = tuple(self._entry(*spans) for spans in scanned)
         return self._entries
+
+    def _entry(self, key: Part, value: Part, comma: int) -> Entry:
+        node = self._at(value)
+        if self.kind == "array":
+            return Entry("", node, node, comma)
+        return Entry(_name(self.text[key[0] : key[1]]), self._at(key), node, comma)
+
+    @property
+    def members(self) -> tuple[Entry, ...]:
+        """The members of an object; none for every other value."""
+        return self.entries if self.kind == "object" else ()
 
     @property
     def items(self) -> tuple[Entry, ...]:
-        """The items of an array."""
-        if self._entries is None:
-            nodes = ((self._at(value), comma) for _, value, comma in self._scanned())
-            self._entries = tuple(Entry("", node, node, comma) for node, comma in nodes)
-        return self._entries
+        """The items of an array; none for every other value."""
+        return self.entries if self.kind == "array" else ()
 
     @property
     def names(self) -> set[str]:
@@ -160,6 +166,11 @@ class Entry(NamedTuple):
         """The byte from which on there is such an entry: its comma, or the first one's start."""
         at = self.key.start if self.comma < 0 else self.comma
         return at, at + 1
+
+    @property
+    def forbidden(self) -> Part:
+        """What is wrong where there must be no such entry: the end of its key, or its begin."""
+        return self.begin if self.key is self.value else self.key.last
 
 
 def root_of(text: bytes) -> ValueSpan:
