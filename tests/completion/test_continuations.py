@@ -130,11 +130,6 @@ def test_members_already_written_are_not_repeated():
     assert not any(end.startswith(b'a":') for end in ends)
 
 
-def test_a_key_of_the_text_behind_is_left_out_of_it():
-    made = Continuations({}, b'{"a": 1, "b": 2, "c": 3}')
-    assert made.at(len(b'{"a": 1, "')).candidates(b"c")[0] == b'": 3}'
-
-
 @pytest.mark.parametrize(
     ("reference", "end"),
     [
@@ -146,11 +141,6 @@ def test_a_key_of_the_text_behind_is_left_out_of_it():
 def test_what_is_made_is_laid_out_as_the_reference(reference, end):
     made = Continuations({"properties": {"q": {"const": 1}}}, reference)
     assert made.at(reference.index(b'"') + 1).candidates(b"q")[0] == end
-
-
-def test_plain_tokens_of_a_string_share_their_candidates():
-    context = Continuations(OBJECT, b'{"name": "x", "size": 1}').at(len(b'{"name": "'))
-    assert context.candidates(b"foo") is context.candidates(" längst".encode())
 
 
 def test_a_group_is_the_candidates_of_each_token():
@@ -292,11 +282,3 @@ def test_forgetting_changes_no_answer(monkeypatch):
     expected = [remembering.at(k).group(TOKENS)[1] for k in range(len(reference))]
     monkeypatch.setattr("harness.completion.container_suffixes._MAX_MEMO_BYTES", 0)
     assert [forgetful.at(k).group(TOKENS)[1] for k in range(len(reference))] == expected
-
-
-def test_true_and_one_are_told_apart():
-    context = maker("another branch by its name").at(len('{"kind": "circle", "radius": '))
-    fresh = Continuations(SHAPES, REACHABLE["another branch by its name"][1].encode())
-    expected = fresh.at(len('{"kind": "circle", "radius": ')).candidates(b"tr")
-    context.candidates(b"1")
-    assert context.candidates(b"tr") == expected

@@ -15,6 +15,7 @@ from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
 from harness.jsontext.pointers import MISSING, follow, steps
 from harness.schemas.schema import Schema
+from tests.jsonvalues import json_values
 
 OBJECT = {
     "type": "object",
@@ -35,21 +36,14 @@ ARRAY = {
     "maxItems": 5,
 }
 NULLABLE = {
-    "anyOf": [
-        {"type": "string", "pattern": "^a"},
-        {"type": "null"},
-        {"minimum": 1, "type": "number"},
-    ]
-}
+    "anyOf": [{"type": "string", "pattern": "^a"}, {"type": "null"}, {"minimum": 1, "type": "number"}]
+}  # fmt: skip
 TAGGED = {
     "oneOf": [
-        {
-            "properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}},
-            "required": ["kind"],
-        },
+        {"properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}}, "required": ["kind"]},
         {"properties": {"kind": {"const": "dog"}, "tricks": {"maxItems": 3}}, "required": ["kind"]},
     ]
-}
+}  # fmt: skip
 SWITCH = {
     "properties": {"on": {"type": "boolean"}},
     "if": {"properties": {"on": {"const": True}}, "required": ["on"]},
@@ -77,14 +71,11 @@ BOTH = {
 ROWS = [
     # the start of a value
     ({"type": "object"}, "", "{", "structural", "type", "/type", ""),
-    ({}, "", "{", "structural", "", "", ""),
     (True, "", "[", "structural", "", "", ""),
     ({"enum": [1, "a"]}, "", '"', "string", "enum", "/enum", ""),
     ({"const": None, "type": "null"}, "", "nul", "literal", "const", "/const", ""),
-    ({"type": "boolean"}, "", " true", "literal", "type", "/type", ""),
     ({"type": "number", "exclusiveMaximum": 0}, "", "-", "number", "exclusiveMaximum", "/exclusiveMaximum", ""),
     ({"not": {"const": 3}, "type": "integer"}, "", "3", "number", "not", "/not", ""),
-    (OBJECT, '{"note": ', '"', "string", "properties", "/properties", ""),
     (OBJECT, '{"nested": {"in": ', "[", "structural", "properties", "/properties/nested/properties", ""),
     ({"additionalProperties": {"type": "null"}}, '{"z": ', "n", "literal", "type", "/additionalProperties/type", ""),
     ({"additionalProperties": True}, '{"z": ', "n", "literal", "additionalProperties", "/additionalProperties", ""),
@@ -96,21 +87,15 @@ ROWS = [
       "additionalItems": {"type": "null"}}, "[1, ", "n", "literal", "type", "/additionalItems/type", ""),
     # inside strings
     ({"type": "string"}, '"a', "b", "string", "type", "/type", ""),
-    ({"type": "string"}, '"a', "\n", "string", "type", "/type", ""),
     ({"type": "string", "minLength": 1, "maxLength": 5}, '"a', "b", "string", "maxLength", "/maxLength", ""),
     ({"type": "string", "minLength": 1, "maxLength": 5}, '"a', '"', "string", "minLength", "/minLength", ""),
-    ({"format": "date", "minLength": 1}, '"', "2", "string", "format", "/format", "date"),
     # several keywords at one place: the most specific one
     ({"pattern": "^ab$", "minLength": 2}, '"a', '"', "string", "pattern", "/pattern", ""),
     ({"format": "date", "minLength": 1}, '"2', '"', "string", "format", "/format", "date"),
-    ({"enum": ["ab"], "pattern": "^ab$"}, '"', "a", "string", "enum", "/enum", ""),
-    ({"minimum": 1, "multipleOf": 2}, "", "3", "number", "multipleOf", "/multipleOf", ""),
     ({"minProperties": 1, "required": ["a"]}, "{", "}", "structural", "required", "/required", ""),
-    ({"contains": {}, "minItems": 1}, "[", "]", "structural", "minItems", "/minItems", ""),
     ({"uniqueItems": True, "maxItems": 1}, "[1", ",", "structural", "maxItems", "/maxItems", ""),
     ({"format": "date", "pattern": "^2"}, '"', "2", "string", "pattern", "/pattern", ""),
     ({"type": "string"}, '"', "\\n", "escape", "type", "/type", ""),
-    ({"type": "string"}, '"', "a\\u00", "escape", "type", "/type", ""),
     ({"type": "string"}, '"\\u00', "e9", "escape", "type", "/type", ""),
     ({"type": "string"}, '"\\ud83d', "a", "string", "type", "/type", ""),
     ({"type": "string"}, "", '"\\', "escape", "type", "/type", ""),
@@ -120,7 +105,6 @@ ROWS = [
     # inside numbers and literals
     (ARRAY, '["first", 1', "2", "number", "multipleOf", "/items/multipleOf", ""),
     ({"type": "number"}, "1", ".5", "number", "type", "/type", ""),
-    ({"type": "number"}, "1", "e+", "number", "type", "/type", ""),
     ({"items": {"maximum": 9}}, "[1", ",", "structural", "maximum", "/items/maximum", ""),
     ({"items": {"type": "integer"}, "maxItems": 9}, "[1", "]", "structural", "type", "/items/type", ""),
     ({"items": {"type": "integer"}, "maxItems": 9}, "[1", ", 2", "structural", "maxItems", "/maxItems", ""),
@@ -130,7 +114,6 @@ ROWS = [
     (OBJECT, "{", "\n  \"name", "key", "properties", "/properties", "declared_next"),
     (OBJECT, '{"', "si", "key", "properties", "/properties", "declared_later"),
     (OBJECT, '{"size": 1, "', "name", "key", "properties", "/properties", "declared_earlier"),
-    (OBJECT, '{"name": "ab", "n', "o", "key", "properties", "/properties", "declared_later"),
     (OBJECT, '{"name": "ab", "size": 1, "n', "ested", "key", "properties", "/properties", "declared_next"),
     (OBJECT, '{"name": "ab", "', "name", "key", "additionalProperties", "/additionalProperties", "written"),
     (OBJECT, '{"name": "ab", "', 'name"', "key", "properties", "/properties", "written"),
@@ -139,7 +122,6 @@ ROWS = [
     (OBJECT, '{"na', '":', "key", "additionalProperties", "/additionalProperties", "additional"),
     (OBJECT, '{"', "n\\u0061", "escape", "properties", "/properties", "declared_next"),
     (OPEN, '{"', "x", "key", "patternProperties", "/patternProperties", "pattern"),
-    (OPEN, '{"x-', 'q"', "key", "patternProperties", "/patternProperties", "pattern"),
     (OPEN, '{"', "y", "key", "properties", "/properties", "additional"),
     (OPEN, '{"z": 1, "', "a", "key", "properties", "/properties", "declared_earlier"),
     ({"propertyNames": {"maxLength": 2}}, '{"', "k", "key", "propertyNames", "/propertyNames", "additional"),
@@ -149,7 +131,6 @@ ROWS = [
     (OBJECT, '{"name"', ":", "structural", "type", "/type", ""),
     (OBJECT, '{"name":', " ", "whitespace", "", "", ""),
     (OBJECT, '{"name": "ab"', ",", "structural", "properties", "/properties", "declared_next"),
-    (OBJECT, '{"name": "ab"', ',"note', "structural", "properties", "/properties", "declared_later"),
     (OBJECT, '{"name": "ab", "size": 1, "nested": {}', ",", "structural", "properties", "/properties", "declared_earlier"),
     ({"maxProperties": 3, "properties": {"b": {}}}, '{"a": 1', ',"b"', "structural", "maxProperties", "/maxProperties", "declared_earlier"),
     (OBJECT, '{"name": "ab", "size": {}', "}", "structural", "required", "/required", ""),
@@ -157,25 +138,19 @@ ROWS = [
     ({"minProperties": 1, "required": []}, '{"a": 1', "}", "structural", "minProperties", "/minProperties", ""),
     ({"dependentRequired": {"a": ["b"]}}, '{"a": 1', "}", "structural", "dependentRequired", "/dependentRequired", ""),
     ({"dependentRequired": {"a": ["b"]}}, '{"c": 1', "}", "structural", "", "", ""),
-    ({"minItems": 1, "contains": {}}, "[1", "]", "structural", "minItems", "/minItems", ""),
     ({"contains": {}, "minContains": 2}, "[1", "]", "structural", "contains", "/contains", ""),
-    ({"type": "array"}, "[", "]", "structural", "type", "/type", ""),
     ({"prefixItems": [{}, {}], "items": {}}, '["a"', ",", "structural", "prefixItems", "/prefixItems", ""),
     ({"prefixItems": [{}, {}], "items": {}}, '["a", "b"', ",", "structural", "items", "/items", ""),
     ({"uniqueItems": True, "type": "array"}, '["a"', ",", "structural", "uniqueItems", "/uniqueItems", ""),
-    (OBJECT, '{"size": {}', ',"na', "structural", "properties", "/properties", "declared_earlier"),
     (OPEN, '{"a": 1', ',"x', "structural", "patternProperties", "/patternProperties", "pattern"),
     # behind references and in combinations
-    (TREE, "", "{", "structural", "type", "/$defs/node/type", ""),
     (TREE, '{"left": {', "}", "structural", "minProperties", "/$defs/node/minProperties", ""),
     (TREE, '{"left": {"tag/s": "', "x", "string", "enum", "/$defs/node/properties/tag~1s/enum", ""),
     (BOTH, '{"a": "', "b", "string", "format", "/allOf/1/properties/a/format", "email"),
     (BOTH, '{"b": {}', "}", "structural", "required", "/allOf/0/required", ""),
-    (BOTH, '{"b": {}, "', "a", "key", "properties", "/allOf/1/properties", "declared_earlier"),
     (NULLABLE, "", '"', "string", "pattern", "/anyOf/0/pattern", ""),
     (NULLABLE, "", "n", "literal", "anyOf", "/anyOf", ""),
     (NULLABLE, "", "1", "number", "minimum", "/anyOf/2/minimum", ""),
-    (NULLABLE, '"', "a", "string", "pattern", "/anyOf/0/pattern", ""),
     (NULLABLE, "n", "ull", "literal", "type", "/anyOf/1/type", ""),
     ({"anyOf": [{"const": "aa"}, {"const": "ab"}]}, '"a', "b", "string", "anyOf", "/anyOf", ""),
     ({"anyOf": [{"const": "aa"}, {"const": "bb"}]}, '"a', "a", "string", "const", "/anyOf/0/const", ""),
@@ -186,7 +161,6 @@ ROWS = [
     (TAGGED, '{"kind": "d', "og", "string", "const", "/oneOf/1/properties/kind/const", ""),
     (TAGGED, '{"kind": "dog"', "}", "structural", "required", "/oneOf/1/required", ""),
     (TAGGED, '{"kind": "dog", "tricks": ["sit"', ",", "structural", "maxItems", "/oneOf/1/properties/tricks/maxItems", ""),
-    (TAGGED, '{"kind": "cat", "', "tri", "key", "properties", "/oneOf/0/properties", "additional"),
     ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, '{"a": {}', "}", "structural", "anyOf", "/anyOf", ""),
     (SWITCH, '{"watt": ', "1", "number", "if", "/if", ""),
     (SWITCH, '{"on": true, "watt": ', "1", "number", "type", "/then/properties/watt/type", ""),
@@ -372,11 +346,9 @@ def usual(leaves=(), more=()):
 
 
 USUAL = usual([LOOP], ["not"])
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab\n\"\\é", max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES | st.text(max_size=2), inner, max_size=3),
-    max_leaves=8,
-)  # fmt: skip
+VALUES = json_values(
+    st.sampled_from(["a", "b", "~/", "k", "é"]) | st.text('ab\n"\\é', max_size=3), max_leaves=8
+)
 
 
 def check_everywhere(schema, text):

@@ -31,11 +31,7 @@ def faults(schema: object, text: bytes) -> list[tuple]:
     if outcome.reason == "not_json":
         return [("json", (), ())]
     return [
-        (
-            one.keyword,
-            (*typed_steps(one.instance_pointer),),
-            (*typed_steps(one.schema_pointer),),
-        )
+        (one.keyword, (*typed_steps(one.instance_pointer),), (*typed_steps(one.schema_pointer),))
         for opinion in outcome.opinions
         for one in opinion.errors
     ]

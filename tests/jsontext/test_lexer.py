@@ -7,19 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.jsontext.lexer import START, Mode, State, advance
+from harness.jsontext.lexer import START, Mode, State, advance, place_of
+from tests.jsonvalues import json_values
 
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
-    ),
-    max_leaves=12,
-)
+VALUES = json_values(st.text(max_size=4))
 NOISE = st.text(alphabet='{}[]",:0123456789.eE+-truefalsn\\ud89cDC \n\x1fé𝄞a', max_size=14)
 
 
@@ -105,25 +96,48 @@ def test_states(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        b"01",
-        b"1..",
-        b"-a",
-        b"[,",
-        b"[1,]",
-        b"{]",
+        *b"01 1.. -a [, [1,] {] nulL {1".split(),
         b'{"a",',
-        b"nulL",
         b'"\n',
         b'"\\x',
         b'"\xff',
         b'"\xed\xa0',
-        b'"\xc0',
         b"1 2",
-        b"{1",
     ],
 )
 def test_what_no_json_text_begins_with(text):
     assert advance(START, text) is None
+
+
+PLACES = {
+    "start of value": ["", "[", "[1, ", '{"a": '],
+    "start of key": ["{", '{"a": 1,'],
+    "inside key": ['{"', '{"ab'],
+    "behind key": ['{"a"'],
+    "behind value": ['{"a": 1 ', '["a"', '{"a": {}'],
+    "inside string": ['"', '"aé', '"\\n'],
+    "inside escape": ['"a\\', '"\\u00', '{"\\u00'],
+    "inside literal": ["nul", "[t"],
+    "inside number": ["-", "0", "12.5e+3"],
+    "end": ['"a"', "{} ", "true"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"), [(text, place) for place, texts in PLACES.items() for text in texts]
+)
+def test_places(text, place):
+    assert place_of(advance(START, text.encode()), at_end=False) == place
+
+
+def test_a_started_character_is_inside_the_string():
+    assert place_of(advance(START, b'"\xc3'), at_end=False) == "inside string"
+
+
+@pytest.mark.parametrize("text", ["12", '"a"', "[]", "null"])
+def test_after_the_whole_reference_is_the_end(text):
+    """A number could go on: whether it is over is for the reference to say."""
+    assert place_of(advance(START, text.encode()), at_end=True) == "end"
 
 
 def test_a_root_number_may_end_but_need_not():

@@ -8,18 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.jsontext.spans import root_of
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(codec="utf-8"), max_size=5),
-    lambda below: st.lists(below, max_size=4)
-    | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=3), below, max_size=4),
-    max_leaves=12,
-)  # fmt: skip
+from tests.jsonvalues import json_values
 
 
 class TestSpans:
-    @given(JSON, st.sampled_from([None, 0, 2]), st.booleans())
+    @given(json_values(), st.sampled_from([None, 0, 2]), st.booleans())
     def test_every_value_lies_where_its_text_is(self, value, indent, ascii_only):
         text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
         self.compare(root_of(b"\n" + text + b" "), value)

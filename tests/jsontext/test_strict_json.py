@@ -13,20 +13,11 @@ from harness.jsontext.strict_json import (
     LoneSurrogate,
     NumberOverflow,
     TooDeep,
+    keeps_numbers,
     parse,
     raw_members,
 )
-
-letters = st.text(st.characters(exclude_categories=["Cs"]))
-values = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | letters,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(letters, inner, max_size=4),
-    max_leaves=12,
-)
+from tests.jsonvalues import LETTERS, json_values
 
 
 def fault(text, reader=parse):
@@ -36,7 +27,7 @@ def fault(text, reader=parse):
     return caught.value
 
 
-@given(values, st.booleans(), st.sampled_from([None, 1]))
+@given(json_values(), st.booleans(), st.sampled_from([None, 1]))
 def test_reads_what_json_writes(value, ascii_only, indent):
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     assert parse(text) == value
@@ -163,7 +154,7 @@ def test_brackets_within_strings_and_beside_one_another_are_not_depth():
     assert len(parse(json.dumps([[{}]] * MAX_DEPTH))) == MAX_DEPTH
 
 
-@given(st.dictionaries(letters, values, max_size=5), st.sampled_from([None, 2]))
+@given(st.dictionaries(LETTERS, json_values(), max_size=5), st.sampled_from([None, 2]))
 def test_raw_members_are_the_members_as_they_are_written(members, indent):
     raw = raw_members(json.dumps(members, indent=indent, ensure_ascii=False).encode())
     assert {name: json.loads(text) for name, text in raw.items()} == members
@@ -187,27 +178,9 @@ def test_raw_members_carry_what_is_too_deep_to_parse():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        b"",
-        b"[]",
-        b"1",
-        b"{",
-        b'{"a"}',
-        b'{"a":}',
-        b'{"a":1,}',
-        b'{"a":1 "b":2}',
-        b'{"a":1}x',
-        b'{"a":[}',
-        b'{"a":[1,{"b":2]}',
-        b'{"a":["x}',
-        b'{"a":"x}',
-        b'{"a":nul}',
-        b'{"a":01}',
-        b"{a:1}",
-        b'{"\\x":1}',
-        b"\xef\xbb\xbf{}",
-        b'{"a":"\xff"}',
-    ],
+    b'[] 1 { {"a"} {"a":} {"a":1,} {"a":1}x {"a":[} {"a":[1,{"b":2]} {"a":["x} {"a":"x}'.split()
+    + b'{"a":nul} {"a":01} {a:1} {"\\x":1} \xef\xbb\xbf{} {"a":"\xff"}'.split()
+    + [b"", b'{"a":1 "b":2}'],
 )
 def test_raw_members_refuse_a_malformed_top_level(text):
     assert type(fault(text, raw_members)) is JsonError
@@ -217,3 +190,36 @@ def test_raw_members_refuse_a_name_given_twice():
     error = fault(rb'{"a":1,"\u0061":2}', raw_members)
     assert isinstance(error, DuplicateKeys)
     assert error.pointer == "/a"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("0.1", True),
+        ("123456789012345678901234567890", True),
+        ("0.30000000000000004", True),
+        ("0.3000000000000000444", False),
+        ("1.00000000000000000", True),
+        ("1.00000000000000001", False),
+        ("9007199254740993.0", False),
+        ("1e22", True),
+        ("1e23", False),
+        ("1e-400", False),
+        ("5e-324", True),
+        ('"0.3000000000000000444"', True),
+    ],
+)
+def test_survive_or_not(text, kept):
+    assert keeps_numbers(text.encode()) is kept
+
+
+@given(st.floats(-1e15, 1e15).filter(lambda number: number == 0 or abs(number) > 1e-300))
+def test_the_shortest_spelling_of_a_double_survives(number):
+    assert keeps_numbers(json.dumps(number).encode())
+
+
+@given(st.from_regex(r"-?(0|[1-9][0-9]{0,8})\.[0-9]{1,20}", fullmatch=True))
+def test_a_survivor_is_spelt_the_same_but_for_zeros(text):
+    digits = repr(float(text)) if "e" not in repr(float(text)) else f"{float(text):.30f}"
+    if keeps_numbers(text.encode()) and "e" not in repr(float(text)):
+        assert text.rstrip("0").rstrip(".") == digits.rstrip("0").rstrip(".")

@@ -202,20 +202,3 @@ def test_no_schema_raises(schema, value):
         hints.missing(way, {"a": 1})
         hints.more_items(way, [1])
         hints.fresh_name(way, ["a"])
-
-
-def test_what_a_schema_that_refers_to_itself_lacks_is_made_once(monkeypatch):
-    """Each of its ways is tried to some depth: asked anew at every position that is minutes."""
-    made = []
-    of_variant = ProbableValues._of_variant
-    monkeypatch.setattr(
-        ProbableValues, "_of_variant", lambda *given: made.append(given) or of_variant(*given)
-    )
-    all_ = {"anyOf": [{"$ref": "#"}] * 3}
-    hints = ProbableValues({"properties": {"a": all_, "b": all_}, "required": ["a", "b"]})
-    (variant,) = hints.variants(hints.root)
-    first = hints.missing(variant, {})
-    needed = len(made)
-    assert [name for name, _ in first] == ["a", "b"]
-    assert hints.missing(variant, {"a": 1}) == first[1:]
-    assert len(made) == needed
