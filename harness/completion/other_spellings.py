@@ -19,7 +19,7 @@ _CHARACTER = re.compile(
 _NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 _SHORT = {'"': b'\\"', "\\": b"\\\\", "/": b"\\/", "\b": b"\\b", "\f": b"\\f"}
 _SHORT |= {"\n": b"\\n", "\r": b"\\r", "\t": b"\\t"}
-_BEHIND_NUMBER = {
+_AFTER_NUMBER = {
     Mode.INT: (b".0", b"e0", b"E0", b".00", b"e+0", b"e-0"),
     Mode.ZERO: (b".0", b"e0", b"E0", b"e1"),
     Mode.FRAC: (b"0", b"e0", b"E0", b"00"),
@@ -27,7 +27,7 @@ _BEHIND_NUMBER = {
 
 
 def other_spellings(state: State, rest: bytes) -> list[bytes]:
-    """Texts that say the same as `rest` behind a text in `state`, and do not begin as it does."""
+    """Texts that say the same as `rest` after a text in `state`, and do not begin as it does."""
     found = dict.fromkeys(_spellings(state, rest))
     return [text for text in found if text != rest]
 
@@ -39,7 +39,7 @@ def _spellings(state: State, rest: bytes) -> Iterator[bytes]:
             yield from _in_string(rest)
     elif mode.in_number:
         if not rest[:1].strip(_SPACE + b",}]"):  # the number is whole
-            for more in _BEHIND_NUMBER.get(mode, ()):
+            for more in _AFTER_NUMBER.get(mode, ()):
                 yield more + rest
             yield from _laid_out(rest)
     elif mode is not Mode.LITERAL:
@@ -47,14 +47,14 @@ def _spellings(state: State, rest: bytes) -> Iterator[bytes]:
         body = rest.lstrip(_SPACE)
         space = rest[: len(rest) - len(body)]
         if body.startswith(b'"'):
-            for behind in _in_string(body[1:]):
-                yield space + b'"' + behind
+            for after in _in_string(body[1:]):
+                yield space + b'"' + after
         elif number := _NUMBER.match(body):
             yield from (space + one + body[number.end() :] for one in _numbers(number))
 
 
 def _laid_out(rest: bytes) -> Iterator[bytes]:
-    """With other white space before and behind the next punctuation mark."""
+    """With other white space before and after the next punctuation mark."""
     body = rest.lstrip(_SPACE)
     yield from (space + body for space in (b"", *_LAYOUTS))
     if body[:1] in (b"{", b"[", b",", b":", b"}", b"]"):
@@ -63,7 +63,7 @@ def _laid_out(rest: bytes) -> Iterator[bytes]:
 
 
 def _in_string(rest: bytes) -> Iterator[bytes]:
-    """With another spelling of the next character of a string, or behind its end."""
+    """With another spelling of the next character of a string, or after its end."""
     if rest.startswith(b'"'):
         yield from (b'"' + text for text in _laid_out(rest[1:]))
         return
@@ -71,19 +71,19 @@ def _in_string(rest: bytes) -> Iterator[bytes]:
     if found is None:
         return
     try:
-        character, behind = decoded(found[0]), rest[found.end() :]
+        character, after = decoded(found[0]), rest[found.end() :]
         raw = character.encode()
     except UnicodeError:  # half of a character that another token has begun, or of a pair
         return
     if character in _SHORT:
-        yield _SHORT[character] + behind
+        yield _SHORT[character] + after
     escaped = Layout(ascii=True).inside(character)
     if not escaped.startswith(b"\\u"):
         escaped = b"\\u%04x" % ord(character)
-    yield escaped + behind
-    yield b"\\u" + escaped[2:].upper().replace(b"\\U", b"\\u") + behind
+    yield escaped + after
+    yield b"\\u" + escaped[2:].upper().replace(b"\\U", b"\\u") + after
     if character not in '"\\' and character >= " ":
-        yield raw + behind
+        yield raw + after
 
 
 def _numbers(number: re.Match[bytes]) -> Iterator[bytes]:

@@ -183,7 +183,7 @@ class Base:
                     yield Alteration(self, at, other, at), _ABOUT
 
     def _in_strings(self) -> Iterator[int]:
-        """At the begin of each string, behind its first character, in its middle and at its end."""
+        """At the begin of each string, after its first character, in its middle and at its end."""
         run: list[int] = []
         for at, state in enumerate(self.states):
             if state.mode.in_string:
