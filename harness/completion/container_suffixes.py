@@ -349,7 +349,6 @@ def _shape(frames: Frames) -> Frames:
 
 
 def _value_ends(reference: bytes) -> dict[Frames, int]:
-    """Where each value of the reference ends, by the frames after it."""
     ends: dict[Frames, int] = {}
     cursor, at = Cursor(), 0
     for end, further in trace(cursor, reference):

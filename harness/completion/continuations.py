@@ -162,7 +162,6 @@ class Context:
         return tuple(c for c in dict.fromkeys(found) if c != continuation)[:MAX_CANDIDATES]
 
     def _plain(self, token: bytes) -> Candidates:
-        """The candidates for a token that is plain content of the current string."""
         assert self._progress is not None
         progress = self._slot.go_on(self._progress, self._written, token.decode())
         if progress not in self._memo:

@@ -87,7 +87,6 @@ def _in_string(rest: bytes) -> Iterator[bytes]:
 
 
 def _numbers(number: re.Match[bytes]) -> Iterator[bytes]:
-    """The same number in other forms."""
     text = number[0]
     if number[2]:
         yield text.replace(b"e", b"E") if b"e" in text else text.replace(b"E", b"e")

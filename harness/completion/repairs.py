@@ -218,7 +218,6 @@ def _at(document: Any, path: Path) -> Any:
 
 
 def _nested(frames: Frames) -> list[Frames]:
-    """The frames of every open container, each with those around it."""
     return [frames[: at + 1] for at in range(len(frames))]
 
 
@@ -244,7 +243,6 @@ def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes
 
 
 def _ended_value(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
-    """The text up to the end of the value that is being written."""
     mode, frames = cursor.mode, cursor.frames
     if _in_slot(cursor):
         value = _at(document, path_of(frames) + _slot(cursor))
@@ -272,7 +270,6 @@ def _ended_key(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSu
 
 
 def _in_slot(cursor: Cursor) -> bool:
-    """Whether a value comes or is under way."""
     return cursor.mode in _SLOT_MODES or cursor.mode.in_number
 
 

@@ -194,7 +194,6 @@ class Base:
                 run = []
 
     def _values(self) -> Iterator[tuple[int, int]]:
-        """Where each value begins and ends."""
         for at, state in enumerate(self.states):
             if state.mode is Mode.VALUE and self.text[at : at + 1].strip(_SPACE):
                 ended = state._replace(mode=Mode.AFTER if state.stack else Mode.DONE)

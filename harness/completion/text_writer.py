@@ -192,7 +192,6 @@ class _Pen:
         return self._ended is None
 
     def _follow(self, tokens: Sequence[int]) -> None:
-        """Take leading tokens as long as they are allowed."""
         for token in tokens:
             self._matcher.mask(self._mask)
             if token < 0 or len(self._taken) >= self._limit or not allows(self._mask, token):
@@ -226,7 +225,6 @@ class _Pen:
         return False
 
     def _hinted(self, how: Temperament) -> bool:
-        """Write a hint, if one is to come and a value or a name can begin here."""
         if self._cursor is None or self._draw() >= how.hints:
             return False
         place = NamedPlace.of(self._cursor)
@@ -246,7 +244,6 @@ class _Pen:
         return len(self._taken) > before
 
     def _byte(self, bytes_: npt.NDArray[np.int64], how: Temperament) -> int:
-        """One of the bytes that may come next."""
         if how.by_byte:
             return int(bytes_[self._index(len(bytes_))])
         sorts = _SORT[bytes_]
@@ -270,18 +267,16 @@ class _Pen:
         return ids[self._index(len(ids))]
 
     def _beginning(self, byte: int) -> list[int]:
-        """The allowed tokens that begin with a byte."""
         ids = token_ids(self._mask & self._writer.members(byte), self._vocabulary.size)
         return list(map(int, ids))
 
     def _forced(self, byte: int) -> int:
         """The longest token that begins with a byte and holds nothing that could be otherwise."""
-        ids = token_ids(self._mask & self._writer.members(byte), self._vocabulary.size).tolist()
-        tokens = self._vocabulary.tokens
+        ids, tokens = self._beginning(byte), self._vocabulary.tokens
         common = max((tokens[one] for one in ids), key=len)
         for one in ids:
             same = alike(common, tokens[one])
             if same < min(len(common), len(tokens[one])):
                 common = common[:same]
         whole = [one for one in ids if common.startswith(tokens[one])]
-        return int(max(whole or ids[:1], key=lambda one: len(tokens[one])))
+        return max(whole or ids[:1], key=lambda one: len(tokens[one]))

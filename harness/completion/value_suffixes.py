@@ -244,7 +244,6 @@ class ValueSuffixes(ContainerSuffixes):
         )
 
     def _between(self, cursor: Cursor) -> Iterator[ValueSuffix]:
-        """The suffixes where a key, a colon or a value must come."""
         frames, depth, mode = cursor.frames, len(cursor.frames), cursor.mode
         space = b"" if cursor.spaced else self.layout.between(depth)
         if mode is Mode.KEY:
@@ -386,7 +385,6 @@ def _rules(variant: Variant) -> list[StringRule]:
 
 
 def _unreadable(variant: Variant) -> bool:
-    """Whether a pattern or a format decides that no automaton stands for."""
     expression, wanted = variant.get("pattern"), variant.get("format")
     if isinstance(expression, str) and pattern(expression) is None:
         return True

@@ -268,7 +268,6 @@ class PlaceAttribution:
         return rule if rule is not None and rule.rank < NOT_RANK else None
 
     def _before_key(self, key: _Key) -> GoverningKeyword:
-        """What is in force for a key, or for a comma of an object and the key after it."""
         if self._comma is None:
             return self._of_key(key)
         return self._worded(self._comma, self._attribution.key_rule(key)[1])
@@ -298,7 +297,6 @@ class PlaceAttribution:
         return self._of_value(NUMBER), after
 
     def _after_number(self, token: bytes) -> GoverningKeyword:
-        """What is in force for the delimiter that ends a number."""
         of_number, after = self._number
         if after is None:
             return self._with_detail(of_number, token)
@@ -386,7 +384,6 @@ def category(state: State, token: bytes, *, end: bool = False, reserved: bool = 
 
 
 def _visible(token: bytes) -> int | None:
-    """The first byte of `token` that is not JSON's whitespace."""
     found = _VISIBLE.search(token)
     return None if found is None else token[found.start()]
 

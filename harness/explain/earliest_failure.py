@@ -107,7 +107,6 @@ class EarliestFailure:
     def _every(
         self, keyword: str, node: ValueSpan, holder: dict[str, Any], depth: int
     ) -> Part | None:
-        """From where on all alternatives are lost."""
         latest: Part | None = None
         for part in self._each(node, holder[keyword], depth):
             if part is None:
@@ -139,7 +138,6 @@ class EarliestFailure:
         return next((part for part in parts if part is not None), None)
 
     def _pairs(self, pairs: Iterable[tuple[Entry, Any]], depth: int) -> Part | None:
-        """From where on the first of some entries that is lost under its schema is."""
         for entry, schema in pairs:
             lost = schema is False
             part = entry.forbidden if lost else self.part(entry.value, schema, depth + 1)

@@ -364,7 +364,6 @@ class Locating:
         return self._known[key]
 
     def _breaks(self, text: Callable[[], bytes], start: int, token: bytes) -> bool:
-        """Whether no JSON text begins as the text does up to its token, whatever stands after."""
         if self._before is None:
             self._before = advance(START, text()[:start])
         if token not in self._breaking:

@@ -88,7 +88,6 @@ def _rule(rank: int, keyword: str, source: Source) -> GoverningRule:
 
 
 def _at_last(source: Source, *, via: bool = False) -> GoverningRule | None:
-    """What a source says where it has no specific keyword."""
     for rank, keyword in ((NOT_RANK, "not"), (TYPE_RANK, "type")):
         if keyword in source.schema:
             return _rule(rank, keyword, source)
@@ -96,7 +95,6 @@ def _at_last(source: Source, *, via: bool = False) -> GoverningRule | None:
 
 
 def _pertinent(keyword: str, schema: dict[str, Any], frame: Frame | None) -> bool:
-    """Whether a keyword that is present has a say at the place."""
     value, rule = schema[keyword], _PERTINENT.get(keyword)
     return rule is None or rule(value, schema, frame or Frame(True))
 
@@ -298,7 +296,6 @@ class KeyRules:
         return governing, self._place(frozenset({name})) or other
 
     def _declared(self, begun: bytes) -> Iterator[str]:
-        """The declared names that begin so."""
         for at in range(bisect_left(self._names, (begun, "")), len(self._names)):
             spelled, name = self._names[at]
             if not spelled.startswith(begun):
@@ -324,7 +321,6 @@ class KeyRules:
         return governing_rule(self._sources, rule_of)
 
     def _word(self, fresh: frozenset[str], alive: frozenset[str], all_: frozenset[str]) -> str:
-        """The word for an unfinished key that may become these declared names."""
         if place := self._place(fresh):
             return place
         if alive:
@@ -332,7 +328,6 @@ class KeyRules:
         return "written" if self._closed and all_ else "additional"
 
     def _place(self, names: frozenset[str]) -> str:
-        """How names that are not written stand to what is; empty when nothing declares them."""
         found = {
             order.word(name, self._written)
             for order in self._orders

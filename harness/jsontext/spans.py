@@ -189,7 +189,6 @@ def characters(node: ValueSpan) -> list[Part]:
 
 
 def _name(raw: bytes) -> str:
-    """The characters of a string, given with its quotes."""
     return str(json.loads(raw)) if b"\\" in raw else raw[1:-1].decode()
 
 

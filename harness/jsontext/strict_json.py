@@ -259,7 +259,6 @@ def _check_depth(chars: str) -> None:
 
 
 def _check_surrogates(chars: str) -> None:
-    """Refuse halves of pairs in `chars`, which is JSON."""
     found = (match for match in _LONE_SURROGATE.finditer(chars) if match.group(1))
     if "\\u" in chars and (half := next(found, None)) is not None:
         raise _at(chars, half.start(), "lone surrogate", LoneSurrogate)

@@ -95,7 +95,6 @@ def _values_of(keyword: str, value: Any) -> Iterator[Any]:
 
 
 def _beside(value: Any) -> Iterator[Any]:
-    """A value and, of a number, the next."""
     yield value
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield value + 1

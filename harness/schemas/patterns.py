@@ -64,7 +64,6 @@ def _contains(ranges: Ranges, point: int) -> bool:
 
 
 def _representatives(ranges: Ranges) -> list[int]:
-    """Up to two pleasant members of a set."""
     found = [point for point in _FAVOURITES if _contains(ranges, point)][:2]
     for low, high in ranges:
         if not found and high >= 0x20:

@@ -284,7 +284,6 @@ def number_examples(variant: Variant, *, whole: bool) -> list[Any]:
 
 
 def _points(variant: Variant) -> list[float]:
-    """Numbers near the limits of `variant`, and multiples of its step."""
     limits = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
     low, above, high, below = (number(variant.get(limit)) for limit in limits)
     points: list[float] = [1, 0]
@@ -307,7 +306,6 @@ def probable_types(variant: Variant) -> list[str]:
 
 
 def _product(left: Iterable[Variant], right: Iterable[Variant]) -> list[Variant]:
-    """Every pair of variants merged, without those that contradict themselves."""
     # The alternatives of the right come first to their turn, so that a cut drops no whole one.
     pairs = ((mine, theirs) for theirs in list(right)[:_MAX_VARIANTS] for mine in left)
     both = (merged(mine, theirs) for mine, theirs in pairs)

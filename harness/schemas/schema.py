@@ -309,7 +309,6 @@ class Schema:
         return seen, foreign
 
     def _settled(self, level: dict[str, int]) -> dict[str, int]:
-        """`level` with all that is applied in place, each with its fewest references."""
         pending = list(level.items())
         while pending:
             place, references = pending.pop()
@@ -323,7 +322,6 @@ class Schema:
         return level
 
     def _edges(self, place: str) -> Iterator[tuple[str, str]]:
-        """The pointers of the subschemas that the one at `place` applies, each with its keyword."""
         here = self._at(place)
         if not isinstance(here, dict):
             return
@@ -336,7 +334,6 @@ class Schema:
 
 
 def _leads_to(pointer: str, place: str, keyword: str, part: str) -> bool:
-    """Whether an edge applies a subschema to the member or item `part`."""
     step = pointer[len(place) + len(keyword) + 1 :]
     if keyword == "properties":
         return step == f"/{escape(part)}"
@@ -448,7 +445,6 @@ def needed(schema: dict[str, Any], present: Any) -> set[str]:
 
 
 def _fits_itself(schema: dict[str, Any], value: Any) -> bool:
-    """The keywords that look at the value alone."""
     wanted = types(schema)
     if wanted and not set(wanted).intersection(kinds(value)):
         return False
@@ -484,7 +480,6 @@ def _fits_size(schema: dict[str, Any], value: list[Any] | dict[str, Any]) -> boo
 
 
 def _has_room(schema: dict[str, Any], name: str, value: Sized) -> bool:
-    """Whether the size of a value lies between the bounds ``min…`` and ``max…``."""
     low, high = count(schema.get("min" + name)), count(schema.get("max" + name))
     return not (low is not None and len(value) < low) and (high is None or len(value) <= high)
 

@@ -159,7 +159,6 @@ class ValueMaker:
     def _chunks(
         self, options: dict[str, list[Any]], required: Sequence[str], depth: int
     ) -> Iterator[list[str]]:
-        """All members, in as few objects as there is room for."""
         used = sum(_size(name, options[name]) for name in required)
         here, size = list(required), used
         for name, found in options.items():
@@ -247,7 +246,6 @@ class ValueMaker:
         return (options[:1] * times)[:size]
 
     def _numbered(self, schema: Any) -> Iterator[Any]:
-        """Many strings and numbers for a schema of items that must differ."""
         for at in range(3 * _MAX_LENGTH // 10):
             yield from (
                 value
@@ -277,7 +275,6 @@ def _further(options: Iterable[str], required: Sequence[str]) -> Iterator[list[s
 
 
 def _strings(variant: Variant) -> Iterator[str]:
-    """Strings for the keywords of `variant`, at the bounds of their length too."""
     low, high = count(variant.get("minLength")) or 0, count(variant.get("maxLength"))
     free = "pattern" not in variant and "format" not in variant
     both = automata(variant)
@@ -382,7 +379,6 @@ def _of_value(maker: ValueMaker, variant: Variant, value: Any) -> Iterator[Any]:
 
 
 def _neighbours(value: Any) -> Iterator[Any]:
-    """Values that are nearly a listed one."""
     if isinstance(value, str):
         yield from (value + "a", value[:-1], value.swapcase())
     elif number(value) is not None:
