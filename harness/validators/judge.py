@@ -192,7 +192,7 @@ class Judge:
     def coverage(self, texts: Sequence[bytes]) -> Coverage:
         """What texts, valid and invalid ones, cover of the schema together."""
         possible, each = self.reached(texts)
-        return Coverage.of(possible, frozenset[Feature]().union(*each))
+        return Coverage(possible, frozenset[Feature]().union(*each))
 
     def processor_seconds(self) -> float:
         """What the validators' present process has used."""

@@ -13,9 +13,9 @@ from harness.check.text import CheckOutput, advice_lines, answer_lines, error_pa
 from harness.validators.coverage import BRANCH, SUBSCHEMA, Coverage, Feature
 from tests.buglists import REPORTED, bug
 
-COVERAGE = Coverage.of(
-    [Feature(SUBSCHEMA, ""), Feature(SUBSCHEMA, "/a"), Feature(BRANCH, "/a")],
-    [Feature(BRANCH, "/a")],
+COVERAGE = Coverage(
+    frozenset((Feature(SUBSCHEMA, ""), Feature(SUBSCHEMA, "/a"), Feature(BRANCH, "/a"))),
+    frozenset((Feature(BRANCH, "/a"),)),
 )
 COVERED = Covered(frozenset((b"1", b"2")), frozenset((b"x",)), 12, COVERAGE)
 ALLOWED = ProvenError("false_acceptance", b'{"a": "\x07"}', -1, "json", "unranked")
