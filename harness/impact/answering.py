@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
-from harness.impact.generation import Generated, Generator
+from harness.impact.generation import Generator
 from harness.impact.items import Item, Score, Task
 from harness.impact.overruled import StepResolver
 from harness.inputs.vocabulary import Vocabulary
@@ -58,33 +58,18 @@ class Answering:
 
     def answers(self, item: Item) -> list[ModelAnswer]:
         """The answers to one item."""
-        texts = self._generator.generate(item)
-        self._resolver.resolve(item.schema, texts)
-        return [self._answer(item, text) for text in texts]
-
-    def _answer(self, item: Item, generated: Generated) -> ModelAnswer:
-        text = generated.written(self._vocabulary)
-        parsed = _parsed(item, generated, text)
-        score = Score(correct=False, reason=parsed.problem)
-        if not parsed.problem:
-            score = self._task.score(item, parsed.value)
-        return ModelAnswer(
-            item=item.id,
-            group=item.group,
-            condition=item.condition,
-            engine=generated.name,
-            outcome=generated.outcome,
-            message=generated.message,
-            tokens=tuple(generated.tokens),
-            text=text.decode("utf-8", "replace"),
-            parsed=not parsed.problem,
-            correct=score.correct,
-            reason=score.reason,
-            overruled=tuple(generated.overruled),
-            removed=generated.removed,
-            cost=generated.cost,
-            schema_bytes=len(item.schema.encode()),
-        )
+        answers = self._generator.generate(item)
+        self._resolver.resolve(item.schema, answers)
+        for answer in answers:
+            text = answer.written(self._vocabulary)
+            parsed = _parsed(item, answer, text)
+            score = Score(correct=False, reason=parsed.problem)
+            if not parsed.problem:
+                score = self._task.score(item, parsed.value)
+            answer.text = text.decode("utf-8", "replace")
+            answer.parsed = not parsed.problem
+            answer.correct, answer.reason = score.correct, score.reason
+        return answers
 
 
 @dataclass(frozen=True)
@@ -99,11 +84,11 @@ class Parsed:
     problem: str = ""
 
 
-def _parsed(item: Item, generated: Generated, text: bytes) -> Parsed:
+def _parsed(item: Item, answer: ModelAnswer, text: bytes) -> Parsed:
     """The answer that a text holds: whole under an engine, the outermost value without one."""
-    if generated.outcome != ANSWERED:
-        return Parsed(problem=generated.outcome)
-    if generated.name != UNCONSTRAINED:
+    if answer.outcome != ANSWERED:
+        return Parsed(problem=answer.outcome)
+    if answer.engine != UNCONSTRAINED:
         return whole(text)
     schema = strict_json.parse(item.schema)
     is_array = isinstance(schema, dict) and schema.get("type") == "array"

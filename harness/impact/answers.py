@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from harness.inputs.vocabulary import Vocabulary
 
 UNCONSTRAINED: Final = "unconstrained"
 """Stands where an engine's name stands, for the model without a mask."""
@@ -76,15 +79,15 @@ class Cost:
     first_mask: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class ModelAnswer:
-    """One line of a run.
+    """One line of a run: a text that is written, and what it is worth.
 
     Attributes:
         item: The item's id.
         engine: The engine's name, or `UNCONSTRAINED`.
         outcome: `ANSWERED`, `CUT`, `DEAD_END`, or what became of the schema or the engine, by
-            the words of `harness.workers.outcomes`.
+            the words of `harness.workers.outcomes`; empty while the text goes on.
         message: What the engine said, where it failed.
         tokens: What was written, the end of sequence included.
         text: The same as text; reserved tokens are not part of it.
@@ -100,17 +103,22 @@ class ModelAnswer:
     group: str
     condition: str
     engine: str
-    outcome: str
+    outcome: str = ""
     message: str = ""
-    tokens: tuple[int, ...] = ()
+    tokens: list[int] = field(default_factory=list)
     text: str = ""
     parsed: bool = False
     correct: bool = False
     reason: str = ""
-    overruled: tuple[Overruled, ...] = ()
+    overruled: list[Overruled] = field(default_factory=list)
     removed: float = 0.0
     cost: Cost = field(default_factory=Cost)
     schema_bytes: int = 0
+
+    def written(self, vocabulary: Vocabulary, position: int | None = None) -> bytes:
+        """The text, or that of its first tokens."""
+        ordinary = vocabulary.ordinary
+        return b"".join(ordinary.get(token, b"") for token in self.tokens[:position])
 
     def line(self) -> str:
         """As one line of JSON."""
@@ -124,7 +132,6 @@ class ModelAnswer:
             ValueError, KeyError, TypeError: It is no such line.
         """
         values: dict[str, Any] = json.loads(line)
-        values["tokens"] = tuple(values["tokens"])
-        values["overruled"] = tuple(Overruled(**step) for step in values["overruled"])
+        values["overruled"] = [Overruled(**step) for step in values["overruled"]]
         values["cost"] = Cost(**values["cost"])
         return cls(**values)

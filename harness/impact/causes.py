@@ -60,7 +60,7 @@ class ProvenStep:
             kind=self.key.kind,
             reason="",
             accepter="",
-            before=self.answer.tokens[: self.step.position],
+            before=tuple(self.answer.tokens[: self.step.position]),
             token=self.step.token,
             completion=(),
             text=self.step.witness.encode(),

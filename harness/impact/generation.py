@@ -13,39 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.engines.panel import Panel
-from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, Cost, Overruled
+from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, Overruled
 from harness.impact.choosing import Sampling, choose
 from harness.impact.items import Item
 from harness.impact.language_model import LanguageModel, Logits, Prompted
-from harness.inputs.vocabulary import Vocabulary
 from harness.options import option
 from harness.protocol import Mask
 from harness.workers.outcomes import Compiled
-
-NOBODY = -1
-"""Stands where the number of an engine stands, for the model without a mask."""
-
-
-@dataclass
-class Generated:
-    """One text while it is written; `outcome` is empty while it goes on, else as in `ModelAnswer`.
-
-    `engine` is the engine's number in its panel, or `NOBODY`.
-    """
-
-    engine: int
-    name: str
-    outcome: str = ""
-    message: str = ""
-    tokens: list[int] = field(default_factory=list)
-    overruled: list[Overruled] = field(default_factory=list)
-    removed: float = 0.0
-    cost: Cost = field(default_factory=Cost)
-
-    def written(self, vocabulary: Vocabulary, position: int | None = None) -> bytes:
-        """The text, or that of its first tokens; reserved tokens are not part of it."""
-        ordinary = vocabulary.ordinary
-        return b"".join(ordinary.get(token, b"") for token in self.tokens[:position])
 
 
 @dataclass(frozen=True)
@@ -70,24 +44,27 @@ class Generator:
 
     def __init__(self, model: LanguageModel, panel: Panel, how: Generation) -> None:
         self._model, self._panel, self._how = model, panel, how
+        self._numbers = {spec.name: number for number, spec in enumerate(panel.specs)}
 
     @property
     def names(self) -> list[str]:
         """Whose texts are written of each item, in order."""
         alone = [UNCONSTRAINED] if self._how.unconstrained else []
-        return [*alone, *(spec.name for spec in self._panel.specs)]
+        return [*alone, *self._numbers]
 
-    def generate(self, item: Item) -> list[Generated]:
-        """The texts of one item, in the order of `names`."""
-        texts = [Generated(NOBODY, UNCONSTRAINED)] if self._how.unconstrained else []
-        for engine, outcome in self._panel.compile(item.schema).items():
-            text = Generated(engine, self._panel.specs[engine].name)
+    def generate(self, item: Item) -> list[ModelAnswer]:
+        """The texts of one item, in the order of `names`; what they are worth is not yet said."""
+        size = len(item.schema.encode())
+        of = (item.id, item.group, item.condition)
+        texts = [ModelAnswer(*of, name, schema_bytes=size) for name in self.names]
+        by_name = {text.engine: text for text in texts}
+        for number, outcome in self._panel.compile(item.schema).items():
+            text = by_name[self._panel.specs[number].name]
             if isinstance(outcome, Compiled):
                 text.cost.compile = round(outcome.compile_seconds * 1e9)
                 text.cost.first_mask = round(outcome.first_mask_seconds * 1e9)
             else:
                 text.outcome, text.message = outcome.status, outcome.message
-            texts.append(text)
         going = [text for text in texts if not text.outcome]
         if going:
             began = time.perf_counter_ns()
@@ -99,7 +76,7 @@ class Generator:
                 self._write(item, prompted, some)
         return texts
 
-    def _write(self, item: Item, prompted: Prompted, texts: Sequence[Generated]) -> None:
+    def _write(self, item: Item, prompted: Prompted, texts: Sequence[ModelAnswer]) -> None:
         """Write texts to their ends, together."""
         decoding = prompted.fork(len(texts))
         going = list(texts)
@@ -118,13 +95,15 @@ class Generator:
         for text in going:
             text.outcome = CUT
 
-    def _take(self, item: Item, position: int, going: Sequence[Generated], logits: Logits) -> None:
+    def _take(
+        self, item: Item, position: int, going: Sequence[ModelAnswer], logits: Logits
+    ) -> None:
         """The next token of each text."""
         sampling, vocabulary = self._how.sampling, self._model.vocabulary
         noise = sampling.noise(item.id, position, vocabulary.size)
         for row, text in enumerate(going):
             mask = None
-            if text.engine != NOBODY and (mask := self._mask(text)) is None:
+            if text.engine != UNCONSTRAINED and (mask := self._mask(text)) is None:
                 continue
             choice = choose(logits[row], mask, sampling.temperature, noise)
             text.removed += choice.removed
@@ -138,12 +117,13 @@ class Generator:
             if choice.token in vocabulary.eos_ids:
                 text.outcome = ANSWERED
 
-    def _mask(self, text: Generated) -> Mask | None:
+    def _mask(self, text: ModelAnswer) -> Mask | None:
         """The mask after what is written; None where the engine failed."""
         last = text.tokens[-1] if text.tokens else -1
         began = time.perf_counter_ns()
         position = max(len(text.tokens) - 1, 0)
-        walked = self._panel.walk([text.engine], [last], position)[text.engine]
+        engine = self._numbers[text.engine]
+        walked = self._panel.walk([engine], [last], position)[engine]
         took = time.perf_counter_ns() - began
         if not len(walked):
             failure = walked.failure

@@ -21,8 +21,7 @@ from harness.engines.panel import Panel
 from harness.engines.requests import Goto, RollOut
 from harness.explain.attribution import Attribution
 from harness.explain.earliest_failure import EarliestFailure
-from harness.impact.answers import Overruled
-from harness.impact.generation import NOBODY, Generated
+from harness.impact.answers import ModelAnswer, Overruled
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, advance
@@ -51,7 +50,7 @@ class StepResolver:
     def __init__(self, judge: Judge, vocabulary: Vocabulary, panel: Panel) -> None:
         self._judge, self._vocabulary, self._panel = judge, vocabulary, panel
 
-    def resolve(self, schema: str, texts: Sequence[Generated]) -> None:
+    def resolve(self, schema: str, texts: Sequence[ModelAnswer]) -> None:
         """Rule on all such steps of one item, in place."""
         if not any(text.overruled for text in texts):
             return
@@ -76,7 +75,7 @@ class _ItemResolution:
         vocabulary: Vocabulary,
         panel: Panel,
         schema: str,
-        texts: Sequence[Generated],
+        texts: Sequence[ModelAnswer],
     ) -> None:
         self._judge, self._vocabulary, self._panel = judge, vocabulary, panel
         self._schema = strict_json.parse(schema)
@@ -89,17 +88,17 @@ class _ItemResolution:
         self._context = Continuations(self._schema, next(iter(self._whole), _ANY)).at(0)
         self._known: dict[tuple[bytes, int], Overruled] = {}
 
-    def ruled(self, generated: Generated, step: Overruled) -> Overruled:
+    def ruled(self, answer: ModelAnswer, step: Overruled) -> Overruled:
         """The step with what is known of its forbidden token."""
-        before = generated.written(self._vocabulary, step.position)
+        before = answer.written(self._vocabulary, step.position)
         key = (before, step.token)
         if key not in self._known:
-            self._known[key] = self._attributed(before, self._resolved(before, generated, step))
+            self._known[key] = self._attributed(before, self._resolved(before, answer, step))
         known = self._known[key]
         names = ("ruling", "reason", "keyword", "category", "witness")
         return replace(step, **{name: getattr(known, name) for name in names})
 
-    def _resolved(self, before: bytes, one: Generated, step: Overruled) -> Overruled:
+    def _resolved(self, before: bytes, answer: ModelAnswer, step: Overruled) -> Overruled:
         vocabulary, ends = self._vocabulary, step.token in self._vocabulary.eos_ids
         if vocabulary.special[step.token] and not ends:
             return replace(step, ruling=RIGHT, reason="reserved")
@@ -109,7 +108,7 @@ class _ItemResolution:
             return replace(step, ruling=RIGHT, reason="not_json")
         if ends:
             return self._of_end(before, step)
-        return self._of_token(before, token, one, step)
+        return self._of_token(before, token, answer, step)
 
     def _of_end(self, text: bytes, step: Overruled) -> Overruled:
         verdict = self._judge.judge([text])[0].verdict
@@ -119,9 +118,11 @@ class _ItemResolution:
             return replace(step, ruling=RIGHT, reason="invalid_end")
         return replace(step, ruling=OPEN, reason="contested")
 
-    def _of_token(self, before: bytes, token: bytes, one: Generated, step: Overruled) -> Overruled:
+    def _of_token(
+        self, before: bytes, token: bytes, answer: ModelAnswer, step: Overruled
+    ) -> Overruled:
         text, doubt = before + token, "no_completion"
-        for origin, completions in self._completions(before, token, one, step):
+        for origin, completions in self._completions(before, token, answer, step):
             whole = [text + completion for completion in completions]
             rulings = self._judge.judge(whole) if whole else []
             verdicts = [ruling.verdict for ruling in rulings]
@@ -135,7 +136,7 @@ class _ItemResolution:
         return replace(step, ruling=OPEN, reason=doubt)
 
     def _completions(
-        self, before: bytes, token: bytes, one: Generated, step: Overruled
+        self, before: bytes, token: bytes, answer: ModelAnswer, step: Overruled
     ) -> Iterator[tuple[str, Sequence[bytes]]]:
         """What may stand after the token, by where it comes from; the cheapest first."""
         text = before + token
@@ -145,24 +146,25 @@ class _ItemResolution:
         if known:
             errors = self._judge.errors(text + known[0])
             yield "aimed", self._context.aimed(text, known[0], errors)
-        yield "rollout", list(self._rolled(before, one, step))
+        yield "rollout", list(self._rolled(before, answer, step))
 
-    def _rolled(self, before: bytes, one: Generated, step: Overruled) -> Iterator[bytes]:
+    def _rolled(self, before: bytes, answer: ModelAnswer, step: Overruled) -> Iterator[bytes]:
         """What other engines write from the token on, of those that allow the text so far."""
+        names = {text.engine for text in self._texts} - {answer.engine}
         others: Collection[int] = [
-            other.engine
-            for other in self._texts
-            if other.engine not in (NOBODY, one.engine) and self._panel.up(other.engine)
+            number
+            for number, spec in enumerate(self._panel.specs)
+            if spec.name in names and self._panel.up(number)
         ]
-        consumed = np.array(one.tokens[: step.position], dtype=np.int32)
+        consumed = np.array(answer.tokens[: step.position], dtype=np.int32)
         stood = self._panel.ask(dict.fromkeys(others, Goto(consumed)))
-        able = [engine for engine, answer in stood.items() if not isinstance(answer, Failure)]
+        able = [engine for engine, stand in stood.items() if not isinstance(stand, Failure)]
         asked = RollOut(np.array([step.token], dtype=np.int32), before.hex()[-64:], ROLLOUT_TOKENS)
-        for answer in self._panel.ask(dict.fromkeys(able, asked)).values():
-            if isinstance(answer, Failure):
+        for rolled in self._panel.ask(dict.fromkeys(able, asked)).values():
+            if isinstance(rolled, Failure):
                 continue
-            if ROLLOUT_OUTCOMES[answer.outcomes[0]] == "complete":
-                tokens = answer.taken.ints()[0]
+            if ROLLOUT_OUTCOMES[rolled.outcomes[0]] == "complete":
+                tokens = rolled.taken.ints()[0]
                 yield b"".join(self._vocabulary.ordinary.get(token, b"") for token in tokens)
 
     def _is_lost(self, text: bytes, at: int) -> bool:
