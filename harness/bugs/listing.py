@@ -27,29 +27,16 @@ from harness.verdict_kinds import BUG
 
 @dataclass(frozen=True)
 class Bug:
-    """One bug of a run.
+    """One bug of a run; `error` to `departure` and `others` are those of its `ShrunkVerdict`.
 
     Attributes:
-        id: The same in every run.
         engine: The engine's spec.
-        error: The smallest case that was found.
-        at: The byte of its text at which the error is, -1 where that is not known.
-        keyword: What is broken there, or in force.
-        class_: What it counts as.
-        departure: The entry of the catalogue, empty for a bug.
-        cases: In how many schemas it occurs.
-        judged: On how many schemas the engine was judged.
-        share: The first in the second, with an interval where the cases are a sample.
+        cases: In how many of the schemas on which the engine was `judged` it occurs.
+        share: That as a share, with an interval where the cases are a sample.
         verdicts: How many verdicts it explains.
         severities: How many of them are how severe, the worst first.
-        sampled: How many of them were shrunk and came to it.
-        verdict: One of these, by the name that ``maskcourt replay`` knows.
-        case: The case of the run that it is about.
-        upstream: What is known to those who maintain the engine.
-        versions: The versions of the engine in this run, the oldest first, and whether it was met
-            there.
-        others: What the error of the smallest case counts as in each other engine of the run that
-            makes it as well, by the engine's spec; None where they were not asked.
+        sampled: How many of them were shrunk and came to it; `verdict` is one, of the case `case`.
+        versions: The engine's versions in this run, the oldest first, and whether it was met there.
         shared: Whether all other engines of the run make it; never where there are none.
     """
 

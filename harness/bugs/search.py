@@ -40,14 +40,7 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The bugs of a run, as far as they are known.
-
-    Attributes:
-        verdicts: All errors of the run.
-        among: Which of them were looked at.
-        explanation: Which bug each of these is.
-        samples: What was shrunk.
-    """
+    """The errors of a run, which of them were looked at (`among`), and what explains these."""
 
     verdicts: ErrorRows
     among: npt.NDArray[np.int64]

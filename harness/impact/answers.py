@@ -84,19 +84,11 @@ class ModelAnswer:
     """One line of a run: a text that is written, and what it is worth.
 
     Attributes:
-        item: The item's id.
-        engine: The engine's name, or `UNCONSTRAINED`.
         outcome: `ANSWERED`, `CUT`, `DEAD_END`, or what became of the schema or the engine, by
             the words of `harness.workers.outcomes`; empty while the text goes on.
-        message: What the engine said, where it failed.
-        tokens: What was written, the end of sequence included.
-        text: The same as text; reserved tokens are not part of it.
-        parsed: Whether there is an answer.
-        correct: Whether it is right.
-        reason: Why it is not, as a short code.
-        overruled: The steps at which the mask forbade the model's own choice.
+        tokens: What was written, the end of sequence included; reserved tokens are not in `text`.
+        parsed: Whether there is an answer; `reason` is a short code of why it is not right.
         removed: The probability that the mask forbade, summed over all steps.
-        schema_bytes: The size of the item's schema, as JSON text.
     """
 
     item: str

@@ -45,17 +45,10 @@ than the sum of its two parts the instruction in both places brings."""
 
 @dataclass(frozen=True)
 class EnginePair:
-    """Two engines on the items that both answered.
+    """Two engines on the items that both answered; what cannot be said without items is None.
 
-    Attributes:
-        items: How many items both answered.
-        both: How many answers of both are right.
-        only_first: How many of the first alone.
-        only_second: How many of the second alone.
-        difference: Of the two accuracies, positive where the first is better; None without items.
-        low, high: Its 95% interval; None where no item divides the two.
-        p: Of McNemar's exact test; None without items.
-        p_holm: Corrected for the number of pairs.
+    The difference is that of the accuracies, positive where the first is better, with its 95%
+    interval; `p` is that of McNemar's exact test, `p_holm` corrected for the number of pairs.
     """
 
     first: str

@@ -65,26 +65,15 @@ class SizeCost:
 
 @dataclass(frozen=True)
 class EngineImpact:
-    """One engine, or the model without a mask.
+    """One engine, or the model without a mask: of its items how many were answered how.
 
     Attributes:
-        items: How many items it was asked about.
-        outcomes: What became of them.
-        parsed: In how many there is an answer.
-        correct: How many are right.
-        reasons: Why the others are not.
-        tokens: How many were written.
-        overruled: At how many the mask forbade the model's own choice.
+        overruled: At how many tokens the mask forbade the model's own choice.
         rulings: What is known of these, by `RULINGS`.
         false_rejections: Those that are proven, by what they count as; `NOT_TRACED` where that is
-            not known.
-        hit_items: Items with a proven one.
-        bugs: How many of them each bug makes, by id.
-        departures: The same of departures.
-        removed: The probability that the mask forbade, as a mean over the tokens.
-        proven_mass: The probability of the tokens that were proven to be forbidden wrongly, as a
-            mean over the tokens.
-        bug_mass: The part of it that counts as bugs.
+            not known. `hit_items` have one; `bugs` and `departures` make so many, by id.
+        removed: The probability that the mask forbade, as a mean over the tokens; `proven_mass`,
+            that of the tokens that were proven to be forbidden wrongly; `bug_mass`, of bugs alone.
         by_size: Times of the half with the smaller schemas, and of the other half; empty where
             all have one size.
     """
@@ -115,13 +104,10 @@ class EngineImpact:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What answers are worth, and who is better.
+    """What answers are worth by engine, and who is better.
 
-    Attributes:
-        shares: By engine, the share of right answers in all items with its interval.
-        pairs: Engines against each other, item by item, without what nobody can answer.
-        placements: By engine, what the placements of an instruction do; empty for other tasks.
-        unanswerable: How many items no text that keeps their schema answers rightly.
+    Pairs are compared item by item, without those that no text which keeps their schema answers
+    rightly (`unanswerable`); `placements` is empty for tasks that place no instruction.
     """
 
     shares: Mapping[str, Interval]
