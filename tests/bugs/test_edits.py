@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,17 +34,12 @@ def test_no_edit_changes_the_schema_that_it_is_given(schema):
 
 
 @given(SCHEMAS)
-def test_a_type_stays_where_keywords_are_left_out(schema):
-    types = [part["type"] for _, part in schema_edits.subschemas(schema) if "type" in part]
+def test_where_parts_are_left_out_a_type_stays_and_no_list_becomes_empty(schema):
     for edited in schema_edits.left_out(schema):
-        if isinstance(schema, dict) and "type" in schema:
-            assert edited["type"] == schema["type"]
-        assert len([p for _, p in schema_edits.subschemas(edited) if "type" in p]) <= len(types)
-
-
-def test_no_list_becomes_empty():
-    schema = {"anyOf": [{"type": "string"}], "enum": ["a"], "required": ["b"]}
-    assert [] not in [value for one in schema_edits.left_out(schema) for value in one.values()]
+        assert edited.get("type") == schema.get("type")
+        for _, part in schema_edits.objects(edited):
+            assert part.get("anyOf") != []
+            assert part.get("enum") != []
 
 
 def test_parts_go_with_the_parts_of_a_text():
@@ -56,11 +50,6 @@ def test_parts_go_with_the_parts_of_a_text():
     parts = list(schema_edits.parts_with_texts(schema, b'{"a": [1, 22], "b": null}'))
     assert ({"$defs": schema["$defs"], "type": "integer"}, b"22") in parts
     assert ({"$defs": schema["$defs"], "type": "null"}, b"null") in parts
-
-
-@pytest.mark.parametrize("schema", [True, False])
-def test_a_schema_that_is_no_object_has_no_parts(schema):
-    assert list(schema_edits.parts_with_texts(schema, b'{"a": "b"}')) == []
 
 
 def test_names_are_changed_everywhere_but_in_keywords():
@@ -89,36 +78,6 @@ def test_what_is_left_of_a_text_is_json(value):
         for edited in edits(text):
             json.loads(edited)
             assert len(edited) < len(text)
-
-
-@pytest.mark.parametrize(
-    ("edits", "text", "result"),
-    [
-        (text_edits.members_left_out, b'{"a":1,"b":2}', b'{"b":2}'),
-        (text_edits.members_left_out, b"[1,2]", b"[1]"),
-        (text_edits.simpler_values, b'{"a":[1,2]}', b'{"a":0}'),
-        (text_edits.without_layout, b'{"a b": 1}', b'{"a b":1}'),
-        (text_edits.plain_escapes, rb'"\u0041"', rb'"\""'),
-        (text_edits.plainer_bytes, b'"z9"', b'"a9"'),
-        (text_edits.pieces_left_out, b'{"a":1,"b":"\t"}', b'{"b":"\t"}'),
-        (text_edits.bytes_left_out, b"abc", b"bc"),
-        (text_edits.letters, '["a", "é"]'.encode(), b'["a", "A"]'),
-        (text_edits.letters, rb'"\u0041"', b'"A"'),
-        (text_edits.leftward, '"12é"'.encode(), '"1é2"'.encode()),
-    ],
-)
-def test_texts_are_made_smaller(edits, text, result):
-    assert result in list(edits(text))
-
-
-def test_values_of_a_type_become_true_all_at_once_and_each_by_itself():
-    found = list(text_edits.true_for(b'[1, "a", 2, [3]]', "integer"))
-    assert found[0] == b'[true, "a", true, [true]]'
-    assert b'[true, "a", 2, [3]]' in found
-
-
-def test_an_atom_of_a_pattern_comes_with_a_character_of_the_text():
-    assert ("^.$", b'"-"') in set(text_edits.atoms(r"\d{4}-[ab].c", b'"1234-a-c"'))
 
 
 def test_a_schema_keeps_what_its_text_needs():

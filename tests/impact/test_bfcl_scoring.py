@@ -87,8 +87,12 @@ def test_values_of_simple_types(kind, accepted, value, why):
     assert reason(call(a=value), {"a": {"type": kind}}, {"a": accepted}) == why
 
 
+OBJECT = [{"x": [1], "y": ["a", ""]}]
+OBJECTS = [[{"x": [1]}, {"x": [2]}]]
+
+
 @pytest.mark.parametrize(
-    ("kind", "item", "accepted", "value", "why"),
+    ("kind", "items", "accepted", "value", "why"),
     [
         ("array", "string", [["a b", "c"]], ["A-B", "c."], ""),
         ("array", "string", [["a", "b"]], ["b", "a"], "wrong_value"),
@@ -100,48 +104,27 @@ def test_values_of_simple_types(kind, accepted, value, why):
         ("array", "float", [[1.0]], [1], "wrong_type"),
         ("tuple", "integer", [[1, 2]], [1, 2], ""),
         ("array", "array", [[[1], [2]]], [[1], [2]], ""),
+        ("dict", "", OBJECT, {"x": 1, "y": "A."}, ""),
+        ("dict", "", OBJECT, {"x": 1}, ""),
+        ("dict", "", OBJECT, {"y": "a"}, "wrong_value"),
+        ("dict", "", OBJECT, {"x": 2, "y": "a"}, "wrong_value"),
+        ("dict", "", OBJECT, {"x": 1, "z": 0}, "wrong_value"),
+        ("dict", "", OBJECT, [{"x": 1}], "wrong_type"),
+        ("array", "dict", OBJECTS, [{"x": 1}, {"x": 2}], ""),
+        ("array", "dict", OBJECTS, [{"x": 2}, {"x": 1}], "wrong_value"),
+        ("array", "dict", OBJECTS, [{"x": 1}], "wrong_value"),
+        ("array", "dict", OBJECTS, [{"x": 1}, {"x": None}], "wrong_value"),
+        ("array", "dict", OBJECTS, [{"x": 1}, 2], "wrong_type"),
+        ("array", "dict", OBJECTS, [], "wrong_value"),
+        ("array", "dict", ["", [{"x": [1]}]], ["x"], "wrong_value"),
     ],
 )
-def test_lists_are_compared_in_order(kind, item, accepted, value, why):
-    documented = {"type": kind, "items": {"type": item}}
+def test_lists_are_compared_in_order_and_objects_by_their_members(
+    kind, items, accepted, value, why
+):
+    of_items = PLACE if items == "dict" else {"type": items}
+    documented = PLACE if kind == "dict" else {"type": kind, "items": of_items}
     assert reason(call(a=value), {"a": documented}, {"a": accepted}) == why
-
-
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        ({"x": 1, "y": "A."}, ""),
-        ({"x": 1}, ""),
-        ({"y": "a"}, "wrong_value"),
-        ({"x": 2, "y": "a"}, "wrong_value"),
-        ({"x": 1, "z": 0}, "wrong_value"),
-        ([{"x": 1}], "wrong_type"),
-    ],
-)
-def test_members_of_objects_have_accepted_values_of_their_own(value, why):
-    accepted = {"a": [{"x": [1], "y": ["a", ""]}]}
-    assert reason(call(a=value), {"a": PLACE}, accepted) == why
-
-
-@pytest.mark.parametrize(
-    ("value", "why"),
-    [
-        ([{"x": 1}, {"x": 2}], ""),
-        ([{"x": 2}, {"x": 1}], "wrong_value"),
-        ([{"x": 1}], "wrong_value"),
-        ([{"x": 1}, {"x": None}], "wrong_value"),
-        ([{"x": 1}, 2], "wrong_type"),
-        ([], "wrong_value"),
-    ],
-)
-def test_objects_in_lists_are_compared_one_by_one(value, why):
-    documented = {"a": {"type": "array", "items": PLACE}}
-    assert reason(call(a=value), documented, {"a": [[{"x": [1]}, {"x": [2]}]]}) == why
-
-
-def test_items_that_are_no_objects_are_wrong_even_where_nothing_checks_their_type():
-    documented = {"a": {"type": "array", "items": PLACE}}
-    assert reason(call(a=["x"]), documented, {"a": ["", [{"x": [1]}]]}) == "wrong_value"
 
 
 @given(st.text())
