@@ -11,7 +11,6 @@ import numpy as np
 
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
-from harness.comparison.case_texts import CaseTexts
 from harness.comparison.challenger import Challenger
 from harness.comparison.challenges import Challenge, Challenges
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
@@ -27,7 +26,9 @@ from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
+from harness.comparison.samples import feed_samples
 from harness.comparison.text_facts import TextFacts
+from harness.comparison.text_feeding import CaseTexts
 from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     Position,
@@ -300,12 +301,12 @@ class _Run:
                 # Apart: an engine that fails over a made text has been fed with the case's own.
                 self._step()
                 made = self.made.fed(rules.generated, {one.text for one in own})
-                texts.feed_made(made, self._able(compiled))
+                texts.feed_generated(made, self._able(compiled))
             if rules.samples:
                 self._step()
                 key = f"{rules.seed}/{self.case.id}/samples"
                 with self.notes.cost("samples"):
-                    texts.feed_samples(key, rules.samples, self.schema, self._able(compiled))
+                    feed_samples(texts, key, rules.samples, self.schema, self._able(compiled))
             self.fed = texts
         return self.fed
 

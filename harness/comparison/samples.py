@@ -12,17 +12,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
+from typing import Any
 
-from harness.comparison.fed_texts import FedText, in_canonical_tokens
-from harness.comparison.text_feeding import TextFeeding
-from harness.comparison.verdict_record import VerdictNotes
+from harness.comparison.fed_texts import FedText
+from harness.comparison.text_feeding import CaseTexts
 from harness.completion.rollout import LIMIT, ROLLOUT_OUTCOMES
 from harness.completion.text_alterations import alterations, by_name
 from harness.engines.requests import Follow, Write
-from harness.inputs.canonical_tokens import Canonical
-from harness.inputs.vocabulary import Vocabulary
+from harness.runs.tables import TEXT_TABLES
+from harness.schemas.hints import hints
 from harness.schemas.probable_values import in_turn
-from harness.validators.judge import INVALID, UNDECIDED, VALID, Judge, Ruling
+from harness.validators.judge import INVALID, UNDECIDED, VALID, Ruling
 from harness.verdict_kinds import SAMPLE
 from harness.workers import wire
 
@@ -44,6 +44,7 @@ _ROOM = 12_000
 
 _PROVES = ("dead_end", "mask_consume_mismatch")
 COMPLETE = "complete"
+_STAGE = TEXT_TABLES[SAMPLE]
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Sample:
     text: bytes
 
 
+@dataclass(frozen=True)
 class SampleWriters:
     """Has engines write texts.
 
@@ -70,25 +72,14 @@ class SampleWriters:
     allow to the end, until it wrote as many as it should.
 
     Args:
-        feeding: How engines are asked; they stand at the start.
+        texts: How engines are asked; they stand at the start.
         hints: JSON values of which some are written: `harness.schemas.hints`.
+        key: On which all choices depend.
     """
 
-    def __init__(
-        self,
-        feeding: TextFeeding,
-        vocabulary: Vocabulary,
-        canonical: Canonical | None,
-        judge: Judge,
-        hints: Sequence[tuple[str, str]],
-        key: str,
-    ) -> None:
-        self._feeding = feeding
-        self._vocabulary = vocabulary
-        self._canonical = canonical
-        self._judge = judge
-        self._hints = hints
-        self._key = key
+    texts: CaseTexts
+    hints: Sequence[tuple[str, str]]
+    key: str
 
     def written(self, engines: Iterable[int], count: int, known: Sequence[FedText]) -> list[Sample]:
         """What engines write, `count` texts each.
@@ -109,7 +100,7 @@ class SampleWriters:
             for engine, some in groups.items()
             if some and count > freely
         }
-        guided = self._feeding.ask(asks)
+        guided = self.texts.ask(asks, _STAGE)
         found = []
         for engine, some in free.items():
             found += some
@@ -124,12 +115,13 @@ class SampleWriters:
     def _freely(self, engines: Sequence[int], count: int) -> dict[int, list[Sample]]:
         """Texts that engines write freely; those that fail have fewer."""
         found: dict[int, list[Sample]] = {engine: [] for engine in engines}
-        eos_ids, tokens = self._vocabulary.eos_ids, self._vocabulary.tokens
+        eos_ids, tokens = self.texts.vocabulary.eos_ids, self.texts.vocabulary.tokens
         for first in range(0, count, BATCH):
             many = min(BATCH, count - first)
-            request = Write(list(self._hints), self._key, first, many, LIMIT)
+            request = Write(list(self.hints), self.key, first, many, LIMIT)
             able = [engine for engine, some in found.items() if len(some) == first]
-            for engine, answer in self._feeding.ask(dict.fromkeys(able, request)).items():
+            asked = self.texts.ask(dict.fromkeys(able, request), _STAGE)
+            for engine, answer in asked.items():
                 for outcome, ids in zip(answer.outcomes.tolist(), answer.taken.ints(), strict=True):
                     text = b"".join(tokens[one] for one in ids if one not in eos_ids)
                     one = Sample(engine, ROLLOUT_OUTCOMES[outcome], tuple(ids), text)
@@ -139,16 +131,16 @@ class SampleWriters:
     def _valid(self, samples: Iterable[Sample]) -> list[bytes]:
         """The first of some texts that are valid."""
         texts = list(dict.fromkeys(one.text for one in samples if one.outcome == COMPLETE))
-        ruled = zip(texts, self._judge.judge(texts), strict=True)
+        ruled = zip(texts, self.texts.judge.judge(texts), strict=True)
         fit = (one for one, ruling in ruled if ruling.verdict == VALID)
         return list(islice((one for one in fit if len(one) <= _LONGEST_BASE), _OWN_BASES))
 
     def _groups(self, bases: Sequence[bytes]) -> list[list[FedText]]:
         """Alterations by the rule that they break; those that break none, likewise."""
-        some = alterations(bases, by_name(self._hints), self._key)
+        some = alterations(bases, by_name(self.hints), self.key)
         texts = list(islice(some, _ALTERED))
-        with self._judge.apart():
-            rulings = self._judge.judge(texts)
+        with self.texts.judge.apart():
+            rulings = self.texts.judge.judge(texts)
         by_rule: dict[tuple[int, str, str], list[tuple[bytes, Ruling]]] = {}
         for text, ruling in zip(texts, rulings, strict=True):
             if ruling.verdict in (VALID, INVALID):
@@ -160,9 +152,7 @@ class SampleWriters:
             for group, one in zip(groups, turn, strict=True):
                 if one is not None and room > 0:
                     text, ruling = one
-                    fed = in_canonical_tokens(
-                        SHARED, text, ruling, self._vocabulary, self._canonical
-                    )
+                    fed = self.texts.in_tokens(SHARED, text, ruling)
                     room -= len(fed.tokens)
                     group.append(fed)
         return groups
@@ -181,22 +171,11 @@ def _bases(known: Iterable[FedText]) -> list[bytes]:
     return list(islice((one for one in fit if len(one) <= _LONGEST_BASE), _BASES))
 
 
-class SampleCourt:
+@dataclass(frozen=True)
+class SampleFeeder:
     """Feeds what engines wrote, and notes what that proves."""
 
-    def __init__(
-        self,
-        feeding: TextFeeding,
-        proofs: VerdictNotes,
-        vocabulary: Vocabulary,
-        canonical: Canonical | None,
-        judge: Judge,
-    ) -> None:
-        self._feeding = feeding
-        self._proofs = proofs
-        self._vocabulary = vocabulary
-        self._canonical = canonical
-        self._judge = judge
+    texts: CaseTexts
 
     def try_(
         self, samples: Sequence[Sample], engines: Sequence[int], known: Iterable[bytes]
@@ -208,13 +187,13 @@ class SampleCourt:
         """
         shared, writers = self._shared(samples, frozenset(known))
         numbered = dict(enumerate(shared.values()))
-        self._proofs.texts(
+        self.texts.proofs.texts(
             SAMPLE,
             numbered,
             writers=[writers[text] for text in shared],
             outcome=[COMPLETE] * len(shared),
         )
-        taken = self._feeding.feed(dict.fromkeys(engines, numbered))
+        taken = self.texts.feed(SAMPLE, dict.fromkeys(engines, numbered))
         allowed = {
             (engine, numbered[number].text)
             for engine, probes in taken.items()
@@ -228,7 +207,7 @@ class SampleCourt:
             and (one.outcome != COMPLETE or self._is_open(one, shared, allowed))
         ]
         rows = {len(numbered) + at: fed for at, (_, fed) in enumerate(own)}
-        self._proofs.texts(
+        self.texts.proofs.texts(
             SAMPLE,
             rows,
             writers=[1 << one.writer for one, _ in own],
@@ -238,7 +217,7 @@ class SampleCourt:
         for (number, fed), (one, _) in zip(rows.items(), own, strict=True):
             if one.outcome in (COMPLETE, *_PROVES):
                 mine.setdefault(one.writer, {})[number] = fed
-        self._feeding.feed(mine)
+        self.texts.feed(SAMPLE, mine)
         return list(shared.values())
 
     def _shared(
@@ -249,9 +228,9 @@ class SampleCourt:
         for one in samples:
             if one.outcome == COMPLETE and one.text not in known:
                 writers[one.text] = writers.get(one.text, 0) | 1 << one.writer
-        rulings = self._judge.judge(list(writers))
+        rulings = self.texts.judge.judge(list(writers))
         return {
-            text: in_canonical_tokens(SHARED, text, ruling, self._vocabulary, self._canonical)
+            text: self.texts.in_tokens(SHARED, text, ruling)
             for text, ruling in zip(writers, rulings, strict=True)
         }, writers
 
@@ -273,3 +252,14 @@ class SampleCourt:
         if one.outcome == COMPLETE:
             return FedText(OWN, one.text, one.tokens, False, shared[one.text].ruling)
         return FedText(OWN, one.text, one.tokens, False, Ruling(UNDECIDED, one.outcome), ends=False)
+
+
+def feed_samples(
+    texts: CaseTexts, key: str, count: int, schema: Any, engines: Sequence[int]
+) -> None:
+    """Have engines write `count` texts each, and feed all with them."""
+    writers = SampleWriters(texts, hints(schema), key)
+    samples = writers.written(texts.at_start(engines, _STAGE), count, texts.instances)
+    up = [one for one in engines if texts.panel.up(one)]
+    known = [one.text for one in texts.instances]
+    texts.samples = SampleFeeder(texts).try_(samples, up, known)

@@ -1,17 +1,22 @@
-"""Feed texts to engines from the start, each as far as it is taken, and note what that proves."""
+"""The whole texts of one case, fed to engines from the start, each as far as it is taken."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 
-from harness.comparison.fed_texts import FedText, spelled_out
+from harness.comparison.fed_texts import FedText, in_canonical_tokens, label_problem, spelled_out
+from harness.comparison.generated_instances import Ruled
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
+from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.tables import TEXT_TABLES
+from harness.runs.tables import GENERATED, TEXT_TABLES
+from harness.validators.judge import Judge, Ruling
+from harness.verdict_kinds import INSTANCE
 from harness.workers import wire
 from harness.workers.commands import A, Request
 from harness.workers.outcomes import Crashed, Failure
@@ -23,62 +28,88 @@ SLOW_TOKENS = 2_000
 """So many tokens at a time are fed to an engine whose masks are slow, the shortest texts first."""
 
 SPARED = 3
-"""So many texts at which an engine raises are passed over; behind these it is asked no more."""
+"""So many texts at which an engine raises are passed over; after these it is asked no more."""
 
 
-class TextFeeding:
-    """What is asked of engines about whole texts of one kind of evidence.
+@dataclass
+class CaseTexts:
+    """Feeds the texts of one case, a kind after the other, and notes what that proves.
 
     Args:
+        canonical: The vocabulary's tokenizer, where it has one.
         failed: Is told of engines that fail: which, how, and at what stage.
-        stage: That of failures; the table of the texts unless it is given.
+
+    Attributes:
+        instances: The instances that were fed, the case's own first.
+        samples: What engines wrote and all engines were fed with.
     """
 
-    def __init__(
-        self,
-        evidence: str,
-        panel: Panel,
-        vocabulary: Vocabulary,
-        proofs: VerdictNotes,
-        failed: Callable[[int, Failure, str], None],
-        stage: str = "",
-    ) -> None:
-        self._evidence = evidence
-        self._panel = panel
-        self._vocabulary = vocabulary
-        self._proofs = proofs
-        self._failed = failed
-        self._stage = stage or TEXT_TABLES[evidence]
+    panel: Panel
+    judge: Judge
+    vocabulary: Vocabulary
+    canonical: Canonical | None
+    proofs: VerdictNotes
+    failed: Callable[[int, Failure, str], None]
+    instances: list[FedText] = field(default_factory=list)
+    samples: list[FedText] = field(default_factory=list)
 
-    def at_start(self, engines: Iterable[int]) -> list[int]:
+    def in_tokens(self, label: str, text: bytes, ruling: Ruling) -> FedText:
+        """A text in the tokenizer's own tokens, where it has them."""
+        return in_canonical_tokens(label, text, ruling, self.vocabulary, self.canonical)
+
+    def feed_instances(
+        self, texts: Sequence[FedText], engines: Iterable[int], stage: str = ""
+    ) -> None:
+        """Feed engines with instances; `stage` is that of failures, if not the usual one."""
+        if texts:
+            numbered = dict(enumerate(texts, len(self.instances)))
+            self.instances += texts
+            self.proofs.texts(INSTANCE, numbered)
+            up = self.at_start(engines, stage or TEXT_TABLES[INSTANCE])
+            self.feed(INSTANCE, dict.fromkeys(up, numbered), stage)
+
+    def feed_generated(self, texts: Iterable[Ruled], engines: Iterable[int]) -> None:
+        """Feed engines with instances that were generated from the schema."""
+        fed = [self.in_tokens(GENERATED, one.text, one.ruling) for one in texts]
+        self.feed_instances(fed, engines, GENERATED)
+
+    def wrong_label(self) -> str:
+        """What is wrong with the label of an instance; empty where all are right."""
+        return next(filter(None, map(label_problem, self.instances)), "")
+
+    def at_start(self, engines: Iterable[int], stage: str) -> list[int]:
         """Those of some engines that stand at the start of a text."""
         up = []
         for engine in engines:
-            failure = self._panel.recover_start(engine)
+            failure = self.panel.recover_start(engine)
             if failure is None:
                 up.append(engine)
             else:
-                self._failed(engine, failure, self._stage)
+                self.failed(engine, failure, stage)
         return up
 
-    def ask(self, asks: Mapping[int, Request[A]]) -> dict[int, A]:
+    def ask(self, asks: Mapping[int, Request[A]], stage: str) -> dict[int, A]:
         """What engines answer; those that fail are noted, and left out."""
         found = {}
-        for engine, answer in self._panel.ask(asks).items():
+        for engine, answer in self.panel.ask(asks).items():
             if isinstance(answer, Failure):
-                self._failed(engine, answer, self._stage)
+                self.failed(engine, answer, stage)
             else:
                 found[engine] = answer
         return found
 
-    def feed(self, texts: Mapping[int, Texts]) -> dict[int, dict[int, Probed]]:
+    def feed(
+        self, evidence: str, texts: Mapping[int, Texts], stage: str = ""
+    ) -> dict[int, dict[int, Probed]]:
         """Feed engines with texts, by engine; what those did with each that did not fail.
 
         Those with slow masks get as many texts as `SLOW_TOKENS` make.
         """
+        stage = stage or TEXT_TABLES[evidence]
         texts = {engine: self._affordable(engine, some) for engine, some in texts.items()}
         answers = self._probed(
-            {one: [fed.tokens for fed in some.values()] for one, some in texts.items() if some}
+            {one: [fed.tokens for fed in some.values()] for one, some in texts.items() if some},
+            stage,
         )
         found: dict[int, list[Probed]] = {}
         for engine, some in answers.items():
@@ -87,24 +118,24 @@ class TextFeeding:
             texts[engine] = dict(text for text, _ in kept)
             found[engine] = [probed for _, probed in kept]
         asks = {
-            engine: spelled_out(list(texts[engine].values()), probes, self._vocabulary)
+            engine: spelled_out(list(texts[engine].values()), probes, self.vocabulary)
             for engine, probes in found.items()
         }
-        again = self._probed(asks)
+        again = self._probed(asks, stage)
         for engine, probes in found.items():
             spelled, bytewise = asks[engine], again.get(engine, [None] * len(probes))
             refused_at = [
                 byte.allowed - one.allowed if byte and len(text) > one.allowed else -1
                 for text, one, byte in zip(spelled, probes, bytewise, strict=True)
             ]
-            self._proofs.of_texts(self._evidence, engine, texts[engine], probes, refused_at)
+            self.proofs.of_texts(evidence, engine, texts[engine], probes, refused_at)
         return {
             engine: dict(zip(texts[engine], probes, strict=True))
             for engine, probes in found.items()
         }
 
     def _affordable(self, engine: int, texts: Texts) -> Texts:
-        if not self._panel.specs[engine].slow_masks:
+        if not self.panel.specs[engine].slow_masks:
             return texts
         by_length = sorted(texts, key=lambda number: len(texts[number].tokens))
         sums = accumulate(len(texts[number].tokens) for number in by_length)
@@ -114,27 +145,29 @@ class TextFeeding:
         return {number: one for number, one in texts.items() if number in chosen}
 
     def _probed(
-        self, texts: Mapping[int, Sequence[Sequence[int]]]
+        self, texts: Mapping[int, Sequence[Sequence[int]]], stage: str
     ) -> dict[int, list[Probed | None]]:
         """What engines did with texts; None of those at which an engine raised an exception."""
         asks = {engine: _probe(some) for engine, some in texts.items()}
         found: dict[int, list[Probed | None]] = {}
-        for engine, answer in self._panel.ask(asks).items():
+        for engine, answer in self.panel.ask(asks).items():
             if not isinstance(answer, Failure):
                 found[engine] = [*answer.each()]
             elif isinstance(answer, Crashed) and answer.signal is None and len(texts[engine]) > 1:
-                found[engine] = list(self._singly(engine, texts[engine]))
+                found[engine] = list(self._singly(engine, texts[engine], stage))
             else:
-                self._failed(engine, answer, self._stage)
+                self.failed(engine, answer, stage)
         return found
 
-    def _singly(self, engine: int, texts: Sequence[Sequence[int]]) -> Iterator[Probed | None]:
+    def _singly(
+        self, engine: int, texts: Sequence[Sequence[int]], stage: str
+    ) -> Iterator[Probed | None]:
         """What an engine does with texts that are fed one by one, until it failed too often."""
         failed = 0
         for text in texts:
             answers = {}
-            if failed < SPARED and self.at_start([engine]):
-                answers = self.ask({engine: _probe([text])})
+            if failed < SPARED and self.at_start([engine], stage):
+                answers = self.ask({engine: _probe([text])}, stage)
                 failed += not answers
             yield answers[engine].each()[0] if answers else None
 

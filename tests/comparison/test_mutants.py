@@ -446,7 +446,7 @@ MUTANTS = (
     Mutant(
         "samples are ruled on as the text before",
         instead(
-            samples.SampleCourt,
+            samples.SampleFeeder,
             "_shared",
             lambda shared: lambda self, *given: ruled_as_the_next(*shared(self, *given)),
         ),
@@ -455,7 +455,7 @@ MUTANTS = (
     Mutant(
         "samples are fed to those that wrote them alone",
         instead(
-            samples.SampleCourt,
+            samples.SampleFeeder,
             "try_",
             lambda try_: lambda self, some, engines, known: try_(self, some, engines[:1], known),
         ),
@@ -463,13 +463,13 @@ MUTANTS = (
     ),
     Mutant(
         "samples are fed in canonical tokens alone",
-        instead(samples.SampleCourt, "_is_open", lambda _: staticmethod(lambda *given: False)),
+        instead(samples.SampleFeeder, "_is_open", lambda _: staticmethod(lambda *given: False)),
         checks.check_samples_are_fed_as_they_were_written,
     ),
     Mutant(
         "samples without an end have one",
         instead(
-            samples.SampleCourt,
+            samples.SampleFeeder,
             "_as_written",
             lambda written: lambda self, *given: replace(written(self, *given), ends=True),
         ),
