@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -85,8 +85,8 @@ class Contrary:
     def is_valid(self, value: Any) -> bool:
         return bool(self.genuine.is_valid(value)) != (value == self.value)
 
-    def iter_errors(self, value: Any) -> list[Any]:
-        return [] if value == self.value else list(self.genuine.iter_errors(value))
+    def iter_errors(self, value: Any) -> Iterator[Any]:
+        return iter(()) if value == self.value else self.genuine.iter_errors(value)
 
     def validate(self, value: Any) -> None:
         if value != self.value:
