@@ -31,12 +31,47 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _ID = "https://example.com/schema"
 
 
+_SCRIPT = """    import json
+    import typing
+
+    import kbnf
+    import pydantic
+
+    if not hasattr(pydantic, "typing"):
+        pydantic.typing = typing  # which the library imports from there
+    from formatron.formatter import FormatterBuilder
+    from formatron.schemas.json_schema import create_schema
+
+    named = {
+        "$id": "https://example.com/schema",
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+    }
+    builder = FormatterBuilder()
+    builder.append_str(f"{builder.json(create_schema({**named, **json.loads(SCHEMA)}))}")
+    known = {token: kbnf.Token(text) for token, text in enumerate(VOCABULARY)}
+    texts = {token: text.decode("utf-8", "replace") for token, text in enumerate(VOCABULARY)}
+    formatter = builder.build(
+        kbnf.Vocabulary(known, texts), lambda tokens: "".join(map(texts.__getitem__, tokens))
+    )
+    for count, token in enumerate(TOKENS):
+        if formatter.is_completed():
+            return count + (token == END)
+        formatter.compute_allowed_tokens()
+        if token not in formatter.get_allowed_tokens_since_last_computation():
+            return count
+        formatter.accept_token(token)
+    return len(TOKENS)
+"""
+
+
 class FormatronEngine:
     """formatron with one vocabulary."""
 
     OPTIONS: ClassVar[Mapping[str, Option]] = {"config": ONLY_CONFIG}
     DISTRIBUTION = "formatron"
     TESTED = "0.5.0"
+    SCRIPT = _SCRIPT
+    SCRIPT_NEEDS = ("kbnf==0.4.2",)
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:

@@ -52,6 +52,28 @@ _KEPT = 20_000
 """States of one schema that are known at a time."""
 
 
+_SCRIPT = """    import json
+    import os
+
+    os.environ["LMFE_MAX_CONSECUTIVE_WHITESPACES"] = "1000000"
+    os.environ["LMFE_MAX_JSON_ARRAY_LENGTH"] = "0"  # for any number
+    from lmformatenforcer import JsonSchemaParser, TokenEnforcer, TokenEnforcerTokenizerData
+
+    def decode(tokens):
+        text = b"".join(VOCABULARY[token] for token in tokens)
+        return text.decode("utf-8", "replace").rstrip("\\ufffd")
+
+    texts = [text.decode("utf-8", "replace") for text in VOCABULARY]
+    known = [(token, text, False) for token, text in enumerate(texts)]
+    data = TokenEnforcerTokenizerData(known, decode, END, False, END + 1)
+    enforcer = TokenEnforcer(data, JsonSchemaParser(json.loads(SCHEMA)))
+    for count, token in enumerate(TOKENS):
+        if token not in enforcer.get_allowed_tokens(TOKENS[:count]).allowed_tokens:
+            return count
+    return len(TOKENS)
+"""
+
+
 class LMFormatEnforcerEngine:
     """lm-format-enforcer with one vocabulary."""
 
@@ -69,6 +91,7 @@ class LMFormatEnforcerEngine:
     }
     DISTRIBUTION = "lm-format-enforcer"
     TESTED = "0.11.3"
+    SCRIPT = _SCRIPT
     SLOW_MASKS = True
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:

@@ -38,6 +38,23 @@ if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
 
 
+_SCRIPT = """    import outlines_core
+    from outlines_core.json_schema import build_regex_from_schema
+
+    ids = {}
+    for token, text in enumerate(VOCABULARY):
+        ids.setdefault(text, []).append(token)
+    vocabulary = outlines_core.Vocabulary(END, ids)
+    index = outlines_core.Index(build_regex_from_schema(SCHEMA, None), vocabulary)
+    state = index.get_initial_state()
+    for count, token in enumerate(TOKENS[:-1]):
+        state = index.get_next_state(state, token)
+        if state is None:
+            return count
+    return len(TOKENS) - 1 + index.is_final_state(state)
+"""
+
+
 class OutlinesEngine:
     """outlines-core with one vocabulary. It has no limits of its own: compiling may never end."""
 
@@ -51,6 +68,7 @@ class OutlinesEngine:
     }
     DISTRIBUTION = "outlines-core"
     TESTED = "0.2.14"
+    SCRIPT = _SCRIPT
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import outlines_core

@@ -56,6 +56,21 @@ _CLOCK = re.compile(r"\[\d\d:\d\d:\d\d\] ")
 """The time of day in the library's messages: no part of what it says of a schema."""
 
 
+_SCRIPT = """    import xgrammar
+
+    tokenizer = xgrammar.TokenizerInfo(
+        VOCABULARY + [b""], xgrammar.VocabType.RAW, vocab_size=END + 1, stop_token_ids=[END]
+    )
+    compiler = xgrammar.GrammarCompiler(tokenizer, max_threads=1, cache_enabled=False)
+    matcher = xgrammar.GrammarMatcher(compiler.compile_json_schema(SCHEMA, strict_mode=False))
+    mask = xgrammar.allocate_token_bitmask(1, END + 1)
+    for count, token in enumerate(TOKENS):
+        matcher.fill_next_token_bitmask(mask)
+        shown = bool(int(mask[0, token // 32]) >> token % 32 & 1)
+        taken = matcher.accept_token(token)
+"""
+
+
 class XGrammarEngine:
     """xgrammar with one vocabulary; schemas are compiled on one thread, without its cache."""
 
@@ -76,6 +91,18 @@ class XGrammarEngine:
     }
     DISTRIBUTION = "xgrammar"
     TESTED = "0.2.8"
+    SCRIPT = f"""{_SCRIPT}\
+        if not (shown and taken):
+            return count
+    return len(TOKENS)
+"""
+    MASK_SCRIPT = f"""{_SCRIPT}\
+        if shown != taken:
+            return count
+        if not taken:
+            break
+    return None
+"""
 
     def __init__(self, vocabulary: Vocabulary, options: Mapping[str, bool | int | str]) -> None:
         import xgrammar

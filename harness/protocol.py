@@ -152,12 +152,13 @@ class Engine(Protocol):
     OPTIONS: Mapping[str, Option]
     DISTRIBUTION: str
     """The PyPI distribution whose version is the engine's version."""
-    # It may also have an attribute `TESTED`, a version of that distribution with which it keeps the
-    # contract: where none is installed and none is asked for, that one is installed for its hosts.
-    # `NOT_ON_INDEX` says why it cannot be installed, and what to do; it has no `TESTED` then.
-    # And `SLOW_MASKS`: True where a mask takes milliseconds and more, so that a case with all that
-    # is asked of other engines would take minutes. Such an engine is asked about fewer tokens and
-    # texts, and its counts are lower bounds still.
+    # It may also have `TESTED`, a version of that distribution with which it keeps the rules: where
+    # none is installed and none is asked for, that is installed for its hosts. `NOT_ON_INDEX` says
+    # why it cannot be installed, and what to do. `SLOW_MASKS` is True where a mask takes
+    # milliseconds and more: such an engine is asked about fewer tokens and texts. `SCRIPT` is the
+    # body of a function that asks the library alone (`harness.bugs.scripts`): how many of `TOKENS`
+    # it allows under `SCHEMA`; `MASK_SCRIPT` of one that compares its masks with what it takes;
+    # `SCRIPT_NEEDS` further requirements of these.
 
     info: EngineInfo
 
