@@ -104,8 +104,8 @@ class MaskFirst:
         """See `harness.protocol.FollowingMatcher.follow`: looks at every mask."""
         return follow_by_mask(self, tokens, self._words)  # type: ignore[arg-type]
 
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
-        """See `harness.protocol.LeadingMatcher.follow_behind`: looks at every mask."""
+    def follow_after(self, token: int, tokens: Sequence[int]) -> int:
+        """See `harness.protocol.LeadingMatcher.follow_after`: looks at every mask."""
         return self.follow((token, *tokens))
 
     def _mask_here(self) -> Mask:

@@ -53,7 +53,7 @@ ONLY_CONFIG = Option(
 
 SEPARATORS = Option(
     "auto",
-    "behind items and keys, compact: ',' and ':'; spaced: ', ' and ': '; auto: the library's own",
+    "after items and keys, compact: ',' and ':'; spaced: ', ' and ': '; auto: the library's own",
     ("auto", "compact", "spaced"),
 )
 """The option of adapters whose library can be told separators; what it stands for: `SEPARATED`."""
@@ -127,8 +127,7 @@ class FollowingMatcher(Matcher, Protocol):
     def follow(self, tokens: Sequence[int]) -> int:
         """How many leading `tokens` may be consumed one after another; the state is unchanged.
 
-        Must equal `follow_by_mask` on every input: the contract suite holds it to that. A matcher
-        that inherits it consumes on a clone, without looking at masks.
+        Must equal `follow_by_mask` on every input. What is inherited consumes on a clone.
         """
         trial = self.clone()
         return next((at for at, one in enumerate(tokens) if not trial.consume(one)), len(tokens))
@@ -136,9 +135,9 @@ class FollowingMatcher(Matcher, Protocol):
 
 @runtime_checkable
 class LeadingMatcher(FollowingMatcher, Protocol):
-    """A matcher that need not be copied to try the same tokens behind many others."""
+    """A matcher that need not be copied to try the same tokens after many others."""
 
-    def follow_behind(self, token: int, tokens: Sequence[int]) -> int:
+    def follow_after(self, token: int, tokens: Sequence[int]) -> int:
         """As `follow` of `token` and `tokens`: the same answer, and the state is unchanged."""
         return self.follow((token, *tokens))
 
@@ -173,9 +172,8 @@ class Engine(Protocol):
                 mask here, so that what it cannot do shows at compilation.
         """
 
-    # An engine may also have an attribute `bytes_differ_on_purpose`: true where its configuration
-    # is known to hold other bytes than the vocabulary for some tokens, which is then recorded
-    # and not taken for a defect of the adapter.
+    # `bytes_differ_on_purpose` may be true where a configuration is known to hold other bytes than
+    # the vocabulary for some tokens: no defect of the adapter.
 
     def token_bytes(self, ids: Sequence[int]) -> list[bytes | None]:
         """What the library itself holds as the bytes of `ids`; None where it cannot be asked."""
@@ -199,18 +197,16 @@ class LibraryCalls:
         consume: Advance by one token; False where it is refused, and the state may be spoilt then.
         native: The library's matcher, for calls that are given several.
         attempt: As `consume`, but a refused token leaves the state as it is.
-        clone: An independent matcher in the same state.
-        rollback: Undo so many tokens.
-        reset: Undo all.
+        rollback: Undo so many tokens; `reset` undoes all.
         completed: Whether what was consumed is a complete text, so that generation may end here.
         terminated: Whether no token but an end of sequence may follow.
         forced_bytes: Bytes that must come next; empty where there are none.
         forced_tokens: Tokens that may come next without a look at the mask.
         validate: How many of the leading tokens may be consumed; the state stays.
-        draft_masks: Write the mask here, and the one behind each token of a draft, as far as it may
-            be consumed, to the rows of an array; the state stays.
-        draft_tree: The same of a tree: some tokens, and behind which of them each stands, -1 for
-            here. The first row is the mask here; those of refused tokens may hold anything.
+        draft_masks: Write the mask here, and that after each token of a draft, as far as it may be
+            consumed, to the rows of an array; the state stays.
+        draft_tree: The same of a tree: some tokens, and after which of them each stands, -1 for
+            here. The rows of refused tokens may hold anything.
         fill_row: Write the mask to one row of an array.
         fill_rows: Write the masks of several matchers to rows of an array, on several threads.
     """
@@ -239,11 +235,10 @@ class Library:
 
     Attributes:
         fresh: A matcher at the start of a text, new each time.
-        ends: The end-of-sequence ids that the library was told of.
         special_is_text: Whether it was told, on purpose, that special tokens are text.
         documented: What its documentation says that it does otherwise, by the name of the rule
             (`harness.protocol_checks.rules.RULES`), with the words and where they stand.
-        by_adapter: Whether the calls are those of an adapter that gives none of the library's own.
+        by_adapter: Whether the calls are an adapter's that gives none of the library's own.
     """
 
     fresh: Callable[[], LibraryCalls]
@@ -323,12 +318,7 @@ def token_ids(mask: Mask, size: int) -> npt.NDArray[np.int32]:
 
 
 def nth_token(mask: Mask, index: int) -> int:
-    """``token_ids(mask, …)[index]``, without listing the others.
-
-    Args:
-        mask: Shape ``(words,)``, with more than `index` bits set.
-        index: From 0.
-    """
+    """``token_ids(mask, …)[index]``, without listing the others; it must have so many."""
     ends = np.cumsum(np.bitwise_count(mask), dtype=np.int64)
     word = int(np.searchsorted(ends, index, side="right"))
     bits = int(mask[word])

@@ -347,9 +347,9 @@ class EngineService:
         return self._first_led if isinstance(self.here, LeadingMatcher) else self._first_followed
 
     def _first_led(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        follow_behind = self.here.follow_behind  # type: ignore[union-attr]
+        follow_after = self.here.follow_after  # type: ignore[union-attr]
         for rank in range(start, len(lists)):
-            taken = follow_behind(token, lists[rank])
+            taken = follow_after(token, lists[rank])
             if taken == len(lists[rank]) + 1:
                 return rank
             if not taken:  # the token itself is refused

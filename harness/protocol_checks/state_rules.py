@@ -260,7 +260,7 @@ def validate(subject: Subject, consumed: Tokens, tokens: Tokens) -> Complaints:
         for first in drawn.sample(range(subject.vocabulary.size), _OTHERS):
             others = (first, *tokens[1:])
             validated, taken = (
-                calls.native.follow_behind(first, tokens[1:]),
+                calls.native.follow_after(first, tokens[1:]),
                 led(subject.at(consumed), others),
             )
             if validated != taken:
@@ -272,5 +272,5 @@ def validated_each_way(calls: LibraryCalls, tokens: Sequence[int]) -> list[int]:
     assert calls.validate is not None
     counts = [calls.validate(tokens)]
     if tokens and isinstance(calls.native, LeadingMatcher):
-        counts.append(calls.native.follow_behind(tokens[0], tokens[1:]))
+        counts.append(calls.native.follow_after(tokens[0], tokens[1:]))
     return counts
