@@ -28,12 +28,7 @@ _STYLES: Final = ("default", "compact")
 
 @dataclass(frozen=True)
 class Cell:
-    """A keyword at a place.
-
-    Attributes:
-        keyword: The name of the fragment; of an official suite, the name of the file.
-        place: The name of the place; of a suite, the draft and the group.
-    """
+    """A fragment, by its name, at a place; of a suite a file, and its draft and group."""
 
     keyword: str
     place: str
@@ -49,32 +44,28 @@ def cells() -> Iterator[tuple[Cell, Case]]:
     for fragment in fragments():
         some = FORMAT_PLACES if keyword_of(fragment.name) == "format" else PLACES
         for place in some:
-            if place.takes(fragment):
+            if (schema := place.build(fragment)) is not None:
                 cell = Cell(fragment.name, place.name)
-                yield cell, _case(cell, fragment, place)
+                yield cell, _case(cell, fragment, place, schema)
 
 
-def _case(cell: Cell, fragment: Fragment, place: SchemaPlace) -> Case:
+def _case(cell: Cell, fragment: Fragment, place: SchemaPlace, schema: dict[str, Any]) -> Case:
+    if fragment.definitions:
+        key = definitions_key(fragment.draft)
+        schema = {**schema, key: {**schema.get(key, {}), **fragment.definitions}}
+    if fragment.draft != LATEST:
+        schema = {"$schema": DRAFTS[fragment.draft], **schema}
     kinds = (fragment.valid, fragment.invalid)
     valid, invalid = reversed(kinds) if place.inverts else kinds
     return Case(
         cell.id,
         fragment.name,
-        json.dumps(_schema(fragment, place), ensure_ascii=False),
+        json.dumps(schema, ensure_ascii=False),
         instances(map(place.wrap, valid)),
         instances(map(place.wrap, invalid)),
         cell.id,
         f"{fragment.name}: {place.about}",
     )
-
-
-def _schema(fragment: Fragment, place: SchemaPlace) -> dict[str, Any]:
-    schema = place.build(fragment)
-    assert schema is not None, "asked before"
-    if fragment.definitions:
-        key = definitions_key(fragment.draft)
-        schema = {**schema, key: {**schema.get(key, {}), **fragment.definitions}}
-    return schema if fragment.draft == LATEST else {"$schema": DRAFTS[fragment.draft], **schema}
 
 
 def instances(values: Iterable[Any]) -> tuple[Instance, ...]:

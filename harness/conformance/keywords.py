@@ -6,11 +6,11 @@ ones are forbidden by the keyword alone, so that an engine that skips it lets th
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-from harness.conformance.format_values import FORMATS
 
 LATEST: Final = "2020-12"
 DRAFTS: Final[Mapping[str, str]] = {
@@ -22,19 +22,167 @@ DRAFTS: Final[Mapping[str, str]] = {
 }
 """The drafts in their order, with what ``$schema`` says of each."""
 
+_FRAGMENTS: Final = r"""
+type=string | <string> | "" "ab" | 1 true null ["a"]
+type=integer | <integer> | 0 -5 12 | 1.5 "1" null
+type=number | {"type":"number"} | 0 -1.5 2 | "1" true
+type=boolean | {"type":"boolean"} | true false | 0 "true" null
+type=null | {"type":"null"} | null | 0 false "null"
+type=array | {"type":"array"} | [] [1,"a"] | {} "a" 1
+type=object | {"type":"object"} | {} {"x":1} | [] "a" null
+type=list | {"type":["string","null"]} | "a" null | 1 true
+enum | {"type":"string","enum":["red","green"]} | "red" "green" | "blue" "re" ""
+enum=mixed | {"enum":["red",3,null]} | "red" 3 null | "blue" 4 true
+const | {"type":"string","const":"fixed"} | "fixed" | "fix" "other"
+const=object | {"const":{"a":1}} | {"a":1} | {"a":2} {} 1
+multipleOf | {"type":"integer","multipleOf":3} | 0 3 -6 12 | 1 4 -5
+multipleOf=half | {"type":"number","multipleOf":0.5} | 0 1.5 2 | 0.25 1.3
+maximum | {"type":"integer","maximum":10} | 10 7 -3 | 11 100
+maximum=number | {"type":"number","maximum":2.5} | 2.5 2.4 -1 | 2.6 3 10
+minimum | {"type":"integer","minimum":10} | 10 11 100 | 9 0 -10
+minimum=number | {"type":"number","minimum":2.5} | 2.5 2.6 10 | 2.4 0 -3
+exclusiveMaximum | {"type":"integer","exclusiveMaximum":10} | 9 -3 | 10 11
+exclusiveMaximum=number | {"type":"number","exclusiveMaximum":2.5} | 2.4 -1 | 2.5 3
+exclusiveMinimum | {"type":"integer","exclusiveMinimum":10} | 11 100 | 10 9 -10
+exclusiveMinimum=number | {"type":"number","exclusiveMinimum":2.5} | 2.6 10 | 2.5 0
+maxLength | <short> | "" "ab" | "abc" "abcdef"
+maxLength=wide | <short> | "éß" "😀😀" | "éßü" "😀😀😀"
+minLength | {"type":"string","minLength":2} | "ab" "abc" | "" "a"
+minLength=wide | {"type":"string","minLength":2} | "éß" "😀😀" | "é" "😀"
+pattern | {"type":"string","pattern":"^[a-z]{2}[0-9]+$"} | "ab1" "zz99" | "a1" "ab" "AB1" "ab1x"
+pattern=anywhere | {"type":"string","pattern":"b"} | "b" "abc" | "ac" ""
+items | {"type":"array","items":<integer>} | [] [1] [1,2] | ["a"] [1,"a"]
+prefixItems | {"type":"array","prefixItems":[<integer>,<string>]} | [1,"a"] [1] | ["a"] [1,2]
+items=rest | {"type":"array","prefixItems":[<integer>],"items":<string>} | [1] [1,"a"]
+  | [1,2] [1,"a",2]
+items=false | {"type":"array","prefixItems":[<integer>],"items":false} | [1] [] | [1,2]
+maxItems | {"type":"array","items":<integer>,"maxItems":2} | [] [1,2] | [1,2,3]
+minItems | {"type":"array","items":<integer>,"minItems":2} | [1,2] [1,2,3] | [1]
+uniqueItems | {"type":"array","items":<integer>,"uniqueItems":true} | [] [1,2] | [1,1] [1,2,1]
+contains | {"type":"array","items":<integer>,"contains":{"const":1}} | [1] [2,1] | [] [2]
+maxContains | {"type":"array","items":<integer>,"contains":{"const":1},"maxContains":1}
+  | [1] [2,1] | [1,1] [1,2,1]
+minContains | {"type":"array","items":<integer>,"contains":{"const":1},"minContains":2}
+  | [1,1] [1,2,1] | [1] [1,2]
+unevaluatedItems
+  | {"type":"array","allOf":[{"prefixItems":[<integer>]}],"unevaluatedItems":false} | [] [1]
+  | [1,2]
+properties | {"type":"object","properties":{"a":<integer>}} | {} {"a":1} | {"a":"x"} {"a":null}
+properties=false | {"type":"object","properties":{"a":false}} | {} {"b":1} | {"a":1}
+required | {"type":"object","properties":{"a":<integer>,"b":<integer>},"required":["b"]}
+  | {"b":1} {"a":1,"b":2} | {} {"a":1}
+required=undeclared | {"type":"object","required":["a"]} | {"a":1} | {} {"b":1}
+additionalProperties=false
+  | {"type":"object","properties":{"a":<integer>},"additionalProperties":false} | {} {"a":1}
+  | {"b":1} {"a":1,"b":2}
+additionalProperties
+  | {"type":"object","properties":{"a":<string>},"additionalProperties":<integer>}
+  | {} {"x":1} {"a":"s","x":1} | {"x":"s"} {"a":"s","x":"s"}
+patternProperties | {"type":"object","patternProperties":{"^n":<integer>}} | {} {"n":1} {"x":"s"}
+  | {"n":"s"} {"n1":null}
+propertyNames
+  | {"type":"object","propertyNames":{"pattern":"^[a-z]+$"},"additionalProperties":<integer>}
+  | {} {"ab":1} | {"A":1} {"ab":1,"B":2}
+maxProperties | {"type":"object","additionalProperties":<integer>,"maxProperties":1} | {} {"a":1}
+  | {"a":1,"b":2}
+minProperties | {"type":"object","additionalProperties":<integer>,"minProperties":1}
+  | {"a":1} {"a":1,"b":2} | {}
+dependentRequired
+  | {"type":"object","properties":{"a":<integer>,"b":<integer>},"dependentRequired":{"a":["b"]}}
+  | {} {"b":1} {"a":1,"b":2} | {"a":1}
+dependentSchemas
+  | {"type":"object","properties":{"a":<integer>,"b":<integer>},
+    "dependentSchemas":{"a":{"required":["b"]}}}
+  | {} {"b":1} {"a":1,"b":2} | {"a":1}
+unevaluatedProperties
+  | {"type":"object","allOf":[{"properties":{"a":<integer>}}],"unevaluatedProperties":false}
+  | {} {"a":1} | {"b":1} {"a":1,"b":2}
+allOf | {"allOf":[{"type":"string","minLength":2},{"type":"string","maxLength":3}]} | "ab" "abc"
+  | "a" "abcd"
+allOf=objects
+  | {"allOf":[{"type":"object","properties":{"a":<integer>},"required":["a"]},{"type":"object",
+    "properties":{"b":<string>},"required":["b"]}]}
+  | {"a":1,"b":"s"} | {"a":1} {"b":"s"} {"a":1,"b":2}
+anyOf | {"anyOf":[<string>,<integer>]} | "a" 1 | true null
+anyOf=objects
+  | {"anyOf":[{"type":"object","properties":{"a":<integer>},"required":["a"]},{"type":"object",
+    "properties":{"b":<string>},"required":["b"]}]}
+  | {"a":1} {"b":"s"} | {} {"a":"s"}
+oneOf | {"oneOf":[<string>,<integer>]} | "a" 1 | true null
+oneOf=overlapping | {"oneOf":[{"type":"integer","minimum":0},{"type":"integer","maximum":10}]}
+  | -1 11 | 5 0 10
+not | {"type":"integer","not":{"const":5}} | 4 6 55 | 5
+not=type | {"not":<string>} | 1 null | "" "a"
+then | {"type":"integer","if":{"minimum":10},"then":{"maximum":20}} | 5 10 20 | 21 25
+else | {"type":"integer","if":{"minimum":10},"else":{"maximum":5}} | 5 10 20 | 6 9
+then=objects
+  | {"type":"object","properties":{"k":{"enum":["x","y"]},"n":<integer>},"required":["k"],
+    "if":{"properties":{"k":{"const":"x"}}},"then":{"required":["n"]}}
+  | {"k":"x","n":1} {"k":"y"} | {"k":"x"}
+$ref | {"$ref":"#/$defs/short"} | "" "ab" | "abc" 1 | {"short":<short>}
+$ref=recursive | {"$ref":"#/$defs/tree"} | {"v":1} {"v":1,"next":{"v":2}} | {} {"v":1,"next":{}}
+  | {"tree":{"type":"object","properties":{"v":<integer>,"next":{"$ref":"#/$defs/tree"}},
+    "required":["v"],"additionalProperties":false}}
+$anchor | {"$ref":"#short"} | "" "ab" | "abc" 1
+  | {"short":{"$anchor":"short","type":"string","maxLength":2}}
+$id | {"$ref":"https://example.com/short"} | "" "ab" | "abc" 1
+  | {"short":{"$id":"https://example.com/short","type":"string","maxLength":2}}
+$dynamicRef | {"$dynamicRef":"#short"} | "" "ab" | "abc" 1
+  | {"short":{"$dynamicAnchor":"short","type":"string","maxLength":2}}
+format=date-time | "2024-02-29T12:30:00Z" "1985-04-12T23:20:50.52+01:00"
+  | "2024-02-30T12:30:00Z" "2024-01-01" "2024-01-01T12:30:00" "noon"
+format=date | "2024-02-29" "1999-12-31" | "2023-02-29" "2024-13-01" "24-1-1" "today"
+format=time | "12:30:00Z" "23:20:50.52+01:00" | "24:00:00Z" "12:30:00" "12:30" "noon"
+format=duration | "P1D" "P3Y6M4DT12H30M5S" "PT0S" | "P" "PT" "1D" "P1S"
+format=email | "a@example.com" "first.last@example.org" | "a" "a@" "@example.com" "a b@c.de"
+format=idn-email | "a@example.com" "实例@example.com" | "a" "@example.com" "a@"
+format=hostname | "example.com" "a-b.example" | "-a.com" "a_b.com" "a..b" ""
+format=idn-hostname | "example.com" "müller.example" | "-a.com" "a..b"
+format=ipv4 | "127.0.0.1" "255.255.255.255" | "256.0.0.1" "1.2.3" "1.2.3.4.5"
+format=ipv6 | "::1" "2001:db8::8a2e:370:7334" | "1::2::3" "12345::" "1:2:3" "g::1"
+format=uri | "https://example.com/a?b#c" "urn:isbn:0451450523" | "/a/b" "a b" "://x" ""
+format=uri-reference | "/a/b?c" "https://example.com" "#x" | "a b" "\\x" "%zz"
+format=iri | "https://example.com/ä" "urn:x:ö" | "/ä" "ä b" ""
+format=iri-reference | "/ä?ö" "https://example.com" | "ä b" "\\ä"
+format=uri-template | "https://example.com/{id}" "/a{?q,r}" | "/{id" "/a}b"
+format=json-pointer | "" "/a/0" "/a~1b~0c" | "a" "/a~" "/~2" "#/a"
+format=relative-json-pointer | "0" "1/a" "2#" | "/a" "01" "-1/a" ""
+format=regex | "^[a-z]+$" "a|b" | "[a" "(" "*a"
+format=uuid | "2eb8aa08-aa98-11ea-b4aa-73b441d16380" "2EB8AA08-AA98-11EA-B4AA-73B441D16380"
+  | "2eb8aa08-aa98-11ea-b4aa-73b441d1638" "2eb8aa08aa9811eab4aa73b441d16380" "x"
+# draft-04
+exclusiveMaximum=draft-04 | {"type":"integer","maximum":10,"exclusiveMaximum":true} | 9 -3
+  | 10 11
+exclusiveMinimum=draft-04 | {"type":"integer","minimum":10,"exclusiveMinimum":true} | 11 100
+  | 10 9
+# draft-07
+items=draft-07 | {"type":"array","items":[<integer>,<string>]} | [1,"a"] [1] | ["a"] [1,2]
+additionalItems | {"type":"array","items":[<integer>],"additionalItems":<string>} | [1] [1,"a"]
+  | [1,2]
+dependencies
+  | {"type":"object","properties":{"a":<integer>,"b":<integer>},"dependencies":{"a":["b"]}}
+  | {} {"b":1} {"a":1,"b":2} | {"a":1}
+dependencies=schema
+  | {"type":"object","properties":{"a":<integer>,"b":<integer>},
+    "dependencies":{"a":{"required":["b"]}}}
+  | {} {"b":1} {"a":1,"b":2} | {"a":1}
+definitions | {"$ref":"#/definitions/short"} | "" "ab" | "abc" 1 | {"short":<short>}
+"""
+"""A line each: the name, the schema (of a format none), values that are valid, values that are not,
+definitions. A line that is indented goes on with the one above; a heading names the draft."""
+_SHORT: Final = {
+    "<integer>": '{"type":"integer"}',
+    "<string>": '{"type":"string"}',
+    "<short>": '{"type":"string","maxLength":2}',
+}
+
 
 @dataclass(frozen=True)
 class Fragment:
-    """One keyword in its smallest schema.
+    """One keyword in its smallest schema, with values that it allows and values that it forbids.
 
-    Attributes:
-        name: The keyword; where it has several forms, with ``=`` and the form behind it.
-        schema: An object; references in it lead to `definitions`.
-        valid: Values that are valid under it, one at least.
-        invalid: Values that the keyword forbids, one at least.
-        definitions: Schemas by name, to stand under ``$defs`` of the whole schema, or under
-            ``definitions`` before 2019-09.
-        draft: The draft whose keyword it is, one of `DRAFTS`.
+    `name` is the keyword; where it has several forms, with ``=`` and the form. References lead to
+    `definitions`, to stand under ``$defs`` of the whole schema (``definitions`` before 2019-09).
     """
 
     name: str
@@ -72,360 +220,29 @@ def keyword_of(name: str) -> str:
 
 def type_of(value: Any) -> str:
     """The type of a JSON value, as ``type`` names it; of a whole number ``integer``."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-    return "array" if isinstance(value, list) else "object"
+    names = {type(None): "null", bool: "boolean", int: "integer", float: "number", str: "string"}
+    return names.get(type(value), "array" if isinstance(value, list) else "object")
 
 
 def fragments() -> Iterator[Fragment]:
     """All fragments, in the order of tables."""
-    yield from _OF_ANY
-    yield from _OF_NUMBERS
-    yield from _OF_STRINGS
-    yield from _OF_ARRAYS
-    yield from _OF_OBJECTS
-    yield from _OF_SCHEMAS
-    yield from _REFERENCES
-    for name, (valid, invalid) in FORMATS.items():
-        yield Fragment(f"format={name}", {"type": "string", "format": name}, valid, invalid)
-    yield from _OF_OLDER_DRAFTS
+    draft = LATEST
+    for line in _FRAGMENTS.replace("\n  ", " ").strip().splitlines():
+        if line.startswith("# "):
+            draft = line[2:]
+            continue
+        name, *parts = re.sub("<[a-z]+>", lambda short: _SHORT[short[0]], line).split(" | ")
+        columns = [tuple(_values(part)) for part in parts]
+        if keyword_of(name) == "format":
+            columns.insert(0, ({"type": "string", "format": name.partition("=")[2]},))
+        (schema,), valid, invalid, *definitions = columns
+        yield Fragment(name, schema, valid, invalid, *(one for (one,) in definitions), draft=draft)
 
 
-_INTEGER: Final = {"type": "integer"}
-_STRING: Final = {"type": "string"}
-_AB: Final = {"a": _INTEGER, "b": _INTEGER}
-_SHORT: Final = {"type": "string", "maxLength": 2}
-_TREE: Final = {
-    "type": "object",
-    "properties": {"v": _INTEGER, "next": {"$ref": "#/$defs/tree"}},
-    "required": ["v"],
-    "additionalProperties": False,
-}
-
-
-def _typed(type_: str, **keywords: Any) -> dict[str, Any]:
-    return {"type": type_, **keywords}
-
-
-def _has(type_: str, name: str) -> dict[str, Any]:
-    """An object with this property, the property of that type."""
-    return _typed("object", properties={name: {"type": type_}}, required=[name])
-
-
-_OF_ANY: Final = (
-    Fragment("type=string", _STRING, ("", "ab"), (1, True, None, ["a"])),
-    Fragment("type=integer", _INTEGER, (0, -5, 12), (1.5, "1", None)),
-    Fragment("type=number", {"type": "number"}, (0, -1.5, 2), ("1", True)),
-    Fragment("type=boolean", {"type": "boolean"}, (True, False), (0, "true", None)),
-    Fragment("type=null", {"type": "null"}, (None,), (0, False, "null")),
-    Fragment("type=array", {"type": "array"}, ([], [1, "a"]), ({}, "a", 1)),
-    Fragment("type=object", {"type": "object"}, ({}, {"x": 1}), ([], "a", None)),
-    Fragment("type=list", {"type": ["string", "null"]}, ("a", None), (1, True)),
-    Fragment("enum", _typed("string", enum=["red", "green"]), ("red", "green"), ("blue", "re", "")),
-    Fragment("enum=mixed", {"enum": ["red", 3, None]}, ("red", 3, None), ("blue", 4, True)),
-    Fragment("const", _typed("string", const="fixed"), ("fixed",), ("fix", "other")),
-    Fragment("const=object", {"const": {"a": 1}}, ({"a": 1},), ({"a": 2}, {}, 1)),
-)
-
-_OF_NUMBERS: Final = (
-    Fragment("multipleOf", _typed("integer", multipleOf=3), (0, 3, -6, 12), (1, 4, -5)),
-    Fragment("multipleOf=half", _typed("number", multipleOf=0.5), (0, 1.5, 2), (0.25, 1.3)),
-    Fragment("maximum", _typed("integer", maximum=10), (10, 7, -3), (11, 100)),
-    Fragment("maximum=number", _typed("number", maximum=2.5), (2.5, 2.4, -1), (2.6, 3, 10)),
-    Fragment("minimum", _typed("integer", minimum=10), (10, 11, 100), (9, 0, -10)),
-    Fragment("minimum=number", _typed("number", minimum=2.5), (2.5, 2.6, 10), (2.4, 0, -3)),
-    Fragment("exclusiveMaximum", _typed("integer", exclusiveMaximum=10), (9, -3), (10, 11)),
-    Fragment(
-        "exclusiveMaximum=number", _typed("number", exclusiveMaximum=2.5), (2.4, -1), (2.5, 3)
-    ),
-    Fragment("exclusiveMinimum", _typed("integer", exclusiveMinimum=10), (11, 100), (10, 9, -10)),
-    Fragment(
-        "exclusiveMinimum=number", _typed("number", exclusiveMinimum=2.5), (2.6, 10), (2.5, 0)
-    ),
-)
-
-_OF_STRINGS: Final = (
-    Fragment("maxLength", _typed("string", maxLength=2), ("", "ab"), ("abc", "abcdef")),
-    Fragment("maxLength=wide", _typed("string", maxLength=2), ("éß", "😀😀"), ("éßü", "😀😀😀")),
-    Fragment("minLength", _typed("string", minLength=2), ("ab", "abc"), ("", "a")),
-    Fragment("minLength=wide", _typed("string", minLength=2), ("éß", "😀😀"), ("é", "😀")),
-    Fragment(
-        "pattern",
-        _typed("string", pattern="^[a-z]{2}[0-9]+$"),
-        ("ab1", "zz99"),
-        ("a1", "ab", "AB1", "ab1x"),
-    ),
-    Fragment("pattern=anywhere", _typed("string", pattern="b"), ("b", "abc"), ("ac", "")),
-)
-
-_OF_ARRAYS: Final = (
-    Fragment("items", _typed("array", items=_INTEGER), ([], [1], [1, 2]), (["a"], [1, "a"])),
-    Fragment(
-        "prefixItems",
-        _typed("array", prefixItems=[_INTEGER, _STRING]),
-        ([1, "a"], [1]),
-        (["a"], [1, 2]),
-    ),
-    Fragment(
-        "items=rest",
-        _typed("array", prefixItems=[_INTEGER], items=_STRING),
-        ([1], [1, "a"]),
-        ([1, 2], [1, "a", 2]),
-    ),
-    Fragment(
-        "items=false", _typed("array", prefixItems=[_INTEGER], items=False), ([1], []), ([1, 2],)
-    ),
-    Fragment("maxItems", _typed("array", items=_INTEGER, maxItems=2), ([], [1, 2]), ([1, 2, 3],)),
-    Fragment("minItems", _typed("array", items=_INTEGER, minItems=2), ([1, 2], [1, 2, 3]), ([1],)),
-    Fragment(
-        "uniqueItems",
-        _typed("array", items=_INTEGER, uniqueItems=True),
-        ([], [1, 2]),
-        ([1, 1], [1, 2, 1]),
-    ),
-    Fragment(
-        "contains",
-        _typed("array", items=_INTEGER, contains={"const": 1}),
-        ([1], [2, 1]),
-        ([], [2]),
-    ),
-    Fragment(
-        "maxContains",
-        _typed("array", items=_INTEGER, contains={"const": 1}, maxContains=1),
-        ([1], [2, 1]),
-        ([1, 1], [1, 2, 1]),
-    ),
-    Fragment(
-        "minContains",
-        _typed("array", items=_INTEGER, contains={"const": 1}, minContains=2),
-        ([1, 1], [1, 2, 1]),
-        ([1], [1, 2]),
-    ),
-    Fragment(
-        "unevaluatedItems",
-        _typed("array", allOf=[{"prefixItems": [_INTEGER]}], unevaluatedItems=False),
-        ([], [1]),
-        ([1, 2],),
-    ),
-)
-
-_OF_OBJECTS: Final = (
-    Fragment(
-        "properties",
-        _typed("object", properties={"a": _INTEGER}),
-        ({}, {"a": 1}),
-        ({"a": "x"}, {"a": None}),
-    ),
-    Fragment(
-        "properties=false", _typed("object", properties={"a": False}), ({}, {"b": 1}), ({"a": 1},)
-    ),
-    Fragment(
-        "required",
-        _typed("object", properties=_AB, required=["b"]),
-        ({"b": 1}, {"a": 1, "b": 2}),
-        ({}, {"a": 1}),
-    ),
-    Fragment("required=undeclared", _typed("object", required=["a"]), ({"a": 1},), ({}, {"b": 1})),
-    Fragment(
-        "additionalProperties=false",
-        _typed("object", properties={"a": _INTEGER}, additionalProperties=False),
-        ({}, {"a": 1}),
-        ({"b": 1}, {"a": 1, "b": 2}),
-    ),
-    Fragment(
-        "additionalProperties",
-        _typed("object", properties={"a": _STRING}, additionalProperties=_INTEGER),
-        ({}, {"x": 1}, {"a": "s", "x": 1}),
-        ({"x": "s"}, {"a": "s", "x": "s"}),
-    ),
-    Fragment(
-        "patternProperties",
-        _typed("object", patternProperties={"^n": _INTEGER}),
-        ({}, {"n": 1}, {"x": "s"}),
-        ({"n": "s"}, {"n1": None}),
-    ),
-    Fragment(
-        "propertyNames",
-        _typed("object", propertyNames={"pattern": "^[a-z]+$"}, additionalProperties=_INTEGER),
-        ({}, {"ab": 1}),
-        ({"A": 1}, {"ab": 1, "B": 2}),
-    ),
-    Fragment(
-        "maxProperties",
-        _typed("object", additionalProperties=_INTEGER, maxProperties=1),
-        ({}, {"a": 1}),
-        ({"a": 1, "b": 2},),
-    ),
-    Fragment(
-        "minProperties",
-        _typed("object", additionalProperties=_INTEGER, minProperties=1),
-        ({"a": 1}, {"a": 1, "b": 2}),
-        ({},),
-    ),
-    Fragment(
-        "dependentRequired",
-        _typed("object", properties=_AB, dependentRequired={"a": ["b"]}),
-        ({}, {"b": 1}, {"a": 1, "b": 2}),
-        ({"a": 1},),
-    ),
-    Fragment(
-        "dependentSchemas",
-        _typed("object", properties=_AB, dependentSchemas={"a": {"required": ["b"]}}),
-        ({}, {"b": 1}, {"a": 1, "b": 2}),
-        ({"a": 1},),
-    ),
-    Fragment(
-        "unevaluatedProperties",
-        _typed("object", allOf=[{"properties": {"a": _INTEGER}}], unevaluatedProperties=False),
-        ({}, {"a": 1}),
-        ({"b": 1}, {"a": 1, "b": 2}),
-    ),
-)
-
-_OF_SCHEMAS: Final = (
-    Fragment(
-        "allOf",
-        {"allOf": [_typed("string", minLength=2), _typed("string", maxLength=3)]},
-        ("ab", "abc"),
-        ("a", "abcd"),
-    ),
-    Fragment(
-        "allOf=objects",
-        {"allOf": [_has("integer", "a"), _has("string", "b")]},
-        ({"a": 1, "b": "s"},),
-        ({"a": 1}, {"b": "s"}, {"a": 1, "b": 2}),
-    ),
-    Fragment("anyOf", {"anyOf": [_STRING, _INTEGER]}, ("a", 1), (True, None)),
-    Fragment(
-        "anyOf=objects",
-        {"anyOf": [_has("integer", "a"), _has("string", "b")]},
-        ({"a": 1}, {"b": "s"}),
-        ({}, {"a": "s"}),
-    ),
-    Fragment("oneOf", {"oneOf": [_STRING, _INTEGER]}, ("a", 1), (True, None)),
-    Fragment(
-        "oneOf=overlapping",
-        {"oneOf": [_typed("integer", minimum=0), _typed("integer", maximum=10)]},
-        (-1, 11),
-        (5, 0, 10),
-    ),
-    Fragment("not", _typed("integer", **{"not": {"const": 5}}), (4, 6, 55), (5,)),
-    Fragment("not=type", {"not": _STRING}, (1, None), ("", "a")),
-    Fragment(
-        "then",
-        _typed("integer", **{"if": {"minimum": 10}, "then": {"maximum": 20}}),
-        (5, 10, 20),
-        (21, 25),
-    ),
-    Fragment(
-        "else",
-        _typed("integer", **{"if": {"minimum": 10}, "else": {"maximum": 5}}),
-        (5, 10, 20),
-        (6, 9),
-    ),
-    Fragment(
-        "then=objects",
-        _typed(
-            "object",
-            properties={"k": {"enum": ["x", "y"]}, "n": _INTEGER},
-            required=["k"],
-            **{"if": {"properties": {"k": {"const": "x"}}}, "then": {"required": ["n"]}},
-        ),
-        ({"k": "x", "n": 1}, {"k": "y"}),
-        ({"k": "x"},),
-    ),
-)
-
-_REFERENCES: Final = (
-    Fragment("$ref", {"$ref": "#/$defs/short"}, ("", "ab"), ("abc", 1), {"short": _SHORT}),
-    Fragment(
-        "$ref=recursive",
-        {"$ref": "#/$defs/tree"},
-        ({"v": 1}, {"v": 1, "next": {"v": 2}}),
-        ({}, {"v": 1, "next": {}}),
-        {"tree": _TREE},
-    ),
-    Fragment(
-        "$anchor",
-        {"$ref": "#short"},
-        ("", "ab"),
-        ("abc", 1),
-        {"short": {"$anchor": "short", **_SHORT}},
-    ),
-    Fragment(
-        "$id",
-        {"$ref": "https://example.com/short"},
-        ("", "ab"),
-        ("abc", 1),
-        {"short": {"$id": "https://example.com/short", **_SHORT}},
-    ),
-    Fragment(
-        "$dynamicRef",
-        {"$dynamicRef": "#short"},
-        ("", "ab"),
-        ("abc", 1),
-        {"short": {"$dynamicAnchor": "short", **_SHORT}},
-    ),
-)
-
-_OF_OLDER_DRAFTS: Final = (
-    Fragment(
-        "exclusiveMaximum=draft-04",
-        _typed("integer", maximum=10, exclusiveMaximum=True),
-        (9, -3),
-        (10, 11),
-        draft="draft-04",
-    ),
-    Fragment(
-        "exclusiveMinimum=draft-04",
-        _typed("integer", minimum=10, exclusiveMinimum=True),
-        (11, 100),
-        (10, 9),
-        draft="draft-04",
-    ),
-    Fragment(
-        "items=draft-07",
-        _typed("array", items=[_INTEGER, _STRING]),
-        ([1, "a"], [1]),
-        (["a"], [1, 2]),
-        draft="draft-07",
-    ),
-    Fragment(
-        "additionalItems",
-        _typed("array", items=[_INTEGER], additionalItems=_STRING),
-        ([1], [1, "a"]),
-        ([1, 2],),
-        draft="draft-07",
-    ),
-    Fragment(
-        "dependencies",
-        _typed("object", properties=_AB, dependencies={"a": ["b"]}),
-        ({}, {"b": 1}, {"a": 1, "b": 2}),
-        ({"a": 1},),
-        draft="draft-07",
-    ),
-    Fragment(
-        "dependencies=schema",
-        _typed("object", properties=_AB, dependencies={"a": {"required": ["b"]}}),
-        ({}, {"b": 1}, {"a": 1, "b": 2}),
-        ({"a": 1},),
-        draft="draft-07",
-    ),
-    Fragment(
-        "definitions",
-        {"$ref": "#/definitions/short"},
-        ("", "ab"),
-        ("abc", 1),
-        {"short": _SHORT},
-        draft="draft-07",
-    ),
-)
+def _values(text: str) -> Iterator[Any]:
+    """JSON values, one after the other."""
+    at = 0
+    while at < len(text):
+        value, end = json.JSONDecoder().raw_decode(text, at)
+        yield value
+        at = end + 1

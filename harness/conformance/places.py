@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.conformance.keywords import DRAFTS, LATEST, Fragment, definitions_key
-
-Build = Callable[[Fragment], "dict[str, Any] | None"]
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 @dataclass(frozen=True)
@@ -20,47 +14,54 @@ class SchemaPlace:
     """One place.
 
     Attributes:
-        name: In tables and ids of cases.
         about: Where that is, in a few words.
-        build: The schema with a fragment at this place, without the fragment's definitions; None
-            where the fragment cannot stand there.
-        wrap: A value of the fragment as a value of that schema.
+        schema: The schema with a fragment at this place, as JSON. In it stand for texts in angle
+            brackets the fragment (`<it>`), the fragment without its type (`<untyped>`), what `type`
+            must say to allow all of its values (`<type>`), a type that none of them has (`<other>`)
+            its own type (`<own>`) and the key of definitions (`<defs>`).
+        value: A value of that schema around one of the fragment, `<it>`.
         since: The first draft that knows what the place is made of.
         inverts: Whether the schema allows what the fragment forbids, and the other way round.
+        own_type: Whether only fragments can stand there that have a type beside the keyword.
     """
 
     name: str
     about: str
-    build: Build
-    wrap: Callable[[Any], Any] = _same
+    schema: str
+    value: str = "<it>"
     since: str = "draft-04"
     inverts: bool = False
+    own_type: bool = False
 
-    def takes(self, fragment: Fragment) -> bool:
-        """Whether a fragment can stand there."""
+    def build(self, fragment: Fragment) -> dict[str, Any] | None:
+        """The schema, without the fragment's definitions; None where it cannot stand there.
+
+        ``"...": "<it>"`` beside other keywords puts the fragment's own there.
+        """
         drafts = list(DRAFTS)
-        known = drafts.index(self.since) <= drafts.index(fragment.draft)
-        return known and self.build(fragment) is not None
+        if drafts.index(self.since) > drafts.index(fragment.draft):
+            return None
+        if self.own_type and not fragment.has_own_type:
+            return None
+        types = fragment.types[0] if len(fragment.types) == 1 else fragment.types
+        own = fragment.untyped if fragment.has_own_type else {**fragment.schema}
+        parts = {
+            "it": {**fragment.schema},
+            "untyped": own,
+            "own": fragment.schema.get("type"),
+            "type": types,
+            "other": _other(fragment),
+        }
+        text = self.schema.replace("<defs>", definitions_key(fragment.draft))
+        for name, part in parts.items():
+            text = text.replace(f'"<{name}>"', json.dumps(part, ensure_ascii=False))
+        schema: dict[str, Any] = json.loads(text)
+        beside = schema.pop("...", {})
+        return None if beside.keys() & schema.keys() else {**beside, **schema}
 
-
-def _object(**keywords: Any) -> dict[str, Any]:
-    return {"type": "object", **keywords}
-
-
-def _array(**keywords: Any) -> dict[str, Any]:
-    return {"type": "array", **keywords}
-
-
-def _beside(fragment: Fragment, **keywords: Any) -> dict[str, Any] | None:
-    """The fragment with other keywords beside it; None where it has one of them itself."""
-    schema = dict(fragment.schema)
-    return None if schema.keys() & keywords.keys() else {**schema, **keywords}
-
-
-def _types(fragment: Fragment) -> str | list[str]:
-    """What ``type`` must say to allow all values of a fragment."""
-    types = fragment.types
-    return types[0] if len(types) == 1 else types
+    def wrap(self, value: Any) -> Any:
+        """A value of the fragment as a value of that schema."""
+        return json.loads(self.value.replace("<it>", json.dumps(value, ensure_ascii=False)))
 
 
 def _other(fragment: Fragment) -> str:
@@ -70,113 +71,88 @@ def _other(fragment: Fragment) -> str:
     return next(free, "object")
 
 
-def _with_type_apart(fragment: Fragment) -> dict[str, Any] | None:
-    if not fragment.has_own_type:
-        return None
-    return {"type": fragment.schema["type"], "allOf": [fragment.untyped]}
-
-
-def _negated(fragment: Fragment) -> dict[str, Any]:
-    return {
-        "type": _types(fragment),
-        "not": fragment.untyped if fragment.has_own_type else {**fragment.schema},
-    }
-
-
-def _referring(fragment: Fragment) -> dict[str, Any]:
-    """A reference to the fragment, which stands among the definitions."""
-    where = definitions_key(fragment.draft)
-    return {"$ref": f"#/{where}/it", where: {"it": {**fragment.schema}}}
-
-
-def _referring_beside(fragment: Fragment) -> dict[str, Any] | None:
-    return _beside(
-        fragment, **{"$ref": "#/$defs/any", "$defs": {"any": {"type": _types(fragment)}}}
-    )
-
-
-def _in_if(fragment: Fragment) -> dict[str, Any]:
-    return {"if": {"type": _types(fragment)}, "then": {**fragment.schema}}
-
-
 PLACES: Final = (
-    SchemaPlace("root", "the whole schema", lambda one: {**one.schema}),
+    SchemaPlace("root", "the whole schema", '{"...": "<it>"}'),
     SchemaPlace(
         "untyped",
         "the whole schema, without `type` beside it",
-        lambda one: one.untyped if one.has_own_type else None,
+        '{"...": "<untyped>"}',
+        own_type=True,
     ),
     SchemaPlace(
         "property",
         "a property that may be missing",
-        lambda one: _object(properties={"a": {**one.schema}}),
-        lambda value: {"a": value},
+        '{"type": "object", "properties": {"a": "<it>"}}',
+        '{"a": <it>}',
     ),
     SchemaPlace(
         "required-property",
         "a required property of a closed object",
-        lambda one: _object(
-            properties={"a": {**one.schema}}, required=["a"], additionalProperties=False
-        ),
-        lambda value: {"a": value},
+        '{"type": "object", "properties": {"a": "<it>"}, "required": ["a"],'
+        ' "additionalProperties": false}',
+        '{"a": <it>}',
     ),
     SchemaPlace(
         "additional-property",
         "`additionalProperties`",
-        lambda one: _object(additionalProperties={**one.schema}),
-        lambda value: {"x": value},
+        '{"type": "object", "additionalProperties": "<it>"}',
+        '{"x": <it>}',
     ),
     SchemaPlace(
         "pattern-property",
         "`patternProperties`",
-        lambda one: _object(patternProperties={"^x": {**one.schema}}, additionalProperties=False),
-        lambda value: {"x": value},
+        '{"type": "object", "patternProperties": {"^x": "<it>"}, "additionalProperties": false}',
+        '{"x": <it>}',
     ),
-    SchemaPlace("item", "`items`", lambda one: _array(items={**one.schema}), lambda value: [value]),
+    SchemaPlace("item", "`items`", '{"type": "array", "items": "<it>"}', "[<it>]"),
     SchemaPlace(
         "prefix-item",
         "`prefixItems`",
-        lambda one: _array(prefixItems=[{**one.schema}], items=False),
-        lambda value: [value],
+        '{"type": "array", "prefixItems": ["<it>"], "items": false}',
+        "[<it>]",
         since=LATEST,
     ),
-    SchemaPlace("all-of", "inside `allOf`", lambda one: {"allOf": [{**one.schema}]}),
-    SchemaPlace("type-apart", "inside `allOf`, `type` beside that", _with_type_apart),
+    SchemaPlace("all-of", "inside `allOf`", '{"allOf": ["<it>"]}'),
     SchemaPlace(
-        "any-of",
-        "inside `anyOf`, beside another type",
-        lambda one: {"anyOf": [{**one.schema}, {"type": _other(one)}]},
+        "type-apart",
+        "inside `allOf`, `type` beside that",
+        '{"type": "<own>", "allOf": ["<untyped>"]}',
+        own_type=True,
+    ),
+    SchemaPlace(
+        "any-of", "inside `anyOf`, beside another type", '{"anyOf": ["<it>", {"type": "<other>"}]}'
     ),
     SchemaPlace(
         "beside-any-of",
         "beside `anyOf`",
-        lambda one: _beside(one, anyOf=[{"type": _types(one)}, {"type": _other(one)}]),
+        '{"...": "<it>", "anyOf": [{"type": "<type>"}, {"type": "<other>"}]}',
     ),
     SchemaPlace(
-        "one-of",
-        "inside `oneOf`, beside another type",
-        lambda one: {"oneOf": [{**one.schema}, {"type": _other(one)}]},
+        "one-of", "inside `oneOf`, beside another type", '{"oneOf": ["<it>", {"type": "<other>"}]}'
     ),
-    SchemaPlace("not", "inside `not`", _negated, inverts=True),
-    SchemaPlace("then", "inside `then`", _in_if, since="draft-07"),
-    SchemaPlace("behind-ref", "behind `$ref`", _referring),
-    SchemaPlace("beside-ref", "beside `$ref`", _referring_beside, since="2019-09"),
+    SchemaPlace("not", "inside `not`", '{"type": "<type>", "not": "<untyped>"}', inverts=True),
+    SchemaPlace(
+        "then", "inside `then`", '{"if": {"type": "<type>"}, "then": "<it>"}', since="draft-07"
+    ),
+    SchemaPlace("behind-ref", "behind `$ref`", '{"$ref": "#/<defs>/it", "<defs>": {"it": "<it>"}}'),
+    SchemaPlace(
+        "beside-ref",
+        "beside `$ref`",
+        '{"...": "<it>", "$ref": "#/$defs/any", "$defs": {"any": {"type": "<type>"}}}',
+        since="2019-09",
+    ),
     SchemaPlace(
         "nested",
         "a property of objects in an array in an object",
-        lambda one: _object(
-            properties={
-                "a": _array(items=_object(properties={"b": {**one.schema}}, required=["b"]))
-            },
-            required=["a"],
-        ),
-        lambda value: {"a": [{"b": value}]},
+        '{"type": "object", "properties": {"a": {"type": "array", "items": {"type": "object",'
+        ' "properties": {"b": "<it>"}, "required": ["b"]}}}, "required": ["a"]}',
+        '{"a": [{"b": <it>}]}',
     ),
     SchemaPlace(
         "recursive",
         "a property of an object that holds objects like itself",
-        lambda one: _object(properties={"v": {**one.schema}, "next": {"$ref": "#"}}),
-        lambda value: {"next": {"v": value}},
+        '{"type": "object", "properties": {"v": "<it>", "next": {"$ref": "#"}}}',
+        '{"next": {"v": <it>}}',
     ),
 )
 """All places, in the order of tables."""
