@@ -235,8 +235,8 @@ def fragments() -> Iterator[Fragment]:
         columns = [tuple(_values(part)) for part in parts]
         if keyword_of(name) == "format":
             columns.insert(0, ({"type": "string", "format": name.partition("=")[2]},))
-        (schema,), valid, invalid, *definitions = columns
-        yield Fragment(name, schema, valid, invalid, *(one for (one,) in definitions), draft=draft)
+        (schema,), valid, invalid, (definitions,) = [*columns, ({},)][:4]
+        yield Fragment(name, schema, valid, invalid, definitions, draft)
 
 
 def _values(text: str) -> Iterator[Any]:
