@@ -79,14 +79,13 @@ class Limits:
 
 @dataclass(frozen=True)
 class Walked:
-    """How far one engine came in a batch of positions.
+    """How far one engine came in a batch; arrays lie in memory that the walk after next overwrites.
 
     Attributes:
-        masks: Those of the positions that it reached, shape ``(n, words)`` uint32; shared memory
-            that the walk after the next overwrites.
+        masks: Those of the positions that it reached, shape ``(n, words)`` uint32.
         wide: The same in words of 64 bits (`harness.workers.mask_buffer.MaskBuffer`).
         times: Nanoseconds inside the host: to compute the mask, and to consume the token before,
-            shape ``(n, 2)`` int64; overwritten likewise.
+            shape ``(n, 2)`` int64.
         failure: What kept it from the next position; None where it reached all.
     """
 
@@ -198,7 +197,7 @@ class Panel:
 
     def check(self) -> dict[int, requests.Checked | Failure]:
         """Ask every engine which bytes it holds for the vocabulary's tokens."""
-        return self._ask(dict.fromkeys(range(len(self)), requests.Check()), 120.0)
+        return self.ask(dict.fromkeys(range(len(self)), requests.Check()), 120.0)
 
     def compile(
         self,
@@ -266,17 +265,12 @@ class Panel:
         late = isinstance(outcome, Compiled) and outcome.seconds > limit
         if late or isinstance(outcome, TimedOut):
             outcome = timed_out
-        self._remember(index, schema, outcome)
+        if self._slow is not None and isinstance(outcome, TimedOut):
+            printed = self._printed[index] = host.output()
+            self._slow.keep(self.infos[index], schema, "timed_out", self.limits.compile, printed)
+        elif self._slow is not None and isinstance(outcome, Compiled):
+            self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
         return outcome
-
-    def _remember(self, index: int, schema: str, outcome: Outcome) -> None:
-        match outcome:
-            case TimedOut() if self._slow is not None:
-                printed = self._printed[index] = self._hosts[index].output()
-                limit = self.limits.compile
-                self._slow.keep(self.infos[index], schema, "timed_out", limit, printed)
-            case Compiled() if self._slow is not None:
-                self._slow.keep(self.infos[index], schema, "compiled", outcome.seconds)
 
     def _answered(self, index: int) -> Step[Any]:
         """Wait for one answer; what somebody kills meanwhile is brought back and asked again."""
@@ -342,11 +336,9 @@ class Panel:
     ) -> dict[int, Walked]:
         """Consume tokens everywhere, and have the mask after each written.
 
-        Args:
-            engines: Of which engines.
-            tokens: `harness.workers.mask_buffer.SLOTS` at most; -1 as the first consumes nothing.
-            at: How many tokens were consumed before them; the engines forget what came after.
-            key: On which it depends at which positions adapters are examined.
+        There may be `harness.workers.mask_buffer.SLOTS` of them; -1 as the first consumes nothing.
+        `at` tokens were consumed before them; the engines forget what came after. On `key` it
+        depends at which positions adapters are examined.
         """
         self.begin_walk(engines, tokens, at, key)
         return self.end_walk(engines)
@@ -393,9 +385,12 @@ class Panel:
         masks, wide, times = (one[walk.bank] for one in (buffer.masks, buffer.wide, buffer.times))
         return Walked(masks[some], wide[some], times[some], failure)
 
-    def ask(self, asks: Mapping[int, Request[A]]) -> dict[int, A | Failure]:
-        """Ask several engines something while resolving, all at once."""
-        return self._ask(asks, self.limits.resolve)
+    def ask(
+        self, asks: Mapping[int, Request[A]], limit: float | None = None
+    ) -> dict[int, A | Failure]:
+        """Ask several engines something all at once, by the limit for resolving or another."""
+        self._submit(asks, self.limits.resolve if limit is None else limit)
+        return self.collect(asks)
 
     def begin(self, asks: Mapping[int, Request[Any]]) -> None:
         """As `ask`, without waiting; nothing else may be asked of them before `collect`."""
@@ -421,7 +416,7 @@ class Panel:
 
     def _go_to(self, engine: int, consumed: Sequence[int]) -> Failure | None:
         request = requests.Goto(np.array(consumed, dtype=np.int32))
-        answer = self._ask({engine: request}, self.limits.mask)[engine]
+        answer = self.ask({engine: request}, self.limits.mask)[engine]
         return answer if isinstance(answer, Failure) else None
 
     def output(self, engine: int, end: int | None = None) -> str:
@@ -440,10 +435,6 @@ class Panel:
     def up(self, index: int) -> bool:
         """Whether an engine can be asked."""
         return self._hosts[index].running and self._opened[index]
-
-    def _ask(self, asks: Mapping[int, Request[A]], limit: float) -> dict[int, A | Failure]:
-        self._submit(asks, limit)
-        return self.collect(asks)
 
     def _submit(
         self, asks: Mapping[int, Request[Any]], limit: float, *, stepwise: bool = False

@@ -20,11 +20,9 @@ NOT_FORCED = -1
 
 
 class RefusedByte:
-    """Finds the refused byte of tokens at one place.
+    """Finds the refused byte of tokens where the matcher `here` stands; clones of it are led on.
 
     Args:
-        here: The matcher there; clones of it are led on.
-        vocabulary: Of the engine.
         follow: How many leading tokens of a list are allowed there one after another.
         forced: The one token that the mask there holds, `NOT_FORCED` where it holds more.
         looks_on: Whether masks are looked at where bytes of a token were taken before one is

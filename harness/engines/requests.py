@@ -76,14 +76,9 @@ class Opened(EngineInfo):
 
 @dataclass(frozen=True)
 class Open(EngineRequest[Opened]):
-    """Load the vocabulary, construct the engine, map the mask buffer.
+    """Load a saved vocabulary, construct ``module:attribute`` with all options, map the buffer.
 
-    Attributes:
-        engine: ``module:attribute`` of the engine's class.
-        options: All of its options.
-        vocabulary: The path of a saved vocabulary.
-        buffer: The file descriptor of the mask buffer's memory; `SAME_BUFFER` keeps the mapped one.
-        build: What tells a build at hand from others; empty for a version.
+    `buffer` is the file descriptor of the mask buffer's memory; `SAME_BUFFER` keeps the mapped one.
     """
 
     engine: str
@@ -183,14 +178,11 @@ class WalkEnded:
 
 @dataclass(frozen=True)
 class Walk(EngineRequest[WalkEnded]):
-    """Consume tokens one by one, and write the mask after each to the mask buffer.
+    """Consume tokens one by one, and write the mask after each to a bank of the mask buffer.
 
-    Attributes:
-        tokens: Shape ``(n,)`` int32. A first token of -1 stands for none: the mask of where the
-            walk stands.
-        consumed: How many tokens were consumed before; what was walked beyond them is forgotten.
-        bank: Where in the buffer the masks go.
-        key: On which it depends at which positions the adapter is examined.
+    `tokens` has shape ``(n,)`` int32; a first one of -1 stands for none: the mask of where the walk
+    stands. So many were consumed before; what was walked beyond them is forgotten. On `key` it
+    depends at which positions the adapter is examined.
     """
 
     tokens: Int32s
@@ -287,9 +279,8 @@ class Confirm(TokensRequest[Confirmed]):
 class Exhaust(TokensRequest[Each]):
     """Whether everything that the masks allow after each token is known to miss the end (bool).
 
-    Attributes:
-        limit: The longest completion that is looked for, in tokens.
-        budget: Masks looked at for one token before the answer is that nothing is known.
+    Completions of at most `limit` tokens are looked for; after a budget of masks for one token the
+    answer is that nothing is known.
     """
 
     limit: int
@@ -349,17 +340,11 @@ class Probe(EngineRequest[ProbedTexts]):
 
 @dataclass(frozen=True)
 class Write(EngineRequest[RolledOut]):
-    """From the start, write texts through nothing but the engine's own masks.
+    """From the start, write `count` texts through nothing but the engine's own masks.
 
     Every choice depends on `key` and the number of the text alone; see
-    `harness.completion.text_writer`.
-
-    Attributes:
-        hints: JSON values of which some may be written, each with the name of a member or none.
-        key: On which all choices depend.
-        first: The number of the first text.
-        count: How many.
-        limit: The tokens of a text.
+    `harness.completion.text_writer`. `hints` are JSON values of which some may be written, each
+    with the name of a member or none; `limit` is the tokens of a text.
     """
 
     hints: Sequence[tuple[str, str]]
