@@ -27,7 +27,6 @@ in the schema tells it; validators ignore these annotations:
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import json
 import os
@@ -467,23 +466,6 @@ def _chatter(what: str) -> None:
     sys.stderr.write(f"chatty: {what} on stderr\n")
     os.write(1, f"chatty: {what} on descriptor 1\n".encode())
     os.write(2, f"chatty: warning: {what} on descriptor 2\n".encode())
-
-
-class WritesEverywhere(Enumerator):
-    """Writes to every descriptor that a process has by habit, but its output, with every mask."""
-
-    class Matcher(LanguageMatcher):
-        """Writes first."""
-
-        def mask(self, out: Mask) -> None:
-            for descriptor in range(3, 1024):
-                with contextlib.suppress(OSError):
-                    os.write(descriptor, b"a stray warning\n")
-            super().mask(out)
-
-    def matcher(self, schema: Schema) -> LanguageMatcher:
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
 
 
 def crash() -> None:

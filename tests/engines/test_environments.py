@@ -157,15 +157,6 @@ def test_requirements_that_are_installed_are_shared_while_they_fit(toy, index, i
     assert file.is_relative_to(spec.paths[0])
 
 
-@pytest.mark.processes
-def test_requirements_that_do_not_fit_come_with_the_environment(toy, index, installed):
-    installed(wheel(index, "toy-base", "0.9"))
-    spec = provide(toy("@1.0"))
-    version, file = seen_inside(spec, "toy_base")
-    assert version == "1.5"
-    assert file.is_relative_to(spec.paths[0])
-
-
 # What happens to it afterwards
 
 

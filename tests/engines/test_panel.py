@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from harness.engines.panel import Limits, Panel
-from harness.engines.requests import Checked, Lengthen, Prove
+from harness.engines.requests import Lengthen, Prove
 from harness.engines.specs import EngineSpec
 from harness.protocol import token_ids
 from harness.workers import wire
 from harness.workers.outcomes import (
-    AdapterFault,
     Compiled,
     Crashed,
     MaskViolation,
@@ -122,14 +121,6 @@ class TestCompiling:
         assert allowed(panel, 0, vocabulary) == {b"1", b"12", b"4"}
         assert allowed(panel, 1, vocabulary) == {b"9"}
 
-    @pytest.mark.processes
-    def test_what_the_engines_say_of_themselves(self, panel_of):
-        panel = panel_of(miniatures.Enumerator, miniatures.ForbidsOne)
-        assert panel.open() == {}
-        assert [panel.infos[index].name for index in range(2)] == ["Enumerator", "ForbidsOne"]
-        assert panel.infos[0].options == {"compact": True}
-        assert panel.infos[0].sha256 == panel.infos[1].sha256
-
 
 class TestDistrust:
     """An engine whose faster way was found to differ from its masks is held to the masks."""
@@ -160,17 +151,6 @@ class TestDistrust:
         assert not self.proven(panel)
         panel.compile(SCHEMA, distrusted=())
         assert self.proven(panel)
-
-
-@linux
-@pytest.mark.processes
-def test_an_engine_that_writes_to_every_descriptor_changes_nothing_for_anybody(panel_of):
-    panel = panel_of(miniatures.WritesEverywhere, miniatures.Enumerator, limits=Limits())
-    assert all(isinstance(one, Compiled) for one in panel.compile(SCHEMA).values())
-    writing, silent = walk(panel, [0, 1], b"123").values()
-    assert writing.failure is silent.failure is None
-    assert np.array_equal(writing.masks, silent.masks)
-    assert len(writing) == 4
 
 
 class TestWalking:
@@ -297,19 +277,6 @@ class TestRecovering:
         assert panel.recover(0, tuple(b"1")) == Crashed("died of SIGABRT", signal="SIGABRT")
         assert panel.walk([1], [ord("2")], 1)[1].failure is None
 
-    def test_an_engine_that_goes_another_way_the_second_time(self, vocabulary):
-        class Fickle(miniatures.Enumerator):
-            compiled = 0
-
-            def language(self, schema):
-                type(self).compiled += 1
-                return super().language(schema if type(self).compiled == 1 else {"const": 9})
-
-        panel = InProcessPanel([Fickle], vocabulary)
-        panel.compile(SCHEMA)
-        walk(panel, [0], b"1")
-        assert panel.recover(0, tuple(b"1")) == AdapterFault("second_way", "behind 0 tokens")
-
     def test_an_engine_that_refuses_the_second_time(self, vocabulary):
         class Capricious(miniatures.Enumerator):
             compiled = 0
@@ -348,13 +315,3 @@ class TestOutput:
             walk(panel, [0], b"12")
             panel.compile(SCHEMA)
             assert panel.output(0) == first
-
-
-@pytest.mark.processes
-@linux
-def test_the_engines_are_asked_which_bytes_they_hold(panel_of, vocabulary):
-    panel = panel_of(miniatures.Enumerator, miniatures.AllowsEverything)
-    panel.open()
-    ordinary = int((~vocabulary.special).sum())
-    for answer in panel.check().values():
-        assert answer == Checked(ordinary, ordinary, [], on_purpose=False)

@@ -190,15 +190,6 @@ class TestCompiling:
 
 
 class TestWalking:
-    def test_a_step_writes_the_next_mask(self):
-        service = standing(miniatures.Enumerator, SCHEMA)
-        assert allowed(service) == set(ids('"', '"a', "[", "1", "12"))
-        assert step(service, *ids("12")) == WalkEnded()
-        assert service.shared_masks.progress[0] == 1
-        assert set(token_ids(service.shared_masks.masks[0, 0], VOCABULARY.size)) == set(
-            ids("3", "<eos>")
-        )
-
     def test_a_batch_of_steps_writes_every_mask_on_the_way(self):
         service = standing(miniatures.Enumerator, SCHEMA)
         assert step(service, -1, *ids("1", "2")) == WalkEnded()
@@ -264,9 +255,6 @@ class TestProving:
         none = NO_CONTINUATION
         expected = [2, 0, 1, none, 0, none, none]
         assert prove(service, questions, self.ENDS, members) == expected
-
-    def test_no_questions(self):
-        assert prove(standing(miniatures.Enumerator, SCHEMA), [], [], []) == []
 
     def test_the_end_of_generation_needs_no_continuation(self):
         service = standing(miniatures.Enumerator, SCHEMA, "12")

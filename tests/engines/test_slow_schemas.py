@@ -24,11 +24,6 @@ def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
     return SlowSchemas(tmp_path, limit, vocabulary)
 
 
-def test_a_time_out_is_remembered(tmp_path):
-    slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
-    assert slow(tmp_path).recall(ENGINE, "{}") == SlowOutcome("timed_out")
-
-
 @pytest.mark.parametrize("printed", ["a warning\n\n", "10 %\r20 %\r\n", "\nübrig"])
 def test_what_was_printed_until_a_time_out_is_remembered_with_it(tmp_path, printed):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0, printed)

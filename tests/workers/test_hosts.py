@@ -75,11 +75,6 @@ class TestAnswers:
         sent = np.arange(1 << 20, dtype=np.int32)
         assert np.array_equal(host.request({"do": "echo"}, {"a": sent}).arrays["a"], sent)
 
-    def test_one_process_serves_all_requests(self, host):
-        first = host.request({"do": "pid"}).head["pid"]
-        assert first not in {os.getpid(), os.getppid()}
-        assert host.request({"do": "pid"}).head["pid"] == first
-
     def test_the_mask_buffer_is_shared(self, vocabulary, vocabulary_file):
         spec = HostSpec("engine", "harness.engines.service:EngineService")
         host = Host(spec, vocabulary.words)
@@ -332,14 +327,6 @@ class TestOutput:
         for stream in ("stdout", "stderr", "descriptor 1", "descriptor 2"):
             assert f"hello on {stream}\n" in said
 
-    def test_is_given_once(self, host):
-        host.request({"do": "say", "text": "one"})
-        assert "one" in host.output()
-        assert host.output() == ""
-        host.request({"do": "say", "text": "two"})
-        assert "one" not in (said := host.output())
-        assert "two" in said
-
     def test_of_a_host_that_died_is_there(self, host):
         host.request({"do": "say_and_die", "text": "last words"})
         said = host.output()
@@ -388,9 +375,6 @@ class TestGather:
         for one in hosts:
             one.close()
 
-    def test_of_nothing_is_nothing(self):
-        assert gather([]) == []
-
     def test_a_slow_one_does_not_eat_the_others_time(self, host):
         other = make()
         assert other.start() is None
@@ -403,14 +387,6 @@ class TestGather:
 
 
 class TestEnds:
-    def test_closing_ends_the_process(self):
-        host = make()
-        host.start()
-        pid = host.request({"do": "pid"}).head["pid"]
-        host.close()
-        assert not alive(pid)
-        host.close()
-
     def test_what_was_stopped_does_not_answer(self, host):
         host.stop()
         assert not host.running
@@ -459,12 +435,6 @@ class TestEnds:
             host.stop()
         else:
             host.request({"do": end}, limit=0.1)
-        assert gone_soon(pid)
-
-    def test_one_that_is_stopped_is_ended_like_any(self, host):
-        pid = host._process.pid
-        os.kill(pid, signal.SIGSTOP)
-        host.stop()
         assert gone_soon(pid)
 
     def test_a_host_asks_to_die_with_its_coordinator_before_it_imports_anything(self, tmp_path):

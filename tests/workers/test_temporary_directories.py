@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -100,14 +98,6 @@ def test_what_the_dead_held_is_removed_by_the_next_who_holds_anything(tmp_path, 
     one.release()
 
 
-@pytest.mark.processes
-def test_they_are_dead_even_before_their_parent_has_noticed(tmp_path, other):
-    os.kill(other.pid, signal.SIGKILL)
-    os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # dead, and still in the table
-    sweep_up(tmp_path)
-    assert names(tmp_path) == []
-
-
 def test_what_is_no_held_directory_is_left_alone(tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "file").touch()
@@ -126,13 +116,6 @@ def test_a_vocabulary_is_saved_for_the_time_being(tmp_path, monkeypatch):
         assert one != other
         assert tmp_path in one.parents
         assert Vocabulary.load(one).sha256 == Vocabulary.load(other).sha256 == vocabulary.sha256
-    assert names(tmp_path) == []
-
-
-def test_another_name_is_another_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "short_base", lambda: tmp_path)
-    with shared_directory("a") as a, shared_directory("b") as b:
-        assert a != b
     assert names(tmp_path) == []
 
 
