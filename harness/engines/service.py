@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from harness.completion.rollout import ROLLOUT_OUTCOMES, Preferences, Rollout, exhausted, roll_out
-from harness.completion.text_writer import TextWriter
 from harness.engines import requests
 from harness.engines.refused_byte import RefusedByte
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED, AtFault, Done, ReplayDiverged
@@ -39,6 +38,9 @@ from harness.workers import wire
 from harness.workers.commands import as_answer, read_request
 from harness.workers.host_process import load
 from harness.workers.mask_buffer import MaskBuffer
+
+if TYPE_CHECKING:
+    from harness.completion.text_writer import TextWriter
 
 
 class EngineService:
@@ -311,6 +313,8 @@ class EngineService:
 
     def write(self, asked: requests.Write) -> requests.RolledOut:
         """Write texts from clones of the start."""
+        from harness.completion.text_writer import TextWriter  # hosts that write none start faster
+
         assert self.start is not None
         if self._writer is None:
             self._writer = TextWriter(self.vocabulary, self._known_preferences)
