@@ -39,12 +39,16 @@ class MaskBuffer:
     """
 
     def __init__(self, memory: Any, words: int) -> None:
+        self._words = words
+        self._view(memory)
+
+    def _view(self, memory: Any) -> None:
         head = np.frombuffer(memory, dtype=np.int64, count=_HEAD)
         self.progress: npt.NDArray[np.int64] = head[:2]
         self.times: npt.NDArray[np.int64] = head[2:].reshape(BANKS, SLOTS, 2)
         rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8)
-        rows = rows.reshape(BANKS, SLOTS, _even(words))
-        self.masks: npt.NDArray[np.uint32] = rows[:, :, :words]
+        rows = rows.reshape(BANKS, SLOTS, _even(self._words))
+        self.masks: npt.NDArray[np.uint32] = rows[:, :, : self._words]
         self.wide: npt.NDArray[np.uint64] = rows.view(np.uint64)
 
     @classmethod
@@ -64,7 +68,10 @@ class MaskBuffer:
         if address == ctypes.c_void_p(-1).value:
             raise OSError(ctypes.get_errno(), "the mask buffer cannot be mapped")
         os.close(descriptor)
-        return cls((ctypes.c_char * size).from_address(address), words)
+        buffer = cls((ctypes.c_char * size).from_address(address), words)
+        # a copy that the engine makes of its process has no say in how far the walk is
+        os.register_at_fork(after_in_child=lambda: buffer._view(bytearray(size)))
+        return buffer
 
     def write(
         self,
