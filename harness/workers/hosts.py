@@ -90,7 +90,7 @@ class HostSpec:
 
 
 class Host:
-    """One process and the pipes to it. Ask with `request`, or with `submit` and `gather`."""
+    """One process and the pipes to it. Ask with `request`, or with `submit` and `answer`."""
 
     def __init__(self, spec: HostSpec, mask_words: int = 0) -> None:
         self.spec = spec
@@ -116,11 +116,11 @@ class Host:
     def start(self) -> Ended | None:
         """Start the process and wait until its service is there."""
         self.launch()
-        answer = gather([self])[0]
+        answer = self.answer()
         return None if isinstance(answer, wire.Message) else answer
 
     def launch(self) -> None:
-        """Start the process; `gather` tells when its service is there."""
+        """Start the process; `answer` tells when its service is there."""
         self.stop()
         self.ended, self._number = None, 0
         inward, self._outbox = os.pipe()
@@ -161,7 +161,7 @@ class Host:
         *,
         stepwise: bool = False,
     ) -> None:
-        """Ask something that may take `limit` seconds of processor time; `gather` the answer.
+        """Ask something that may take `limit` seconds of processor time; `answer` waits for it.
 
         With `stepwise` the limit is for each step of which the buffer tells.
         """
@@ -189,9 +189,22 @@ class Host:
         limit: float = 60.0,
         meanwhile: Callable[[], None] | None = None,
     ) -> wire.Message | Ended:
-        """Ask and wait for the answer, as `gather` does; what the service raised is a `Crashed`."""
+        """Ask and wait for the answer."""
         self.submit(head, arrays or {}, limit)
-        return gather([self], meanwhile)[0]
+        return self.answer(meanwhile)
+
+    def answer(self, meanwhile: Callable[[], None] | None = None) -> wire.Message | Ended:
+        """The answer, waited for; `meanwhile` is called again and again.
+
+        An exception inside the service comes back as `Crashed` and leaves the host running; after
+        any other `Ended` the host's process is gone and `ended` says why.
+        """
+        tick = _TICK
+        while not (answers := poll([self], tick)):
+            tick = min(tick * 1.5, _SLOW_TICK)
+            if meanwhile is not None:
+                meanwhile()
+        return answers[0]
 
     def printed(self) -> int:
         """Bytes that the host printed so far; for `output`."""
@@ -364,28 +377,6 @@ class Host:
             if self._process is not None:
                 return Path(f"/proc/{self._process.pid}/{name}").read_text("utf-8", "replace")
         return ""
-
-
-def gather(
-    hosts: Sequence[Host], meanwhile: Callable[[], None] | None = None
-) -> list[wire.Message | Ended]:
-    """The answers of hosts that were all asked something, watched together while they work.
-
-    An exception inside the service comes back as `Crashed` and leaves the host running; after
-    any other `Ended` the host's process is gone and `Host.ended` says why. `meanwhile` is called
-    again and again while they work.
-    """
-    answers: dict[int, wire.Message | Ended] = {}
-    tick = _TICK
-    while len(answers) < len(hosts):
-        open_ = [index for index in range(len(hosts)) if index not in answers]
-        new = poll([hosts[index] for index in open_], tick)
-        answers |= {open_[index]: answer for index, answer in new.items()}
-        if not new:
-            tick = min(tick * 1.5, _SLOW_TICK)
-        if meanwhile is not None:
-            meanwhile()
-    return [answers[index] for index in range(len(hosts))]
 
 
 def poll(hosts: Sequence[Host], timeout: float) -> dict[int, wire.Message | Ended]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from harness.workers import hosts, wire
-from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec, gather
+from harness.workers.hosts import OUTPUT_LIMIT, Host, HostSpec
 from harness.workers.outcomes import Crashed, OutOfMemory, TimedOut
 from tests.command import until
 
@@ -135,7 +135,7 @@ class TestDeaths:
         assert select.select([host.answers], [], [], 60.0)[0], (
             "it has the answer, and the memory no more"
         )
-        assert gather([host]) == [OutOfMemory("over the memory limit of 200 MiB")]
+        assert host.answer() == OutOfMemory("over the memory limit of 200 MiB")
         assert not host.running
 
     @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ class TestTheChannel:
         host.submit(asked, {}, limit=0.1)
         with channel_of(host).open("wb") as channel:
             channel.write(wire.encode(wire.Message({"some": "answer"}))[:-1])
-        assert gather([host]) == [TimedOut("over the limit of 0.1 s")]
+        assert host.answer() == TimedOut("over the limit of 0.1 s")
 
     @pytest.mark.parametrize("much", [0, 1 << 22], ids=["little", "more than a pipe holds"])
     def test_a_host_that_somebody_stopped_is_waited_for_but_not_for_ever(
@@ -306,7 +306,7 @@ class TestLimits:
 
     def test_a_host_that_idles_longer_than_a_limit_is_not_over_it(self, host, monkeypatch):
         host.submit({"do": "echo"}, {}, limit=5.0)
-        gather([host])
+        host.answer()
         later = time.monotonic() + 3600
         monkeypatch.setattr(time, "monotonic", lambda: later)
         assert isinstance(host.request({"do": "spend", "seconds": 0.1}, limit=5.0), wire.Message)
@@ -316,7 +316,7 @@ class TestLimits:
         later = time.monotonic() + 3600
         monkeypatch.setattr(time, "monotonic", lambda: later)
         host.look_after()
-        assert isinstance(gather([host])[0], wire.Message)
+        assert isinstance(host.answer(), wire.Message)
 
 
 class TestOutput:
@@ -360,15 +360,15 @@ class TestOutput:
         assert "12:34:56" not in said
 
 
-class TestGather:
+class TestSeveral:
     def test_one_that_dies_leaves_the_others_alone(self):
         hosts = [make() for _ in range(3)]
         for one in hosts:
             one.launch()
-        assert all(isinstance(answer, wire.Message) for answer in gather(hosts))
+        assert all(isinstance(answer, wire.Message) for answer in [one.answer() for one in hosts])
         for one, what in zip(hosts, ("pid", "segfault", "pid"), strict=True):
             one.submit({"do": what}, {}, limit=10.0)
-        first, dead, last = gather(hosts)
+        first, dead, last = (one.answer() for one in hosts)
         assert dead == Crashed("died of SIGSEGV", signal="SIGSEGV")
         assert first.head["pid"] != last.head["pid"]
         assert [one.running for one in hosts] == [True, False, True]
@@ -380,7 +380,7 @@ class TestGather:
         assert other.start() is None
         host.submit({"do": "spin"}, {}, limit=0.3)
         other.submit({"do": "echo"}, {}, limit=0.3)
-        late, quick = gather([host, other])
+        late, quick = host.answer(), other.answer()
         assert isinstance(late, TimedOut)
         assert isinstance(quick, wire.Message)
         other.close()
