@@ -1,1 +1,5 @@
-"""What a run is made of: cases, vocabularies, and where they come from."""
+"""Cases, schemas and vocabularies from outside, and what comes with the project.
+
+What cannot be read or used raises `harness.errors.InputError`, a name that stands for nothing
+`harness.errors.UsageError`; the message says where, in one line.
+"""

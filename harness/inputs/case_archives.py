@@ -63,9 +63,6 @@ def members(path: Path) -> Iterator[Member]:
 
     Archives are told by their first bytes: tar packed with gzip or xz, and zip. A directory's
     files come sorted, an archive's in its own order.
-
-    Raises:
-        InputError: `path` is missing, of another kind, damaged, ends early, or is too large.
     """
     with _reported(path):
         if path.is_dir():

@@ -26,12 +26,7 @@ _SPLITS: Final = ("train", "val", "test")
 
 
 def open_hub(split: str | None = None) -> CaseSource:
-    """The schemas of JSONSchemaBench in `split`, or in all three; ids are those of MaskBench.
-
-    Raises:
-        UsageError: No such split.
-        InputError: The library ``datasets`` is missing, or the data cannot be had.
-    """
+    """The schemas of JSONSchemaBench in `split`, or in all three; ids are those of MaskBench."""
     if split is not None and split not in _SPLITS:
         raise UsageError(f"no split {split!r}", nearest(split, _SPLITS))
     load = _library().load_dataset

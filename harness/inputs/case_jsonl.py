@@ -66,11 +66,7 @@ def _embedded() -> tuple[list[Case], dict[str, bytes]]:
 
 
 def open_jsonl(path: Path) -> CaseSource:
-    """The cases in the file `path`.
-
-    Raises:
-        InputError: It cannot be read, is empty, too large or not in the format; with the line.
-    """
+    """The cases in the file `path`."""
     cases: list[Case] = []
     digest, size, number = hashlib.sha256(), 0, 0
     try:

@@ -25,11 +25,7 @@ _SUFFIX: Final = ".json"
 
 
 def open_maskbench(path: Path | None = None) -> CaseSource:
-    """The cases in `path`, or in what `MASKBENCH` names, or in what ``make data`` fetched.
-
-    Raises:
-        InputError: There is nothing, or it is damaged or has no MaskBench file.
-    """
+    """The cases in `path`, or in what `MASKBENCH` names, or in what ``make data`` fetched."""
     named = os.environ.get(MASKBENCH)
     if path is None and not named and not fetched_path().exists():
         hint = f"run `make data`, or set {MASKBENCH} to the archive, or give maskbench:PATH"
@@ -47,9 +43,6 @@ def data_sha256(path: Path) -> str:
     """Hex digest over the MaskBench files in `path`, the same for an archive and a directory.
 
     Names count without their folders; see `harness.inputs.case_archives.content_sha256`.
-
-    Raises:
-        InputError: `path` is damaged or has no MaskBench file.
     """
     files = _data_files(path)
     return combined_sha256({_base(one): hashlib.sha256(one.read()).digest() for one in files})

@@ -45,10 +45,6 @@ def open_cases(spec: str) -> CaseSource:
     ``make data`` fetched or ``MASKCOURT_MASKBENCH`` names), ``maskbench:PATH`` (such an archive, or
     a directory of its files), ``jsonschemabench[:SPLIT]`` (schemas alone, from the Hugging Face
     hub), ``jsonl:PATH`` or ``*.jsonl`` (the user's own, a case a line).
-
-    Raises:
-        UsageError: `spec` names nothing.
-        InputError: The data is missing, damaged, or not in its format.
     """
     kind, colon, rest = spec.partition(":")
     match kind:
@@ -89,10 +85,6 @@ def select(
     a stream (with `limit` alone: until there are enough), and the ones selected are read again when
     the result is iterated. `generated`: where no case has one, take them all, since instances are
     made of their schemas.
-
-    Raises:
-        UsageError: A family does not exist, a number is not positive, or nothing is left.
-        InputError: A case had to be read and cannot be used.
     """
     for name, number in (("limit", limit), ("sample", sample)):
         if number is not None and number < 1:

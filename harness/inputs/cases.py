@@ -77,11 +77,7 @@ class CaseSource(ABC):
 
     @abstractmethod
     def read(self, ids: Collection[str]) -> Iterator[Case]:
-        """The cases with these ids, one at a time, in order.
-
-        Raises:
-            InputError: A case cannot be used; the message says where it stands.
-        """
+        """The cases with these ids, one at a time, in order."""
 
     def __iter__(self) -> Iterator[Case]:
         return self.read(self.index)
@@ -91,11 +87,7 @@ class CaseSource(ABC):
 
 
 class ListedCases(CaseSource):
-    """Cases that are all in memory; in ascending order of id, or as they come if `as_listed`.
-
-    Raises:
-        InputError: There is none, or two have the same id.
-    """
+    """Cases that are all in memory; in ascending order of id, or as they come if `as_listed`."""
 
     def __init__(
         self, name: str, cases: Collection[Case], sha256: str, *, as_listed: bool = False
@@ -125,9 +117,6 @@ def schema_text(raw: bytes, where: str) -> str:
     It is JSON, and an object or a boolean. What is JSON and yet a trap (nested too deep, duplicate
     keys, numbers out of range, lone surrogates) is let through: an engine may be tried on it, and
     the validators say what they make of it.
-
-    Raises:
-        InputError: It is something else; `where` begins the message.
     """
     try:
         value = strict_json.parse(raw, lone_surrogates=True)
@@ -143,11 +132,7 @@ def schema_text(raw: bytes, where: str) -> str:
 
 
 def parsed(raw: bytes, where: str, part: str) -> Any:
-    """The value of the JSON text `raw`; lone surrogates are let through.
-
-    Raises:
-        InputError: It cannot be read without loss; the message names `where` and the `part`.
-    """
+    """The value of the JSON text `raw`; lone surrogates are let through."""
     try:
         return strict_json.parse(raw, lone_surrogates=True)
     except strict_json.JsonError as error:

@@ -44,10 +44,6 @@ def fetch(url: str, target: Path, verify: Callable[[Path], None]) -> None:
     What has arrived is kept in ``TARGET.part`` when the transfer breaks off, and the next call
     goes on from there if the server can. `verify` raises `InputError` when the complete file is not
     right: then nothing is kept.
-
-    Raises:
-        UsageError: `target` exists already, or `url` is not of a kind that can be fetched.
-        InputError: The server does not have it, the network fails, or the file is not right.
     """
     if target.exists():
         raise UsageError(f"{target} exists already", "delete it to download it again")

@@ -20,11 +20,7 @@ TOTAL: Final = 16
 
 
 def max_bytes() -> int:
-    """The bytes that a file, a member or a line may have.
-
-    Raises:
-        UsageError: `VARIABLE` is no positive number.
-    """
+    """The bytes that a file, a member or a line may have."""
     named = os.environ.get(VARIABLE) or str(_MIB)
     if not named.isdecimal() or not int(named[:9]) > 0 or len(named) > 9:
         raise UsageError(f"{VARIABLE} is {named!r}", "a number of MiB is expected")
@@ -47,11 +43,7 @@ def read_bounded(file: IO[bytes], where: str) -> bytes:
 
 
 def read_file(path: Path, where: str | None = None) -> bytes:
-    """The content of a file; a pipe is read to its end.
-
-    Raises:
-        InputError: It cannot be read, has no end, or is larger than the limit.
-    """
+    """The content of a file; a pipe is read to its end."""
     where = where or str(path)
     try:
         with path.open("rb") as file:
@@ -63,11 +55,7 @@ def read_file(path: Path, where: str | None = None) -> bytes:
 
 
 def read_regular_file(path: Path) -> bytes:
-    """The content of a regular file; what else has a name might never come to an end.
-
-    Raises:
-        InputError: As `read_file`, or it is no regular file.
-    """
+    """The content of a regular file; what else has a name might never come to an end."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

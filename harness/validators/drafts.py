@@ -1,12 +1,7 @@
 """Which draft of JSON Schema a schema is written in, and the two validators set up for it.
 
-Both validators are told the draft; neither is left to detect it, since they detect differently.
-Where a validator is wrong by the specification it is repaired in one place: patterns in
-`harness.validators.ecma_patterns`, formats in `harness.validators.formats`, keywords of jsonschema
-in `harness.validators.keyword_repairs`.
-
-The drafts' own identifiers: the ``$schema`` values of the metaschemas published at
-json-schema.org for draft-04, draft-06, draft-07, 2019-09 and 2020-12.
+Both validators are told the draft, since they detect it differently. The drafts' identifiers are the
+``$schema`` values of the metaschemas published at json-schema.org.
 """
 
 from __future__ import annotations
@@ -62,12 +57,7 @@ class Draft:
         return _all_keywords() - _keywords(self.name)
 
     def build_jsonschema(self, schema: object, rule: str = ASSERTION) -> tuple[Any, Respelt]:
-        """A validator of jsonschema, and the schema that it was made for.
-
-        Raises:
-            Exception: Its metaschema does not accept the schema, or a pattern cannot be said to
-                `re`.
-        """
+        """A validator of jsonschema, and the schema that it was made for; or an exception."""
         # A schema's own texts are held to the checks of the latest draft.
         self.repaired.check_schema(schema, format_checker=formats.checker(LATEST))
         spelt = respelt(schema, ecma_patterns.python_spelling)
@@ -82,13 +72,9 @@ class Draft:
     def build_jsonschema_rs(
         self, schema: object, rule: str = ASSERTION, *, backtracking: bool
     ) -> tuple[Any, Respelt]:
-        """A validator of jsonschema-rs, and the schema that it was made for.
+        """A validator of jsonschema-rs, and the schema that it was made for; or an exception.
 
         `backtracking` uses its engine for patterns that need to go back, with a limit.
-
-        Raises:
-            Exception: Its metaschema does not accept the schema, one of its references leads
-                nowhere, it is nested too deeply, or a pattern is none of ECMA-262.
         """
         spelt = respelt(schema, partial(ecma_patterns.rust_spelling, backtracking=backtracking))
         options = (

@@ -13,9 +13,8 @@ in both readings proves nothing. Both libraries read some of it otherwise:
   ``\d``, ``\w`` and ``\s`` in the engine for patterns that look around; ``\<`` is the start of a
   word; what Annex B alone allows is mostly refused, and so is ``\0``.
 
-For `re` every construct is spelt out, sets of characters and properties as ranges. For
-jsonschema-rs only what it reads otherwise is respelt, so that its reading of the rest stays a
-second opinion.
+For `re` every construct is spelt out. For jsonschema-rs only what it reads otherwise is respelt, so
+that its reading of the rest stays a second opinion.
 """
 
 from __future__ import annotations
@@ -62,11 +61,7 @@ def has_properties(pattern: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def python_spelling(pattern: str) -> str:
-    """`pattern`, of ECMA-262, for `re` without flags.
-
-    Raises:
-        PatternError: ECMA-262 has no such pattern, or `re` no way to say it.
-    """
+    """`pattern` for `re` without flags; a `PatternError` where that has no way to say it."""
     parsed = _parsed(pattern)
     try:
         spelt = "".join(map(_for_python, parsed))
@@ -78,12 +73,9 @@ def python_spelling(pattern: str) -> str:
 
 @lru_cache(maxsize=4096)
 def rust_spelling(pattern: str, *, backtracking: bool) -> str:
-    """`pattern`, of ECMA-262, for jsonschema-rs.
+    """`pattern` for jsonschema-rs; a `PatternError` for what nobody reads for certain.
 
     `backtracking`: for its engine that can look around, which knows no ASCII word boundary.
-
-    Raises:
-        PatternError: ECMA-262 has no such pattern, or it is one that nobody reads for certain.
     """
     return "".join(_for_rust(token, backtracking) for token in _parsed(pattern))
 

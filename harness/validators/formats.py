@@ -1,16 +1,12 @@
 """Which formats each validator asserts and by which check, so that none proves by a weak one.
 
-Where formats are annotations (`harness.validators.format_rules`), neither validator looks at them.
-Where they are asserted, it is as follows.
-
 A format that the schema's draft defines is asserted by both validators. One that only a later
 draft defines is asserted by exactly one of them: an implementation may ignore it or check it
 (Validation draft-07, section 7.1), so that a text which turns on it is contested. A name that no
 draft defines is an annotation for both.
 
-jsonschema is given a check of our own for every format, written from its grammar
-(`harness.validators.format_checks`): its own are weak
-(``email`` looks for an ``@``), depend on extras, or differ from the specification. jsonschema-rs
+jsonschema is given a check of our own for every format (`harness.validators.format_checks`): its own
+are weak (``email`` looks for an ``@``), depend on extras, or differ from the specification. jsonschema-rs
 keeps its own checks, so that there are two; where one of those is wrong by the specification, or
 takes what can be read in two ways, `_NARROWER` asks more of a text. What then still differs is
 contested.

@@ -256,11 +256,7 @@ class Judge:
         return None
 
     def _killed(self, ended: Ended) -> bool:
-        """Whether somebody else killed the host, so that it can be asked again.
-
-        Raises:
-            MaskcourtError: It happens again and again; the case is not stored.
-        """
+        """Whether somebody else killed the host, so that it can be asked again."""
         if not isinstance(ended, Crashed) or ended.signal not in _FROM_OUTSIDE:
             return False
         self._kills += 1
