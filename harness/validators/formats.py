@@ -6,9 +6,9 @@ draft defines is asserted by exactly one of them: an implementation may ignore i
 draft defines is an annotation for both.
 
 jsonschema is given a check of our own for every format (`harness.validators.format_checks`), since
-its own are weak, depend on extras, or differ from the specification. jsonschema-rs keeps its own, so
-that there are two; where one of those is wrong by the specification, or takes what can be read in
-two ways, `_NARROWER` asks more of a text. What then still differs is contested.
+its own are weak, depend on extras, or differ from the specification. jsonschema-rs keeps its own,
+so that there are two; where one of those is wrong by the specification, or takes what can be read
+in two ways, `_NARROWER` asks more of a text. What then still differs is contested.
 
 Sources: draft-fge-json-schema-validation-00, section 7.3; draft-wright-json-schema-validation-01,
 section 8.3; draft-handrews-json-schema-validation-01 and -02 and
