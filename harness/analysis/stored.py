@@ -102,7 +102,7 @@ _COMMON_BYTES: Final = (*range(ord(" "), ord("~") + 1), *b"\t\n\r")
 _ALL: Final = 0xFFFFFFFF
 _WORDS: Final = (
     *("kind", "reason", "keyword", "category", "detail", "place", "jsonschema", "jsonschema_rs"),
-    *("number_spelling", "class", "departure"),
+    *("number_spelling", "class", "departure", "schema_pointer", "instance_pointer"),
 )
 
 

@@ -7,20 +7,21 @@ are the tally's; `harness.report.terminal` has the tables behind them.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from harness.analysis.compile_reasons import compile_reasons
+from harness.analysis.matrix import schemas
 from harness.analysis.stored import Classify, StoredRun, by_catalogue
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
-from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained
+from harness.render.table import Column, Table
+from harness.render.terminal import for_terminal, print_lines
+from harness.report.terminal import LEGEND, WIDTH, bug_lines, explained, listed, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import asks_for_trust
 from harness.runs.tables import TEXT_TABLES
@@ -66,12 +67,7 @@ def print_digest(
 ) -> None:
     """Print what a run found in at most 40 lines of 80 characters, for three engines.
 
-    Args:
-        run: The run.
-        tally: Its tally.
-        console: Where to.
-        classify: As it was given to the tally.
-        bugs: What is known of the bugs behind its verdicts; None where nothing is.
+    `classify` is that which was given to the tally; `bugs` is None where nothing is known of them.
     """
     stored = StoredRun(run, classify)
     path = str(run.path) + (" --trust" if asks_for_trust(run) and not run.is_own else "")
@@ -85,27 +81,24 @@ def print_digest(
     closing = [part for line in _closing(stored, tally, path, bugs) for part in _cut(line)]
     end = [*pairs, *problems, *closing]
     few = _is_judged(tally) and tally["cases"] <= FEW
-    table = _by_case(stored, tally) if few else None
-    answers = (
-        {}
-        if few
-        else {
-            name: [*_answer(name, one, bugs, alone=len(engines) == 1)]
-            for name, one in engines.items()
-        }
-    )
+    table = for_terminal(_by_case(stored, tally)) if few else None
+    answers = {
+        name: [*_answer(name, one, bugs, alone=len(engines) == 1)]
+        for name, one in engines.items()
+        if not few
+    }
     if not _is_judged(tally):
         causes = _not_walked(tally)
-        text = f"Nothing could be judged: no engine on any of {_schemas(tally['cases'])}"
-        _print(console, _cut(text + (f" ({causes})" if causes else "") + "."))
+        text = f"Nothing could be judged: no engine on any of {schemas(tally['cases'])}"
+        print_lines(_cut(text + (f" ({causes})" if causes else "") + "."), console)
     elif bugs is not None and bugs.bugs:
         room = _LINES - len(end) - (len(console.render_lines(table)) if table else 0)
-        _print(console, _bugs_by_engine(bugs, tally, answers, room))
+        print_lines(_bugs_by_engine(bugs, tally, answers, room), console)
     elif table is None:
-        _print(console, [*_cut(_LEGEND), *(line for one in answers.values() for line in one)])
+        print_lines([*_cut(_LEGEND), *chain.from_iterable(answers.values())], console)
     if table is not None:
         console.print(table)
-    _print(console, end)
+    print_lines(end, console)
 
 
 def _bugs_by_engine(
@@ -135,8 +128,7 @@ def _is_judged(tally: Mapping[str, Any]) -> bool:
 
 def _not_walked(tally: Mapping[str, Any]) -> str:
     """Why cases were not walked, with how many."""
-    left = {**tally["not_compared"], **tally["set_aside"]}
-    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in left.items())
+    return listed({**tally["not_compared"], **tally["set_aside"]})
 
 
 def _answer(
@@ -147,7 +139,7 @@ def _answer(
     shares = engine["share_with_bug"]
     share, of = shares["any"], shares["any"]["of"]
     named = with_version(name, engine["version"])
-    text = f"{named} compiles {compiled:,} of {_schemas(given)}"
+    text = f"{named} compiles {compiled:,} of {schemas(given)}"
     if not of:
         yield from _cut(f"{text}; judged on none along a walk")
     else:
@@ -199,16 +191,16 @@ def _in_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
     return f"In pairs, where both were judged, wrong alone: {'; '.join(told)}{more}"
 
 
-def _backends(name: str, schemas: Mapping[str, int]) -> Iterator[str]:
+def _backends(name: str, taken: Mapping[str, int]) -> Iterator[str]:
     """Which backend of a server took how many schemas, where there are several."""
-    if len(schemas) > 1:
-        shown = ", ".join(f"{backend} {count:,}" for backend, count in schemas.items())
+    if len(taken) > 1:
+        shown = ", ".join(f"{backend} {count:,}" for backend, count in taken.items())
         yield from _cut(f"{name} had schemas taken by {shown}")
 
 
 def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Refusals, failures and warnings of an engine grouped by their reasons."""
-    for outcome, words in _PROBLEMS.items():
+    for outcome, phrase in _PROBLEMS.items():
         rows = reasons.get(outcome, [])
         if not rows:
             continue
@@ -216,8 +208,8 @@ def _problems(name: str, reasons: Mapping[str, list[dict[str, Any]]]) -> Iterato
         shown = [_reason(row) for row in rows[:_REASONS]]
         if more := sum(row["schemas"] for row in rows[_REASONS:]):
             shown.append(f"{more:,} more")
-        of = "" if outcome == "warned" else f" {_schemas(total)}"  # one may have two warnings
-        yield from _cut(f"{name} {words}{of}: {', '.join(shown)}", most=2)
+        of = "" if outcome == "warned" else f" {schemas(total)}"  # one may have two warnings
+        yield from _cut(f"{name} {phrase}{of}: {', '.join(shown)}", most=2)
 
 
 def _reason(row: Mapping[str, Any]) -> str:
@@ -232,29 +224,31 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 def _by_case(stored: StoredRun, tally: Mapping[str, Any]) -> Table:
     """One row for each case, one column for each engine."""
-    caption = "proven errors: so many tokens along walks, and texts"
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, caption=caption, caption_justify="left")
-    table.add_column("case", overflow="fold", max_width=30)
-    for name, engine in tally["engines"].items():
-        table.add_column(Text(with_version(name, engine["version"])), overflow="fold")
     bugs = _bugs(stored)
-    rows = stored.run.table("engines", ["case", "engine", "stage", "outcome"]).to_pylist()
     outcomes = {
-        (row["case"], row["engine"]): row["outcome"] for row in rows if row["stage"] == "compile"
+        (row["case_row"], row["engine"]): row["outcome"]
+        for row in stored.rows(
+            "SELECT case_row, engine, outcome FROM engines WHERE stage = 'compile'"
+        )
     }
-    judged = _judged(stored)
-    for case in stored.cases:
-        cells = []
-        for engine in stored.engines:
-            outcome = outcomes.get((case, engine), "not tried")
+    judged = stored.run.table("cases", ["judged"])["judged"].to_pylist()
+    rows = []
+    for case, name in enumerate(stored.cases):
+        row = {"case": name}
+        for number, engine in enumerate(stored.engines):
+            outcome = outcomes.get((case, number), "not tried")
             if outcome != "compiled":
-                cells.append(outcome.replace("_", " "))
-            elif (case, engine) not in judged:
-                cells.append("not judged")
+                row[engine] = words(outcome)
+            elif not judged[case] >> number & 1:
+                row[engine] = "not judged"
             else:
-                cells.append(_cell(bugs.get((case, engine), {})))
-        table.add_row(Text(case), *map(Text, cells))
-    return table
+                row[engine] = _cell(bugs.get((case, number), {}))
+        rows.append(row)
+    columns = [
+        Column(name, with_version(name, one["version"])) for name, one in tally["engines"].items()
+    ]
+    note = "proven errors: so many tokens along walks, and texts"
+    return Table.of("", [Column("case", most=30), *columns], rows, note)
 
 
 def _cell(bugs: Mapping[str, int]) -> str:
@@ -265,29 +259,16 @@ def _cell(bugs: Mapping[str, int]) -> str:
     return ", ".join(parts) or "no error found"
 
 
-def _bugs(stored: StoredRun) -> dict[tuple[str, str], dict[str, int]]:
+def _bugs(stored: StoredRun) -> dict[tuple[int, int], dict[str, int]]:
     """Proven bugs by case and engine, then by kind."""
-    out: dict[tuple[str, str], dict[str, int]] = {}
+    out: dict[tuple[int, int], dict[str, int]] = {}
     for row in stored.rows(
-        """SELECT c.name AS "case", e.name AS engine, kind, count(*) AS n
-        FROM verdicts JOIN cases c USING (case_row) JOIN raw_engines e USING (engine)
+        """SELECT case_row, engine, kind, count(*) AS n FROM verdicts
         WHERE class = 'bug' AND kind IN $1 GROUP BY ALL ORDER BY ALL""",
         [kind for kind in ERRORS if kind not in LEGAL],
     ):
-        out.setdefault((row["case"], row["engine"]), {})[row["kind"]] = row["n"]
+        out.setdefault((row["case_row"], row["engine"]), {})[row["kind"]] = row["n"]
     return out
-
-
-def _judged(stored: StoredRun) -> set[tuple[str, str]]:
-    """Which engines were judged on which cases."""
-    table = stored.run.table("cases", ["case", "judged"])
-    columns = (table["case"].to_pylist(), table["judged"].to_pylist())
-    return {
-        (case, engine)
-        for case, bits in zip(*columns, strict=True)
-        for bit, engine in enumerate(stored.engines)
-        if bits >> bit & 1
-    }
 
 
 def _closing(
@@ -297,12 +278,12 @@ def _closing(
     if _is_judged(tally):
         reasons = _not_walked(tally)
         more = f" (others: {reasons})" if reasons else ""
-        yield f"{_schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
+        yield f"{schemas(tally['cases'])}{seconds}, {tally['walked']:,} walked{more}"
     if many := tally["generated"]["cases"]:
-        yield f"walked along instances made of the schema, for want of valid ones: {_schemas(many)}"
+        yield f"walked along instances made of the schema, for want of valid ones: {schemas(many)}"
     if (wrong := tally["mislabelled"])["instances"]:
         yield (
-            f"{wrong['instances']:,} instances in {_schemas(wrong['cases'])} bear a wrong label:"
+            f"{wrong['instances']:,} instances in {schemas(wrong['cases'])} bear a wrong label:"
             " what both validators say counts"
         )
     if tally["harness_errors"]:
@@ -320,10 +301,6 @@ def _closing(
         yield f"  maskcourt replay {path} {bugs.bugs[0].verdict} --show    one error, with its text"
 
 
-def _schemas(count: int) -> str:
-    return f"{count:,} schema" + ("" if count == 1 else "s")
-
-
 def _cut(line: str, most: int | None = None) -> list[str]:
     """A line in lines of 80 characters; commands and paths stay whole, to be copied."""
     if "maskcourt " in line or line.startswith("run: "):
@@ -337,8 +314,3 @@ def _cut(line: str, most: int | None = None) -> list[str]:
         max_lines=most,
         placeholder=" …",
     )
-
-
-def _print(console: Console, lines: Iterable[str]) -> None:
-    for line in lines:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)

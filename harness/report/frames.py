@@ -23,7 +23,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -54,11 +53,8 @@ def load_run(
 ) -> Run:
     """A run directory, finished or not, to be read as frames.
 
-    Args:
-        path: The directory.
-        departures: A catalogue of departures to classify by; None is the one of maskcourt.
-        trust: Whether a vocabulary that is not the embedded one may be opened or fetched, which
-            classes may need.
+    Verdicts are classified by the catalogue `departures`, or that of maskcourt. With `trust` a
+    vocabulary that is not the embedded one may be opened or fetched, which classes may need.
 
     Raises:
         RunDirectoryError: There is no run, or its manifest cannot be read.
@@ -75,15 +71,28 @@ def load_run(
     return Run(open_run(Path(path), trust=trust), rule, catalogue)
 
 
+class WholeTable:
+    """A table of a run as a property that is read once and kept; it has the name of the table."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: Run, owner: type | None = None) -> pd.DataFrame:
+        """Read it."""
+        found = run.__dict__[self._name] = run.frame(self._name)
+        return found
+
+
 class Run:
     """The frames of one run.
 
     Each property is a whole table, read once and kept; `frame` and `batches` read chosen columns
     and rows anew and keep nothing. The columns ``class`` and ``departure`` are computed for the
     whole run once any of them is asked for, which takes some 200 bytes a verdict for a moment.
-
-    Attributes:
-        directory: The run itself; `harness.report` works on it.
+    `directory` is the run itself, on which `harness.report` works.
     """
 
     def __init__(
@@ -120,70 +129,19 @@ class Run:
         """The engines of a set that is stored as bits."""
         return tuple(named_engines(bits, self.engine_names))
 
-    @cached_property
-    def cases(self) -> pd.DataFrame:
-        """Cases: what became of each, its schema and references."""
-        return self.frame("cases")
-
-    @cached_property
-    def engines(self) -> pd.DataFrame:
-        """How each engine fared in each case: outcome of compilation, and later failures."""
-        return self.frame("engines")
-
-    @cached_property
-    def positions(self) -> pd.DataFrame:
-        """Positions of walks."""
-        return self.frame("positions")
-
-    @cached_property
-    def masks(self) -> pd.DataFrame:
-        """How many tokens each engine's mask allowed at each position."""
-        return self.frame("masks")
-
-    @cached_property
-    def disputes(self) -> pd.DataFrame:
-        """Disputes: who accepts and who rejects, and how many tokens."""
-        return self.frame("disputes")
-
-    @cached_property
-    def completions(self) -> pd.DataFrame:
-        """Completions; `text` is bytes, `tokens` an array of ids."""
-        return self.frame("completions")
-
-    @cached_property
-    def verdicts(self) -> pd.DataFrame:
-        """Verdicts of walks, with ``class`` and ``departure``."""
-        return self.frame("verdicts")
-
-    @cached_property
-    def instances(self) -> pd.DataFrame:
-        """Instances, the cases' own and made ones, as they were fed to every engine."""
-        return self.frame("instances")
-
-    @cached_property
-    def instance_verdicts(self) -> pd.DataFrame:
-        """Verdicts on instances, with ``class`` and ``departure``."""
-        return self.frame("instance_verdicts")
-
-    @cached_property
-    def samples(self) -> pd.DataFrame:
-        """Texts that engines wrote themselves, as they were fed."""
-        return self.frame("samples")
-
-    @cached_property
-    def sample_verdicts(self) -> pd.DataFrame:
-        """Verdicts on samples, with ``class`` and ``departure``."""
-        return self.frame("sample_verdicts")
-
-    @cached_property
-    def timings(self) -> pd.DataFrame:
-        """What each engine needed at each position, in nanoseconds."""
-        return self.frame("timings")
-
-    @cached_property
-    def costs(self) -> pd.DataFrame:
-        """What each stage of each case needed, in seconds; of the harness where no engine is."""
-        return self.frame("costs")
+    cases = WholeTable("Cases: what became of each, its schema and references.")
+    engines = WholeTable("How each engine fared in each case: compilation, and later failures.")
+    positions = WholeTable("Positions of walks.")
+    masks = WholeTable("How many tokens each engine's mask allowed at each position.")
+    disputes = WholeTable("Disputes: who accepts and who rejects, and how many tokens.")
+    completions = WholeTable("Completions; `text` is bytes, `tokens` an array of ids.")
+    verdicts = WholeTable("Verdicts of walks, with ``class`` and ``departure``.")
+    instances = WholeTable("Instances, the cases' own and generated ones, as they were fed.")
+    instance_verdicts = WholeTable("Verdicts on instances, with ``class`` and ``departure``.")
+    samples = WholeTable("Texts that engines wrote themselves, as they were fed.")
+    sample_verdicts = WholeTable("Verdicts on samples, with ``class`` and ``departure``.")
+    timings = WholeTable("What each engine needed at each position, in nanoseconds.")
+    costs = WholeTable("What each stage of each case needed, in seconds.")
 
     @cached_property
     def bugs(self) -> pd.DataFrame:
@@ -218,11 +176,7 @@ class Run:
         return summary(self.directory, self._class_table)
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """The columns of a table.
-
-        Raises:
-            UsageError: There is no such table.
-        """
+        """The columns of a table; a `UsageError` where there is no such table."""
         if table not in SCHEMAS:
             raise UsageError(f"a run has no table {table!r}", nearest(table, SCHEMAS))
         computed = CLASS_COLUMNS if table in EVIDENCE_OF else ()
@@ -231,16 +185,10 @@ class Run:
     def frame(
         self, table: str, columns: Sequence[str] | None = None, where: Where | None = None
     ) -> pd.DataFrame:
-        """Chosen columns and rows of a table.
+        """Chosen columns and rows of a table, in their order, numbered by the index.
 
-        Args:
-            table: Its name, as in `harness.runs.tables.SCHEMAS`.
-            columns: Those to read, in this order; None reads all.
-            where: By column the value that rows must have there, or a collection of values, None
-                standing for null; rows that fit nowhere are never held.
-
-        Returns:
-            The rows in their order, numbered by the index.
+        `where` has by column the value that rows must have there, or a collection of values, None
+        standing for null; rows that fit nowhere are never held.
 
         Raises:
             UsageError: There is no such table or column, or a value cannot be in the column.
@@ -328,22 +276,13 @@ def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:
         else [values]
     )
     column = some[name]
-    is_words = pa.types.is_dictionary(column.type)
-    kind = column.type.value_type if is_words else column.type
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     try:
-        wanted = pa.array(list(many), type=kind)
+        wanted = pa.array(list(many), type=column.type)
     except (pa.ArrowException, TypeError) as error:
         raise UsageError(f"the column {name!r} cannot hold {values!r}: {error}") from error
-    if not is_words:
-        return pc.is_in(column, value_set=wanted)
-    return pa.chunked_array([_words_fit(one, wanted) for one in column.chunks], pa.bool_())
-
-
-def _words_fit(chunk: pa.DictionaryArray, wanted: pa.Array) -> pa.Array:
-    """By the words of a dictionary, each looked at once."""
-    fits = pc.is_in(chunk.dictionary, value_set=wanted).to_numpy(zero_copy_only=False)
-    codes = chunk.indices.fill_null(-1).to_numpy()
-    return pa.array(np.append(fits, wanted.null_count > 0)[codes].astype(np.bool_))
+    return pc.is_in(column, value_set=wanted)
 
 
 def _joined(tables: Sequence[pa.Table]) -> pa.Table:

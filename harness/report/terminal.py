@@ -282,7 +282,7 @@ def _short(number: int) -> str:
 
 def _compilation(engines: Summary) -> Table:
     rows = [
-        {"engine": name, **one["compile"], "later": _listed(one["failures"]) or None}
+        {"engine": name, **one["compile"], "later": listed(one["failures"]) or None}
         for name, one in engines.items()
     ]
     outcomes = next(iter(engines.values()))["compile"]
@@ -358,7 +358,7 @@ def _causes(name: str, engine: Summary) -> Iterator[str]:
 def _open(engines: Summary) -> Iterator[str]:
     for name, engine in engines.items():
         parts = {"unresolved": engine["unresolved"], "contested": engine["contested_by"]}
-        shown = [f"{title}: {_listed(counts)}" for title, counts in parts.items() if counts]
+        shown = [f"{title}: {listed(counts)}" for title, counts in parts.items() if counts]
         if shown:
             yield f"{name} {'; '.join(shown)}"
 
@@ -376,7 +376,7 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
             " (--cap none resolves all)"
         )
     if summary["not_compared"]:
-        yield f"not compared: {_listed(summary['not_compared'])}"
+        yield f"not compared: {listed(summary['not_compared'])}"
     if summary["not_compared"].get("not_compiled_by_all"):
         yield (
             "  a case is walked only where every engine compiled its schema;"
@@ -390,7 +390,7 @@ def _notes(summary: Summary, path: str) -> Iterator[str]:
                 f" {_plural(many, 'case')}{excluded}"
             )
     if summary["set_aside"]:
-        yield f"set aside: {_listed(summary['set_aside'])}"
+        yield f"set aside: {listed(summary['set_aside'])}"
     if (made := summary["generated"])["instances"]:
         yield (
             f"made of schemas: {_plural(made['instances'], 'instance')};"
@@ -455,7 +455,8 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _listed(counts: Mapping[str, int]) -> str:
+def listed(counts: Mapping[str, int]) -> str:
+    """Counts by name, in words."""
     return ", ".join(f"{words(name)} {count:,}" for name, count in counts.items())
 
 

@@ -69,14 +69,6 @@ def numbers(column: pa.ChunkedArray, missing: int | bool = 0) -> npt.NDArray[Any
     return array
 
 
-def ranged(column: npt.NDArray[Any]) -> CodedColumn:
-    """Integers or booleans of a small range as codes; the values are all of that range."""
-    if column.dtype == np.bool_:
-        return CodedColumn(column.astype(np.int8), (False, True))
-    low, high = (int(column.min()), int(column.max())) if len(column) else (0, -1)
-    return CodedColumn(column - low, range(low, high + 1))
-
-
 def translated(column: CodedColumn, order: Mapping[Any, int]) -> npt.NDArray[np.int32]:
     """The rows in another numbering, shape ``(n,)``; -1 for values that are not in it."""
     table = np.fromiter((order.get(one, -1) for one in column.values), np.int32)
@@ -121,54 +113,8 @@ def _joint_keys(
     return left, right
 
 
-def folded(columns: Sequence[CodedColumn]) -> tuple[Ints, Ints]:
-    """The combinations of codes that occur in a table of at least one column.
-
-    Returns:
-        first: A row of each combination, in the order of the codes, shape ``(g,)``.
-        rows: How many rows each combination has, shape ``(g,)``.
-    """
-    order, starts = _by_codes(columns)
-    return order[starts], np.diff(np.append(starts, len(order)))
-
-
-def grouped(columns: Sequence[CodedColumn]) -> tuple[Ints, Ints]:
-    """The combinations of codes that occur, and which of them each row has.
-
-    Returns:
-        first: A row of each combination, in the order of the codes, shape ``(g,)``.
-        group: The combination of each row, shape ``(n,)``.
-    """
-    order, starts = _by_codes(columns)
-    group = np.empty(len(order), dtype=np.int64)
-    group[order] = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
-    return order[starts], group
-
-
-def _by_codes(columns: Sequence[CodedColumn]) -> tuple[Ints, Ints]:
-    """The rows in the order of their codes, and where in that order each combination starts."""
-    key = np.zeros(len(columns[0].codes), dtype=np.int64)
-    size = 1
-    for column in columns:
-        width = max(1, len(column.values))
-        if size * width >= _LIMIT:
-            found, key = np.unique(key, return_inverse=True)
-            size = len(found)
-        key *= width
-        key += column.codes
-        size *= width
-    order = np.argsort(key, kind="stable")  # rows of a run are nearly in order: this is fast
-    return order, _changes(key[order])
-
-
 def _changes(keys: npt.NDArray[Any]) -> Ints:
     """Where a key is another than the one before it; the first always is."""
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     return np.flatnonzero(new)
-
-
-def distinct(keys: Ints) -> Ints:
-    """The different keys, ascending; much faster than numpy's own way for millions."""
-    keys = np.sort(keys)
-    return keys[_changes(keys)]

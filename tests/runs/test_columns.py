@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.runs.columns import (
-    CodedColumn,
-    distinct,
-    folded,
-    grouped,
     matching,
     numbers,
-    ranged,
     translated,
     words,
 )
@@ -60,11 +55,6 @@ class TestNumbers:
         assert numbers(pa.chunked_array([[1, None]]), -1).tolist() == [1, -1]
         assert numbers(pa.chunked_array([[True, None]]), missing=False).tolist() == [True, False]
 
-    @pytest.mark.parametrize("values", [[3, -1, 5], [], [True, False, True]])
-    def test_of_a_small_range_are_codes(self, values):
-        column = ranged(np.array(values, dtype=bool if True in values else np.int32))
-        assert decoded(column) == values
-
 
 rows = st.lists(st.tuples(st.integers(-2, 3), st.integers(0, 4)), max_size=15)
 
@@ -83,31 +73,3 @@ class TestMatching:
 
 def columns_of(rows):
     return [np.array([one[at] for one in rows], dtype=np.int32) for at in (0, 1)]
-
-
-class TestCombinations:
-    @given(rows)
-    def test_are_counted(self, rows):
-        columns = [ranged(column) for column in columns_of(rows)]
-        first, times = folded(columns)
-        assert [rows[at] for at in first] == sorted(set(rows))
-        assert times.tolist() == [rows.count(one) for one in sorted(set(rows))]
-
-    @given(rows)
-    def test_say_which_one_each_row_has(self, rows):
-        first, group = grouped([ranged(column) for column in columns_of(rows)])
-        assert [rows[first[one]] for one in group] == rows
-
-    def test_of_many_wide_columns_are_told_apart(self):
-        """Together these would need 120 bits."""
-        wide = range(1 << 40)
-        columns = [
-            CodedColumn(np.array(codes), wide) for codes in ([5, 5, 2**39], [1, 1, 1], [7, 9, 7])
-        ]
-        first, times = folded(columns)
-        assert (first.tolist(), times.tolist()) == ([0, 1, 2], [1, 1, 1])
-
-
-@given(st.lists(st.integers(-5, 5), max_size=20))
-def test_distinct_keys(keys):
-    assert distinct(np.array(keys, dtype=np.int64)).tolist() == sorted(set(keys))

@@ -96,11 +96,11 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     also = {one.verdict for one in bugs.bugs} if bugs is not None else set()
     also |= _examples(tally["matrix"])
     sample = draw(stored, request.verdicts, request.seed, also if request.verdicts else ())
-    found = explained(run, sample, vocabulary_of(run))
+    verdicts, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
     engines = run.manifest["identity"]["engines"]
     return {
-        "about": _about(run, request, len(found.verdicts)),
+        "about": _about(run, request, len(verdicts)),
         "kinds": {name: one.meaning for name, one in KINDS.items()},
         "classes": CLASSES,
         "summary": tally,
@@ -115,8 +115,8 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "catalogue": _used(catalogue, {row["departure"] for row in departures}),
         "answers": request.impact and answers_of_models(request.impact, engines),
         "groups": sample.groups,
-        "verdicts": found.verdicts,
-        "cases": found.cases,
+        "verdicts": verdicts,
+        "cases": cases,
         "manifest": _manifest(run),
     }
 

@@ -38,14 +38,13 @@ class ShownSample:
         choice: Those to show.
         groups: Every group: ``evidence``, `GROUPED_BY`, ``verdicts`` (how many there are),
             ``cases`` and ``shown`` (how many of them are in `choice`).
-        group_of: The number of the group of each verdict that is shown, by evidence and row.
-        departures: The entry of the catalogue that each of them fits, likewise; mostly empty.
+        rows: What is stored of each verdict that is shown, by evidence and row; ``group`` is the
+            number of its group, ``accepters`` and ``rejecters`` are those of its dispute, if any.
     """
 
     choice: Choice
     groups: Sequence[Mapping[str, Any]]
-    group_of: Mapping[tuple[str, int], int]
-    departures: Mapping[tuple[str, int], str]
+    rows: Mapping[tuple[str, int], Mapping[str, Any]]
 
 
 def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) -> ShownSample:
@@ -61,7 +60,7 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
         f"""CREATE OR REPLACE TABLE groups AS SELECT row_number() OVER (ORDER BY {order}, {names})
             - 1 AS group_number, evidence, {names}, count(*) AS verdicts,
             count(DISTINCT case_row) AS cases FROM verdicts GROUP BY evidence, {names};
-        CREATE OR REPLACE TABLE in_groups AS SELECT group_number, evidence, row, departure,
+        CREATE OR REPLACE TABLE in_groups AS SELECT group_number, evidence, row,
             row_number() OVER (PARTITION BY group_number ORDER BY row) - 1 AS place
         FROM verdicts JOIN groups USING (evidence, {names}) SEMI JOIN able USING (evidence, row)"""
     )
@@ -80,23 +79,22 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
     stored.add("picked", **_columns(("group_number", "place"), places))
     stored.add("wanted", **_columns(("evidence", "row"), [*map(verdict_row, also)]))
     shown = stored.rows(
-        """SELECT evidence, row, group_number, departure FROM in_groups i
+        """SELECT v.*, group_number AS "group", accepters, rejecters
+        FROM in_groups i JOIN verdicts v USING (evidence, row)
+        LEFT JOIN disputes USING (dispute_row)
         WHERE EXISTS (FROM picked p WHERE p.group_number = i.group_number AND p.place = i.place)
             OR EXISTS (FROM wanted w WHERE w.evidence = i.evidence AND w.row = i.row)
         ORDER BY row"""
     )
     of = {(row["evidence"], row["row"]): row for row in shown}
-    counted = np.bincount([row["group_number"] for row in shown], minlength=len(groups)).tolist()
+    counted = np.bincount([row["group"] for row in shown], minlength=len(groups)).tolist()
     for group in groups:
         group["shown"] = counted[group.pop("group_number")]
     rows = {
         evidence: np.array([row for side, row in of if side == evidence], dtype=np.int64)
         for evidence in VERDICT_TABLES
     }
-    numbers = {key: row["group_number"] for key, row in of.items()}
-    return ShownSample(
-        Choice(rows), groups, numbers, {key: row["departure"] for key, row in of.items()}
-    )
+    return ShownSample(Choice(rows), groups, of)
 
 
 def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
