@@ -120,14 +120,8 @@ def remedies(
 ) -> Iterator[str]:
     """What mends errors of an engine, or has it take a schema, in one sentence each.
 
-    Nothing is looked for where no more than a spelling is forbidden.
-
-    Args:
-        spec: The engine.
-        trial: Of it; afterwards it has other options.
-        answers: What is known of it.
-        schemas: The JSON texts of the schemas, by their names.
-        heed: Called again and again; it may raise.
+    Nothing is looked for where no more than a spelling is forbidden. The `trial` is of the engine,
+    and has other options afterwards; `heed` is called again and again, and may raise.
     """
     found = (one for answer in answers for one in answer.errors if not one.is_spelling)
     errors = sorted(found, key=lambda one: one.order)

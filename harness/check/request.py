@@ -1,46 +1,23 @@
-"""What a user asks of a check, as options and as read."""
+"""What a user asks of a check."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.comparison.case_run import Rules
 from harness.engines.panel import Limits
 from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
 from harness.errors import InputError
-from harness.inputs.schema_inputs import NamedSchema, read_instance, read_schemas
-from harness.inputs.vocabulary_names import BYTES
+from harness.inputs.schema_inputs import NamedSchema, read_schemas
 from harness.options import LIMITS, option
 from harness.validators.validate import UnjudgeableError, Validators
 
 
 @dataclass(frozen=True)
-class Check:
-    """What is checked; `valid` and `invalid` are texts that should be so under each schema.
-
-    After some `seconds` no more smallest cases are looked for (but see `work.LEAST_SECONDS`).
-    """
-
-    schemas: Sequence[NamedSchema]
-    engines: Sequence[EngineSpec]
-    valid: Sequence[bytes] = ()
-    invalid: Sequence[bytes] = ()
-    vocabulary: str = "qwen2.5"
-    rules: Rules = field(default_factory=Rules)
-    limits: Limits = field(default_factory=Limits)
-    seconds: float = 20.0
-
-    @property
-    def vocabularies(self) -> list[str]:
-        """The vocabularies, in the order in which they are tried."""
-        return list(dict.fromkeys((BYTES, self.vocabulary)))
-
-
-@dataclass(frozen=True)
 class CheckRequest:
-    """The options of a check."""
+    """How schemas are checked; `valid` and `invalid` are texts that should be so under each."""
 
     engines: Sequence[str] = option(
         DEFAULT, "An engine; repeatable.", "--engine", "-e", metavar="SPEC"
@@ -73,28 +50,32 @@ class CheckRequest:
         unit="SECONDS",
     )
 
-    def read(self, schemas: Sequence[str]) -> Check:
-        """What is asked of some schemas, each looked at before anything is started.
+    @property
+    def specs(self) -> list[EngineSpec]:
+        """The engines."""
+        return parse_specs(self.engines)
 
-        Raises:
-            InputError: A file cannot be read, or the validators cannot judge by a schema.
-            UsageError: An engine is not known.
-        """
-        specs = parse_specs(self.engines)
-        named = read_schemas(schemas)
-        for one in named:
-            try:
-                Validators(one.text)
-            except UnjudgeableError as error:
-                message = f"{one.name} cannot be used: {error.message}"
-                raise InputError(message, error.hint) from None
-        return Check(
-            named,
-            specs,
-            [read_instance(path, is_json=True) for path in self.valid],
-            [read_instance(path, is_json=False) for path in self.invalid],
-            self.vocabulary,
-            Rules(seed=self.seed, generated=32, samples=16),
-            Limits(compile=self.compile, memory=self.memory),
-            self.seconds,
-        )
+    @property
+    def rules(self) -> Rules:
+        """Of the run on the whole vocabulary."""
+        return Rules(seed=self.seed, generated=32, samples=16)
+
+    @property
+    def limits(self) -> Limits:
+        """Of the engines."""
+        return Limits(compile=self.compile, memory=self.memory)
+
+
+def usable_schemas(names: Sequence[str]) -> list[NamedSchema]:
+    """The schemas of these files, directories or models, looked at before anything is started.
+
+    Raises:
+        InputError: One cannot be read, or the validators cannot judge by it.
+    """
+    named = read_schemas(names)
+    for one in named:
+        try:
+            Validators(one.text)
+        except UnjudgeableError as error:
+            raise InputError(f"{one.name} cannot be used: {error.message}", error.hint) from None
+    return named

@@ -21,13 +21,7 @@ from harness.verdict_kinds import BUG
 
 
 class SmallestCases:
-    """Shrinks errors of one engine.
-
-    Args:
-        trial: Of the engine.
-        catalogue: The declared departures.
-        time_is_up: Asked again and again; once it says so, a case stays as small as it is.
-    """
+    """Shrinks errors of one engine until the `time_is_up`; then a case stays as small as it is."""
 
     def __init__(self, trial: Trial, catalogue: Catalogue, time_is_up: Callable[[], bool]) -> None:
         self._trial = trial

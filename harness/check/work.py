@@ -12,7 +12,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any, Self
 from harness.bugs.trial import Trial
 from harness.check.advice import remedies
 from harness.check.answers import Answer, Covered, read_answers
-from harness.check.request import Check
+from harness.check.request import CheckRequest
 from harness.check.smallest import SmallestCases
 from harness.classification.departures import Catalogue
 from harness.comparison.case_run import Rules
@@ -30,6 +30,7 @@ from harness.errors import MaskcourtError
 from harness.execution.bench import BenchRequest, LocalLanes, run_with
 from harness.execution.lanes import CaseDone, default_lanes
 from harness.execution.progress import RunProgress
+from harness.inputs.schema_inputs import NamedSchema, read_instance
 from harness.inputs.vocabulary_names import BYTES
 from harness.interrupts import SIGNALS
 from harness.runs.directory import RunDirectory
@@ -50,26 +51,37 @@ _LOOK = 0.1
 
 
 class SchemaCheck:
-    """A check while it is at work; its runs go to a directory, made where it is not there."""
+    """A check while it is at work; its runs go to a directory, made where it is not there.
 
-    def __init__(self, request: Check, directory: Path, catalogue: Catalogue) -> None:
+    After the request's seconds no more smallest cases are looked for, but for `LEAST_SECONDS`.
+    """
+
+    def __init__(
+        self,
+        request: CheckRequest,
+        schemas: Sequence[NamedSchema],
+        directory: Path,
+        catalogue: Catalogue,
+    ) -> None:
         self._request = request
+        self._cases = "".join(_lines(schemas, request))
+        specs = request.specs
+        self._lanes = max(1, default_lanes(1) // len(specs))
         self._directory = directory
         self._catalogue = catalogue
-        self._schemas = {one.name: one.text for one in request.schemas}
+        self._schemas = {one.name: one.text for one in schemas}
         self._ends = time.monotonic() + request.seconds
         self._told: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._room = threading.Semaphore(max(AT_ONCE, default_lanes(1)))
         self._threads = [
-            threading.Thread(target=self._work, args=(spec,), daemon=True)
-            for spec in request.engines
+            threading.Thread(target=self._work, args=(spec,), daemon=True) for spec in specs
         ]
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
         cases = self._directory / CASES
-        cases.write_text("".join(_lines(self._request)), "utf-8")
+        cases.write_text(self._cases, "utf-8")
         for thread in self._threads:
             thread.start()
         return self
@@ -117,12 +129,10 @@ class SchemaCheck:
 
     def _answered(self, spec: EngineSpec) -> Iterator[Answer]:
         known: dict[str, Answer] = {}
-        *first, last = self._request.vocabularies
-        for vocabulary in first:
-            run = self._run(spec, vocabulary)
-            known = read_answers(run, self._catalogue)
+        if (vocabulary := self._request.vocabulary) != BYTES:
+            known = read_answers(self._run(spec, BYTES), self._catalogue)
             yield from known.values()
-        run = self._run(spec, last)
+        run = self._run(spec, vocabulary)
         judge = Judge(self._request.limits.memory, formats=self._request.rules.formats)
         (spec,) = engines_of(run)
         with closing(judge), closing(Trial(spec, judge, self._catalogue)) as trial:
@@ -163,8 +173,9 @@ class SchemaCheck:
             rules=_on_bytes(request.rules) if vocabulary == BYTES else request.rules,
             limits=request.limits,
         )
-        lanes = max(1, default_lanes(1) // len(request.engines))
-        run = run_with(LocalLanes(lanes, 0, self._stop.is_set), asked, progress=lambda _: _Quiet())
+        run = run_with(
+            LocalLanes(self._lanes, 0, self._stop.is_set), asked, progress=lambda _: _Quiet()
+        )
         return RunDirectory(run.path, run.manifest, trusted=True)
 
 
@@ -192,13 +203,17 @@ class _Quiet(RunProgress):
     def running(self, case: str, seconds: float) -> None: ...
 
 
-def _lines(request: Check) -> Iterator[str]:
+def _lines(schemas: Sequence[NamedSchema], request: CheckRequest) -> Iterator[str]:
     """The cases as lines of JSON, each schema as its author spelled it but for ends of lines."""
+    files = {"valid": request.valid, "invalid": request.invalid}
     texts = {
-        label: json.dumps([{"text": one.decode()} for one in given], ensure_ascii=False)
-        for label, given in (("valid", request.valid), ("invalid", request.invalid))
+        label: json.dumps(
+            [{"text": read_instance(file, is_json=label == "valid").decode()} for file in given],
+            ensure_ascii=False,
+        )
+        for label, given in files.items()
     }
-    for one in request.schemas:
+    for one in schemas:
         schema = one.text.replace("\n", " ").replace("\r", " ")
         parts = {"id": json.dumps(one.name), "schema": schema, **texts}
         yield "{" + ", ".join(f'"{key}": {value}' for key, value in parts.items()) + "}\n"

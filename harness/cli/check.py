@@ -58,17 +58,18 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     """
     from harness.check.answers import Answers
     from harness.check.page import write_page
+    from harness.check.request import usable_schemas
     from harness.check.text import CheckOutput
     from harness.check.work import SchemaCheck
     from harness.classification.departures import load_catalogue
 
-    asked = request.read(schemas)
-    answers = Answers([one.name for one in asked.schemas], [one.name for one in asked.engines])
+    named = usable_schemas(schemas)
+    answers = Answers([one.name for one in named], [one.name for one in request.specs])
     output = CheckOutput(answers, quiet=json.as_json)
     interrupted = False
     with _directory(result.out) as directory:
         try:
-            with output, SchemaCheck(asked, directory, load_catalogue()) as work:
+            with output, SchemaCheck(request, named, directory, load_catalogue()) as work:
                 for answer in work.answers():
                     answers.add(answer)
                     output.tell(answer)

@@ -9,11 +9,10 @@ import signal
 import pytest
 
 from harness.check.answers import Answer
-from harness.check.request import Check
+from harness.check.request import CheckRequest
 from harness.check.work import SchemaCheck
 from harness.classification.departures import load_catalogue
 from harness.cli.main import main
-from harness.engines.specs import parse_specs
 from harness.inputs.schema_inputs import NamedSchema
 from tests.command import begun, descendants, is_gone, maskcourt, until
 
@@ -156,9 +155,9 @@ def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monk
         yield Answer("s", spec.name, status="no_error_found", whole=True)
 
     monkeypatch.setattr(SchemaCheck, "_answered", answered)
-    engines = parse_specs(["llguidance,outlines"])
-    asked = Check([NamedSchema("s", "{}")], engines)
-    with SchemaCheck(asked, tmp_path, load_catalogue()) as check:
+    asked = CheckRequest(engines=("llguidance", "outlines"))
+    named = [NamedSchema("s", "{}")]
+    with SchemaCheck(asked, named, tmp_path, load_catalogue()) as check:
         found = {one.engine: one for one in check.answers()}
     assert found["outlines"].status == "no_error_found"
     assert found["llguidance"].status == "failed"
