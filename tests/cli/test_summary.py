@@ -90,3 +90,18 @@ def test_json_has_the_bugs_or_says_that_none_are_known(ended, monkeypatch):
     assert [one["id"] for one in found["bugs"]] == ["00000007"]
     assert found["unexplained"] == {"no token": 4}
     assert found["cases"] == 2
+
+
+@pytest.mark.parametrize("status", ["harness_error", "lane_died"])
+def test_a_case_that_ends_in_an_error_of_the_harness_is_told_last_and_ends_with_1(
+    tmp_path, capsys, status
+):
+    broken = books.Book("three", status=status)
+    broken.rows.replace("cases", message=["Traceback\nKeyError: 8\x07"])
+    run = books.store(tmp_path / "run", book("one"), broken, engines=ENGINES)
+    with pytest.raises(SystemExit) as leaving:
+        end_run(run, FailOn(), ShrinkBudget(0), None, as_json=False)
+    assert leaving.value.code == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    said = "1 case ended in an error of the harness: three: KeyError: 8"
+    assert last.startswith(f"maskcourt: {said}")

@@ -1,0 +1,149 @@
+"""Options of commands, made of the fields of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.main import cli
+from harness.cli.options import Option, command, config_option
+from harness.errors import InputError, UsageError
+from harness.execution.bench import BenchRequest
+from harness.options import LIMITS, OPTION, option
+
+
+@dataclass(frozen=True)
+class Inner:
+    most: int | None = option(5, "At most.", "--at-most", least=1, none=True)
+    how: bool = option(True, "How.", choices={"well": True, "badly": False})
+
+
+@dataclass(frozen=True)
+class Outer:
+    names: Sequence[str] = option(("a",), "Names.", "--name")
+    file: Path | None = option(None, "A file.")
+    size: int = option(1 << 30, "Size.  [default: 1G]", unit="SIZE", above=0, heading=LIMITS)
+    share: float = option(0.5, "Share.", least=0, most=1)
+    inner: Inner = field(default_factory=Inner)
+    not_an_option: int = 3
+
+
+@pytest.fixture
+def asked():
+    """What a command is given for some arguments."""
+
+    def ask(*arguments: object) -> Outer:
+        given: list[Outer] = []
+
+        @command(Outer)
+        @config_option
+        def run(request: Outer) -> None:
+            given.append(request)
+
+        run.main(list(map(str, arguments)), standalone_mode=False)
+        return given.pop()
+
+    return ask
+
+
+def test_without_options_a_request_is_what_its_class_says(asked):
+    assert asked() == Outer()
+
+
+def test_every_kind_of_value_is_read(asked):
+    options = [
+        "--name",
+        "b",
+        "--name",
+        "c",
+        "--file",
+        "x",
+        "--size",
+        "2K",
+        "--share",
+        "1",
+        "--at-most",
+        "none",
+        "--how",
+        "badly",
+    ]
+    expected = Outer(("b", "c"), Path("x"), 2048, 1.0, Inner(None, how=False))
+    assert asked(*options) == expected
+
+
+@pytest.mark.parametrize(
+    ("option_", "value"),
+    [
+        *(("--share", one) for one in ("nan", "inf", "-0.1", "1.1", "x", "")),
+        *(("--at-most", one) for one in ("0", "1.5", "1e3", "inf")),
+        *(("--size", one) for one in ("0", "4X", "-1K", "nan")),
+        ("--how", "so"),
+    ],
+)
+def test_values_out_of_bounds_are_refused(asked, option_, value):
+    with pytest.raises(click.BadParameter):
+        asked(option_, value)
+
+
+def test_a_file_gives_defaults_that_an_option_overrides(asked, tmp_path):
+    file = tmp_path / "own.toml"
+    file.write_text('at-most = 7\nsize = "1M"\nname = "z"\n')
+    assert asked("--config", file, "--size", "1K") == Outer(("z",), None, 1024, inner=Inner(7))
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("at-mots = 7", UsageError, "did you mean 'at_most'"),
+        ("at-most", InputError, "cannot be read"),
+        ("share = 'many'", click.BadParameter, "many"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused(asked, tmp_path, text, error, message):
+    file = tmp_path / "own.toml"
+    file.write_text(text)
+    with pytest.raises(error, match=message):
+        asked("--config", file)
+
+
+def commands(group: click.Group) -> list[click.Command]:
+    found = []
+    for one in group.commands.values():
+        found += [one, *(commands(one) if isinstance(one, click.Group) else ())]
+    return found
+
+
+@pytest.mark.parametrize("one", commands(cli), ids=lambda one: one.name)
+def test_every_option_says_what_it_is(one):
+    assert one.help
+    options = [param for param in one.params if isinstance(param, click.Option)]
+    assert all(param.help for param in options)
+    assert CliRunner().invoke(one, ["--help"]).exit_code == 0
+
+
+def test_the_ten_options_that_a_first_run_needs_come_first():
+    params = [one for one in cli.commands["bench"].params if isinstance(one, Option)]
+    first = [max(one.opts, key=len) for one in params if not one.heading]
+    assert first == [
+        *("--engines", "--cases", "--out", "--family", "--id", "--sample", "--limit", "--lanes"),
+        *("--fail-on", "--json"),
+    ]
+
+
+def test_every_field_of_a_run_s_request_is_an_option_or_another_request():
+    def unexplained(kind: type) -> set[str]:
+        found = set()
+        for one in fields(kind):
+            value = getattr(kind(), one.name)
+            if is_dataclass(value) and one.name != "effort":  # constants of the method
+                found |= unexplained(type(value))
+            elif OPTION not in one.metadata:
+                found.add(one.name)
+        return found
+
+    assert unexplained(BenchRequest) == {"effort"}
