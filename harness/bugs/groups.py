@@ -127,7 +127,7 @@ def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str)
     rejected = words(pa.chunked_array([out["kind"]])).equal(*REJECTIONS)
     for name in _OF_REJECTIONS:
         out[name] = pc.if_else(pa.array(rejected), out[name], "")
-    found = stored.arrays(
+    ranked = stored.arrays(
         """SELECT engine::BIGINT AS engine_row, case_row::BIGINT AS case_row,
             enum_code(severity)::TINYINT AS severity
         FROM verdicts WHERE evidence = $1 ORDER BY row""",
@@ -136,7 +136,7 @@ def _read(stored: StoredRun, vocabulary: Vocabulary, number: int, evidence: str)
     out |= {
         "evidence": pa.array(np.full(len(wanted), number, dtype=np.int8)),
         "row": pa.array(wanted),
-        **{name: pa.array(column[wanted]) for name, column in found.items()},
+        **{name: pa.array(column[wanted]) for name, column in ranked.items()},
     }
     return pa.table(out)
 
@@ -196,7 +196,11 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
             wanted.append((len(rows), missing))
             explanation.bug[rows] = explanation.code("", PENDING)
             return
-        codes = {explanation.code(one.bug, one.reason) for one in known.values() if one is not None}
+        codes = {
+            explanation.code(sample.bug, sample.reason)
+            for sample in known.values()
+            if sample is not None
+        }
         if len(codes) == 1 or len(rows) == len(drawn):
             explanation.bug[rows] = next(iter(codes))
         elif level + 1 < len(verdicts.groups):

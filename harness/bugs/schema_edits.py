@@ -192,7 +192,7 @@ def _in_place(root: Any, part: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _of_member(part: Mapping[str, Any], name: str) -> Iterator[Any]:
-    named, by_pattern = (part.get(one) for one in ("properties", "patternProperties"))
+    named, by_pattern = (part.get(keyword) for keyword in ("properties", "patternProperties"))
     if isinstance(named, dict) and name in named:
         yield named[name]
     yield from by_pattern.values() if isinstance(by_pattern, dict) else ()

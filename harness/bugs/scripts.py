@@ -95,7 +95,7 @@ def no_script(bug: Bug) -> str:
     if name not in bodies:
         return f"scripts are written for {', '.join(bodies)}"
     options = bug.options
-    if options.get("config") != "spec" or any(one not in _USUAL for one in options.values()):
+    if options.get("config") != "spec" or any(value not in _USUAL for value in options.values()):
         return "scripts are written for the configuration spec"
     if bug.error.kind == _MISMATCH and name not in mask_bodies:
         return f"for this kind scripts are written for {', '.join(mask_bodies)}"
@@ -144,7 +144,7 @@ def install(bug: Bug) -> str:
     except InvalidVersion:
         return "not known: the run names no version by PEP 440"
     adapter = adapter_class(built_in()[read.name])
-    further = "".join(f" '{one}'" for one in getattr(adapter, "SCRIPT_NEEDS", ()))
+    further = "".join(f" '{package}'" for package in getattr(adapter, "SCRIPT_NEEDS", ()))
     return f"pip install '{adapter.DISTRIBUTION}=={version}'{further}"
 
 

@@ -103,7 +103,9 @@ def load(path: Path | None = None, category: str = "live_multiple") -> FunctionC
     """
     questions = read(path, category)
     items = tuple(question.item for question in questions)
-    return FunctionCalling(f"bfcl_{category}", items, {one.id: one for one in questions})
+    return FunctionCalling(
+        f"bfcl_{category}", items, {question.id: question for question in questions}
+    )
 
 
 def read(path: Path | None, category: str) -> tuple[BfclQuestion, ...]:

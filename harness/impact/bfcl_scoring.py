@@ -114,8 +114,8 @@ def _fits(value: Any, accepted: Sequence[Any], expected: type, item: type | None
     if item is None:
         return True
     return any(
-        not isinstance(one, list) or all(_fits(part, one, item) for part in value)
-        for one in accepted
+        not isinstance(listed, list) or all(_fits(part, listed, item) for part in value)
+        for listed in accepted
     )
 
 
@@ -125,12 +125,12 @@ def _is_accepted(value: Any, accepted: Sequence[Any], expected: type, item: type
     if expected is dict:
         return _has_accepted_members(value, accepted)
     if item is dict:
-        return any(_are_accepted_objects(value, one) for one in accepted)
+        return any(_are_accepted_objects(value, items) for items in accepted)
     if expected is list:
         parts = [normalized(part) for part in value]
-        return any(parts == [normalized(part) for part in one] for one in accepted)
+        return any(parts == [normalized(part) for part in items] for items in accepted)
     if expected is str:
-        texts = [normalized(one) for one in accepted if isinstance(one, str)]
+        texts = [normalized(text) for text in accepted if isinstance(text, str)]
         return normalized(value) in texts
     return value in accepted
 
@@ -176,17 +176,17 @@ def _has_accepted_members(members: Mapping[str, Any], accepted: Sequence[Any]) -
     """Whether an object is one of those accepted; its members have lists of accepted values."""
     return any(
         all(
-            name in one and normalized(member) in [normalized(value) for value in one[name]]
+            name in named and normalized(member) in [normalized(value) for value in named[name]]
             for name, member in members.items()
         )
-        and all(name in members or OPTIONAL in values for name, values in one.items())
-        for one in accepted
-        if one != OPTIONAL
+        and all(name in members or OPTIONAL in values for name, values in named.items())
+        for named in accepted
+        if named != OPTIONAL
     )
 
 
 def _are_accepted_objects(value: Sequence[Any], accepted: Sequence[Any]) -> bool:
     return len(value) == len(accepted) and all(
-        isinstance(part, dict) and _has_accepted_members(part, [one])
-        for part, one in zip(value, accepted, strict=True)
+        isinstance(part, dict) and _has_accepted_members(part, [entry])
+        for part, entry in zip(value, accepted, strict=True)
     )

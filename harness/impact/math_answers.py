@@ -80,18 +80,18 @@ def normalized_expression(text: str) -> str:
     return text
 
 
-def same_expression(one: str, other: str) -> bool:
+def same_expression(left: str, right: str) -> bool:
     """Whether two expressions are the same answer."""
-    return _same(normalized_expression(one), normalized_expression(other))
+    return _same(normalized_expression(left), normalized_expression(right))
 
 
-def _same(one: str, other: str) -> bool:
-    if one == other:
+def _same(left: str, right: str) -> bool:
+    if left == right:
         return True
-    numbers = _number(one), _number(other)
+    numbers = _number(left), _number(right)
     if None not in numbers:
         return numbers[0] == numbers[1]
-    parts = _parts(one), _parts(other)
+    parts = _parts(left), _parts(right)
     if parts[0] is None or parts[1] is None or parts[0][0] != parts[1][0]:
         return False
     brackets, first, second = parts[0][0], parts[0][1], parts[1][1]
@@ -104,8 +104,8 @@ def _same(one: str, other: str) -> bool:
 
 def _same_in_any_order(first: list[str], second: list[str]) -> bool:
     left = list(second)
-    for one in first:
-        match = next((other for other in left if _same(one, other)), None)
+    for member in first:
+        match = next((other for other in left if _same(member, other)), None)
         if match is None:
             return False
         left.remove(match)

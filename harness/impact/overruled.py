@@ -83,7 +83,7 @@ class _ItemResolution:
         draft = draft_of(self._schema)
         self._rules = EarliestFailure(self._schema, LATEST if draft is None else draft.name)
         self._texts = texts
-        self._whole = [text for one in texts if _is_whole(text := one.written(vocabulary))]
+        self._whole = [text for answer in texts if _is_whole(text := answer.written(vocabulary))]
         # After nothing, a text is one token of which the continuations are asked for.
         self._context = Continuations(self._schema, next(iter(self._whole), _ANY)).at(0)
         self._known: dict[tuple[bytes, int], Overruled] = {}
@@ -131,7 +131,7 @@ class _ItemResolution:
                 return replace(step, ruling=FALSE_REJECTION, reason=origin, witness=witness)
             if CONTESTED in verdicts or UNDECIDED in verdicts:
                 doubt = "contested"
-            elif any(self._is_lost(one, len(text)) for one in whole):
+            elif any(self._is_lost(ended, len(text)) for ended in whole):
                 return replace(step, ruling=RIGHT, reason="schema")
         return replace(step, ruling=OPEN, reason=doubt)
 

@@ -121,7 +121,7 @@ def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
 
     Pairs without a common item count for none.
     """
-    counted = [_counted(results[one], results[other]) for one, other in combinations(results, 2)]
+    counted = [_counted(results[left], results[right]) for left, right in combinations(results, 2)]
     tests = {
         pair: mcnemar(times[True, False], times[False, True])
         for pair, times in enumerate(counted)
@@ -138,9 +138,9 @@ def compared(results: Results, *, seed: int = SEED) -> tuple[EnginePair, ...]:
     return tuple(pairs)
 
 
-def _counted(one: Mapping[str, bool], other: Mapping[str, bool]) -> Counter[tuple[bool, bool]]:
-    """Of the common items, how many are right under both, under one alone, under none."""
-    return Counter((one[item], other[item]) for item in one.keys() & other.keys())
+def _counted(left: Mapping[str, bool], right: Mapping[str, bool]) -> Counter[tuple[bool, bool]]:
+    """Of the common items, how many are right under both, under left alone, under none."""
+    return Counter((left[item], right[item]) for item in left.keys() & right.keys())
 
 
 def placement_effects(answers: Mapping[str, bool], *, seed: int = SEED) -> PlacementEffects | None:

@@ -201,8 +201,12 @@ def as_json(
         "run": str(run.path),
         **{key: run.manifest["identity"][key] for key in ("task", "model", "generation")},
         "engines": {
-            name: {**asdict(one), "answered": one.answered, "share": asdict(answers.shares[name])}
-            for name, one in engines.items()
+            name: {
+                **asdict(engine),
+                "answered": engine.answered,
+                "share": asdict(answers.shares[name]),
+            }
+            for name, engine in engines.items()
         },
         "pairs": [{**asdict(pair), "verdict": pair.verdict} for pair in answers.pairs],
         "placements": {name: asdict(effects) for name, effects in answers.placements.items()},

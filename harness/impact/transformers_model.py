@@ -212,14 +212,14 @@ def _from_gguf(transformers: Any, path: Path) -> Any:
     )
     model = transformers.AutoModelForCausalLM.from_config(config)
     tensors = reader.load_gguf_checkpoint(str(path), return_tensors=True, model_to_load=model)
-    found = model.load_state_dict(tensors["tensors"], strict=False)
+    loaded = model.load_state_dict(tensors["tensors"], strict=False)
     model.tie_weights()
     tied = {name for name, _ in model.named_parameters(remove_duplicate=False)} - {
         name for name, _ in model.named_parameters()
     }
-    missing = set(found.missing_keys) - tied
-    if missing or found.unexpected_keys:
-        odd = sorted([*missing, *found.unexpected_keys])
+    missing = set(loaded.missing_keys) - tied
+    if missing or loaded.unexpected_keys:
+        odd = sorted([*missing, *loaded.unexpected_keys])
         raise ValueError(f"its weights do not fit the model: {', '.join(odd[:3])}")
     return model
 
