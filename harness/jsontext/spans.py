@@ -67,15 +67,8 @@ class ValueSpan:
     def entries(self) -> tuple[Entry, ...]:
         """The members of an object or the items of an array, in their order; of scalars none."""
         if self._entries is None:
-            scanned = self._scanned() if self.kind in ("object", "array") else ()
-            self._entries = tuple(self._entry(*spans) for spans in scanned)
+            self._entries = tuple(self._scanned() if self.kind in ("object", "array") else ())
         return self._entries
-
-    def _entry(self, key: Part, value: Part, comma: int) -> Entry:
-        node = self._at(value)
-        if self.kind == "array":
-            return Entry("", node, node, comma)
-        return Entry(_name(self.text[key[0] : key[1]]), self._at(key), node, comma)
 
     @property
     def members(self) -> tuple[Entry, ...]:
@@ -90,21 +83,13 @@ class ValueSpan:
     @property
     def names(self) -> set[str]:
         """The names of the members of an object; empty for every other value."""
-        if self.kind != "object":
-            return set()
-        return {_name(self.text[key[0] : key[1]]) for key, _, _ in self._scanned()}
+        return {member.name for member in self.members}
 
     def child(self, key: str | int) -> ValueSpan | None:
         """The value of the member or the item `key`; None where there is none."""
-        if self.kind == "object":
-            for (start, end), value, _ in self._scanned():
-                if _name(self.text[start:end]) == str(key):
-                    return self._at(value)
-        elif self.kind == "array" and isinstance(key, int):
-            for index, (_, value, _) in enumerate(self._scanned()):
-                if index == key:
-                    return self._at(value)
-        return None
+        if isinstance(key, int) and self.kind == "array":
+            return self.items[key].value if 0 <= key < len(self.items) else None
+        return next((one.value for one in self.members if one.name == str(key)), None)
 
     @property
     def last(self) -> Part:
@@ -127,11 +112,7 @@ class ValueSpan:
     def _at(self, span: Part) -> ValueSpan:
         return ValueSpan(self.text, *span, self._closers)
 
-    def _scanned(self) -> Iterator[tuple[Part, Part, int]]:
-        """The spans of each key (of an array none) and value, and the offset of the comma before.
-
-        No name is read and no node is made: most are only passed on the way to one of them.
-        """
+    def _scanned(self) -> Iterator[Entry]:
         text, closers, comma = self.text, self._closers, -1
         step = (_MEMBER if self.kind == "object" else _ITEM).match
         last, at = self.end - 1, self.start + 1
@@ -146,7 +127,11 @@ class ValueSpan:
                 blank = _BLANK.match(text, value[1])
                 assert blank is not None
                 at = blank.end()
-            yield key, value, comma
+            node = self._at(value)
+            if self.kind == "array":
+                yield Entry("", node, node, comma)
+            else:
+                yield Entry(_name(text[key[0] : key[1]]), self._at(key), node, comma)
             if at >= last:
                 return
             comma, at = at, at + 1

@@ -239,25 +239,8 @@ class Pattern:
         """A shortest text of `at_least` or more characters from `state` to a match, if found."""
         key = (state, at_least)
         if key not in self._shortest:
-            self._shortest[key] = self._search(state, min(at_least, 400))
+            self._shortest[key] = _shortest([self], (state,), min(at_least, 400))
         return self._shortest[key]
-
-    def _search(self, state: int, at_least: int) -> str | None:
-        queue = deque([(state, "")])
-        seen = {(state, 0)}
-        for _ in range(_MAX_SEARCH):
-            if not queue:
-                return None
-            here, text = queue.popleft()
-            if len(text) >= at_least and self.accepts(here):
-                return text
-            for char in self.useful(here):
-                follow = self.step(here, char)
-                mark = (follow, min(len(text) + 1, at_least))
-                if follow != self.DEAD and mark not in seen:
-                    seen.add(mark)
-                    queue.append((follow, text + char))
-        return None
 
     def useful(self, state: int) -> list[str]:
         """Characters that may follow, a few of each set that the pattern names."""
@@ -270,20 +253,27 @@ class Pattern:
 
 def shortest_in_both(first: Pattern, second: Pattern, at_least: int = 0) -> str | None:
     """A short text of `at_least` or more characters that both patterns match, if one is found."""
-    queue = deque([(first.start, second.start, "")])
-    seen = {(first.start, second.start, 0)}
+    return _shortest([first, second], (first.start, second.start), at_least)
+
+
+def _shortest(patterns: list[Pattern], start: tuple[int, ...], at_least: int) -> str | None:
+    """A shortest text that leads every pattern from its state in `start` to a match."""
+    queue = deque([(start, "")])
+    seen = {(start, 0)}
     for _ in range(_MAX_SEARCH):
         if not queue:
             return None
-        here, there, text = queue.popleft()
-        if len(text) >= at_least and first.accepts(here) and second.accepts(there):
+        states, text = queue.popleft()
+        here = list(zip(patterns, states, strict=True))
+        if len(text) >= at_least and all(one.accepts(state) for one, state in here):
             return text
-        for char in dict.fromkeys((*first.useful(here), *second.useful(there))):
-            pair = first.step(here, char), second.step(there, char)
-            mark = (*pair, min(len(text) + 1, at_least))
-            if Pattern.DEAD not in pair and mark not in seen:
+        useful = dict.fromkeys(char for one, state in here for char in one.useful(state))
+        for char in useful:
+            follow = tuple(one.step(state, char) for one, state in here)
+            mark = (follow, min(len(text) + 1, at_least))
+            if Pattern.DEAD not in follow and mark not in seen:
                 seen.add(mark)
-                queue.append((*pair, text + char))
+                queue.append((follow, text + char))
     return None
 
 
