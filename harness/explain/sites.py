@@ -61,32 +61,6 @@ class Site:
         return self.holder if self.keyword is None else self.holder[self.keyword]
 
 
-class _Way:
-    """What was passed along a pointer; conditions with the steps of the instance before them."""
-
-    def __init__(self) -> None:
-        self.steps, self.of_names = 0, False
-        self.conditions: list[tuple[frozenset[str] | None, int]] = []
-
-    def go(self, schema: dict[str, Any], key: str, entry: str | int | None) -> None:
-        """Pass the keyword `key`, and the name or the index below it."""
-        if key in _JUMPS and entry is not None:
-            self.steps, self.of_names, self.conditions = 0, False, []
-        elif key in ("then", "else"):
-            self.conditions.append((deciding(schema.get("if")), self.steps))
-        elif key in _DEPENDENT and isinstance(schema[key], dict):
-            if entry is not None and not isinstance(schema[key].get(str(entry)), list):
-                self.conditions.append((frozenset((str(entry),)), self.steps))
-        elif key == "propertyNames":
-            self.of_names = True
-        if (key in FOR_MEMBERS or key in FOR_ITEMS) and entry is not None:
-            self.steps += 1
-
-    def site(self, holder: Any, keyword: str | None) -> Site:
-        found = (Condition(names, self.steps - at) for names, at in self.conditions)
-        return Site(holder, keyword, tuple(found), self.of_names)
-
-
 class Pointers:
     """The pointers into one schema, of the draft of this name."""
 
@@ -121,24 +95,33 @@ class Pointers:
         """
         if not self.clear:
             return None
-        here, way, at = self.root, _Way(), 0
-        self._hops = 0
-        while at < len(path):
-            key = str(path[at])
+        here, at, self._hops = self.root, 0, 0
+        depth, of_names = 0, False
+        found: list[tuple[frozenset[str] | None, int]] = []
+        keyword: str | None = None
+        while at < len(path) and keyword is None:
+            key, entry = str(path[at]), path[at + 1] if at + 1 < len(path) else None
             if past_references:
                 here = self._referred(here, key)
             if not isinstance(here, dict) or key not in here:
                 return None
             at += 1
-            way.go(here, key, path[at] if at < len(path) else None)
-            if at == len(path):
-                return way.site(here, key)
+            if key in _JUMPS and entry is not None:
+                depth, of_names, found = 0, False, []
+            of_names = of_names or key == "propertyNames"
+            found += [(names, depth) for names in _decided_by(here, key, entry)]
+            if entry is None:
+                keyword = key
+                continue
+            depth += key in FOR_MEMBERS or key in FOR_ITEMS
             here = here[key]
-            named = key in MAPS or key in _DEFINITIONS
-            if named or (key in LISTS and isinstance(here, list)):
-                here = _entry(here, path[at])
+            if key in MAPS or key in _DEFINITIONS or (key in LISTS and isinstance(here, list)):
+                here = _entry(here, entry)
                 at += 1
-        return way.site(here, None) if isinstance(here, dict | bool) else None
+        if keyword is None and not isinstance(here, dict | bool):
+            return None
+        conditions = (Condition(names, depth - above) for names, above in found)
+        return Site(here, keyword, tuple(conditions), of_names)
 
     def _referred(self, schema: Any, key: str) -> Any:
         """The schema with `key`: `schema` itself, or what its reference leads to."""
@@ -150,6 +133,17 @@ class Pointers:
                 return None
             schema = target(self.root, schema["$ref"])
         return schema
+
+
+def _decided_by(
+    schema: dict[str, Any], key: str, entry: str | int | None
+) -> tuple[frozenset[str] | None, ...]:
+    """The members that decide whether what is below `key` applies; None where others may."""
+    if key in ("then", "else"):
+        return (deciding(schema.get("if")),)
+    if key in _DEPENDENT and isinstance(schema[key], dict) and entry is not None:
+        return () if isinstance(schema[key].get(str(entry)), list) else (frozenset((str(entry),)),)
+    return ()
 
 
 def _entry(parts: Any, key: str | int) -> Any:
