@@ -1,4 +1,4 @@
-"""JSON values, drawn by hypothesis."""
+"""JSON values, and what might be taken for schemas, drawn by hypothesis."""
 
 from __future__ import annotations
 
@@ -21,3 +21,73 @@ def json_values(
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(text, inner, max_size=4),
         max_leaves=max_leaves,
     )
+
+
+_KEYWORDS = st.sampled_from(
+    [
+        "type",
+        "enum",
+        "const",
+        "properties",
+        "required",
+        "items",
+        "prefixItems",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "$ref",
+        "if",
+        "then",
+        "else",
+        "not",
+        "pattern",
+        "minLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+        "additionalProperties",
+        "default",
+        "patternProperties",
+        "format",
+        "minimum",
+        "multipleOf",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "contains",
+        "propertyNames",
+        "uniqueItems",
+        "unevaluatedProperties",
+        "additionalItems",
+        "$anchor",
+        "$schema",
+    ]
+)
+ODD_SCHEMAS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(
+        [
+            "#",
+            "#/properties/a",
+            "#/allOf/0",
+            "object",
+            "string",
+            "number",
+            "array",
+            "a",
+            "^a",
+            "(",
+            "x",
+        ]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(_KEYWORDS | st.sampled_from(["a", "b", "^a", "~/"]), inner, max_size=4)
+    ),
+    max_leaves=25,
+)
+"""Any JSON whose names are keywords, of whatever type their values are."""

@@ -15,7 +15,7 @@ from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, feed
 from harness.jsontext.pointers import MISSING, follow, steps
 from harness.schemas.schema import Schema
-from tests.jsonvalues import json_values
+from tests.jsonvalues import ODD_SCHEMAS, json_values
 
 OBJECT = {
     "type": "object",
@@ -291,24 +291,6 @@ def test_flags_must_fit_the_tokens():
 
 TOKENS = [b'"', b"a", b'a"', b'", "', b'","b":', b"\\n", b"1", b"-", b".5", b"e", b"{", b'{"', b"}", b"[", b"]", b",", b",\n",
           b': "', b" ", b"tr", b"null", b"\xc3", b"\xff", b"", b"b\\u00", b'a":1,"k']  # fmt: skip
-KEYWORDS = st.sampled_from(
-    ["type", "enum", "const", "properties", "required", "items", "prefixItems", "allOf", "anyOf", "oneOf", "$ref", "if", "then",
-     "else", "not", "pattern", "minLength", "minItems", "maxItems", "minProperties", "maxProperties", "additionalProperties",
-     "patternProperties", "format", "minimum", "multipleOf", "dependentRequired", "dependentSchemas", "dependencies", "contains",
-     "propertyNames", "uniqueItems", "unevaluatedProperties", "$anchor", "$schema", "additionalItems"]
-)  # fmt: skip
-ODD = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-5, 5)
-    | st.floats(allow_nan=False)
-    | st.sampled_from(["#", "#/properties/a", "#/allOf/0", "object", "string", "number", "array", "a", "^a", "(", "x"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(KEYWORDS | st.sampled_from(["a", "b", "^a", "~/"]), inner, max_size=4)
-    ),
-    max_leaves=25,
-)  # fmt: skip
 NAMES = st.sampled_from(["a", "b", "~/", "k", "é"])
 LOOP = {"$ref": "#"}
 
@@ -367,7 +349,7 @@ def check_everywhere(schema, text):
                 assert follow(schema, steps(governing.schema_pointer)) is not MISSING
 
 
-@given(ODD | USUAL, VALUES, st.booleans())
+@given(ODD_SCHEMAS | USUAL, VALUES, st.booleans())
 def test_pointers_always_lead_to_the_keyword(schema, value, plain):
     check_everywhere(schema, json.dumps(value, ensure_ascii=plain).encode())
 
