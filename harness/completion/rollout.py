@@ -1,9 +1,8 @@
 """Roll-outs: let an engine continue by itself, through tokens it allows, to the end.
 
-A roll-out looks at the mask before every token, prefers the end of generation, then tokens that
-close what is open, then the smallest values, and chooses among equals by a keyed hash, so that
-it depends on nothing but its key and the engine. It runs inside the host, next to the engine,
-and needs nothing but numpy.
+It prefers the end of generation, then tokens that close what is open, then the smallest values,
+and chooses among equals by a keyed hash: it depends on nothing but its key and the engine. It runs
+inside the host, next to the engine.
 """
 
 from __future__ import annotations

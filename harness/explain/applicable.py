@@ -1,14 +1,10 @@
 """Which subschemas apply to the values that a text is in the middle of, and where they stand.
 
-Going down from the root along the open containers, every subschema that applies in place
-(references, ``allOf``, branches) or to the member or item being written is a `Source`: a plain
-schema with its JSON Pointer. Where a keyword offers alternatives (``anyOf``, ``oneOf``, ``if``)
-its sources hang on `Alternatives`, which forget the branches that what is written contradicts. One
-branch left means decided. To contradict, only the branch itself is looked at, not what it refers
-to, and what is not known passes: a branch that is left may still be wrong.
-
-This never raises, and it is bounded on every schema: a schema that refers to itself in place is
-entered once, and what exceeds the bounds below is left out.
+Going down from the root along the open containers, every subschema that applies in place or to the
+member or item being written is a `Source`: a plain schema with its JSON Pointer. Sources of
+``anyOf``, ``oneOf`` and ``if`` hang on `Alternatives`, which forget the branches that what is
+written contradicts. To contradict, only the branch itself is looked at, not what it refers to, and
+what is not known passes. This never raises, and it is bounded on every schema.
 """
 
 from __future__ import annotations

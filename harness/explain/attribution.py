@@ -1,20 +1,17 @@
 """The keyword in force where a token would come, and what kind of token it is.
 
-A false acceptance is explained by the keyword that the validators name. For a false rejection there
-is no error to ask about; it is attributed to the keyword in force at that place: the most specific
-one, of all the subschemas that apply there (`harness.explain.applicable`), that governs what the
-token begins to write (`harness.explain.keywords`).
-
-The first piece of a token that is not whitespace decides, so a token that closes a string and goes
-on is attributed to the string. A delimiter that ends a number is attributed to what the schema says
-of that number; where that is its type or nothing, to what governs the delimiter if anything does.
-Layout is governed by no keyword: a token of whitespace has an empty keyword, as have reserved
-tokens and every place about which no subschema says anything.
+A false acceptance is explained by the keyword that the validators name. A false rejection is
+attributed to the keyword in force at that place: the most specific one, of all the subschemas that
+apply there (`harness.explain.applicable`), that governs what the first piece of the token that is
+not whitespace begins to write (`harness.explain.keywords`). A delimiter that ends a number is
+attributed to what the schema says of that number; where that is its type or nothing, to what
+governs the delimiter if anything does. Whitespace between tokens is governed by no keyword, as are
+reserved tokens and every place about which no subschema says anything.
 
 `GoverningKeyword.detail` looks further: it is the word of `harness.explain.keywords.KeyRules` for
-the first key that the token writes, begins, or must be followed by (after a comma in an object),
-wherever in the token that is. For the keyword ``format`` it is the format's name otherwise, inside
-a number that must be an integer ``integer``; else it is empty.
+the first key that the token writes, begins, or must be followed by (after a comma in an object).
+For the keyword ``format`` it is the format's name otherwise, inside a number that must be an
+integer ``integer``; else it is empty.
 """
 
 from __future__ import annotations

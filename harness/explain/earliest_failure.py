@@ -1,16 +1,13 @@
 """From which byte on a JSON value cannot become valid under a schema any more.
 
 The answer is a proof or None: whatever is written after the byte, the value breaks the schema.
-Where a rule cannot tell, it takes a later byte or gives no answer: a value may well be invalid and
-lost only with its last byte. `EarliestFailure` follows keywords that hold schemas; the rules of
-`ASSERTIONS` look at the value itself: each takes a value, the keyword's own value and the schema
-around it, and gives the span from the byte after which nothing can make up for what is wrong.
-Patterns are looked at as automata that accept at least what the pattern does, never with a search
-that could explode.
+`EarliestFailure` follows keywords that hold schemas; the rules of `ASSERTIONS` look at the value
+itself: each takes a value, the keyword's own value and the schema around it, and gives the span
+from the byte after which nothing can make up for what is wrong. Patterns are looked at as automata
+that accept at least what the pattern does, never with a search that could explode.
 
 Sources: JSON Schema Core and Validation, drafts 04 to 2020-12; for what no text of a format begins
-with, RFC 3339 (dates, times, durations), RFC 9562 (UUID), RFC 2673 and 4291 (addresses), RFC 1123
-(host names), RFC 3986 (identifiers), RFC 5321 (mail), RFC 6901 (pointers).
+with, RFC 3339, 9562 (UUID), 2673 and 4291 (addresses), 1123 (host names), 3986, 5321 and 6901.
 """
 
 from __future__ import annotations

@@ -1,23 +1,20 @@
 """Where in a completed text an error of the validators lies: at the disputed token, or elsewhere.
 
-At fault is the byte with which the error has become certain: what stands before it could still
-have been completed without this error, what stands after it cannot make up for it
-(`harness.explain.earliest_failure`). The bytes that follow, to the end of the wrong scalar, key or
-literal, are named with it, its siblings never. So of a walk, whose consumed text is the beginning
-of a valid reference, a token at fault is one after which this completion's error cannot be avoided.
+At fault is the byte with which the error has become certain: what stands after it cannot make up
+for it (`harness.explain.earliest_failure`). The bytes that follow, to the end of the wrong scalar,
+key or literal, are named with it, its siblings never.
 
 - no JSON: the byte after which no JSON text goes on; the end, where more must come.
 - keys that must not be there: from where they are the beginning of no allowed name; where no name
   is left, from the comma before them. Members that must be absent: the key's closing quote.
 - surplus items and members: the comma before them, or the first byte of the first.
 - all else, and wherever a rule cannot tell: what completes the value: its closing quote or
-  bracket, the byte after a number. So for what is missing, for duplicate items (the later one),
-  for ``not``, for ``oneOf`` with several matches.
+  bracket, the byte after a number.
 
 Nothing is at fault where the place is not certain: where references hide the way to the keyword
-(`harness.explain.sites`), where a condition (``then``, ``else``, dependent schemas) may be
-decided by what is written later, where an empty name may be missing from a path (jsonschema-rs
-leaves it out), where several items or names may be meant.
+(`harness.explain.sites`), where a condition may be decided by what is written later, where an empty
+name may be missing from a path (jsonschema-rs leaves it out), where several items or names may be
+meant.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ is in force, where it stands. In all of them ``not`` and then ``type`` come last
 none of them, it is the keyword that applies the value's schema (``properties``, ``items``, and so
 on) that governs it.
 
-Alternatives: as long as what is written leaves more than one branch of an ``anyOf``, ``oneOf`` or
-``if`` and the branches do not say the same, that keyword is in force, with the precedence of the
-most specific keyword in its branches. At the start of a value the branches that its first byte
-rules out do not count, save that this choice of a type itself is the alternatives' affair.
+As long as what is written leaves more than one branch of an ``anyOf``, ``oneOf`` or ``if`` and the
+branches do not say the same, that keyword is in force, with the precedence of the most specific
+keyword in its branches. At the start of a value the branches that its first byte rules out do not
+count, save that this choice of a type itself is the alternatives' affair.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """JSON read strictly: RFC 8259, and nothing on whose meaning two readers may differ.
 
-The errors tell apart what is no JSON at all (`JsonError` itself) from what the grammar allows
-but readers treat differently (its subclasses). Where a text has several faults, the one reported
-is the first of this list: nested too deep, not JSON, lone surrogate, duplicate keys, number out
-of range. Sources: RFC 8259, sections 4 (names), 6 (numbers), 8.1 (UTF-8) and 8.2 (surrogates).
-
-A number that Python reads as another one is told apart by `keeps_numbers`: 0.99999999999999999
-becomes 1.0, an integer, and two validators would agree on a number that the text does not hold.
+The errors tell apart what is no JSON at all (`JsonError` itself) from what the grammar allows but
+readers treat differently (its subclasses). Of several faults the first of this list is reported:
+nested too deep, not JSON, lone surrogate, duplicate keys, number out of range. Sources: RFC 8259,
+sections 4 (names), 6 (numbers), 8.1 (UTF-8) and 8.2 (surrogates).
 """
 
 from __future__ import annotations

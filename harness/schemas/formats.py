@@ -1,9 +1,8 @@
 """Regular expressions that texts of the formats of JSON Schema match, to build samples from.
 
-Each describes an ordinary part of its format, not all of it: what is built from it is valid,
-but a valid text need not match. Sources: RFC 3339 (dates and times, durations), RFC 5321 (mail),
-RFC 1123 (host names), RFC 2673 and 4291 (addresses), RFC 3986 and 3987 (identifiers), RFC 6570
-(templates), RFC 6901 (pointers), RFC 9562 (UUID).
+Each describes an ordinary part of its format, not all of it. Sources: RFC 3339 (dates, times,
+durations), 5321 (mail), 1123 (host names), 2673 and 4291 (addresses), 3986 and 3987 (identifiers),
+6570 (templates), 6901 (pointers), 9562 (UUID).
 """
 
 from __future__ import annotations
