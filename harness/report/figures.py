@@ -83,16 +83,7 @@ def draw(
     kinds: Sequence[str] = KINDS_OF_FILES,
     rule: Classify = by_catalogue,
 ) -> list[Path]:
-    """Draw the figures of a run.
-
-    Args:
-        run: The run, finished or not.
-        directory: Where to; made if it is not there.
-        kinds: Of ``png`` (200 dots per inch) and ``svg``.
-        rule: Gives verdicts their classes; the catalogue of departures does.
-
-    Returns:
-        The files: for each name in `NAMES` one of each kind.
+    """Draw the figures of a run, finished or not: for each of `NAMES` a file of each kind.
 
     Raises:
         UsageError: matplotlib is not installed, or there is no such kind.
@@ -118,11 +109,7 @@ def draw_digest(
 
 
 def drawn(name: str, found: Digest, times: Distributions) -> Any:
-    """One of `NAMES` as a matplotlib Figure.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-    """
+    """One of `NAMES` as a matplotlib Figure."""
     with _styled():
         if name == "timings":
             return _timings(found.engines, times)
@@ -130,11 +117,7 @@ def drawn(name: str, found: Digest, times: Distributions) -> Any:
 
 
 def picture(name: str, found: Digest, times: Distributions) -> bytes:
-    """One of `NAMES` as a small PNG, in few colours: what notebooks show and keep.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-    """
+    """One of `NAMES` as a small PNG, in few colours: what notebooks show and keep."""
     figure = drawn(name, found, times)
     image = require("PIL.Image", "report", "pictures")  # comes with matplotlib
     large, small = io.BytesIO(), io.BytesIO()
@@ -184,9 +167,21 @@ def _compile(found: Digest) -> Any:
     axes.set_title("Schemas by outcome of compilation")
     axes.set_xlabel("schemas")
     axes.locator_params(axis="x", integer=True)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(_OF_OUTCOME))
+    return _with_legend(figure, axes, len(_OF_OUTCOME), "outside lower center")
+
+
+def _with_legend(figure: Any, axes: Any, columns: int, where: str = "outside upper right") -> Any:
+    figure.legend(*axes.get_legend_handles_labels(), loc=where, ncols=columns)
     return figure
+
+
+def _by_engine(axes: Any, engines: Sequence[str], title: str, unit: str) -> None:
+    """A panel with a line for each engine, the first at the top."""
+    axes.set_yticks(range(len(engines)), engines)
+    axes.set_ylim(len(engines) - 0.5, -0.5)
+    axes.set_title(title)
+    axes.set_xlabel(unit)
+    axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
 
 
 def _stack(
@@ -226,14 +221,9 @@ def _errors(found: Digest) -> Any:
                 axes.text(max(count, 0.8), where, shown, va="center", fontsize=6.5)
         most = max((row[word] for row in rows.values() for word in CLASSES), default=0)
         axes.set_xlim(0.8, max(10, most) * 30)
-        axes.set_yticks(range(len(engines)), engines)
-        axes.set_title(key.replace("_", " ").capitalize())
-        axes.set_xlabel("tokens, proven (logarithmic)")
-        axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
-    panels[0].invert_yaxis()
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=3)
-    return figure
+        title = key.replace("_", " ").capitalize()
+        _by_engine(axes, engines, title, "tokens, proven (logarithmic)")
+    return _with_legend(figure, panels[0], 3)
 
 
 def _label(word: str, many: int = 1) -> str:
@@ -243,7 +233,11 @@ def _label(word: str, many: int = 1) -> str:
 
 _MEASURES = {
     "share_of_schemas_with_a_bug": ("Schemas with a proven bug", "%", 100.0),
-    "bugs_per_million_mask_decisions": ("Bugs per million mask decisions", "", 1.0),
+    "bugs_per_million_mask_decisions": (
+        "Bugs per million mask decisions",
+        "wrong bits per million",
+        1.0,
+    ),
 }
 _OF_KIND = {
     "any": ("any", _BLACK, "o"),
@@ -267,16 +261,10 @@ def _headline_rates(found: Digest) -> Any:
                     axes.plot(ends, (where, where), color=colour, linewidth=1.2)
                 axes.plot(row["value"] * scale, where, marker, color=colour, markersize=4)
             axes.plot([], [], marker, color=colour, markersize=4, label=label)
-        axes.set_yticks(range(len(engines)), engines)
-        axes.set_ylim(len(engines) - 0.5, -0.5)
-        axes.set_title(title)
         sampled = ", with 95% interval" if found.summary["sampled"] else ""
-        axes.set_xlabel((unit or "wrong bits per million") + sampled)
-        axes.grid(axis="x", color="#DDDDDD", linewidth=0.5)
+        _by_engine(axes, engines, title, unit + sampled)
         axes.set_xlim(left=0)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=3)
-    return figure
+    return _with_legend(figure, panels[0], 3)
 
 
 def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any, Any]]:
@@ -386,14 +374,10 @@ def _severity(found: Digest) -> Any:
             left += shares
         for at in np.flatnonzero(left == 0).tolist():
             axes.text(1, at, "no bug", va="center", fontsize=7)
-        axes.set_yticks(range(len(engines)), engines)
+        title = f"{key.replace('_', ' ').capitalize()}, bugs"
+        _by_engine(axes, engines, title, "% of tokens")
         axes.set_xlim(0, 100)
-        axes.set_title(f"{key.replace('_', ' ').capitalize()}, bugs")
-        axes.set_xlabel("% of tokens")
-    panels[0].invert_yaxis()
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=4)
-    return figure
+    return _with_legend(figure, panels[0], 4)
 
 
 _TIMES = {
@@ -431,9 +415,7 @@ def _timings(engines: Sequence[str], times: Distributions) -> Any:
     ticks = [one for one in (1.0, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5) if one >= least]
     panels[0].set_yticks(ticks, [f"{100 * one:g}%" for one in ticks])
     panels[0].set_ylabel("share that took longer")
-    handles, labels = panels[1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=4)
-    return figure
+    return _with_legend(figure, panels[1], 4)
 
 
 def _thinned(values: Any, shares: Any) -> tuple[Any, Any]:

@@ -7,7 +7,7 @@ what is left out is said where it stood.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,12 +27,9 @@ class _Number(str):
 
 @dataclass
 class SchemaLines:
-    """A schema in lines.
+    """A schema in lines; `spans` has by pointer the first and the last line that it is about.
 
-    Attributes:
-        lines: The lines, without line ends.
-        spans: Which lines each pointer is about, as first and last; the nearest that there is.
-        abridged: Whether parts are left out.
+    `abridged` says whether parts are left out.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -70,51 +67,37 @@ class _Writer:
     def __init__(self, wanted: set[SchemaPath] | None) -> None:
         self.shown = SchemaLines()
         self.places: dict[SchemaPath, tuple[int, int]] = {}
-        self._kept = (
-            None
-            if wanted is None
-            else {path[:size] for path in wanted for size in range(len(path) + 1)}
-        )
-        self._ends = wanted or set()
+        self._ends = wanted
+        self._kept = {path[:size] for path in wanted or () for size in range(len(path) + 1)}
 
     def write(self, value: Any, path: SchemaPath, head: str, tail: str) -> None:
-        """Write one value; `head` stands before it on its first line, `tail` behind it."""
-        begin = len(self.shown.lines)
+        """Write one value; `head` stands before it on its first line, `tail` after it."""
+        lines = self.shown.lines
+        begin = len(lines)
         margin = head[: len(head) - len(head.lstrip())]
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
         if not isinstance(value, dict | list) or not value:
-            self.shown.lines.append(f"{head}{_flat(value)}{tail}")
+            lines.append(f"{head}{_flat(value)}{tail}")
         elif self._is_left_out(value, path):
             self.shown.abridged = True
-            inner = f" … {len(_flat(value)):,} characters left out … "
-            self.shown.lines.append(head + inner.join(_brackets(value)) + tail)
+            left_out = f"{len(_flat(value)):,} characters left out"
+            lines.append(f"{head}{opening} … {left_out} … {closing}{tail}")
         else:
-            opening, closing = _brackets(value)
-            self.shown.lines.append(head + opening)
-            for name, item, label, comma in _members(value):
-                self.write(item, (*path, name), f"{margin}  {label}", comma)
-            self.shown.lines.append(margin + closing + tail)
-        self.places[path] = (begin, len(self.shown.lines) - 1)
+            lines.append(head + opening)
+            is_object = isinstance(value, dict)
+            members = (
+                value.items() if is_object else ((str(at), one) for at, one in enumerate(value))
+            )
+            for number, (name, item) in enumerate(members, 1):
+                label = f"{_flat(name)}: " if is_object else ""
+                self.write(item, (*path, name), f"{margin}  {label}", "," * (number < len(value)))
+            lines.append(margin + closing + tail)
+        self.places[path] = (begin, len(lines) - 1)
 
     def _is_left_out(self, value: Any, path: SchemaPath) -> bool:
-        if self._kept is None or path in self._kept:
+        if self._ends is None or path in self._kept:
             return False
-        near = path[:-1] in self._ends
-        return len(_flat(value)) > (400 if near else 60)
-
-
-def _members(value: dict[str, Any] | list[Any]) -> Iterator[tuple[str, Any, str, str]]:
-    """What an object or array holds: step of a pointer, value, label, comma."""
-    last = len(value) - 1
-    if isinstance(value, dict):
-        for at, (key, item) in enumerate(value.items()):
-            yield key, item, f"{_flat(key)}: ", "," * (at < last)
-    else:
-        for at, item in enumerate(value):
-            yield str(at), item, "", "," * (at < last)
-
-
-def _brackets(value: Any) -> tuple[str, str]:
-    return ("{", "}") if isinstance(value, dict) else ("[", "]")
+        return len(_flat(value)) > (400 if path[:-1] in self._ends else 60)
 
 
 def _flat(value: Any) -> str:
