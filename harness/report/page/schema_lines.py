@@ -85,10 +85,8 @@ class _Writer:
         else:
             lines.append(head + opening)
             is_object = isinstance(value, dict)
-            members = (
-                value.items() if is_object else ((str(at), one) for at, one in enumerate(value))
-            )
-            for number, (name, item) in enumerate(members, 1):
+            members = value if isinstance(value, dict) else {str(n): x for n, x in enumerate(value)}
+            for number, (name, item) in enumerate(members.items(), 1):
                 label = f"{_flat(name)}: " if is_object else ""
                 self.write(item, (*path, name), f"{margin}  {label}", "," * (number < len(value)))
             lines.append(margin + closing + tail)
