@@ -152,11 +152,9 @@ class LanguageMatcher:
         self.ended = False
 
     def mask(self, out: Mask) -> None:
-        """See `harness.protocol.Matcher.mask`."""
         out[:] = self.allowed(self.shown)
 
     def consume(self, token: int) -> bool:
-        """See `harness.protocol.Matcher.consume`."""
         known = 0 <= token < self.vocabulary.size
         if not known or not allows(self.allowed(self.language), token):
             return False
@@ -168,7 +166,6 @@ class LanguageMatcher:
         return True
 
     def clone(self) -> Self:
-        """See `harness.protocol.Matcher.clone`."""
         return copy(self)
 
     def allowed(self, language: Language) -> Mask:
@@ -185,6 +182,7 @@ class Enumerator:
         "compact": Option(True, "allow the compact style beside the default one"),
     }
     DISTRIBUTION = "maskcourt"
+    Matcher: ClassVar[type[LanguageMatcher]] = LanguageMatcher
 
     def __init__(self, vocabulary: Vocabulary, options: Options) -> None:
         packages = {self.DISTRIBUTION: __version__}
@@ -203,10 +201,10 @@ class Enumerator:
             raise Refused("no miniature understands a schema that is no object")
         return self.matcher(parsed)
 
-    def matcher(self, schema: Schema) -> LanguageMatcher:
+    def matcher(self, schema: Schema) -> Any:
         """What `compile` answers for the parsed `schema`; here is where most engines differ."""
         language = self.language(schema)
-        return LanguageMatcher(self.vocabulary, language, language)
+        return self.Matcher(self.vocabulary, language, language)
 
     def language(self, schema: Schema) -> Language:
         """What this engine believes that `schema` allows."""
@@ -248,7 +246,6 @@ class ForcingLanguage(Language):
     """Allows one token alone, the longest, wherever all texts go on with the same bytes."""
 
     def mask(self, vocabulary: Vocabulary, written: bytes) -> Mask:
-        """See `Language.mask`."""
         rests = [text[len(written) :] for text in self.texts if text.startswith(written)]
         alike = bytes(one[0] for one in itertools.takewhile(_all_one, zip(*rests, strict=False)))
         longest = vocabulary.starts(alike)[-1:]
@@ -297,8 +294,6 @@ class Repeats(Enumerator):
     """
 
     class Matcher(LanguageMatcher):
-        """Allows one more token behind one text, so many times."""
-
         where = b""
         again = -1
         times = 0
@@ -316,9 +311,8 @@ class Repeats(Enumerator):
             self.times -= 1
             return True
 
-    def matcher(self, schema: Schema) -> LanguageMatcher:
-        language = self.language(schema)
-        matcher = self.Matcher(self.vocabulary, language, language)
+    def matcher(self, schema: Schema) -> Any:
+        matcher = super().matcher(schema)
         if "x-repeats" in schema:
             where, token, matcher.times = schema["x-repeats"]
             matcher.where, matcher.again = where.encode(), self.vocabulary.ids_of(token.encode())[0]
@@ -329,8 +323,6 @@ class AllowsEverything(Enumerator):
     """Constrains nothing: every ordinary token and the end, at every position, of any schema."""
 
     class Matcher(LanguageMatcher):
-        """Allows all ordinary tokens and the end."""
-
         def allowed(self, language: Language) -> Mask:
             if self.ended:
                 return super().allowed(language)
@@ -345,8 +337,6 @@ class Contradicts(Enumerator):
     """An adapter of the honest engine; those below contradict themselves behind ``x-fault``."""
 
     class Matcher(LanguageMatcher):
-        """Honest elsewhere."""
-
         where: bytes | None = None
         asked = 0
 
@@ -357,9 +347,8 @@ class Contradicts(Enumerator):
             """A mask without what is lost."""
             return mask & ~set_bits(self.vocabulary.ids_of(b"2"), len(mask))
 
-    def matcher(self, schema: Schema) -> LanguageMatcher:
-        language = self.language(schema)
-        matcher = self.Matcher(self.vocabulary, language, language)
+    def matcher(self, schema: Schema) -> Any:
+        matcher = super().matcher(schema)
         matcher.where = schema["x-fault"].encode() if "x-fault" in schema else None
         return matcher
 
@@ -432,7 +421,6 @@ class FollowsAll(Contradicts):
 
     class Matcher(Contradicts.Matcher):
         def follow(self, tokens: Sequence[int]) -> int:
-            """See `harness.protocol.FollowingMatcher.follow`."""
             if self.at_fault():
                 return len(tokens)
             return follow_by_mask(self, tokens, self.vocabulary.words)
@@ -449,16 +437,13 @@ class Chatty(Enumerator):
     """Prints whenever it is asked, in Python and below it, to both descriptors."""
 
     class Matcher(LanguageMatcher):
-        """Prints with every mask."""
-
         def mask(self, out: Mask) -> None:
             _chatter("mask")
             super().mask(out)
 
-    def matcher(self, schema: Schema) -> LanguageMatcher:
+    def matcher(self, schema: Schema) -> Any:
         _chatter("compile")
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
+        return super().matcher(schema)
 
 
 def _chatter(what: str) -> None:
@@ -513,28 +498,12 @@ class FailsOnCompile(Enumerator):
         return super().matcher(schema)
 
 
-class CrashesOnCompile(FailsOnCompile):
-    fail = crash
-
-
-class ExitsOnCompile(FailsOnCompile):
-    fail = leave
-
-
-class HangsOnCompile(FailsOnCompile):
-    fail = spin
-
-
-class SleepsOnCompile(FailsOnCompile):
-    fail = sleep
-
-
-class EatsMemory(FailsOnCompile):
-    fail = eat_memory
-
-
-class RaisesOnCompile(FailsOnCompile):
-    fail = raise_error
+CrashesOnCompile = type("CrashesOnCompile", (FailsOnCompile,), {"fail": crash})
+ExitsOnCompile = type("ExitsOnCompile", (FailsOnCompile,), {"fail": leave})
+HangsOnCompile = type("HangsOnCompile", (FailsOnCompile,), {"fail": spin})
+SleepsOnCompile = type("SleepsOnCompile", (FailsOnCompile,), {"fail": sleep})
+EatsMemory = type("EatsMemory", (FailsOnCompile,), {"fail": eat_memory})
+RaisesOnCompile = type("RaisesOnCompile", (FailsOnCompile,), {"fail": raise_error})
 
 
 class FailsOnMask(Enumerator):
@@ -543,8 +512,6 @@ class FailsOnMask(Enumerator):
     fail: ClassVar[Callable[[], None]]
 
     class Matcher(LanguageMatcher):
-        """Fails when as many tokens were consumed as `after` says."""
-
         after = -1
         fail: Callable[[], None] = crash
 
@@ -553,31 +520,17 @@ class FailsOnMask(Enumerator):
                 self.fail()
             super().mask(out)
 
-    def matcher(self, schema: Schema) -> LanguageMatcher:
-        language = self.language(schema)
-        matcher = self.Matcher(self.vocabulary, language, language)
+    def matcher(self, schema: Schema) -> Any:
+        matcher = super().matcher(schema)
         matcher.after, matcher.fail = schema.get("x-crash", -1), type(self).fail
         return matcher
 
 
-class CrashesOnMask(FailsOnMask):
-    fail = crash
-
-
-class HangsOnMask(FailsOnMask):
-    fail = spin
-
-
-class RaisesOnMask(FailsOnMask):
-    fail = raise_error
-
-
-class SleepsOnMask(FailsOnMask):
-    fail = sleep
-
-
-class EatsOnMask(FailsOnMask):
-    fail = eat_memory
+CrashesOnMask = type("CrashesOnMask", (FailsOnMask,), {"fail": crash})
+HangsOnMask = type("HangsOnMask", (FailsOnMask,), {"fail": spin})
+RaisesOnMask = type("RaisesOnMask", (FailsOnMask,), {"fail": raise_error})
+SleepsOnMask = type("SleepsOnMask", (FailsOnMask,), {"fail": sleep})
+EatsOnMask = type("EatsOnMask", (FailsOnMask,), {"fail": eat_memory})
 
 
 class HangsBehindExtra(AcceptsExtra, HangsOnMask):
@@ -590,14 +543,8 @@ class SlowMasks(Enumerator):
     """Needs a tenth of a second of processor time for every mask."""
 
     class Matcher(LanguageMatcher):
-        """Burns the time first."""
-
         def mask(self, out: Mask) -> None:
             began = time.process_time()
             while time.process_time() - began < 0.1:
                 sum(range(1000))
             super().mask(out)
-
-    def matcher(self, schema: Schema) -> LanguageMatcher:
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,17 +33,23 @@ class Unreachable(Exception):
     """The library does not consume the tokens that lead to where a rule is to be tried."""
 
 
-@dataclass(frozen=True, eq=False)
 class Subject:
     """A schema as one library compiled it; `mark` is told what is going to be tried after what."""
 
-    library: Library
-    vocabulary: Vocabulary
-    mark: Callable[[Tokens, Tokens | None], object] = lambda *_: None
-    _masks: dict[Tokens, Mask] = field(default_factory=dict)
-    _reached: dict[Tokens, bool] = field(default_factory=dict)
+    def __init__(
+        self,
+        library: Library,
+        vocabulary: Vocabulary,
+        mark: Callable[[Tokens, Tokens | None], object] = lambda *_: None,
+    ) -> None:
+        self.library, self.vocabulary, self.mark = library, vocabulary, mark
+        kept = max(1, _KEPT_WORDS // vocabulary.words)
+        self.mask_at: Callable[[Tokens], Mask] = lru_cache(kept)(self._mask_at)
+        """The mask of a fresh matcher after some tokens; read-only. Raises as `at` does."""
+        self.reaches: Callable[[Tokens], bool] = lru_cache(_KEPT)(self._reaches)
+        """Whether a fresh matcher, which may take milliseconds, consumes all of some tokens."""
 
-    def at(self, consumed: Sequence[int]) -> Any:
+    def at(self, consumed: Tokens) -> Any:
         """The `LibraryCalls` of a fresh matcher after `consumed`; raises `Unreachable`.
 
         Calls that a rule needs are not None there, which no type says.
@@ -52,14 +59,13 @@ class Subject:
             raise Unreachable
         return calls
 
-    def reaches(self, consumed: Sequence[int]) -> bool:
-        """Whether a fresh matcher, which may take milliseconds, consumes all of `consumed`."""
-        key = tuple(consumed)
-        if key not in self._reached:
-            if len(self._reached) >= _KEPT:
-                self._reached.clear()
-            self._reached[key] = led(self.library.fresh(), key) == len(key)
-        return self._reached[key]
+    def _reaches(self, consumed: Tokens) -> bool:
+        return led(self.library.fresh(), consumed) == len(consumed)
+
+    def _mask_at(self, consumed: Tokens) -> Mask:
+        mask = self.mask(self.at(consumed))
+        mask.setflags(write=False)
+        return mask
 
     def mask(self, calls: LibraryCalls) -> Mask:
         """What a matcher says may come next, shape ``(words,)``, with all bits that it sets."""
@@ -67,17 +73,7 @@ class Subject:
         calls.mask(out)
         return out
 
-    def mask_at(self, consumed: Sequence[int]) -> Mask:
-        """The mask of a fresh matcher after `consumed`; read-only. Raises as `at` does."""
-        key = tuple(consumed)
-        if key not in self._masks:
-            if len(self._masks) * self.vocabulary.words >= _KEPT_WORDS:
-                self._masks.clear()
-            mask = self._masks[key] = self.mask(self.at(key))
-            mask.setflags(write=False)
-        return self._masks[key]
-
-    def ends_at(self, consumed: Sequence[int]) -> bool:
+    def ends_at(self, consumed: Tokens) -> bool:
         """Whether the mask after `consumed` allows an end of sequence."""
         mask = self.mask_at(consumed)
         return any(allows(mask, end) for end in self.library.ends)
