@@ -137,7 +137,7 @@ def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
         print_table(matrix(head, summary))
         print_lines(witnesses)
         for engine in summary.engines:
-            if reasons := summary.not_begun(engine):
+            if reasons := summary.about(engine)["not_begun"]:
                 case, reason = next(iter(reasons.items()))
                 many = f"{engine} could not be tried on {len(reasons)} cases"
                 print_lines([f"{many}, such as {case}: {one_line(reason, 200)}"])

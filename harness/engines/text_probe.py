@@ -16,22 +16,18 @@ from harness.protocol import Mask, Matcher, allows
 
 @dataclass(frozen=True)
 class Probed:
-    """What a matcher did with a text.
-
-    Attributes:
-        allowed: How many of its leading tokens the masks allow and are consumed.
-        forbidden: Whether the mask there forbids the next token; False where there is no next.
-        taken: Whether the next token is consumed there, though the mask forbids it; False where
-            there is no next.
-        empty: Whether the mask there is wholly empty; true behind an end of sequence.
-        ends: Whether the mask there allows an end of sequence.
-    """
+    """What a matcher did with a text."""
 
     allowed: int
+    """How many of its leading tokens the masks allow and are consumed."""
     forbidden: bool
+    """Whether the mask there forbids the next token; False where there is no next."""
     taken: bool
+    """Whether the next token is consumed there, though the mask forbids it."""
     empty: bool
+    """Whether the mask there is wholly empty; true after an end of sequence."""
     ends: bool
+    """Whether the mask there allows an end of sequence."""
 
 
 def probe(
@@ -40,13 +36,9 @@ def probe(
     eos: Mask,
     stopped: Callable[[Matcher, Mask], object] = lambda *_: None,
 ) -> Probed:
-    """Lead a clone of `matcher` along `tokens`.
+    """Lead a clone of `matcher` along `tokens`; `eos` is the mask of the ends of sequence.
 
-    Args:
-        matcher: Where to begin.
-        tokens: The way.
-        eos: The mask of the ends of sequence.
-        stopped: Given the matcher and its mask where it goes no further, or ends; may raise.
+    `stopped` is given the matcher and its mask where it goes no further, or ends; it may raise.
     """
     here = matcher.clone()
     mask = np.zeros_like(eos)

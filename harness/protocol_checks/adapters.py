@@ -247,19 +247,19 @@ def _bytes(which: str, service: VerificationService) -> str:
 
 def _texts(which: str, schema: str, service: VerificationService) -> str:
     engine, vocabulary = service.on(which)
-    allowed, stuck = [], ""
+    allowed, reason = [], ""
     try:
         start = engine.compile(schema)
+        for text in TEXTS[schema]:
+            try:
+                route(start, vocabulary, text)
+                allowed.append(text)
+            except NotAllowed as error:
+                reason = f"it allows none of the texts: {error}"
     except Refused as refusal:
-        raise _NotJudged(f"it refuses the schema: {refusal}") from refusal
-    for text in TEXTS[schema]:
-        try:
-            route(start, vocabulary, text)
-            allowed.append(text)
-        except NotAllowed as error:
-            stuck = str(error)
+        reason = f"it refuses the schema: {refusal}"
     if not allowed:
-        raise _NotJudged(f"it allows none of the texts: {stuck}")
+        raise _NotJudged(reason)
     how = Thoroughness(positions=4, tokens=400) if vocabulary.size > 2000 else SUITE
     leaks = bool(getattr(engine, "bytes_differ_on_purpose", False))
     check_adapter(engine, vocabulary, {schema: allowed}, how, special_is_text=leaks)

@@ -111,21 +111,15 @@ class Summary:
         """Whether any rule is broken otherwise than its library's documentation says."""
         return any(count.outcome in (BROKEN, CRASHED) for count in self.counts.values())
 
-    def of(self, engine: str) -> list[CaseResult]:
-        """The results of an engine."""
-        return [one for one in self.results if one.engine == engine]
-
-    def cases(self, engine: str) -> int:
-        """On how many cases an engine was asked anything."""
-        return sum(bool(one.rules) for one in self.of(engine))
-
-    def not_begun(self, engine: str) -> dict[str, str]:
-        """Why cases could not be begun, or not gone on with."""
-        return {one.case: one.not_begun for one in self.of(engine) if one.not_begun}
-
-    def calls(self, engine: str) -> str:
-        """Whose calls were tried."""
-        return "adapter" if any(one.by_adapter for one in self.of(engine)) else "library"
+    def about(self, engine: str) -> dict[str, Any]:
+        """Whose calls were tried, on how many cases, and why others could not be begun."""
+        of = [one for one in self.results if one.engine == engine]
+        return {
+            "version": self.engines[engine],
+            "calls": "adapter" if any(one.by_adapter for one in of) else "library",
+            "cases": sum(bool(one.rules) for one in of),
+            "not_begun": {one.case: one.not_begun for one in of if one.not_begun},
+        }
 
     def words(self, engine: str, rule: str) -> str:
         """What became of a rule, with its counts."""
@@ -147,22 +141,10 @@ class Summary:
 
     def as_json(self) -> dict[str, Any]:
         """All of it for programs."""
-        return {
-            "engines": {
-                engine: {
-                    "version": version,
-                    "calls": self.calls(engine),
-                    "cases": self.cases(engine),
-                    "rules": {
-                        rule: self.counts[engine, rule].as_json()
-                        for rule in RULES
-                        if (engine, rule) in self.counts
-                    },
-                    "not_begun": self.not_begun(engine),
-                }
-                for engine, version in self.engines.items()
-            }
-        }
+        engines = {engine: {**self.about(engine), "rules": {}} for engine in self.engines}
+        for (engine, rule), count in self.counts.items():
+            engines[engine]["rules"][rule] = count.as_json()
+        return {"engines": engines}
 
 
 @dataclass(frozen=True)
@@ -269,12 +251,9 @@ def _as_line(result: CaseResult) -> dict[str, Any]:
 def matrix(head: ResultsHead, summary: Summary) -> Table:
     """A row a rule, a column an engine."""
     columns = [Column("rule", shown=code)]
-    columns += [
-        Column(
-            name, f"{name} {version} ({summary.cases(name)})", shown=lambda text: one_line(text, 90)
-        )
-        for name, version in summary.engines.items()
-    ]
+    for name, version in summary.engines.items():
+        title = f"{name} {version} ({summary.about(name)['cases']})"
+        columns.append(Column(name, title, shown=lambda text: one_line(text, 90)))
     rows = [
         {"rule": rule, **{engine: summary.words(engine, rule) for engine in summary.engines}}
         for rule in RULES
@@ -302,8 +281,8 @@ def details(head: ResultsHead, summary: Summary) -> Table:
     for (engine, rule), count in summary.counts.items():
         found = count.as_json()
         row = dict.fromkeys(COLUMNS) | {"vocabulary": head.vocabulary, "engine": engine, **found}
-        row |= {"version": summary.engines[engine], "calls": summary.calls(engine), "rule": rule}
-        row |= {"cases": len(count.of), **found.get("smallest", {})}
+        row |= {**summary.about(engine), "rule": rule, "cases": len(count.of)}
+        row |= found.get("smallest", {})
         if count.outcome == DOCUMENTED:
             row["words"] = count.documented
         row["tokens"] = " ".join(map(str, row["tokens"] or ()))
