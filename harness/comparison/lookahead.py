@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +63,7 @@ class _Batch:
         reached: How many of the positions each engine reached.
         failures: What kept an engine from the next one.
         masks: Of each engine, shape ``(reached, words)``; shared memory.
-        times: Shape ``(len(tokens), len(engines), 2)``; likewise `allowed`, without the 2.
-        differ: Whether masks differ, for the positions that all reached, shape ``(m,)``.
+        times: Shape ``(len(tokens), len(engines), 2)``.
     """
 
     first: int
@@ -75,8 +73,6 @@ class _Batch:
     failures: Mapping[int, Failure]
     masks: tuple[Masks, ...]
     times: _Ints
-    allowed: _Ints
-    differ: npt.NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -90,24 +86,18 @@ class _Batch:
         engines = tuple(sorted([*walked, *lost]))
         reached = [len(walked[engine]) if engine in walked else 0 for engine in engines]
         failed = {index: one.failure for index, one in walked.items() if one.failure is not None}
-        wide = [walked[engine].wide if engine in walked else _NONE for engine in engines]
-        differ = _differ(wide)
         times = np.zeros((len(tokens), len(engines), 2), dtype=np.int64)
         for row, engine in enumerate(engines):
             if engine in walked:
                 times[: reached[row], row] = walked[engine].times
         masks = tuple(walked[engine].masks if engine in walked else _NO_MASKS for engine in engines)
-        allowed = _allowed(wide, differ, len(tokens))
-        failures = {**failed, **lost}
-        return cls(first, tokens, engines, reached, failures, masks, times, allowed, differ)
+        return cls(first, tokens, engines, reached, {**failed, **lost}, masks, times)
 
     def holds(self, number: int, token: int, engines: Sequence[int]) -> bool:
         """Whether it tells of a position behind `token`, of all these engines."""
         slot = number - self.first
         if not 0 <= slot < len(self.tokens) or self.tokens[slot] != token:
             return False
-        if slot < len(self.differ) and engines == self.engines:
-            return True
         rows = [self.engines.index(one) for one in engines if one in self.engines]
         return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
 
@@ -119,11 +109,6 @@ class _Batch:
     def at(self, number: int, engines: Sequence[int]) -> Arrived:
         """What it tells of a position."""
         slot = number - self.first
-        allowed, times = self.allowed[slot], self.times[slot]
-        if slot < len(self.differ) and len(engines) == len(self.engines):
-            differ = self._differing[slot]
-            masks = np.stack([one[slot] for one in self.masks]) if differ else self._same[slot]
-            return Arrived(self.engines, {}, masks, allowed, times, differ, self._empty[slot])
         rows = [self.engines.index(one) for one in engines]
         came = [row for row in rows if slot < self.reached[row]]
         failures = {
@@ -131,27 +116,11 @@ class _Batch:
         }
         some = [self.masks[row][slot] for row in came]
         masks = np.stack(some) if some else _NO_MASKS
-        differ = bool((masks != masks[:1]).any())
+        differ = bool((masks[1:] != masks[:1]).any())
         names = tuple(self.engines[row] for row in came)
-        allowed = allowed[came]
+        allowed = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
         empty = not allowed.all()
-        return Arrived(names, failures, masks, allowed, times[came], differ, empty)
-
-    @cached_property
-    def _differing(self) -> list[bool]:
-        differing: list[bool] = self.differ.tolist()
-        return differing
-
-    @cached_property
-    def _empty(self) -> list[bool]:
-        empty: list[bool] = (self.allowed == 0).any(axis=1).tolist()
-        return empty
-
-    @cached_property
-    def _same(self) -> Masks:
-        """The first engine's masks as if they were all engines', where they do not differ."""
-        one = self.masks[0]
-        return np.broadcast_to(one[:, None, :], (len(one), len(self.engines), one.shape[1]))
+        return Arrived(names, failures, masks, allowed, self.times[slot, came], differ, empty)
 
 
 @dataclass
@@ -164,7 +133,6 @@ class _Asked:
     batch: _Batch | None = None
 
 
-_NONE: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
 _NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
 
 
@@ -296,27 +264,3 @@ class LookaheadWalk:
             offset += len(self.vocabulary.tokens[token])
             number += 1
         return tokens
-
-
-def _allowed(
-    masks: Sequence[npt.NDArray[np.uint64]], differ: npt.NDArray[np.bool_], positions: int
-) -> _Ints:
-    """How many tokens each engine allows at each position, counted once where masks agree."""
-    allowed = np.zeros((positions, len(masks)), dtype=np.int64)
-    same = np.flatnonzero(~differ)
-    for row, mask in enumerate(masks):
-        at = np.arange(len(mask)) if row == 0 else np.delete(np.arange(len(mask)), same)
-        rest = mask if row == 0 else mask[at]
-        allowed[at, row] = np.bitwise_count(rest).sum(axis=1, dtype=np.uint32)
-        allowed[same, row] = allowed[same, 0]
-    return allowed
-
-
-def _differ(masks: Sequence[npt.NDArray[np.uint64]]) -> npt.NDArray[np.bool_]:
-    """In which of the rows that all have any two differ."""
-    rows = min(map(len, masks))
-    first = masks[0][:rows]
-    differ = np.zeros(rows, dtype=np.bool_)
-    for other in masks[1:]:
-        differ |= (first != other[:rows]).any(axis=1)
-    return differ
