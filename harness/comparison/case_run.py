@@ -22,7 +22,6 @@ from harness.comparison.fed_texts import (
 from harness.comparison.findings import Findings, Flaw, Status, judge
 from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
-from harness.comparison.locating import locate
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
@@ -598,7 +597,7 @@ class _Run:
             if here and one is not None and one.consumes:
                 row = engines.index(found.engine)
                 resolution.store.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
-        locate(resolution.store, self.schema)
+        resolution.locate(self.schema)
 
     def _continuations(self, reference: bytes) -> Continuations:
         """The known continuations along a reference; those of the last one are kept."""

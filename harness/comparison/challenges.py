@@ -8,13 +8,12 @@ what is proven without the challenger is proven with it, to the same rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.comparison.challenger import Challenger, Probable, challenged
 from harness.comparison.disputes import Dispute
 from harness.comparison.findings import Findings, Status, judge, rejections
-from harness.comparison.locating import locate
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import ChallengeResolver, Resolver
 from harness.comparison.walk import Position
@@ -67,25 +66,18 @@ class Proven:
     failures: Mapping[int, Failure]
 
 
+@dataclass
 class Challenges:
     """What the challenger does in one case."""
 
-    def __init__(
-        self,
-        challenger: Challenger,
-        panel: Panel,
-        judge: Judge,
-        vocabulary: Vocabulary,
-        schema: Any,
-    ) -> None:
-        self._challenger = challenger
-        self._panel = panel
-        self._judge = judge
-        self._vocabulary = vocabulary
-        self._schema = schema
-        self._known: Continuations | None = None
-        self._confirmed: set[tuple[int, tuple[int, ...]]] = set()
-        self._failures: dict[int, list[Failure]] = {}
+    challenger: Challenger
+    panel: Panel
+    judge: Judge
+    vocabulary: Vocabulary
+    schema: Any
+    _known: Continuations | None = None
+    _confirmed: set[tuple[int, tuple[int, ...]]] = field(default_factory=set)
+    _failures: dict[int, list[Failure]] = field(default_factory=dict)
 
     def at(self, position: Position, state: State, *, ends: bool) -> Challenge:
         """What the challenger disputes at a position.
@@ -94,9 +86,9 @@ class Challenges:
             ends: Whether the end of generation is disputed, too; False where what all engines say
                 of it is proven wrong already.
         """
-        challenger = self._challenger
+        challenger = self.challenger
         if self._known is None or self._known.reference != position.reference:
-            self._known = Continuations(self._schema, position.reference, CLOSING_PLANS[:3])
+            self._known = Continuations(self.schema, position.reference, CLOSING_PLANS[:3])
         context = self._known.at(position.offset)
         with_challenger = position
         forbidden: Dispute | None = None
@@ -131,7 +123,7 @@ class Challenges:
             if len(failed) >= MAX_FAILURES
         }
         down = {**tired, **down}
-        with self._judge.apart():
+        with self.judge.apart():
             for dispute in challenge.disputes:
                 proven = self._proven(challenge, dispute, resolver, down, stand_by)
                 down = {**down, **proven.failures}
@@ -149,9 +141,9 @@ class Challenges:
         resolution = PositionResolution(
             position,
             dispute.drawn,
-            self._panel,
-            self._judge,
-            self._vocabulary,
+            self.panel,
+            self.judge,
+            self.vocabulary,
             down,
             valid_completion_exonerates=resolver.valid_completion_exonerates,
         )
@@ -184,4 +176,4 @@ class Challenges:
             resolution.store.disown(one.row, Status.MASK_CONSUME_MISMATCH)
             if one.consumes:
                 resolution.store.note_flaw(one.row, one.token, "mask_consume_mismatch", one.tokens)
-        locate(resolution.store, self._schema)
+        resolution.locate(self.schema)

@@ -3,14 +3,14 @@
 It can *prove* (does this engine allow this continuation to the end?), *roll out* and *screen* (is
 the completed text valid?), and reads what came of it in the store. In which order to do that, and
 when to stop, is the resolvers' business. Here engines and validators are asked, and the store is
-told; where an error lies is found afterwards (`harness.comparison.locating`).
+told, and where an error lies is found in the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from harness.comparison.validator_queries import ValidatorQueries
 from harness.comparison.walk import Position
 from harness.engines.panel import Panel
 from harness.engines.refused_byte import forced_token
+from harness.explain.error_location import Locating, Shapes
 from harness.inputs.vocabulary import Vocabulary
 from harness.schemas.schema import Fault
 from harness.validators.judge import Judge
@@ -169,6 +170,28 @@ class PositionResolution:
         for answers in self.engines.find_refused(rejections, forced):
             for row, (columns, answer) in answers.items():
                 self.findings.refused_at[row, columns] = answer.values
+
+    def locate(self, schema: Any) -> None:
+        """Note which completions that were found invalid fail elsewhere than at their token."""
+        locating, shapes = Locating(schema), Shapes(self.store.token_bytes)
+        findings, start = self.findings, self.position.offset
+        for one, ruled in self.store.invalid:
+            rulings, which = ruled.rulings, ruled.which
+            shape = shapes.of(one.columns, [rulings[i] for i in which.tolist()])
+            alike = np.stack([one.numbers, which, shape], axis=1)
+            _, first, inverse = np.unique(alike, axis=0, return_index=True, return_inverse=True)
+            at_token = np.zeros(len(first), dtype=np.bool_)
+            for index, at in enumerate(first.tolist()):
+                column, number = int(one.columns[at]), int(one.numbers[at])
+                at_token[index] = locating.at_token(
+                    lambda column=column, number=number: self.store.text(column, number),  # type: ignore[misc]
+                    number,
+                    start,
+                    self.store.token_bytes[column],
+                    rulings[which[at]],
+                    bool(findings.ends[column]),
+                )
+            findings.elsewhere[one.row, one.columns] |= ~at_token[inverse.ravel()]
 
     def look_again(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
         """Find the refused byte of each proven rejection, and the violations behind the others.

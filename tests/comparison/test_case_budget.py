@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.comparison import case_run
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
+from harness.comparison.position_resolution import PositionResolution
 from tests.inprocess import case, make_run, records, study
 from tests.miniatures import Enumerator, ForbidsOne
 
@@ -55,7 +55,7 @@ def test_a_computation_of_the_coordinator_that_never_ends_is_interrupted(monkeyp
         while True:
             pass
 
-    monkeypatch.setattr(case_run, "locate", never_ends)
+    monkeypatch.setattr(PositionResolution, "locate", never_ends)
     runner = make_run(ENGINES, rules=study(cap=None, budget=0.5))
     first = records(runner.run(case(SCHEMA, TEXT)), "cases")[0]
     assert first["reason"] == "case_budget"
