@@ -7,54 +7,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
+from harness.comparison.case_walk import MAX_FAILURES, CaseWalk
 from harness.comparison.challenger import Challenger
-from harness.comparison.challenges import Challenge, Challenges
-from harness.comparison.disputes import Dispute, Tokens, find_disputes
-from harness.comparison.distrust import Distrusted, ask_again, ask_for_nothing
+from harness.comparison.challenges import Challenges
+from harness.comparison.distrust import Distrusted
 from harness.comparison.fed_texts import (
     prepare,
     reference_problem,
 )
-from harness.comparison.findings import Findings, Flaw, Status, judge
-from harness.comparison.flaws import Probes, wrong_ends, wrong_steps
+from harness.comparison.flaws import Probes
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
-from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
-from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
 from harness.comparison.samples import feed_samples
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.text_feeding import CaseTexts
 from harness.comparison.verdict_record import VerdictNotes
-from harness.comparison.walk import (
-    Position,
-    WalkKey,
-    accepters,
-    choose,
-    choose_for_most,
-    path_tokens,
-)
 from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
-from harness.jsontext.lexer import START, State, advance, place_of
 from harness.options import CHOICE, LIMITS, option
 from harness.runs.tables import Rows
 from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
 from harness.verdict_kinds import CHALLENGER
-from harness.workers.outcomes import AdapterFault, Compiled, Failure, MaskViolation
-
-_NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
-
-MAX_FAILURES = 3
-"""An engine whose host failed this often within one case takes no further part in it."""
+from harness.workers.outcomes import AdapterFault, Compiled, Failure
 
 
 @dataclass(frozen=True)
@@ -152,7 +133,7 @@ class CaseRun:
 
     def begin(self, case: Case) -> None:
         """Have the case's schema compiled, without waiting for it."""
-        self._begun = _Run(self, case, ())
+        self._begun = RunningCase(self, case, ())
 
     def ready(self) -> bool:
         """Whether the schema of the case that was begun is compiled in every engine, or failed."""
@@ -174,7 +155,7 @@ class CaseRun:
             except Distrusted as found:
                 distrusted.append(found)
                 budget = run.budget
-                run = _Run(self, run.case, distrusted)
+                run = RunningCase(self, run.case, distrusted)
                 run.budget = budget
 
     def _hosts_seconds(self) -> float:
@@ -184,7 +165,7 @@ class CaseRun:
         return gone.ru_utime + gone.ru_stime + running
 
 
-class _Run:
+class RunningCase:
     """The state of one case."""
 
     def __init__(self, tools: CaseRun, case: Case, distrusted: Sequence[Distrusted]) -> None:
@@ -233,7 +214,7 @@ class _Run:
         )
         return self.notes.rows
 
-    def _step(self) -> None:
+    def step(self) -> None:
         """Between two steps, where all rows belong together: may the case go on?
 
         Raises:
@@ -253,7 +234,7 @@ class _Run:
         for one in self.distrusted:
             self.notes.failure(one.engine, one.failure, one.stage, one.walk, one.position)
         excluded = {one.engine for one in self.distrusted if one.excludes}
-        self._step()
+        self.step()
         with self.notes.cost("references"):
             references, problem = self._references()
         compiled = [
@@ -262,7 +243,7 @@ class _Run:
             if isinstance(one, Compiled) and index not in excluded
         ]
         self.judged = judged = list(compiled)
-        self._step()
+        self.step()
         status, reason, message = "walked", "", ""
         made = self._made(compiled) if problem is not None else []
         if made:
@@ -274,7 +255,7 @@ class _Run:
             status, reason = "not_compared", "adapter_fault" if excluded else missing
         else:
             for walk, reference in enumerate(references):
-                self._walk(walk, reference, judged)
+                CaseWalk(self, walk, reference, judged).go()
         if self.proofs is not None:
             message = self._texts(compiled, self.proofs).wrong_label() or message
         return status, reason, message
@@ -291,18 +272,18 @@ class _Run:
         """Feed instances and samples, once."""
         if self.fed is None:
             tools, rules = self.tools, self.tools.rules
-            self._step()
+            self.step()
             of_text = (tools.vocabulary, tools.canonical)
             texts = CaseTexts(tools.panel, tools.judge, *of_text, proofs, self._failed_at)
             with self.notes.cost("instances"):
                 own = prepare(self.case, rules.style, *of_text, tools.judge)
                 texts.feed_instances(own, compiled)
                 # Apart: an engine that fails over a made text has been fed with the case's own.
-                self._step()
+                self.step()
                 made = self.made.fed(rules.generated, {one.text for one in own})
                 texts.feed_generated(made, self._able(compiled))
             if rules.samples:
-                self._step()
+                self.step()
                 key = f"{rules.seed}/{self.case.id}/samples"
                 with self.notes.cost("samples"):
                     feed_samples(texts, key, rules.samples, self.schema, self._able(compiled))
@@ -314,7 +295,7 @@ class _Run:
         return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
 
     def _failed_at(self, engine: int, failure: Failure, stage: str) -> None:
-        self._failed(engine, failure, stage, -1, -1)
+        self.failed(engine, failure, stage, -1, -1)
 
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
         """The texts to walk, or why the case is set aside."""
@@ -342,264 +323,18 @@ class _Run:
 
     def _unfit(self, judged: Sequence[int]) -> str | None:
         """Why the engines that compiled cannot be compared under the panel's rule."""
-        if len(judged) < self._fewest:
+        if len(judged) < self.fewest:
             return "no_engine" if self.challenges else "fewer_than_two_engines"
         if self.tools.rules.on_dropout == "stop" and len(judged) < len(self.tools.panel):
             return "not_compiled_by_all"
         return None
 
     @property
-    def _fewest(self) -> int:
+    def fewest(self) -> int:
         """Without a challenger one engine alone has nobody to differ from."""
         return 2 if self.challenges is None else 1
 
-    def _walk(self, walk: int, reference: bytes, judged: Sequence[int]) -> None:
-        """Walk one reference, resolving the disputes on the way."""
-        tools = self.tools
-        self.alone = False
-        key = WalkKey(tools.rules.seed, self.case.id, walk)
-        canonical = tools.canonical_starts(reference)
-        engines = tuple(index for index in judged if index not in self.lost)
-        engines = self._brought_to_start(engines, walk)
-        lookahead = LookaheadWalk(
-            tools.panel, tools.vocabulary, key, reference, lambda: self.notes.cost("walk")
-        )
-        here = lookahead.arrive(engines, (), 0, NOTHING)
-        engines = self._arrived(here, walk, 0)
-        consumed: tuple[int, ...] = ()
-        offset = 0
-        state: State | None = START
-        while self._enough(engines, judged):
-            self._step()
-            self.alone = len(engines) < 2
-            position = Position(
-                key.at(len(consumed)),
-                len(consumed),
-                consumed,
-                reference,
-                offset,
-                lookahead.path(offset),
-                engines,
-                here.masks,
-            )
-            predicted = lookahead.predicted(position.number, offset)
-            token, stay = self._next(position, here, predicted)
-            assert state is not None, "a reference is JSON"
-            self.notes.arrived(walk, position, here)
-            failed = self._dispute(
-                walk, position, here, lookahead, state, token, canonical.get(offset, -1)
-            )
-            if position.at_end or token is None:
-                return
-            if failed:
-                lookahead.forget()
-                stay = self._recovered(walk, position, stay, failed)
-            if not self._enough(stay, judged):
-                return
-            self.alone = len(stay) < 2
-            offset += len(tools.vocabulary.tokens[token])
-            here = lookahead.arrive(stay, consumed, offset, token)
-            self._note_step(walk, position, token, here)
-            consumed = (*consumed, token)
-            engines = self._arrived(here, walk, len(consumed))
-            state = advance(state, tools.vocabulary.tokens[token])
-
-    def _brought_to_start(self, engines: tuple[int, ...], walk: int) -> tuple[int, ...]:
-        """The engines that stand at the start of the text."""
-        if not walk and self.fed is None:
-            return engines
-        for index in engines:
-            if (failure := self.tools.panel.recover_start(index)) is not None:
-                self._failed(index, failure, "walk", walk, 0)
-                self.lost.add(index)
-        return tuple(index for index in engines if index not in self.lost)
-
-    def _enough(self, engines: Sequence[int], judged: Sequence[int]) -> bool:
-        """Whether the walk may go on with these engines."""
-        if self.tools.rules.on_dropout == "stop":
-            return len(engines) == len(judged) and len(engines) >= self._fewest
-        return len(engines) >= self._fewest
-
-    def _next(
-        self, position: Position, here: Arrived, predicted: int | None
-    ) -> tuple[int | None, tuple[int, ...]]:
-        """The token to take, and the engines that go along."""
-        token = choose(position, differ=here.differ, predicted=predicted)
-        if token is not None:
-            return token, position.engines
-        if self.tools.rules.on_dropout == "continue":
-            token = choose_for_most(position)
-        return token, () if token is None else accepters(position, token)
-
-    def _dispute(
-        self,
-        walk: int,
-        position: Position,
-        here: Arrived,
-        lookahead: LookaheadWalk,
-        state: State,
-        token: int | None,
-        canonical: int,
-    ) -> Mapping[int, Failure]:
-        """Find and resolve the disputes of one position, look for other flaws, note all of it."""
-        tools = self.tools
-        disputes: Sequence[Dispute] = ()
-        if here.differ:
-            disputes = find_disputes(
-                position.masks,
-                position.engines,
-                tools.vocabulary.size,
-                tools.rules.cap,
-                (*position.path, *tools.vocabulary.eos_ids),
-                position.key,
-            )
-        place = place_of(state, at_end=position.at_end)
-        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
-        challenge = None
-        if self.challenges is not None:
-            with self.notes.cost("challenge"):
-                challenge = self.challenges.at(position, state, ends=not flaws)
-        further = [] if challenge is None else challenge.disputes
-        self.notes.position(walk, position, [*disputes, *further], token, canonical, place)
-        if tools.resolver is None:
-            return {}
-        failures = self._engines_differ(walk, position, lookahead, state, disputes, flaws)
-        if challenge is None or not further:
-            return failures
-        more = self._challenged(walk, challenge, len(disputes), failures, lookahead)
-        return {**failures, **more}
-
-    def _engines_differ(
-        self,
-        walk: int,
-        position: Position,
-        lookahead: LookaheadWalk,
-        state: State,
-        disputes: Sequence[Dispute],
-        flaws: Sequence[Flaw],
-    ) -> Mapping[int, Failure]:
-        """Resolve what engines dispute among themselves, and look for other flaws."""
-        tools = self.tools
-        assert self.proofs is not None, "a case that cannot be judged is not walked"
-        assert tools.resolver is not None, "nothing is resolved without one"
-        # To see that a text never ends takes hundreds of masks.
-        quick = [one for one in position.engines if not tools.panel.specs[one].slow_masks]
-        probe = self.probes.due(state, quick) if walk == 0 else []
-        if not disputes and not flaws and not probe:
-            return {}
-        lookahead.stand_by(position.engines, position.consumed)
-        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
-        resolution = PositionResolution(
-            position,
-            drawn,
-            tools.panel,
-            tools.judge,
-            tools.vocabulary,
-            valid_completion_exonerates=tools.resolver.valid_completion_exonerates,
-        )
-        if disputes:
-            with self.notes.cost("resolve"):
-                self._resolve(walk, resolution, tools.resolver)
-        with self.notes.cost("probe"):
-            if probe:
-                self.probes.unbounded_repetition(resolution, state, probe)
-            self.probes.dead_ends(resolution)
-        resolution.findings.flaws += flaws
-        charged = self._charge(walk, position, dict(enumerate(disputes)), resolution.findings)
-        failures = {**resolution.engines.failures, **charged}
-        for engine, failure in failures.items():
-            self._failed(engine, failure, "resolve", walk, position.number)
-        return failures
-
-    def _challenged(
-        self,
-        walk: int,
-        challenge: Challenge,
-        first: int,
-        down: Mapping[int, Failure],
-        lookahead: LookaheadWalk,
-    ) -> Mapping[int, Failure]:
-        """Resolve what the challenger disputes, whose disputes have the numbers from `first`."""
-        assert self.proofs is not None, "a case that cannot be judged is not walked"
-        assert self.challenges is not None, "somebody has challenged"
-        assert self.tools.resolver is not None, "nothing is resolved without one"
-        position = challenge.position
-        failures: dict[int, Failure] = {}
-        up = tuple(engine for engine in position.engines if engine not in down)
-        with self.notes.cost("challenge"):
-            found = list(
-                self.challenges.resolve(
-                    challenge,
-                    self.tools.resolver,
-                    down,
-                    lambda: lookahead.stand_by(up, position.consumed),
-                )
-            )
-        for number, one in enumerate(found, start=first):
-            failures |= one.failures
-            failures |= self._charge(walk, one.position, {number: one.dispute}, one.findings)
-        for engine, failure in failures.items():
-            self._note(engine, failure, "challenge", walk, position.number)
-        return failures
-
-    def _charge(
-        self, walk: int, position: Position, disputes: Mapping[int, Dispute], findings: Findings
-    ) -> dict[int, Failure]:
-        """Note what was proven, unless the masks that it is about are others when asked again.
-
-        Returns:
-            The engines that fail over it.
-        """
-        assert self.proofs is not None, "a case that cannot be judged is not walked"
-        verdicts = judge(findings)
-        self.proofs.verdicts(walk, position, disputes, findings, verdicts)
-        return ask_again(self.tools.panel, position, findings, verdicts)
-
-    def _note_step(self, walk: int, position: Position, token: int, here: Arrived) -> None:
-        """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
-        if not here.failures and not here.empty:
-            return
-        refused = [
-            engine for engine, one in here.failures.items() if isinstance(one, MaskViolation)
-        ]
-        # behind the whole reference an empty mask is an end that is forbidden
-        whole = position.offset + len(self.tools.vocabulary.tokens[token])
-        empty: list[int] = []
-        if whole < len(position.reference) and here.empty:
-            empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
-        if flaws := wrong_steps(position, token, refused, empty):
-            none = np.zeros((len(position.engines), 0), dtype=np.bool_)
-            findings = Findings.empty(position.engines, _NO_TOKENS, none)
-            findings.flaws += flaws
-            failures = self._charge(walk, position, {}, findings)
-            path = path_tokens(self.tools.vocabulary, position.reference, whole)
-            failures |= ask_for_nothing(self.tools.panel, empty, path, position.number + 1)
-            for engine, failure in failures.items():
-                self._failed(engine, failure, "walk", walk, position.number)
-
-    def _resolve(self, walk: int, resolution: PositionResolution, resolver: Resolver) -> None:
-        """Fill the findings.
-
-        Raises:
-            Distrusted: An engine's faster way allowed what its masks do not.
-        """
-        position = resolution.position
-        resolver.resolve(resolution, self._continuations(position.reference).at(position.offset))
-        number = position.number
-        for violation in resolution.look_again(self.confirmed):
-            engine = resolution.findings.engines[violation.row]
-            if engine not in {one.engine for one in self.distrusted}:
-                raise Distrusted.by(violation, engine, walk, number)
-            resolution.store.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
-        for found in self.distrusted:
-            one, engines = found.violation, resolution.findings.engines
-            here = (found.walk, found.position) == (walk, number) and found.engine in engines
-            if here and one is not None and one.consumes:
-                row = engines.index(found.engine)
-                resolution.store.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
-        resolution.locate(self.schema)
-
-    def _continuations(self, reference: bytes) -> Continuations:
+    def continuations(self, reference: bytes) -> Continuations:
         """The known continuations along a reference; those of the last one are kept."""
         if self.known is None or self.known.reference != reference:
             self.known = Continuations(self.schema, reference)
@@ -626,45 +361,18 @@ class _Run:
             ),
         )
 
-    def _recovered(
-        self,
-        walk: int,
-        position: Position,
-        engines: tuple[int, ...],
-        failed: Mapping[int, Failure],
-    ) -> tuple[int, ...]:
-        """The engines that go on, those that failed while resolving brought back."""
-        stay = []
-        for engine in engines:
-            if engine not in failed:
-                stay.append(engine)
-            elif self.failures.get(engine, 0) < MAX_FAILURES:
-                problem = self.tools.panel.recover(engine, position.consumed)
-                if problem is None:
-                    stay.append(engine)
-                else:
-                    self._failed(engine, problem, "walk", walk, position.number)
-        self._lose(set(engines) - set(stay))
-        return tuple(stay)
-
-    def _arrived(self, here: Arrived, walk: int, number: int) -> tuple[int, ...]:
-        """The engines that came to a position; the others are noted as failures."""
-        for engine, failure in here.failures.items():
-            self._failed(engine, failure, "walk", walk, number)
-        self._lose(here.failures)
-        return here.engines
-
-    def _lose(self, engines: Iterable[int]) -> None:
+    def lose(self, engines: Iterable[int]) -> None:
         """Engines take no part in further walks, unless it was the challenger that led one on."""
         if not self.alone:
             self.lost.update(engines)
 
-    def _failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+    def failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+        """Count a failure of an engine, unless the challenger alone led it on, and note it."""
         if not self.alone:
             self.failures[engine] = self.failures.get(engine, 0) + 1
-        self._note(engine, failure, stage, walk, number)
+        self.note(engine, failure, stage, walk, number)
 
-    def _note(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+    def note(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
         """Note a failure.
 
         Raises:

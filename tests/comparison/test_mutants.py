@@ -16,6 +16,7 @@ import pytest
 
 from harness.comparison import (
     case_run,
+    case_walk,
     challenges,
     disputes,
     findings,
@@ -57,7 +58,7 @@ def changed_findings(change: Callable[[Findings], Findings]) -> Patch:
     """Verdicts are drawn from other findings than were made."""
 
     def patch(monkeypatch):
-        monkeypatch.setattr(case_run, "judge", lambda found: findings.judge(change(found)))
+        monkeypatch.setattr(case_walk, "judge", lambda found: findings.judge(change(found)))
 
     return patch
 
@@ -239,7 +240,7 @@ def clearing_nobody(monkeypatch):
         return findings.judge(replace(found, valid_completion_exonerates=False))
 
     instead(position_resolution.PositionResolution, "screen", without_clearing)(monkeypatch)
-    monkeypatch.setattr(case_run, "judge", each_for_itself)
+    monkeypatch.setattr(case_walk, "judge", each_for_itself)
 
 
 def but_the_last(undecided):
@@ -304,7 +305,7 @@ MUTANTS = (
     ),
     Mutant(
         "one engine alone has nobody to differ from",
-        instead(case_run._Run, "_fewest", lambda _: 2),
+        instead(case_run.RunningCase, "fewest", lambda _: 2),
         checks.check_one_alone_is_walked,
     ),
     Mutant(
@@ -361,12 +362,12 @@ MUTANTS = (
     ),
     Mutant(
         "a verdict names another completion",
-        instead(case_run, "judge", of_the_next),
+        instead(case_walk, "judge", of_the_next),
         checks.check_witnesses_replay,
     ),
     Mutant(
         "a verdict names the accused as the one who allowed its completion",
-        instead(case_run, "judge", crediting_the_accused),
+        instead(case_walk, "judge", crediting_the_accused),
         checks.check_witnesses_replay,
     ),
     Mutant("tokens are looked for one byte late", shifted(1), checks.check_errors_are_located),
@@ -382,7 +383,9 @@ MUTANTS = (
     ),
     Mutant(
         "every false acceptance is located",
-        instead(case_run, "locate", lambda _: lambda store, schema: None),
+        instead(
+            position_resolution.PositionResolution, "locate", lambda _: lambda self, schema: None
+        ),
         checks.check_errors_are_located,
     ),
     Mutant(
@@ -402,13 +405,13 @@ MUTANTS = (
     ),
     Mutant(
         "an end that all get wrong is not looked at",
-        instead(case_run, "wrong_ends", lambda _: lambda position, eos_ids, state: []),
+        instead(case_walk, "wrong_ends", lambda _: lambda position, eos_ids, state: []),
         checks.check_wrong_ends_of_all_are_known,
     ),
     Mutant(
         "an end that is forbidden counts before the reference is written",
         instead(
-            case_run,
+            case_walk,
             "wrong_ends",
             lambda wrong_ends: (
                 lambda position, *rest: wrong_ends(
@@ -500,7 +503,7 @@ MUTANTS = (
     ),
     Mutant(
         "the walk takes a token that not all accept",
-        instead(case_run, "choose", lambda _: lambda position, **_: position.path[-1]),
+        instead(case_walk, "choose", lambda _: lambda position, **_: position.path[-1]),
         checks.check_everybody_walks_along,
     ),
     Mutant(

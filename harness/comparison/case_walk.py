@@ -1,0 +1,324 @@
+"""One walk of a case: along a reference, the disputes on the way resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.comparison.challenges import Challenge
+from harness.comparison.disputes import Dispute, Tokens, find_disputes
+from harness.comparison.distrust import Distrusted, ask_again, ask_for_nothing
+from harness.comparison.findings import Findings, Flaw, Status, judge
+from harness.comparison.flaws import wrong_ends, wrong_steps
+from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
+from harness.comparison.position_resolution import PositionResolution
+from harness.comparison.resolvers import Resolver
+from harness.comparison.walk import (
+    Position,
+    WalkKey,
+    accepters,
+    choose,
+    choose_for_most,
+    path_tokens,
+)
+from harness.jsontext.lexer import START, State, advance, place_of
+from harness.workers.outcomes import Failure, MaskViolation
+
+if TYPE_CHECKING:
+    from harness.comparison.case_run import RunningCase
+
+_NO_TOKENS: Tokens = np.zeros(0, dtype=np.int32)
+
+MAX_FAILURES = 3
+"""An engine whose host failed this often within one case takes no further part in it."""
+
+
+class CaseWalk:
+    """One walk; what it shares with the others of its case is the run's.
+
+    Args:
+        number: That of the walk in its case.
+        judged: The engines that compiled the schema.
+    """
+
+    def __init__(
+        self, run: RunningCase, number: int, reference: bytes, judged: Sequence[int]
+    ) -> None:
+        self.run = run
+        self.number = number
+        self.reference = reference
+        self.judged = judged
+        self.key = WalkKey(run.tools.rules.seed, run.case.id, number)
+        self.lookahead = LookaheadWalk(
+            run.tools.panel,
+            run.tools.vocabulary,
+            self.key,
+            reference,
+            lambda: run.notes.cost("walk"),
+        )
+
+    def go(self) -> None:
+        """Walk to the end, or as far as engines can be judged."""
+        tools, key, reference, lookahead = self.run.tools, self.key, self.reference, self.lookahead
+        self.run.alone = False
+        canonical = tools.canonical_starts(reference)
+        engines = self._brought_to_start(
+            tuple(index for index in self.judged if index not in self.run.lost)
+        )
+        here = lookahead.arrive(engines, (), 0, NOTHING)
+        engines = self._arrived(here, 0)
+        consumed: tuple[int, ...] = ()
+        offset = 0
+        state: State | None = START
+        while self._enough(engines):
+            self.run.step()
+            self.run.alone = len(engines) < 2
+            position = Position(
+                key.at(len(consumed)),
+                len(consumed),
+                consumed,
+                reference,
+                offset,
+                lookahead.path(offset),
+                engines,
+                here.masks,
+            )
+            predicted = lookahead.predicted(position.number, offset)
+            token, stay = self._next(position, here, predicted)
+            assert state is not None, "a reference is JSON"
+            self.run.notes.arrived(self.number, position, here)
+            failed = self._dispute(position, here, state, token, canonical.get(offset, -1))
+            if position.at_end or token is None:
+                return
+            if failed:
+                lookahead.forget()
+                stay = self._recovered(position, stay, failed)
+            if not self._enough(stay):
+                return
+            self.run.alone = len(stay) < 2
+            offset += len(tools.vocabulary.tokens[token])
+            here = lookahead.arrive(stay, consumed, offset, token)
+            self._note_step(position, token, here)
+            consumed = (*consumed, token)
+            engines = self._arrived(here, len(consumed))
+            state = advance(state, tools.vocabulary.tokens[token])
+
+    def _brought_to_start(self, engines: tuple[int, ...]) -> tuple[int, ...]:
+        """The engines that stand at the start of the text."""
+        if not self.number and self.run.fed is None:
+            return engines
+        for index in engines:
+            if (failure := self.run.tools.panel.recover_start(index)) is not None:
+                self.run.failed(index, failure, "walk", self.number, 0)
+                self.run.lost.add(index)
+        return tuple(index for index in engines if index not in self.run.lost)
+
+    def _enough(self, engines: Sequence[int]) -> bool:
+        """Whether the walk may go on with these engines."""
+        if self.run.tools.rules.on_dropout == "stop":
+            return len(engines) == len(self.judged) and len(engines) >= self.run.fewest
+        return len(engines) >= self.run.fewest
+
+    def _next(
+        self, position: Position, here: Arrived, predicted: int | None
+    ) -> tuple[int | None, tuple[int, ...]]:
+        """The token to take, and the engines that go along."""
+        token = choose(position, differ=here.differ, predicted=predicted)
+        if token is not None:
+            return token, position.engines
+        if self.run.tools.rules.on_dropout == "continue":
+            token = choose_for_most(position)
+        return token, () if token is None else accepters(position, token)
+
+    def _dispute(
+        self,
+        position: Position,
+        here: Arrived,
+        state: State,
+        token: int | None,
+        canonical: int,
+    ) -> Mapping[int, Failure]:
+        """Find and resolve the disputes of one position, look for other flaws, note all of it."""
+        tools = self.run.tools
+        disputes: Sequence[Dispute] = ()
+        if here.differ:
+            disputes = find_disputes(
+                position.masks,
+                position.engines,
+                tools.vocabulary.size,
+                tools.rules.cap,
+                (*position.path, *tools.vocabulary.eos_ids),
+                position.key,
+            )
+        place = place_of(state, at_end=position.at_end)
+        flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
+        challenge = None
+        if self.run.challenges is not None:
+            with self.run.notes.cost("challenge"):
+                challenge = self.run.challenges.at(position, state, ends=not flaws)
+        further = [] if challenge is None else challenge.disputes
+        self.run.notes.position(
+            self.number, position, [*disputes, *further], token, canonical, place
+        )
+        if tools.resolver is None:
+            return {}
+        failures = self._engines_differ(position, state, disputes, flaws)
+        if challenge is None or not further:
+            return failures
+        more = self._challenged(challenge, len(disputes), failures)
+        return {**failures, **more}
+
+    def _engines_differ(
+        self,
+        position: Position,
+        state: State,
+        disputes: Sequence[Dispute],
+        flaws: Sequence[Flaw],
+    ) -> Mapping[int, Failure]:
+        """Resolve what engines dispute among themselves, and look for other flaws."""
+        tools = self.run.tools
+        assert self.run.proofs is not None, "a case that cannot be judged is not walked"
+        assert tools.resolver is not None, "nothing is resolved without one"
+        # To see that a text never ends takes hundreds of masks.
+        quick = [one for one in position.engines if not tools.panel.specs[one].slow_masks]
+        probe = self.run.probes.due(state, quick) if self.number == 0 else []
+        if not disputes and not flaws and not probe:
+            return {}
+        self.lookahead.stand_by(position.engines, position.consumed)
+        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
+        resolution = PositionResolution(
+            position,
+            drawn,
+            tools.panel,
+            tools.judge,
+            tools.vocabulary,
+            valid_completion_exonerates=tools.resolver.valid_completion_exonerates,
+        )
+        if disputes:
+            with self.run.notes.cost("resolve"):
+                self._resolve(resolution, tools.resolver)
+        with self.run.notes.cost("probe"):
+            if probe:
+                self.run.probes.unbounded_repetition(resolution, state, probe)
+            self.run.probes.dead_ends(resolution)
+        resolution.findings.flaws += flaws
+        charged = self._charge(position, dict(enumerate(disputes)), resolution.findings)
+        failures = {**resolution.engines.failures, **charged}
+        for engine, failure in failures.items():
+            self.run.failed(engine, failure, "resolve", self.number, position.number)
+        return failures
+
+    def _challenged(
+        self,
+        challenge: Challenge,
+        first: int,
+        down: Mapping[int, Failure],
+    ) -> Mapping[int, Failure]:
+        """Resolve what the challenger disputes, whose disputes have the numbers from `first`."""
+        assert self.run.proofs is not None, "a case that cannot be judged is not walked"
+        assert self.run.challenges is not None, "somebody has challenged"
+        assert self.run.tools.resolver is not None, "nothing is resolved without one"
+        position = challenge.position
+        failures: dict[int, Failure] = {}
+        up = tuple(engine for engine in position.engines if engine not in down)
+        with self.run.notes.cost("challenge"):
+            found = list(
+                self.run.challenges.resolve(
+                    challenge,
+                    self.run.tools.resolver,
+                    down,
+                    lambda: self.lookahead.stand_by(up, position.consumed),
+                )
+            )
+        for number, one in enumerate(found, start=first):
+            failures |= one.failures
+            failures |= self._charge(one.position, {number: one.dispute}, one.findings)
+        for engine, failure in failures.items():
+            self.run.note(engine, failure, "challenge", self.number, position.number)
+        return failures
+
+    def _charge(
+        self, position: Position, disputes: Mapping[int, Dispute], findings: Findings
+    ) -> dict[int, Failure]:
+        """Note what was proven, unless the masks that it is about are others when asked again.
+
+        Returns:
+            The engines that fail over it.
+        """
+        assert self.run.proofs is not None, "a case that cannot be judged is not walked"
+        verdicts = judge(findings)
+        self.run.proofs.verdicts(self.number, position, disputes, findings, verdicts)
+        return ask_again(self.run.tools.panel, position, findings, verdicts)
+
+    def _note_step(self, position: Position, token: int, here: Arrived) -> None:
+        """Note engines that the walk's own token shows to be wrong; they have arrived `here`."""
+        if not here.failures and not here.empty:
+            return
+        refused = [
+            engine for engine, one in here.failures.items() if isinstance(one, MaskViolation)
+        ]
+        # behind the whole reference an empty mask is an end that is forbidden
+        whole = position.offset + len(self.run.tools.vocabulary.tokens[token])
+        empty: list[int] = []
+        if whole < len(position.reference) and here.empty:
+            empty = [here.engines[row] for row in np.flatnonzero(here.allowed == 0).tolist()]
+        if flaws := wrong_steps(position, token, refused, empty):
+            none = np.zeros((len(position.engines), 0), dtype=np.bool_)
+            findings = Findings.empty(position.engines, _NO_TOKENS, none)
+            findings.flaws += flaws
+            failures = self._charge(position, {}, findings)
+            path = path_tokens(self.run.tools.vocabulary, position.reference, whole)
+            failures |= ask_for_nothing(self.run.tools.panel, empty, path, position.number + 1)
+            for engine, failure in failures.items():
+                self.run.failed(engine, failure, "walk", self.number, position.number)
+
+    def _resolve(self, resolution: PositionResolution, resolver: Resolver) -> None:
+        """Fill the findings.
+
+        Raises:
+            Distrusted: An engine's faster way allowed what its masks do not.
+        """
+        position = resolution.position
+        resolver.resolve(resolution, self.run.continuations(position.reference).at(position.offset))
+        number = position.number
+        for violation in resolution.look_again(self.run.confirmed):
+            engine = resolution.findings.engines[violation.row]
+            if engine not in {one.engine for one in self.run.distrusted}:
+                raise Distrusted.by(violation, engine, self.number, number)
+            resolution.store.disown(violation.row, Status.MASK_CONSUME_MISMATCH)
+        for found in self.run.distrusted:
+            one, engines = found.violation, resolution.findings.engines
+            here = (found.walk, found.position) == (self.number, number) and found.engine in engines
+            if here and one is not None and one.consumes:
+                row = engines.index(found.engine)
+                resolution.store.note_flaw(row, one.token, "mask_consume_mismatch", one.tokens)
+        resolution.locate(self.run.schema)
+
+    def _recovered(
+        self,
+        position: Position,
+        engines: tuple[int, ...],
+        failed: Mapping[int, Failure],
+    ) -> tuple[int, ...]:
+        """The engines that go on, those that failed while resolving brought back."""
+        stay = []
+        for engine in engines:
+            if engine not in failed:
+                stay.append(engine)
+            elif self.run.failures.get(engine, 0) < MAX_FAILURES:
+                problem = self.run.tools.panel.recover(engine, position.consumed)
+                if problem is None:
+                    stay.append(engine)
+                else:
+                    self.run.failed(engine, problem, "walk", self.number, position.number)
+        self.run.lose(set(engines) - set(stay))
+        return tuple(stay)
+
+    def _arrived(self, here: Arrived, number: int) -> tuple[int, ...]:
+        """The engines that came to a position; the others are noted as failures."""
+        for engine, failure in here.failures.items():
+            self.run.failed(engine, failure, "walk", self.number, number)
+        self.run.lose(here.failures)
+        return here.engines
