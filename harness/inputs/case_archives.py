@@ -132,6 +132,7 @@ def _tar(unpacked: _Unpacked, path: Path) -> Iterator[Member]:
             archive.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
             total += info.size + _BLOCK
             check_size(str(path), total, TOTAL)
+            _check_name(info.name, path)
             if info.isfile():
 
                 def read(info: tarfile.TarInfo = info) -> bytes:
@@ -162,12 +163,19 @@ def _check_tar_end(stream: _Tail, path: Path) -> None:
         block = stream.read(2**16)
 
 
+def _check_name(name: str, path: Path) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if parts[0] == "" or ".." in parts or ":" in parts[0]:
+        raise InputError(f"{path} holds a file {name!r}, which leads out of it", "do not trust it")
+
+
 def _zip(file: IO[bytes], path: Path) -> Iterator[Member]:
     total = 0
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
             total += info.file_size
             check_size(str(path), total, TOTAL)
+            _check_name(info.filename, path)
 
             def read(info: zipfile.ZipInfo = info) -> bytes:
                 where = f"{path}:{info.filename}"

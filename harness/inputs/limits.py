@@ -42,24 +42,14 @@ def read_bounded(file: IO[bytes], where: str) -> bytes:
     return content
 
 
-def read_file(path: Path, where: str | None = None) -> bytes:
-    """The content of a file; a pipe is read to its end."""
+def read_file(path: Path, where: str | None = None, *, regular: bool = False) -> bytes:
+    """The content of a file; a pipe is read to its end, or refused if `regular`."""
     where = where or str(path)
     try:
-        with path.open("rb") as file:
+        flags = os.O_RDONLY | (os.O_NONBLOCK if regular else 0)
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InputError(f"{where} is no regular file")
             return read_bounded(file, where)
-    except OSError as error:
-        raise InputError(f"cannot read {where}: {error.strerror}") from None
-    except ValueError as error:  # a name with a NUL
-        raise InputError(f"cannot read {where}: {error}") from None
-
-
-def read_regular_file(path: Path) -> bytes:
-    """The content of a regular file; what else has a name might never come to an end."""
-    try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InputError(f"{path} is no regular file")
-            return read_bounded(file, str(path))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # a name with a NUL
+        raise InputError(f"cannot read {where}: {getattr(error, 'strerror', error)}") from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError, UsageError, nearest
-from harness.inputs.limits import read_regular_file
+from harness.inputs.limits import read_file
 from harness.inputs.vocabulary import Vocabulary, is_saved
 from harness.inputs.vocabulary_names import EMBEDDED, named_vocabulary, vocabulary_names
 from harness.inputs.vocabulary_table import MAX_SIZE, TokenTable, tiktoken_table
@@ -66,7 +66,7 @@ def _open_path(path: Path, eos: str | None) -> Vocabulary:
         if not (path / "tokenizer.json").is_file():
             raise InputError(f"directory {path} has no tokenizer.json")
         path /= "tokenizer.json"
-    data = read_regular_file(path)
+    data = read_file(path, regular=True)
     if is_saved(data):
         return _chosen_eos(Vocabulary.load(path), eos)
     # A file of this name alone says nothing: the directory bears the model's name.
@@ -343,7 +343,7 @@ def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(read_regular_file(path))
+        content = json.loads(read_file(path, regular=True))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}") from error
     if not isinstance(content, dict):

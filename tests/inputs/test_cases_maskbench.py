@@ -182,6 +182,14 @@ def refused(path):
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name", ["/etc/x.json", "a/../../x.json", "..", "..\\x.json", "C:\\x.json"]
+)
+@pytest.mark.parametrize("kind", ["tar.gz", "zip"])
+def test_a_name_that_leads_out_of_the_archive_is_refused(tmp_path, name, kind):
+    assert "leads out of it" in refused(pack(tmp_path, kind, {name: b"{}"}, root=""))
+
+
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE], ids=["symbolic", "hard"])
 def test_links_are_left_out(tmp_path, kind):
     link = tarfile.TarInfo()
