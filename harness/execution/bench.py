@@ -24,7 +24,7 @@ from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
 from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
-from harness.execution.dispatch import Begin, Dispatch, LaneProcesses
+from harness.execution.dispatch import Dispatch, LaneProcesses, LaneStarter
 from harness.execution.lanes import Engines, Job, LaneSettings, default_ahead, default_lanes
 from harness.execution.progress import RunProgress
 from harness.inputs.case_selection import Selected, open_cases, select
@@ -113,17 +113,13 @@ class Executor(Protocol):
     name: str
     """Begins the names of run directories that are not chosen; a run of each has its own."""
 
-    def prepared(self) -> AbstractContextManager[object]:
-        """What must be up before lanes can be started."""
-
-    def lanes(self, cases: int) -> int:
-        """How many cases it runs at a time, once it runs some."""
-
-    def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
-        """Open a lane, begin the run, and store each of its cases.
+    def lanes(
+        self, settings: LaneSettings, cases: int, say: Callable[[str], None]
+    ) -> AbstractContextManager[tuple[LaneStarter, int]]:
+        """What starts lanes for so many cases, and how many it is to start.
 
         Raises:
-            MaskcourtError: An engine does not start, or a case cannot be stored.
+            MaskcourtError: There is no room for any.
         """
 
 
@@ -133,26 +129,21 @@ class LocalLanes:
 
     wanted: int | None = None
     ahead: int | None = None
-    stopped: Callable[[], bool] | None = None
+    stopped: Callable[[], bool] = lambda: False
     """Asked again and again: once it says so, the run is left as it is, as by Ctrl-C."""
-    engines: int = field(default=1, init=False)
     name: str = ""
 
-    def prepared(self) -> AbstractContextManager[object]:
-        """Nothing: a lane starts its engines when it is needed."""
-        return contextlib.nullcontext()
-
-    def lanes(self, cases: int) -> int:
-        """As many as are wanted, one per case at most."""
-        return max(1, min(self.wanted or default_lanes(self.engines), cases))
-
-    def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
-        """See `Executor.run`."""
-        self.engines = len(settings.specs)
-        lanes = self.lanes(cases)
-        ahead = default_ahead(lanes, self.engines) if self.ahead is None else self.ahead
+    @contextlib.contextmanager
+    def lanes(
+        self, settings: LaneSettings, cases: int, say: Callable[[str], None]
+    ) -> Iterator[tuple[LaneStarter, int]]:
+        """See `Executor.lanes`."""
+        del say
+        engines = len(settings.specs)
+        lanes = max(1, min(self.wanted or default_lanes(engines), cases))
+        ahead = default_ahead(lanes, engines) if self.ahead is None else self.ahead
         settings = replace(settings, ahead=ahead if cases > lanes else 0)
-        Dispatch(LaneProcesses(settings), lanes, begin, progress, self.stopped).run()
+        yield LaneProcesses(settings, self.stopped), lanes
 
 
 def bench(request: BenchRequest) -> RunDirectory:
@@ -190,20 +181,7 @@ def run_with(
     if is_finished(path):
         executor = LocalLanes(1)  # the engines are only asked what they are
     telling, runs = progress(len(selected)), []
-
-    def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
-        described = {name: asdict(engine) for name, engine in engines.items()}
-        run = create_or_resume(path, {"engines": described, **known}, _notes())
-        runs.append(run)
-        if run.finished:
-            return run, iter(())
-        done = run.done()
-        _note_session(run, executor.lanes(len(selected)))
-        telling.compares(run.manifest["identity"], selected.families)
-        telling.skip(len(done))
-        return run, _jobs(selected, done)
-
-    with executor.prepared(), saved_vocabulary(vocabulary) as file, telling:
+    with saved_vocabulary(vocabulary) as file, telling:
         settings = LaneSettings(
             tuple(specs),
             str(file),
@@ -213,7 +191,21 @@ def run_with(
             request.effort,
             str(slow_schemas_directory()),
         )
-        executor.run(settings, len(selected), begin, telling)
+        with executor.lanes(settings, len(selected), telling.say) as (starter, lanes):
+
+            def begin(engines: Engines) -> tuple[RunDirectory, Iterator[Job]]:
+                described = {name: asdict(engine) for name, engine in engines.items()}
+                run = create_or_resume(path, {"engines": described, **known}, _notes())
+                runs.append(run)
+                if run.finished:
+                    return run, iter(())
+                done = run.done()
+                _note_session(run, lanes)
+                telling.compares(run.manifest["identity"], selected.families)
+                telling.skip(len(done))
+                return run, _jobs(selected, done)
+
+            Dispatch(starter, lanes, begin, telling).run()
     (run,) = runs
     if not run.finished:
         run.finish({"seconds": round(_seconds(run), 1)})

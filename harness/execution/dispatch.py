@@ -30,7 +30,7 @@ from harness.workers.lineage import MARK, die_with_parent, end_all, marked
 MAX_DEATHS = 3
 """A case that took down its lane this often is left."""
 
-_LOOK = 0.05
+_LOOK = 0.1
 """Seconds between two looks at whether the run is to be stopped."""
 
 Begin = Callable[[Engines], tuple[RunDirectory, Iterator[Job]]]
@@ -86,8 +86,12 @@ class LaneStarter(Protocol):
     def start(self, *, careful: bool) -> LaneHandle:
         """Have a lane started; it may take its time."""
 
-    def ready(self, lanes: Sequence[LaneHandle], patience: float | None) -> Iterable[LaneHandle]:
-        """Wait for lanes that have a message or are gone, for some seconds at most."""
+    def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
+        """Wait for lanes that have a message or are gone, for a second at most.
+
+        Raises:
+            KeyboardInterrupt: All is to be ended.
+        """
 
     def buried(self, lane: LaneHandle) -> Death:
         """The end of a lane that is gone."""
@@ -104,7 +108,6 @@ class Dispatch:
         count: How many.
         begin: Begins the run when the first lane is up.
         progress: Is told what happens.
-        stopped: Asked again and again; once it says so, all is ended as by Ctrl-C.
     """
 
     def __init__(
@@ -113,13 +116,11 @@ class Dispatch:
         count: int,
         begin: Begin,
         progress: RunProgress,
-        stopped: Callable[[], bool] | None = None,
     ) -> None:
         self.starter = starter
         self.count = count
         self.begin = begin
         self.progress = progress
-        self.stopped = stopped
         self.lanes: list[LaneHandle] = []
         self.engines: Engines | None = None
         self.run_directory: RunDirectory | None = None
@@ -137,14 +138,11 @@ class Dispatch:
             MaskcourtError: An engine does not start, or a case cannot be stored.
             KeyboardInterrupt: It was stopped.
         """
-        patience = 1.0 if self.stopped is None else _LOOK
         try:
             self.lanes = [self.starter.start(careful=False) for _ in range(self.count)]
             while any(lane.ready for lane in self.lanes) or not self._all_stored():
-                for lane in self.starter.ready(self.lanes, patience):
+                for lane in self.starter.ready(self.lanes):
                     self._hear(lane)
-                if self.stopped is not None and self.stopped():
-                    raise KeyboardInterrupt
                 self._tell_slowest()
         finally:
             self.starter.close(self.lanes)
@@ -234,13 +232,14 @@ class _LaneProcess(LaneHandle):
 
 
 class LaneProcesses:
-    """Lanes in processes of this machine."""
+    """Lanes in processes of this machine, until they are `stopped`."""
 
     false_starts = 1
     hint = "run again with --lanes 1 and --debug"
 
-    def __init__(self, settings: LaneSettings) -> None:
+    def __init__(self, settings: LaneSettings, stopped: Callable[[], bool]) -> None:
         self._settings = settings
+        self._stopped = stopped
         self._mark = secrets.token_hex(8)
 
     def start(self, *, careful: bool) -> LaneHandle:
@@ -256,10 +255,12 @@ class LaneProcesses:
         theirs.close()
         return _LaneProcess(careful, ours, process=process)
 
-    def ready(self, lanes: Sequence[LaneHandle], patience: float | None) -> Iterable[LaneHandle]:
+    def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         """See `LaneStarter`."""
+        if self._stopped():
+            raise KeyboardInterrupt
         connections = {lane.connection: lane for lane in lanes}
-        heard = multiprocessing.connection.wait(list(connections), patience)  # type: ignore[arg-type]
+        heard = multiprocessing.connection.wait(list(connections), _LOOK)  # type: ignore[arg-type]
         return [connections[cast("Connection", one)] for one in heard]
 
     def buried(self, lane: LaneHandle) -> Death:

@@ -22,22 +22,13 @@ class Recorder:
 
     def __init__(self, name: str = "") -> None:
         self.name = name
-        self.heard: list[str] = []
+        self.asked: list[int] = []
 
     @contextlib.contextmanager
-    def prepared(self):
-        self.heard.append("up")
-        try:
-            yield
-        finally:
-            self.heard.append("down")
-
-    def lanes(self, cases):
-        return 1
-
-    def run(self, settings, cases, begin, progress):
-        self.heard.append(f"run {cases}")
+    def lanes(self, settings, cases, say):
+        self.asked.append(cases)
         raise Reached
+        yield
 
 
 @pytest.fixture
@@ -52,19 +43,19 @@ def request_for(tmp_path, **asked):
 def test_prepares_nothing_for_cases_that_are_not_there(tmp_path, executor):
     with pytest.raises(UsageError, match="no family 'nonsense'"):
         run_with(executor, request_for(tmp_path, families=("nonsense",)))
-    assert executor.heard == []
+    assert executor.asked == []
 
 
 @pytest.mark.processes
 def test_another_run_is_refused_before_anything_is_started(tmp_path, executor):
     with pytest.raises(Reached):
         run_with(executor, request_for(tmp_path, limit=3))
-    assert executor.heard == ["up", "run 3", "down"], "what was prepared is let go"
+    assert executor.asked == [3]
     create_or_resume(tmp_path / "run", {"engines": {}, "data": {"name": "another"}}, {}).release()
     other = Recorder()
     with pytest.raises(RunDirectoryError, match="holds a run with other data"):
         run_with(other, request_for(tmp_path, limit=3))
-    assert other.heard == []
+    assert other.asked == []
 
 
 @pytest.mark.processes

@@ -15,7 +15,7 @@ import secrets
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import AuthenticationError, connection
 from pathlib import Path
@@ -26,9 +26,8 @@ from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import BenchRequest, installed, run_with
-from harness.execution.dispatch import Begin, Death, Dispatch, LaneHandle
+from harness.execution.dispatch import Death, LaneHandle, LaneStarter
 from harness.execution.lanes import GIB, Lane, LaneSettings, attend, panel_bytes
-from harness.execution.progress import RunProgress
 from harness.execution.sweep.cluster import (
     GO_ON,
     Cluster,
@@ -98,46 +97,36 @@ class RayLanes:
 
     def __init__(self, request: SweepRequest) -> None:
         self.request = request
-        self._count = 0
-        self._cluster: Cluster | None = None
 
     @contextlib.contextmanager
-    def prepared(self) -> Iterator[None]:
-        """The cluster is up, or connected to."""
+    def lanes(
+        self, settings: LaneSettings, cases: int, say: Callable[[str], None]
+    ) -> Iterator[tuple[LaneStarter, int]]:
+        """See `harness.execution.bench.Executor.lanes`; the cluster is up for the time being."""
         address, nodes = self.request.address, self.request.nodes or 1
         up = local_cluster(nodes) if address is None else existing_cluster(address)
-        with up as self._cluster:
-            yield
-
-    def lanes(self, cases: int) -> int:
-        """As many as are asked for, or as the cluster carries; one per case at most."""
-        return max(1, min(self._count, cases))
-
-    def run(self, settings: LaneSettings, cases: int, begin: Begin, progress: RunProgress) -> None:
-        """See `harness.execution.bench.Executor.run`; to be called while it is prepared."""
-        cluster = self._cluster
-        assert cluster is not None
-        settings, needs = self._ahead(settings, cluster)
-        self._count = self._counted(cluster, needs, progress)
-        starter = LaneActors(cluster, settings, needs)
-        Dispatch(starter, self.lanes(cases), begin, progress).run()
-        for line in starter.summary():
-            progress.say(line)
+        with up as cluster:
+            settings, needs = self._ahead(settings, cluster)
+            count = self._counted(cluster, needs, say)
+            starter = LaneActors(cluster, settings, needs)
+            yield starter, max(1, min(count, cases))
+            for line in starter.summary():
+                say(line)
 
     def _ahead(self, settings: LaneSettings, cluster: Cluster) -> tuple[LaneSettings, LaneNeeds]:
         """Whether lanes compile a case ahead: by default where that costs no lane its memory."""
-        asked, declared = self.request.bench.ahead, self.request.lane_memory
-        plain, ahead = (
-            LaneNeeds(self.request.lane_cpus, panel_bytes(len(settings.specs), panels))
-            for panels in (1, 2 if asked is None else 1 + asked)
-        )
-        wanted = min(self.request.bench.lanes or cluster.carries(plain), cluster.carries(plain))
-        roomy = declared >= ahead.memory if declared else cluster.carries(ahead) >= wanted
-        needs = ahead if asked is not None or roomy else plain
-        settings = replace(settings, ahead=int(roomy) if asked is None else asked)
-        return settings, replace(needs, memory=declared or needs.memory)
+        ahead, declared = self.request.bench.ahead, self.request.lane_memory
 
-    def _counted(self, cluster: Cluster, needs: LaneNeeds, progress: RunProgress) -> int:
+        def needs(ahead: int) -> LaneNeeds:
+            memory = declared or panel_bytes(len(settings.specs), 1 + ahead)
+            return LaneNeeds(self.request.lane_cpus, memory)
+
+        if ahead is None:
+            room = cluster.carries(needs(0))
+            ahead = int(cluster.carries(needs(1)) >= min(self.request.bench.lanes or room, room))
+        return replace(settings, ahead=ahead), needs(ahead)
+
+    def _counted(self, cluster: Cluster, needs: LaneNeeds, say: Callable[[str], None]) -> int:
         """How many lanes to start.
 
         Raises:
@@ -151,7 +140,7 @@ class RayLanes:
                 "declare less with --lane-cpus and --lane-memory",
             )
         if cluster.local and wanted is not None and wanted > room:
-            progress.say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
+            say(f"there is room for {room} of {wanted} lanes; see --lane-cpus")
             return room
         return wanted or room
 
@@ -165,8 +154,7 @@ class LaneOrder:
         installed: What must be installed where the lane runs (`harness.execution.bench.installed`).
         vocabulary: The vocabulary's SHA-256.
         away: Directories of the driver that Ray puts on the module path; they are taken off.
-        address: Where the dispatcher listens.
-        key: The secret of who may call there.
+        address: Where the dispatcher listens, to who knows the `key`.
     """
 
     settings: LaneSettings
@@ -231,14 +219,13 @@ class LaneActors:
         self._lanes.append(lane)
         return lane
 
-    def ready(self, lanes: Sequence[LaneHandle], patience: float | None) -> Iterable[LaneHandle]:
+    def ready(self, lanes: Sequence[LaneHandle]) -> Iterable[LaneHandle]:
         """See `LaneStarter`."""
         self._cluster.check()
         self._check_patience(lanes)
         self._connect()
         connected = {lane.connection: lane for lane in lanes if lane.connection is not None}
-        patience = patience if len(connected) == len(lanes) else 0.1
-        heard = connection.wait(list(connected), patience)
+        heard = connection.wait(list(connected), 0.5 if len(connected) == len(lanes) else 0.1)
         if heard:
             return [connected[cast("connection.Connection", one)] for one in heard]
         return self._broken_off([cast("_RayLane", lane) for lane in lanes])
