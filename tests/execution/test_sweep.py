@@ -163,7 +163,7 @@ def test_the_installed_command_finds_the_engines_wherever_it_is_started(tmp_path
             *(
                 Path(sys.executable).with_name("maskcourt"),
                 "sweep",
-                "--bugs",
+                "--shrink-budget",
                 "0",
                 "--generated",
                 "0",
