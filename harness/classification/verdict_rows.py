@@ -25,7 +25,7 @@ from harness.inputs.vocabulary import Vocabulary
 from harness.runs.columns import CodedColumn, matching, numbers, translated, words
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import vocabulary_of
-from harness.runs.reader import RowNumbers, reader_of
+from harness.runs.reader import RowNumbers, RunReader
 from harness.runs.tables import SCHEMAS, TEXT_TABLES, VERDICT_TABLES
 from harness.schemas.schema import Schema
 from harness.verdict_kinds import WALK
@@ -63,7 +63,7 @@ class VerdictRows:
         self.run = run
         self.evidence = evidence
         self._given = vocabulary
-        self._reader = reader_of(run)
+        self._reader = RunReader(run)
         names = ["case", *_PREFIX[evidence], "token", *_WORDS]
         self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
         self.size = len(self._columns["case"])

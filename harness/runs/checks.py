@@ -60,13 +60,7 @@ _MANIFEST: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """What the rest of a run says about its tables.
-
-    Attributes:
-        engines: The names of its engines, in their order.
-        tokens: How many ids its vocabulary has.
-        cases: The names of its cases; None while those are read.
-    """
+    """What the rest of a run says about its tables; `cases` is None while those are read."""
 
     engines: Collection[str]
     tokens: int

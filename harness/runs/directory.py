@@ -97,8 +97,7 @@ class RunDirectory:
     def write_case(self, ordinal: int, rows: Rows) -> None:
         """Store the rows of one case; one that is there already stays as it is.
 
-        A lane may die between storing a case and saying so: then the case is run again, to the
-        same rows.
+        A lane may die between storing a case and saying so: then it is run again, to the same rows.
 
         Raises:
             RunDirectoryError: It cannot be written.
@@ -143,11 +142,7 @@ class RunDirectory:
         return own_runs.is_own(_seal(self.manifest))
 
     def finish(self, extra: Mapping[str, Any]) -> None:
-        """Join the parts into one file per table and close the run.
-
-        Args:
-            extra: What goes into the manifest beside the tables' checksums.
-        """
+        """Join the parts into one file per table and close the run; `extra` is noted with it."""
         parts = self._stored().values()
         tables = {}
         with writing(self.path):
@@ -164,14 +159,10 @@ class RunDirectory:
             shutil.rmtree(self.path / PARTS)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """A table, of a finished run or of the cases that are there so far.
-
-        Args:
-            name: Its name in `harness.runs.tables.SCHEMAS`.
-            columns: Those to read, in this order; None reads all.
+        """A table, of a finished run or of the cases that are there so far, or some of its columns.
 
         Raises:
-            RunDirectoryError: A file is missing, cut or altered.
+            RunDirectoryError: A file is missing, cut or altered, or too large.
         """
         bounds = self.bounds(name)
         tables = []
@@ -184,35 +175,31 @@ class RunDirectory:
         return pa.concat_tables(tables).unify_dictionaries()
 
     def files(self, name: str) -> list[Path]:
-        """The files of a table, verified against their checksums.
+        """The files of a table, verified against their checksums, and small enough to be read.
 
         Raises:
-            RunDirectoryError: One is missing, cut or altered.
+            RunDirectoryError: One is missing, cut or altered, or all are too large.
         """
-        if not self.finished:
+        stored: Mapping[str, Any] = {"rows": -1}
+        if self.finished:
+            stored = self.manifest["tables"].get(name, {})
+            files = [self.path / f"{name}.parquet"]
+            verify(files[0], stored.get("sha256", ""))
+        else:
             files = [_verified(part, name) for part in self._stored().values()]
-            self._weigh(files)
-            return files
-        file = self.path / f"{name}.parquet"
-        stored = self.manifest["tables"].get(name, {})
-        verify(file, stored.get("sha256", ""))
-        with opened(file) as source:
-            if source.metadata.num_rows != stored["rows"]:
-                raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _AGAIN)
-        self._weigh([file])
-        return [file]
-
-    def _weigh(self, files: Sequence[Path]) -> None:
-        """Refuse a table that is far larger in memory than on the disk, before it is read."""
         weight = 0
-        for file in files if self.largest < math.inf else ():
+        for file in files if self.finished or self.largest < math.inf else ():
             with opened(file) as source:
                 weight += weight_of(source.metadata, source.schema_arrow)
+                rows = source.metadata.num_rows
+            if stored["rows"] not in (-1, rows):
+                raise RunDirectoryError(f"{file} has not as many rows as {MANIFEST} says", _AGAIN)
             if weight > self.largest:
                 raise RunDirectoryError(
                     f"{file} needs more than {self.largest / (1 << 30):.3g} GiB of memory",
                     "if it is no forgery, allow more: --max-run-size SIZE",
                 )
+        return files
 
     def bounds(self, name: str) -> Bounds:
         """What holds of the values of a table."""
@@ -283,7 +270,6 @@ def create_or_resume(
     """The run directory at `path` for writing, made if it is not there.
 
     Args:
-        path: The directory.
         identity: What must be the same for the run to go on in it.
         notes: What is only recorded (machine, commit, start).
 
@@ -321,10 +307,9 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
     """A run directory for reading.
 
     Args:
-        path: The directory.
         trust: Whether what its manifest names may be imported, installed, opened and fetched; of a
             run that was made here it may.
-        largest: Bytes of memory that a table may need.
+        largest: Bytes of memory that a table may need where the run was not made here.
 
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
@@ -338,7 +323,8 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
         raise RunDirectoryError(f"{path} is no run: it has no {MANIFEST}", "give a --out of a run")
     manifest = _read_manifest(path)
     run = RunDirectory(path, manifest, trusted=trust, read_only=True, largest=largest)
-    run.trusted |= run.is_own
+    if run.is_own:
+        run.trusted, run.largest = True, math.inf
     return run
 
 

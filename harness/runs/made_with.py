@@ -89,13 +89,7 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
 
 
 def engine_of(run: RunDirectory, engine: str, version: str) -> EngineSpec:
-    """One engine of a run, ready to be started in the version that it had there.
-
-    Args:
-        run: The run.
-        engine: The engine's spec in it; where this names no version, what is installed may have
-            changed since.
-        version: The version that it had.
+    """One engine of a run, ready to be started in the `version` that it had there.
 
     Raises:
         UntrustedError: As for `engines_of`.

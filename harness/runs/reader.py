@@ -32,6 +32,19 @@ RowNumbers = npt.NDArray[np.int64]
 """Rows of a table, ascending."""
 
 
+class UnstoredCase(RunDirectory):
+    """The rows of one case, read as a run of this case alone before they are in any file."""
+
+    def __init__(self, rows: Rows, manifest: Mapping[str, Any]) -> None:
+        super().__init__(Path(), manifest)
+        self._rows = rows
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """See `RunDirectory.table`."""
+        table = self._rows.table(name)
+        return table if columns is None else table.select(list(columns))
+
+
 class RunReader:
     """The tables of one run."""
 
@@ -52,6 +65,10 @@ class RunReader:
         Raises:
             RunDirectoryError: A file is missing, cut or altered.
         """
+        if isinstance(self.run, UnstoredCase):
+            for batch in self.run.table(table, columns).combine_chunks().to_batches():
+                yield from _chosen(batch, wanted, 0)
+            return
         first, bounds = 0, self.run.bounds(table)
         for file in self.run.files(table):
             with opened(file, memory_map=True) as source:
@@ -67,39 +84,9 @@ class RunReader:
         return {case: place for place, case in enumerate(itertools.chain.from_iterable(found))}
 
 
-class UnstoredCase(RunDirectory):
-    """The rows of one case, read as a run of this case alone before they are in any file."""
-
-    def __init__(self, rows: Rows, manifest: Mapping[str, Any]) -> None:
-        super().__init__(Path(), manifest)
-        self._rows = rows
-
-    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-        """See `RunDirectory.table`."""
-        table = self._rows.table(name)
-        return table if columns is None else table.select(list(columns))
-
-
-class UnstoredReader(RunReader):
-    """The tables of a case that is held."""
-
-    def batches(
-        self, table: str, columns: Sequence[str], wanted: RowNumbers | None = None
-    ) -> Iterator[pa.RecordBatch]:
-        """See `RunReader.batches`; all rows are held, so all that are wanted come at once."""
-        whole = self.run.table(table)
-        for batch in whole.select(list(columns)).combine_chunks().to_batches():
-            yield from _chosen(batch, wanted, 0)
-
-
-def reader_of(run: RunDirectory) -> RunReader:
-    """What reads a run, be it on disk or held."""
-    return UnstoredReader(run) if isinstance(run, UnstoredCase) else RunReader(run)
-
-
 @dataclass(frozen=True)
 class CaseTable:
-    """The rows of one case in one table; `rows` holds the columns that were asked for."""
+    """The rows of one case in one table."""
 
     case: str
     rows: pa.Table
@@ -121,13 +108,7 @@ def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[CaseTable]:
 
 
 class TableCursor:
-    """One table, gone through once, in the order of the cases.
-
-    Args:
-        reader: Of the run.
-        table: The table's name.
-        columns: The columns to read, beside ``case``.
-    """
+    """One table, gone through once, in the order of the cases."""
 
     def __init__(self, reader: RunReader, table: str, columns: Sequence[str]) -> None:
         self._order = reader.order
