@@ -17,7 +17,7 @@ import functools
 import json
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,11 +56,8 @@ def query(
 ) -> QueryResult:
     """Ask one question of some runs.
 
-    Args:
-        runs: The runs, finished or not; what is not finished is held in memory.
-        sql: One statement that reads, in DuckDB's dialect.
-        rule: Gives verdicts their classes; the catalogue of departures does.
-        seconds: How long DuckDB may take for the answer.
+    Runs that are not finished are held in memory. `sql` is one statement that reads, in DuckDB's
+    dialect, for whose answer it may take some `seconds`; `rule` gives verdicts their classes.
 
     Raises:
         UsageError: DuckDB is not installed, refuses the statement, or takes longer.
@@ -190,8 +187,10 @@ class _Views:
             "VARCHAR",
             type="arrow",
         )
-        self._connection.register("runs", _about_runs(self._runs))
-        self._connection.register("run_engines", _about_engines(self._runs))
+        runs = self._runs.items()
+        self._connection.register("runs", _table((_about_run(*one) for one in runs), _RUNS))
+        engines = (row for one in runs for row in _about_engines(*one))
+        self._connection.register("run_engines", _table(engines, _RUN_ENGINES))
         for table in SCHEMAS:
             parts = [self._part(number, table) for number in range(len(self._names))]
             body = " UNION ALL BY NAME ".join(parts)
@@ -246,45 +245,34 @@ def _in_memory(run: RunDirectory, table: str, *, read: bool) -> pa.Table:
     return found.add_column(0, ROW, pa.array(range(found.num_rows), pa.int64()))
 
 
-def _about_runs(runs: Mapping[str, RunDirectory]) -> pa.Table:
-    rows = []
-    for name, run in runs.items():
-        identity = run.manifest["identity"]
-        rules = identity.get("rules", {})
-        seed = rules.get("seed")
-        rows.append(
-            {
-                RUN: name,
-                "path": str(run.path),
-                "started": run.manifest.get("started"),
-                "commit": run.manifest.get("commit"),
-                "seed": None if seed is None or abs(seed) >> 63 else seed,
-                "cap": rules.get("cap"),
-                "vocabulary": identity.get("vocabulary", {}).get("name"),
-                "finished": run.finished,
-            }
-        )
-    words = [(one, pa.string()) for one in (RUN, "path", "started", "commit")]
-    numbers = [("seed", pa.int64()), ("cap", pa.int64())]
-    kinds = [*words, *numbers, ("vocabulary", pa.string()), ("finished", pa.bool_())]
-    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+_RUNS = pa.schema(
+    [(name, pa.string()) for name in (RUN, "path", "started", "commit")]
+    + [("seed", pa.int64()), ("cap", pa.int64()), ("vocabulary", pa.string())]
+    + [("finished", pa.bool_())]
+)
+_RUN_ENGINES = pa.schema(
+    [(RUN, pa.string()), ("number", pa.int32())]
+    + [(name, pa.string()) for name in ("engine", "version", "options")]
+)
 
 
-def _about_engines(runs: Mapping[str, RunDirectory]) -> pa.Table:
-    rows = [
-        {
-            RUN: name,
-            "number": number,
-            "engine": engine,
-            "version": described.get("version"),
-            "options": json.dumps(described.get("options", {})),
-        }
-        for name, run in runs.items()
-        for number, (engine, described) in enumerate(run.manifest["identity"]["engines"].items())
-    ]
-    kinds = [(RUN, pa.string()), ("number", pa.int32())]
-    kinds += [(one, pa.string()) for one in ("engine", "version", "options")]
-    return pa.Table.from_pylist(rows, schema=pa.schema(kinds))
+def _about_run(name: str, run: RunDirectory) -> tuple[Any, ...]:
+    identity = run.manifest["identity"]
+    rules = identity.get("rules", {})
+    seed = rules.get("seed")
+    notes = (run.manifest.get("started"), run.manifest.get("commit"))
+    seed = None if seed is None or abs(seed) >> 63 else seed
+    vocabulary = identity.get("vocabulary", {}).get("name")
+    return name, str(run.path), *notes, seed, rules.get("cap"), vocabulary, run.finished
+
+
+def _about_engines(name: str, run: RunDirectory) -> Iterator[tuple[Any, ...]]:
+    for number, (engine, about) in enumerate(run.manifest["identity"]["engines"].items()):
+        yield name, number, engine, about.get("version"), json.dumps(about.get("options", {}))
+
+
+def _table(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
 def _text(value: str | Path) -> str:
