@@ -56,18 +56,13 @@ class TestUndisturbed:
 
 
 class TestKilled:
-    def test_a_host_is_that_engine_s_crash_and_no_more(self, cases, nodes, tmp_path):
+    def test_a_host_is_asked_again(self, cases, nodes, tmp_path):
         out, log = tmp_path / "run", tmp_path / "log"
         with begun(sweep(cases, nodes, out), log, LOOPBACK) as process:
             os.kill(cases.host_at(2), signal.SIGKILL)
             cases.open_gates()
             finished(process, log)
-        rows = pq.read_table(out / "engines.parquet").to_pylist()
-        crashed = [(row["case"], row["engine"]) for row in rows if row["outcome"] == "crashed"]
-        assert crashed == [("case-2", "tests.planted:Gated")]
-        assert pq.read_table(out / "cases.parquet")["case"].to_pylist() == [
-            f"case-{number}" for number in range(CASES)
-        ]
+        assert tables(out) == tables(cases.root / "local")
 
     def test_a_lane_is_replaced(self, cases, nodes, tmp_path):
         out, log = tmp_path / "run", tmp_path / "log"
