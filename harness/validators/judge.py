@@ -34,9 +34,6 @@ CHUNK = 512
 _PATIENCE = 3
 """After this many dead hosts in one case the rest of its texts stay undecided unasked."""
 
-_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGSTOP"})
-"""What no validator ends of by itself."""
-
 MAX_KILLS = 5
 """A host that is killed more often in one case ends the run, which can be gone on with."""
 
@@ -257,7 +254,7 @@ class Judge:
 
     def _killed(self, ended: Ended) -> bool:
         """Whether somebody else killed the host, so that it can be asked again."""
-        if not isinstance(ended, Crashed) or ended.signal not in _FROM_OUTSIDE:
+        if not isinstance(ended, Crashed) or not ended.from_outside:
             return False
         self._kills += 1
         if self._kills > MAX_KILLS:
