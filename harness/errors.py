@@ -52,7 +52,8 @@ def of_the_system(error: BaseException) -> str | None:
 
     Memory that is exhausted shows in many ways: pyarrow and DuckDB have errors of their own.
     """
-    if isinstance(error, MemoryError) or type(error).__name__ in _OUT_OF_MEMORY:
+    is_unmapped = isinstance(error, ImportError) and "failed to map" in str(error)
+    if is_unmapped or isinstance(error, MemoryError) or type(error).__name__ in _OUT_OF_MEMORY:
         return f"memory is exhausted ({_MEMORY})"
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return f"no new thread can be started ({_REMEDIES[errno.EAGAIN]}, or {_MEMORY})"
@@ -63,11 +64,16 @@ def of_the_system(error: BaseException) -> str | None:
     return f"{error.strerror or error}{where}{hint}"
 
 
-def is_exhausted(error: BaseException) -> bool:
-    """Whether an error says that the machine, or a limit, has no more of something."""
-    return bool(of_the_system(error)) and (
-        not isinstance(error, OSError) or error.errno in _REMEDIES
-    )
+def with_remedy(error: MaskcourtError) -> str:
+    """An error in one line; where the system is out of something, that is what to do about it."""
+    cause = error.__cause__
+    while cause is not None:
+        refused = of_the_system(cause)
+        is_known = not isinstance(cause, OSError) or cause.errno in _REMEDIES
+        if refused and is_known and "ulimit" not in (error.hint or ""):
+            return f"{one_line(error.message)}: {refused}"
+        cause = cause.__cause__
+    return str(error)
 
 
 class UsageError(MaskcourtError):

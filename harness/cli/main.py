@@ -29,7 +29,7 @@ from harness.cli.protocol import protocol
 from harness.cli.query import query
 from harness.cli.runs import replay, report, tally
 from harness.console import tell
-from harness.errors import MaskcourtError, UsageError, of_the_system
+from harness.errors import MaskcourtError, UsageError, of_the_system, with_remedy
 from harness.printable import LONGEST, one_line
 
 
@@ -94,7 +94,7 @@ def main() -> NoReturn:
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code, debug=debug)
     except MaskcourtError as error:
-        _fail(str(error), error.exit_code, debug=debug)
+        _fail(with_remedy(error), error.exit_code, debug=debug)
     except _NobodyReads:
         _nobody_reads()
     except Exception as error:  # noqa: BLE001 - an exit code of 1 would be a finding

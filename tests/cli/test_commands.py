@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
+import sys
 
 import pyarrow as pa
 import pytest
@@ -19,7 +21,7 @@ from harness.comparison.case_run import Rules
 from harness.engines.specs import built_in
 from harness.errors import UsageError
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.command import STUDY, is_progress, maskcourt
+from tests.command import ROOT, STUDY, is_progress, maskcourt
 
 MINE = """
 [[departure]]
@@ -346,6 +348,39 @@ class TestErrors:
         code, printed, problems = call("tally", "x")
         assert (code, printed, problems.count("\n")) == (2, "", 1)
         assert problems.startswith(f"maskcourt: {message}")
+
+    @pytest.mark.parametrize(
+        ("cause", "said"),
+        [
+            (MemoryError(), "x cannot be used: memory is exhausted (allow more memory: "),
+            (OSError(errno.EFBIG, "File too large"), "File too large (allow larger files: "),
+            (ValueError("no"), "x cannot be used (choose another)"),
+            (OSError(errno.ENOENT, "No such file"), "x cannot be used (choose another)"),
+        ],
+    )
+    def test_do_not_blame_a_file_for_what_the_system_is_out_of(
+        self, call, monkeypatch, cause, said
+    ):
+        error = UsageError("x cannot be used", "choose another")
+        error.__cause__ = cause
+        self.failing(monkeypatch, error)
+        code, _, problems = call("tally", "x")
+        assert (code, problems.count("\n")) == (2, 1)
+        assert said in problems
+
+    @pytest.mark.processes
+    @pytest.mark.parametrize("kibibytes", [250_000, 400_000, 600_000])
+    def test_too_little_memory_is_told_in_a_line(self, kibibytes):
+        def limited():
+            resource.setrlimit(resource.RLIMIT_AS, (kibibytes << 10, kibibytes << 10))
+
+        command = [sys.executable, "-m", "harness.cli", "tally", "none"]
+        done = subprocess.run(
+            command, cwd=ROOT, preexec_fn=limited, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (2, "")
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("maskcourt: ")
 
     def test_an_interrupt_is_no_error_of_input(self, call, monkeypatch):
         self.failing(monkeypatch, KeyboardInterrupt())

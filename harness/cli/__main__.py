@@ -1,0 +1,23 @@
+"""The console script: one line where not even the commands can be imported, and no exit of 1."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    try:
+        from harness.cli.main import main as run
+    except (ImportError, MemoryError, OSError) as error:
+        from harness.console import tell
+        from harness.errors import UsageError, of_the_system
+
+        tell(f"maskcourt: {of_the_system(error) or f'it cannot be started: {error}'}")
+        sys.exit(UsageError.exit_code)
+    run()
+
+
+if __name__ == "__main__":
+    main()
