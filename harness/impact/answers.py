@@ -23,15 +23,15 @@ DEAD_END: Final = "dead_end"
 
 
 @dataclass(frozen=True)
-class Overruled:
-    """A step at which the mask forbade the model's own choice.
+class Step:
+    """A step of a text, above all one at which the mask forbade the model's own choice.
 
     Attributes:
         position: How many tokens stand before it.
-        token: The forbidden one.
+        token: What the model would have taken.
         probability: Of it, by the model alone.
         rank: How many tokens the model holds likelier; 0 for the likeliest.
-        chosen: What was taken instead; -1 where nothing was allowed.
+        chosen: What is taken; -1 where nothing is allowed.
         removed: The probability of all that the mask forbade at this step.
         ruling: What is known of the forbidden token, of `harness.impact.overruled.RULINGS`; empty
             where nobody asked.
@@ -102,7 +102,7 @@ class ModelAnswer:
     parsed: bool = False
     correct: bool = False
     reason: str = ""
-    overruled: list[Overruled] = field(default_factory=list)
+    overruled: list[Step] = field(default_factory=list)
     removed: float = 0.0
     cost: Cost = field(default_factory=Cost)
     schema_bytes: int = 0
@@ -124,6 +124,6 @@ class ModelAnswer:
             ValueError, KeyError, TypeError: It is no such line.
         """
         values: dict[str, Any] = json.loads(line)
-        values["overruled"] = [Overruled(**step) for step in values["overruled"]]
+        values["overruled"] = [Step(**step) for step in values["overruled"]]
         values["cost"] = Cost(**values["cost"])
         return cls(**values)

@@ -17,7 +17,7 @@ from harness.bugs.from_verdict import Shrinker
 from harness.bugs.samples import ShrunkVerdict
 from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import ModelAnswer, Overruled
+from harness.impact.answers import ModelAnswer, Step
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
 
@@ -39,7 +39,7 @@ class ProvenStep:
     """A step of an answer that is a proven false rejection."""
 
     answer: ModelAnswer
-    step: Overruled
+    step: Step
 
     @property
     def key(self) -> CauseKey:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from harness.impact.answers import Step
 from harness.impact.language_model import Logits
 from harness.options import option
 from harness.protocol import Mask
@@ -37,28 +38,13 @@ class Sampling:
         return generator.gumbel(size=size)
 
 
-@dataclass(frozen=True)
-class TokenChoice:
-    """The token at one position.
-
-    Attributes:
-        token: What is taken; -1 where the mask allows nothing.
-        wanted: What the model would have taken without the mask.
-        probability: Of `wanted`, by the model alone.
-        rank: How many tokens the model holds likelier than `wanted`; 0 for the likeliest.
-        removed: The probability of all that the mask forbids.
-    """
-
-    token: int
-    wanted: int
-    probability: float = 1.0
-    rank: int = 0
-    removed: float = 0.0
-
-
 def choose(
-    logits: Logits, mask: Mask | None, temperature: float = 0.0, noise: Floats | None = None
-) -> TokenChoice:
+    logits: Logits,
+    mask: Mask | None,
+    temperature: float = 0.0,
+    noise: Floats | None = None,
+    position: int = 0,
+) -> Step:
     """The next token by logits of shape ``(size,)`` and the noise of `Sampling`.
 
     The mask has ``(size + 31) // 32`` words; None allows everything.
@@ -67,11 +53,11 @@ def choose(
     scores = scaled if noise is None else scaled + noise
     wanted = int(scores.argmax())
     if mask is None:
-        return TokenChoice(wanted, wanted)
+        return Step(position, wanted, 1.0, 0, wanted, 0.0)
     allowed = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little") > 0
     shares = np.exp(scaled - scaled.max())
     shares /= shares.sum()
     removed = float(shares[~allowed].sum())
-    token = int(np.where(allowed, scores, -np.inf).argmax()) if allowed.any() else -1
+    chosen = int(np.where(allowed, scores, -np.inf).argmax()) if allowed.any() else -1
     rank = int((logits > logits[wanted]).sum())
-    return TokenChoice(token, wanted, float(shares[wanted]), rank, removed)
+    return Step(position, wanted, float(shares[wanted]), rank, chosen, removed)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from harness.engines.panel import Panel
-from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, Overruled
+from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer
 from harness.impact.choosing import Sampling, choose
 from harness.impact.items import Item
 from harness.impact.language_model import LanguageModel, Logits, Prompted
@@ -105,16 +105,15 @@ class Generator:
             mask = None
             if text.engine != UNCONSTRAINED and (mask := self._mask(text)) is None:
                 continue
-            choice = choose(logits[row], mask, sampling.temperature, noise)
-            text.removed += choice.removed
-            if choice.token != choice.wanted:
-                model = choice.wanted, choice.probability, choice.rank
-                text.overruled.append(Overruled(position, *model, choice.token, choice.removed))
-            if choice.token < 0:
+            step = choose(logits[row], mask, sampling.temperature, noise, position)
+            text.removed += step.removed
+            if step.chosen != step.token:
+                text.overruled.append(step)
+            if step.chosen < 0:
                 text.outcome = DEAD_END
                 continue
-            text.tokens.append(choice.token)
-            if choice.token in vocabulary.eos_ids:
+            text.tokens.append(step.chosen)
+            if step.chosen in vocabulary.eos_ids:
                 text.outcome = ANSWERED
 
     def _mask(self, text: ModelAnswer) -> Mask | None:

@@ -130,11 +130,11 @@ def test_what_is_drawn_differs_only_where_a_mask_forbids_it():
     everything, half = set_bits(range(64), 2), set_bits(range(32), 2)
     for position in range(50):
         noise = Sampling(1.0, 0).noise("item", position, 64)
-        free = choose(logits, None, 1.0, noise).token
-        assert choose(logits, everything, 1.0, noise).token == free
+        free = choose(logits, None, 1.0, noise).chosen
+        assert choose(logits, everything, 1.0, noise).chosen == free
         masked = choose(logits, half, 1.0, noise)
-        assert masked.wanted == free
-        assert (masked.token != masked.wanted) == (free >= 32)
+        assert masked.token == free
+        assert (masked.chosen != masked.token) == (free >= 32)
         assert masked.removed == pytest.approx(0.5)
 
 
@@ -143,13 +143,15 @@ def test_the_choice_never_leaves_the_mask():
     for _ in range(100):
         logits = draw.normal(size=70).astype(np.float32)
         mask = set_bits(draw.choice(70, size=5, replace=False).tolist(), 3)
-        assert allows(mask, choose(logits, mask).token)
-    assert choose(logits, np.zeros(3, dtype=np.uint32)).token == -1
+        assert allows(mask, choose(logits, mask).chosen)
+    assert choose(logits, np.zeros(3, dtype=np.uint32)).chosen == -1
 
 
 def test_sampling_follows_the_softmax():
     logits = np.log(np.array([0.7, 0.2, 0.1], dtype=np.float32))
-    drawn = [choose(logits, None, 1.0, Sampling(1.0, 0).noise("", n, 3)).token for n in range(2000)]
+    drawn = [
+        choose(logits, None, 1.0, Sampling(1.0, 0).noise("", n, 3)).chosen for n in range(2000)
+    ]
     assert np.bincount(drawn) / 2000 == pytest.approx([0.7, 0.2, 0.1], abs=0.04)
 
 
