@@ -121,195 +121,149 @@ class Served:
         return LibraryCalls(native=self, **offered)
 
 
-class OverwritesNothing(Served):
-    def mask(self, out: Mask) -> None:
-        out |= self.allowed()
-
-
-class TakesWhatItForbids(Served):
-    def allowed(self) -> Mask:
-        return super().allowed() & ~set_bits(self.vocabulary.ids_of(b'"a'), self.vocabulary.words)
-
-
-class NeverTakesTheEnd(Served):
-    def consume(self, token: int) -> bool:
-        return token not in self.vocabulary.eos_ids and super().consume(token)
-
-
-class KnowsOneEnd(Served):
-    def allowed(self) -> Mask:
-        return super().allowed() & ~set_bits(self.vocabulary.eos_ids[1:], self.vocabulary.words)
-
-    def consume(self, token: int) -> bool:
-        return token not in self.vocabulary.eos_ids[1:] and super().consume(token)
-
-
-class GoesOnBehindTheEnd(Served):
-    def allowed(self) -> Mask:
-        more = set_bits([49] if self.here.ended else [], self.vocabulary.words)
-        return super().allowed() | more
-
-
-class EndsTwice(Served):
-    def allowed(self) -> Mask:
-        return super().allowed() | (self.vocabulary.eos_mask * np.uint32(self.here.ended))
-
-
-class AllowsSpecials(Served):
-    def allowed(self) -> Mask:
-        specials = self.vocabulary.special_mask & ~self.vocabulary.eos_mask
-        return super().allowed() | specials * np.uint32(not self.here.ended)
-
-
-class SetsBitsBeyond(Served):
-    def allowed(self) -> Mask:
-        mask = super().allowed().copy()
-        mask[-1] |= np.uint32(1 << 31)
-        return mask
-
-
-class MovedByRefusals(Served):
-    """By that of an end of sequence."""
-
-    def attempt(self, token: int) -> bool:
-        taken = self.consume(token)
-        if not taken and len(self.past) > 1 and token in self.vocabulary.eos_ids:
-            self.past.append(self.past[0])
-        return taken
-
-
-class ClonesAreItself(Served):
-    def clone(self) -> Self:
-        return self
-
-
-class RollsBackTooFar(Served):
-    """By one token more, where the end is among them."""
-
-    def rollback(self, count: int) -> None:
-        super().rollback(count + (self.here.ended and len(self.past) > count + 1))
-
-
-class ResetsByHalf(Served):
-    def reset(self) -> None:
-        del self.past[2:]
-
-
-class ValidatesInPlace(Served):
-    def validate(self, tokens: Sequence[int]) -> int:
-        before = len(self.past)
-        all(map(self.consume, tokens))
-        return len(self.past) - before
-
-
-class FailsToAnswer(Served):
-    def forced_bytes(self) -> bytes:
-        raise UnicodeDecodeError("utf-8", b"\xe6", 0, 1, "unexpected end of data")
-
-    def forced_tokens(self) -> list[int]:
-        return self.vocabulary.encode_greedy(super().forced_bytes())
-
-
-class DeniesCompletion(Served):
-    def completed(self) -> bool:
-        return super().completed() and self.texts == [b""]
-
-
-class DeniesTermination(Served):
-    def terminated(self) -> bool:
-        return False
-
-
-class ForcesTooMuch(Served):
-    def forced_bytes(self) -> bytes:
-        return min(self.texts, default=b"")
-
-    def forced_tokens(self) -> list[int]:
-        return self.vocabulary.encode_greedy(super().forced_bytes())
-
-
-class ForcesOtherTokens(Served):
-    def forced_tokens(self) -> list[int]:
-        return [*super().forced_tokens(), *self.vocabulary.ids_of(b"true")]
-
-
-class ValidatesNoEnd(Served):
-    def validate(self, tokens: Sequence[int]) -> int:
-        return super().validate(tuple(one for one in tokens if one not in self.vocabulary.eos_ids))
-
-
-class MovedByDrafts(Served):
-    def draft_masks(self, draft: Sequence[int], rows: Masks) -> None:
-        super().draft_masks(draft, rows)
-        self.consume(draft[0])
-
-
-class ConfusesBranches(Served):
-    def draft_tree(self, draft: Sequence[int], parents: Sequence[int], rows: Masks) -> None:
-        super().draft_tree(draft, parents, rows)
-        rows[2:3] = rows[1]
-
-
-class RollsBackRefusals(Served):
-    """A token that was refused counts as one to be taken back."""
-
-    refused = 0
-
-    def attempt(self, token: int) -> bool:
-        taken = self.consume(token)
-        self.refused += not taken
-        return taken
-
-    def rollback(self, count: int) -> None:
-        super().rollback(count - min(count, self.refused))
-
-
-class WritesTheFirstRow(Served):
-    def fill_row(self, rows: Masks, row: int) -> None:
-        super().fill_row(rows, 0)
-
-
-class ConfusesRows(Served):
-    @staticmethod
-    def fill_rows(several: Sequence[LibraryCalls], which: Sequence[int], rows: Masks) -> None:
-        Served.fill_rows(several, sorted(which), rows)
-
-
-class NeedsTheMainThread(Served):
-    def mask(self, out: Mask) -> None:
-        super().mask(out)
-        if threading.current_thread() is not threading.main_thread():
-            out[:] = 0
-
-
-FAULTS: dict[str, type[Served]] = {
-    "mask_written": OverwritesNothing,
-    "mask_consume": TakesWhatItForbids,
-    "end_consume": NeverTakesTheEnd,
-    "ends_agree": KnowsOneEnd,
-    "after_end": GoesOnBehindTheEnd,
-    "end_again": EndsTwice,
-    "special": AllowsSpecials,
-    "beyond": SetsBitsBeyond,
-    "attempt": MovedByRefusals,
-    "clone": ClonesAreItself,
-    "rollback": RollsBackTooFar,
-    "reset": ResetsByHalf,
-    "asking": ValidatesInPlace,
-    "answers": FailsToAnswer,
-    "completed": DeniesCompletion,
-    "terminated": DeniesTermination,
-    "forced_bytes": ForcesTooMuch,
-    "forced_tokens": ForcesOtherTokens,
-    "validate": ValidatesNoEnd,
-    "drafts": MovedByDrafts,
-    "draft_tree": ConfusesBranches,
-    "branches": RollsBackRefusals,
-    "row": WritesTheFirstRow,
-    "rows_at_once": ConfusesRows,
-    "threads": NeedsTheMainThread,
-}
+FAULTS: dict[str, type[Served]] = {}
 """By the one rule that each of them breaks."""
+
+
+def broken(rule: str, **methods: Any) -> None:
+    """Plant a fault: `Served` with other methods."""
+    FAULTS[rule] = type(f"Breaks_{rule}", (Served,), methods)
+
+
+def bits(served: Served, ids: Sequence[int]) -> Mask:
+    return set_bits(ids, served.vocabulary.words)
+
+
+def only_when(condition: bool, mask: Mask) -> Mask:
+    return mask * np.uint32(condition)
+
+
+def honestly_forced(served: Served) -> list[int]:
+    """The honest answer where only the other one is at fault."""
+    return served.vocabulary.encode_greedy(Served.forced_bytes(served))
+
+
+broken("mask_written", mask=lambda self, out: np.bitwise_or(out, self.allowed(), out=out))
+broken(
+    "mask_consume",
+    allowed=lambda self: Served.allowed(self) & ~bits(self, self.vocabulary.ids_of(b'"a')),
+)
+broken(
+    "end_consume",
+    consume=lambda self, one: one not in self.vocabulary.eos_ids and Served.consume(self, one),
+)
+broken(
+    "ends_agree",
+    allowed=lambda self: Served.allowed(self) & ~bits(self, self.vocabulary.eos_ids[1:]),
+    consume=lambda self, one: one not in self.vocabulary.eos_ids[1:] and Served.consume(self, one),
+)
+broken("after_end", allowed=lambda self: Served.allowed(self) | bits(self, [49] * self.here.ended))
+broken(
+    "end_again",
+    allowed=lambda self: (
+        Served.allowed(self) | only_when(self.here.ended, self.vocabulary.eos_mask)
+    ),
+)
+broken(
+    "special",
+    allowed=lambda self: (
+        Served.allowed(self)
+        | only_when(not self.here.ended, self.vocabulary.special_mask & ~self.vocabulary.eos_mask)
+    ),
+)
+broken(
+    "beyond",
+    allowed=lambda self: Served.allowed(self) | bits(self, [32 * self.vocabulary.words - 1]),
+)
+
+
+def moved_by_the_end(self: Served, token: int) -> bool:
+    taken = self.consume(token)
+    if not taken and len(self.past) > 1 and token in self.vocabulary.eos_ids:
+        self.past.append(self.past[0])
+    return taken
+
+
+broken("attempt", attempt=moved_by_the_end)
+broken("clone", clone=lambda self: self)
+broken(  # by one token more, where the end is among them
+    "rollback",
+    rollback=lambda self, count: Served.rollback(
+        self, count + (self.here.ended and len(self.past) > count + 1)
+    ),
+)
+broken("reset", reset=lambda self: self.past.__delitem__(slice(2, None)))
+
+
+def validates_in_place(self: Served, tokens: Sequence[int]) -> int:
+    before = len(self.past)
+    all(map(self.consume, tokens))
+    return len(self.past) - before
+
+
+def fails(_: Served) -> bytes:
+    raise UnicodeDecodeError("utf-8", b"\xe6", 0, 1, "unexpected end of data")
+
+
+broken("asking", validate=validates_in_place)
+broken("answers", forced_bytes=fails, forced_tokens=honestly_forced)
+broken("completed", completed=lambda self: Served.completed(self) and self.texts == [b""])
+broken("terminated", terminated=lambda _: False)
+broken(
+    "forced_bytes",
+    forced_bytes=lambda self: min(self.texts, default=b""),
+    forced_tokens=honestly_forced,
+)
+broken(
+    "forced_tokens",
+    forced_tokens=lambda self: [*Served.forced_tokens(self), *self.vocabulary.ids_of(b"true")],
+)
+broken(
+    "validate",
+    validate=lambda self, tokens: Served.validate(
+        self, [one for one in tokens if one not in self.vocabulary.eos_ids]
+    ),
+)
+
+
+def moved_by_drafts(self: Served, draft: Sequence[int], rows: Masks) -> None:
+    Served.draft_masks(self, draft, rows)
+    self.consume(draft[0])
+
+
+def confuses_branches(
+    self: Served, draft: Sequence[int], parents: Sequence[int], rows: Masks
+) -> None:
+    Served.draft_tree(self, draft, parents, rows)
+    rows[2:3] = rows[1]
+
+
+def counts_refusals(self: Served, token: int) -> bool:
+    taken = self.consume(token)
+    self.refused += not taken
+    return taken
+
+
+def needs_the_main_thread(self: Served, out: Mask) -> None:
+    Served.mask(self, out)
+    if threading.current_thread() is not threading.main_thread():
+        out[:] = 0
+
+
+broken("drafts", draft_masks=moved_by_drafts)
+broken("draft_tree", draft_tree=confuses_branches)
+broken(  # a token that was refused counts as one to be taken back
+    "branches",
+    refused=0,
+    attempt=counts_refusals,
+    rollback=lambda self, count: Served.rollback(self, count - min(count, self.refused)),
+)
+broken("row", fill_row=lambda self, rows, row: Served.fill_row(self, rows, 0))
+broken(
+    "rows_at_once",
+    fill_rows=staticmethod(lambda some, which, rows: Served.fill_rows(some, sorted(which), rows)),
+)
+broken("threads", mask=needs_the_main_thread)
 
 
 class ServedEnumerator(Enumerator):
@@ -324,7 +278,7 @@ class ServedEnumerator(Enumerator):
 
 
 class GoesTooFar(ServedEnumerator):
-    serves = RollsBackTooFar
+    serves = FAULTS["rollback"]
 
 
 class Dies(Served):
