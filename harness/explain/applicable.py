@@ -277,8 +277,8 @@ class Refutation:
         if partial.frame is None:
             return partial.cursor is not None and self._scalar(schema, partial.cursor)
         if partial.frame.is_object:
-            return self._object(schema, partial.frame)
-        return _array(schema, partial.frame, partial.slot)
+            return any(self._object(schema, partial.frame))
+        return any(_array(schema, partial.frame, partial.slot))
 
     def outcomes(self, condition: Any, partial: PartialValue) -> set[int]:
         """The branches of an ``if`` that are still open: 0 for ``then``, 1 for ``else``."""
@@ -301,19 +301,15 @@ class Refutation:
             return False
         return self._schema.fits(condition, {name: unkept(members[name]) for name in names})
 
-    def _object(self, schema: dict[str, Any], frame: Frame) -> bool:
+    def _object(self, schema: dict[str, Any], frame: Frame) -> Iterator[bool]:
         names = {*frame.names, *([] if frame.key is None else [frame.key])}
-        high = count(schema.get("maxProperties"))
-        if high is not None and len(names) > high:
-            return True
-        choices = _choices(schema)
-        if choices is not None:
-            objects = (choice for choice in choices if isinstance(choice, dict))
-            if not any(choice.keys() >= names for choice in objects):
-                return True
-        if frame.key is not None and self._forbids(schema, frame.key, CONTAINER):
-            return True
-        return any(self._forbids(schema, name, value) for name, value in frame.members)
+        high, choices = count(schema.get("maxProperties")), _choices(schema)
+        yield high is not None and len(names) > high
+        yield choices is not None and not any(
+            isinstance(choice, dict) and choice.keys() >= names for choice in choices
+        )
+        yield frame.key is not None and self._forbids(schema, frame.key, CONTAINER)
+        yield from (self._forbids(schema, name, value) for name, value in frame.members)
 
     def _forbids(self, schema: dict[str, Any], name: str, value: Any) -> bool:
         """Whether a member `name` with `value`, as a frame keeps it, is invalid in `schema`."""
@@ -351,17 +347,14 @@ def _string(schema: dict[str, Any], choices: list[Any] | None, written: str) -> 
     return isinstance(expression, str) and not matchable(expression, written)
 
 
-def _array(schema: dict[str, Any], frame: Frame, slot: str | int | None) -> bool:
+def _array(schema: dict[str, Any], frame: Frame, slot: str | int | None) -> Iterator[bool]:
     size = frame.size if slot is None else frame.size + 1
-    high = count(schema.get("maxItems"))
-    if high is not None and size > high:
-        return True
-    choices = _choices(schema)
-    if choices is not None:
-        arrays = (choice for choice in choices if isinstance(choice, list))
-        if not any(size <= len(choice) for choice in arrays):
-            return True
-    return size > 0 and child_schema(schema, size - 1) is False
+    high, choices = count(schema.get("maxItems")), _choices(schema)
+    yield high is not None and size > high
+    yield choices is not None and not any(
+        isinstance(choice, list) and size <= len(choice) for choice in choices
+    )
+    yield size > 0 and child_schema(schema, size - 1) is False
 
 
 def _choices(schema: dict[str, Any]) -> list[Any] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sized
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -191,53 +192,37 @@ class Schema:
         if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._work < 0:
             return schema is not False
         try:
-            return (
-                _fits_itself(schema, value)
-                and self._fits_parts(schema, value, depth + 1)
-                and self._fits_applied(schema, value, depth + 1)
-            )
+            return all(_by_itself(schema, value)) and all(self._by_parts(schema, value, depth + 1))
         except RecursionError:
             return True
 
-    def _fits_parts(self, schema: dict[str, Any], value: Any, depth: int) -> bool:
+    def _by_parts(self, schema: dict[str, Any], value: Any, depth: int) -> Iterator[bool]:
+        """What the keywords say that hold schemas."""
         if isinstance(value, dict):
-            return self._fits_members(schema, value, depth)
-        if isinstance(value, list):
-            contains = schema.get("contains")
-            if contains is not None and not any(self.fits(contains, v, depth) for v in value[:50]):
-                return schema.get("minContains") == 0
-            return all(
-                self.fits(child_schema(schema, at), item, depth)
-                for at, item in enumerate(value[:50])
-            )
-        return True
-
-    def _fits_members(self, schema: dict[str, Any], value: dict[str, Any], depth: int) -> bool:
-        names = schema.get("propertyNames", True)
-        for key, member in list(value.items())[:200]:
-            if not self.fits(names, key, depth):
-                return False
-            if not self.fits(child_schema(schema, key), member, depth):
-                return False
-        return needed(schema, value).issubset(value)
-
-    def _fits_applied(self, schema: dict[str, Any], value: Any, depth: int) -> bool:
+            for key, member in list(value.items())[:200]:
+                yield self.fits(schema.get("propertyNames", True), key, depth)
+                yield self.fits(child_schema(schema, key), member, depth)
+            yield needed(schema, value).issubset(value)
+        elif isinstance(value, list):
+            contains, items = schema.get("contains"), value[:50]
+            if contains is not None and not any(self.fits(contains, v, depth) for v in items):
+                yield schema.get("minContains") == 0
+            else:
+                for at, item in enumerate(items):
+                    yield self.fits(child_schema(schema, at), item, depth)
         for keyword in REFERENCES:
-            if keyword in schema and not self.fits(self.resolve(schema[keyword]), value, depth):
-                return False
-        if not all(self.fits(part, value, depth) for part in listed(schema.get("allOf"))):
-            return False
+            if keyword in schema:
+                yield self.fits(self.resolve(schema[keyword]), value, depth)
+        for part in listed(schema.get("allOf")):
+            yield self.fits(part, value, depth)
         for keyword in ("anyOf", "oneOf"):
             parts = listed(schema.get(keyword))
             passing = sum(self.fits(part, value, depth) for part in parts)
-            if parts and (passing == 0 or (keyword == "oneOf" and passing > 1)):
-                return False
-        if schema.get("not") is True or schema.get("not") == {}:
-            return False
+            yield not parts or passing == 1 or (passing > 1 and keyword == "anyOf")
+        yield schema.get("not") is not True and schema.get("not") != {}
         if "if" in schema:
             branch = "then" if self.fits(schema["if"], value, depth) else "else"
-            return self.fits(schema.get(branch, True), value, depth)
-        return True
+            yield self.fits(schema.get(branch, True), value, depth)
 
     def subschema(self, pointer: str, keyword: str) -> dict[str, Any] | None:
         """The subschema at a pointer, or around the `keyword` that it leads to."""
@@ -444,58 +429,43 @@ def needed(schema: dict[str, Any], present: Any) -> set[str]:
     return names
 
 
-def _fits_itself(schema: dict[str, Any], value: Any) -> bool:
-    wanted = types(schema)
-    if wanted and not set(wanted).intersection(kinds(value)):
-        return False
-    if "const" in schema and not same(schema["const"], value):
-        return False
-    choices = schema.get("enum")
-    if isinstance(choices, list) and not any(same(choice, value) for choice in choices):
-        return False
+def _by_itself(schema: dict[str, Any], value: Any) -> Iterator[bool]:
+    """What the keywords say that look at the value alone."""
+    wanted, choices = types(schema), schema.get("enum")
+    yield not wanted or not set(wanted).isdisjoint(kinds(value))
+    yield "const" not in schema or same(schema["const"], value)
+    yield not isinstance(choices, list) or any(same(choice, value) for choice in choices)
     if isinstance(value, str):
-        return _fits_string(schema, value)
-    if isinstance(value, list | dict):
-        return _fits_size(schema, value)
-    return number(value) is None or _fits_number(schema, value)
-
-
-def _fits_string(schema: dict[str, Any], value: str) -> bool:
-    wanted = schema.get("format")
-    strict = isinstance(wanted, str) and wanted in STRICT_FORMATS
-    return (
-        _has_room(schema, "Length", value)
-        and (not strict or matches(FORMAT_PATTERNS[str(wanted)], value))
-        and matches(schema.get("pattern"), value)
-    )
-
-
-def _fits_size(schema: dict[str, Any], value: list[Any] | dict[str, Any]) -> bool:
-    if not _has_room(schema, "Items" if isinstance(value, list) else "Properties", value):
-        return False
-    if schema.get("uniqueItems") is True and isinstance(value, list):
-        pairs = ((a, b) for at, a in enumerate(value[:50]) for b in value[:at])
-        return not any(same(a, b) for a, b in pairs)
-    return True
+        form = schema.get("format")
+        strict = isinstance(form, str) and form in STRICT_FORMATS
+        yield _has_room(schema, "Length", value)
+        yield not strict or matches(FORMAT_PATTERNS[str(form)], value)
+        yield matches(schema.get("pattern"), value)
+    elif isinstance(value, dict):
+        yield _has_room(schema, "Properties", value)
+    elif isinstance(value, list):
+        yield _has_room(schema, "Items", value)
+        if schema.get("uniqueItems") is True:
+            pairs = ((a, b) for at, a in enumerate(value[:50]) for b in value[:at])
+            yield not any(same(a, b) for a, b in pairs)
+    elif number(value) is not None:
+        yield from _within(schema, value)
 
 
 def _has_room(schema: dict[str, Any], name: str, value: Sized) -> bool:
     low, high = count(schema.get("min" + name)), count(schema.get("max" + name))
-    return not (low is not None and len(value) < low) and (high is None or len(value) <= high)
+    return (low is None or len(value) >= low) and (high is None or len(value) <= high)
 
 
-def _fits_number(schema: dict[str, Any], value: float) -> bool:
+def _within(schema: dict[str, Any], value: float) -> Iterator[bool]:
     low, high = number(schema.get("minimum")), number(schema.get("maximum"))
     over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    if low is not None and (value < low or (over is True and value == low)):
-        return False
-    if high is not None and (value > high or (under is True and value == high)):
-        return False
     above, below = number(over), number(under)
-    if (above is not None and value <= above) or (below is not None and value >= below):
-        return False
+    yield low is None or value > low or (value == low and over is not True)
+    yield high is None or value < high or (value == high and under is not True)
+    yield (above is None or value > above) and (below is None or value < below)
     step = number(schema.get("multipleOf"))
-    try:
-        return not step or abs(value / step - round(value / step)) < 1e-9
-    except (OverflowError, ValueError):
-        return False
+    with suppress(OverflowError, ValueError):
+        yield not step or abs(value / step - round(value / step)) < 1e-9
+        return
+    yield False
