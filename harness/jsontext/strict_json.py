@@ -49,16 +49,19 @@ class JsonError(InputError):
     UTF-8), `line` and `column` from 1; all are None where the fault has no single place.
     """
 
-    def __init__(
-        self,
-        problem: str,
-        offset: int | None = None,
-        line: int | None = None,
-        column: int | None = None,
-    ) -> None:
-        place = "" if offset is None else f" at line {line}, column {column}"
+    offset: int | None = None
+    line: int | None = None
+    column: int | None = None
+
+    def __init__(self, problem: str, text: str | bytes = "", offset: int | None = None) -> None:
+        self.problem, self.offset = problem, offset
+        place = ""
+        if offset is not None:
+            newline: Any = "\n" if isinstance(text, str) else b"\n"
+            self.line = text.count(newline, 0, offset) + 1
+            self.column = offset - text.rfind(newline, 0, offset)
+            place = f" at line {self.line}, column {self.column}"
         super().__init__(problem + place)
-        self.problem, self.offset, self.line, self.column = problem, offset, line, column
 
 
 class TooDeep(JsonError):
@@ -165,17 +168,17 @@ def raw_members(text: bytes) -> dict[str, bytes]:
         DuplicateKeys: A name twice at the top level.
     """
     if _utf8(text).startswith(_BOM):
-        raise _at(text, 0, "starts with a byte order mark")
+        raise JsonError("starts with a byte order mark", text, 0)
     members: dict[str, bytes] = {}
     at = _expect(text, _skip_blank(text, 0), b"{")
     while text[at : at + 1] != b"}" or members:
         name = _STRING_TOKEN.match(text, at)
         if name is None:
-            raise _at(text, at, "expected a name in double quotes")
+            raise JsonError("expected a name in double quotes", text, at)
         try:
             key = str(json.loads(name.group()))
         except ValueError:
-            raise _at(text, at, "malformed name") from None
+            raise JsonError("malformed name", text, at) from None
         if key in members:
             raise DuplicateKeys(pointer([key]))
         start = _expect(text, _skip_blank(text, name.end()), b":")
@@ -187,7 +190,7 @@ def raw_members(text: bytes) -> dict[str, bytes]:
         at = _expect(text, at, b",")
     at = _skip_blank(text, at + 1)
     if at < len(text):
-        raise _at(text, at, "something follows the object")
+        raise JsonError("something follows the object", text, at)
     return members
 
 
@@ -195,7 +198,7 @@ def _value_end(text: bytes, start: int) -> int:
     if text[start : start + 1] not in (b"{", b"["):
         scalar = _SCALAR.match(text, start)
         if scalar is None:
-            raise _at(text, start, "expected a value")
+            raise JsonError("expected a value", text, start)
         return scalar.end()
     closers, at = bytearray(), start
     while closers or at == start:
@@ -203,14 +206,14 @@ def _value_end(text: bytes, start: int) -> int:
         assert run is not None
         at = run.end()
         if at == len(text):
-            raise _at(text, start, "the value that starts here does not end")
+            raise JsonError("the value that starts here does not end", text, start)
         byte = text[at]
         if byte in _CLOSER:
             closers.append(_CLOSER[byte])
         elif byte == ord('"'):
-            raise _at(text, at, "the string that starts here does not end")
+            raise JsonError("the string that starts here does not end", text, at)
         elif closers.pop() != byte:
-            raise _at(text, at, "brackets do not match")
+            raise JsonError("brackets do not match", text, at)
         at += 1
     return at
 
@@ -224,24 +227,15 @@ def _skip_blank(text: bytes, at: int) -> int:
 def _expect(text: bytes, at: int, wanted: bytes) -> int:
     """The offset of what follows `wanted`, which must be at `at`, and the blanks after it."""
     if text[at : at + 1] != wanted:
-        raise _at(text, at, f"expected {wanted.decode()!r}")
+        raise JsonError(f"expected {wanted.decode()!r}", text, at)
     return _skip_blank(text, at + 1)
-
-
-def _at(
-    text: bytes | str, offset: int, problem: str, kind: type[JsonError] = JsonError
-) -> JsonError:
-    newline: Any = "\n" if isinstance(text, str) else b"\n"
-    line = text.count(newline, 0, offset) + 1
-    column = offset - text.rfind(newline, 0, offset)
-    return kind(problem, offset, line, column)
 
 
 def _utf8(text: bytes) -> str:
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _at(text, error.start, "not UTF-8") from None
+        raise JsonError("not UTF-8", text, error.start) from None
 
 
 def _check_depth(chars: str) -> None:
@@ -250,7 +244,7 @@ def _check_depth(chars: str) -> None:
         if token.group(1):
             depth += 1
             if depth > MAX_DEPTH:
-                raise _at(chars, token.start(), f"nested more than {MAX_DEPTH} deep", TooDeep)
+                raise TooDeep(f"nested more than {MAX_DEPTH} deep", chars, token.start())
         elif token.group(2):
             depth -= 1
 
@@ -258,11 +252,11 @@ def _check_depth(chars: str) -> None:
 def _check_surrogates(chars: str) -> None:
     found = (match for match in _LONE_SURROGATE.finditer(chars) if match.group(1))
     if "\\u" in chars and (half := next(found, None)) is not None:
-        raise _at(chars, half.start(), "lone surrogate", LoneSurrogate)
+        raise LoneSurrogate("lone surrogate", chars, half.start())
     try:
         chars.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise _at(chars, error.start, "lone surrogate", LoneSurrogate) from None
+        raise LoneSurrogate("lone surrogate", chars, error.start) from None
 
 
 def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
@@ -271,9 +265,9 @@ def _explain(chars: str, lone_surrogates: bool) -> NoReturn:
         value = _GRAMMAR.decode(chars)
     except json.JSONDecodeError as error:
         if chars.startswith(_BOM):
-            raise _at(chars, 0, "starts with a byte order mark") from None
+            raise JsonError("starts with a byte order mark", chars, 0) from None
         problem = (error.msg[0].lower() + error.msg[1:]).removesuffix(" at")
-        raise JsonError(problem, error.pos, error.lineno, error.colno) from None
+        raise JsonError(problem, chars, error.pos) from None
     except _RefusedError:
         constants = ("NaN", "Infinity", "-Infinity")
         raise _word_error(chars, constants.__contains__, "is not JSON") from None
@@ -293,7 +287,7 @@ def _word_error(
         word = token.group(1)
         if word and is_wrong(word):
             shown = word if len(word) <= 40 else word[:37] + "..."
-            return _at(chars, token.start(), f"{shown} {problem}", kind)
+            return kind(f"{shown} {problem}", chars, token.start())
     raise AssertionError("the reader refused a word that is not there")
 
 
