@@ -1,12 +1,12 @@
 """Departures: which verdicts are about deviations that an engine declares, by a public source.
 
 The catalogue is ``datasets/departures.toml``. An entry names the engine, its versions, the
-behaviour (see `harness.classification.behaviours`), what it departs from, the source that declares
-it and of which kind that is, and rules over a verdict's stored evidence. A verdict that an entry's
-rule fits has the entry's class, ``departure`` or ``warned`` (the engine itself warned, in what it
-printed when it compiled the schema, that it ignores the keyword); every other proven verdict is a
-``bug``. Where several entries fit, the first one counts. A class is never stored: it is computed
-whenever a run is read, with whatever catalogue is given.
+behaviour (an entry of ``datasets/behaviours.toml``, looked for in every engine), what it departs
+from, the source that declares it and of which kind that is, and rules over a verdict's stored
+evidence. A verdict that an entry's rule fits has the entry's class, ``departure`` or ``warned``
+(the engine itself warned, in what it printed when it compiled the schema, that it ignores the
+keyword); every other proven verdict is a ``bug``. Where several entries fit, the first one counts.
+A class is never stored: it is computed whenever a run is read, with whatever catalogue is given.
 
 A rule (a table ``when``; of several one must fit) is a set of conditions that must all hold; a list
 holds where one of its members does. The conditions:
@@ -33,7 +33,7 @@ holds where one of its members does. The conditions:
 - ``only_through``: the subschema applies only by way of ``allOf`` (with two or more members) or of
   a ``reference`` that is not of the form ``#`` or ``#/…``.
 - ``references``: at least so many references lie on every way to the instance pointer.
-- ``warning``: ids of `harness.classification.engine_warnings`, one of which the engine printed when
+- ``warning``: ids of `EngineWarning`, one of which the engine printed when
   it compiled the schema. By ``keyword`` or ``only_through`` the rule must name nothing but what
   these are about.
 """
@@ -41,17 +41,16 @@ holds where one of its members does. The conditions:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from jsonschema import Draft202012Validator
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from harness.classification.behaviours import SOURCE_KINDS, Behaviour, read_behaviours
-from harness.classification.engine_warnings import EngineWarning, read_warnings
 from harness.classification.verdict_rows import MULTIPLES, VerdictRows
 from harness.classification.written_text import OBJECTS
 from harness.directories import data_path
@@ -65,18 +64,25 @@ from harness.runs.reader import RowNumbers
 from harness.runs.tables import VERDICT_TABLES
 from harness.verdict_kinds import CLASSES, DEPARTURE, ERRORS, OPEN, WALK, WARNED
 
+ENGINES: Final = tuple(
+    table["distribution"] for table in engine_tables().values() if "distribution" in table
+)
+"""The distributions in which every behaviour is looked for."""
+
+SOURCE_KINDS: Final = (
+    *("documentation", "readme", "changelog", "maintainer", "source_constant", "source_comment"),
+    *("source_test", "warning", "specification"),
+)
+"""What declares a behaviour; ``docs/departures.md`` explains each."""
+
+NO_SOURCE: Final = ("nothing_found", "expression", "own_tests", "own_documentation")
+"""Why a behaviour is not declared; likewise."""
+
 PLACES: Final = (
     *("start of value", "start of key", "behind key", "behind value", "end"),
     *("inside key", "inside string", "inside literal", "inside escape", "inside number"),
 )
 """The words of `harness.jsontext.lexer`."""
-
-_TEXTS = ("id", "behaviour", "class", "engine", "versions", "from", "source_kind", "source", "says")
-_ENTRY = frozenset({*_TEXTS, "when"})
-_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_SOURCE = re.compile(r"https://[^\s/]+\.[^\s/]+/\S+")
-_TOO_LITTLE = frozenset({"kind", "evidence"})
-"""Conditions that do not make a rule by themselves: they only repeat the verdict."""
 
 ANY: Final = "*"
 """Stands for every engine: of what the specification itself leaves to them."""
@@ -84,7 +90,59 @@ ANY: Final = "*"
 _THROUGH: Final = {"allOf": "allOf", "reference": "$ref"}
 """What ``only_through`` may ask, and the keyword that such a rule excuses."""
 
+_PLACEHOLDER = re.compile(r"\{(?:keyword|format|pattern)\}")
+
 OptionValue = str | bool | int
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What engines do otherwise than the specifications; looked for in all engines.
+
+    Attributes:
+        bug: The engines that have it without a source that declares it, each with the reason: one
+            of `NO_SOURCE`, or of `SOURCE_KINDS` where a source is held not to suffice.
+        schema: A schema that shows it; empty where no text does.
+        text: A text that is valid under it and refused, or invalid and let through.
+        options: The options with which an engine has it, where it has not by default.
+        part_of: A more general behaviour, or empty: what has that one has this one by it.
+    """
+
+    id: str
+    about: str
+    bug: Mapping[str, str] = field(default_factory=dict)
+    schema: str = ""
+    text: str = ""
+    valid: bool = True
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    part_of: str = ""
+
+
+@dataclass(frozen=True)
+class EngineWarning:
+    """What an engine can print about a schema. Rules of class ``warned`` name these.
+
+    Attributes:
+        text: A regular expression that is found in it; ``{keyword}``, ``{format}`` and
+            ``{pattern}`` stand for those of a verdict.
+        keyword: The keywords that it is about; none where it is about nothing that a schema says.
+        prints: The text as it is printed, for example.
+        source: The public URL of the code that prints it.
+        schema: A schema about which the installed version prints it; else `silent` says why none.
+    """
+
+    id: str
+    engine: str
+    text: str
+    keyword: Sequence[str]
+    prints: str
+    source: str
+    schema: str = ""
+    silent: str = ""
+
+    def recognises(self, line: str) -> bool:
+        """Whether a printed line is this warning, whichever schema it is about."""
+        return re.search(_PLACEHOLDER.sub(".*", self.text), line) is not None
 
 
 @dataclass(frozen=True)
@@ -92,11 +150,8 @@ class Departure:
     """One entry of the catalogue.
 
     Attributes:
-        behaviour: What the engine does that it is about: the id of a behaviour.
-        class_: ``departure`` or ``warned``.
         engine: The distribution whose version counts, such as ``outlines-core``, or `ANY`.
         options: Sets of options of which the engine must have one; empty for any.
-        source_kind: What kind of source declares it; see `SOURCE_KINDS`.
         when: The rules: conditions by name, in the order in which they are tried.
     """
 
@@ -154,7 +209,7 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
     warnings = load_warnings() | read_warnings(tables["warning"], file)
 
     def entry(table: Any, where: str) -> Departure:
-        return _EntryReader(table, where, behaviours, warnings).departure()
+        return _departure(table, where, behaviours, warnings)
 
     found = by_id(tables["departure"], entry, "entry", file)
     return Catalogue(tuple(found.values()), behaviours, warnings)
@@ -190,6 +245,16 @@ def load_warnings() -> dict[str, EngineWarning]:
         for table in engine.get("warning", ())
     ]
     return read_warnings(tables, data_path("engines.toml"))
+
+
+def read_behaviours(tables: Iterable[Any], file: object) -> dict[str, Behaviour]:
+    """The tables ``[[behaviour]]`` of a file, by id; `InputError` where one is not as it must."""
+    return by_id(tables, _behaviour, "behaviour", file)
+
+
+def read_warnings(tables: Iterable[Any], file: object) -> dict[str, EngineWarning]:
+    """The tables ``[[warning]]`` of a file, by id; `InputError` where one is not as it must."""
+    return by_id(tables, _warning, "warning", file)
 
 
 def classify(
@@ -255,190 +320,178 @@ def _words(codes: Any, values: Sequence[str]) -> pa.DictionaryArray:
     )
 
 
-class _EntryReader:
-    """Reads one entry strictly.
-
-    Args:
-        where: What to call it in a message until its id is known.
-    """
-
-    def __init__(
-        self,
-        entry: Any,
-        where: str,
-        behaviours: Mapping[str, Behaviour],
-        warnings: Mapping[str, EngineWarning],
-    ) -> None:
-        if not isinstance(entry, dict):
-            raise InputError(f"{where} is no table")
-        self._entry, self._behaviours, self._warnings = entry, behaviours, warnings
-        known = entry.get("id")
-        self._where = f"{where} ({known})" if isinstance(known, str) else where
-
-    def departure(self) -> Departure:
-        """The entry.
-
-        Raises:
-            InputError: It is not as it must be.
-        """
-        given = self._entry.keys()
-        if missing := sorted(_ENTRY - given):
-            raise self._wrong(f"lacks {', '.join(missing)}")
-        if odd := sorted(given - _ENTRY - {"options"}):
-            raise self._wrong(f"has an unknown key {odd[0]!r}", nearest(odd[0], _ENTRY))
-        if not _ID.fullmatch(self._text("id")):
-            raise self._wrong("has an id that is not of lower-case words joined by hyphens")
-        if self._text("class") not in (WARNED, DEPARTURE):
-            raise self._wrong(f"has the class {self._text('class')!r}", "departure or warned")
-        if self._text("behaviour") not in self._behaviours:
-            raise self._unknown("behaviour", self._behaviours)
-        if self._text("source_kind") not in SOURCE_KINDS:
-            raise self._unknown("source_kind", SOURCE_KINDS)
-        if (self._text("class") == WARNED) != (self._text("source_kind") == "warning"):
-            raise self._wrong("is warned without the engine's warning, or declared by a warning")
-        if (self._text("engine") == ANY) != (self._text("source_kind") == "specification"):
-            raise self._wrong("is of one engine by the specification, or of all by another source")
-        if not _SOURCE.fullmatch(self._text("source")):
-            raise self._wrong("names no public source", "give the https URL that declares it")
-        return Departure(
-            self._text("id"),
-            self._text("behaviour"),
-            self._text("class"),
-            self._text("engine"),
-            self._versions(),
-            self._options(),
-            self._text("from"),
-            self._text("source_kind"),
-            self._text("source"),
-            self._text("says"),
-            self._rules(),
-        )
-
-    def _text(self, key: str) -> str:
-        value = self._entry[key]
-        if not isinstance(value, str) or not value.strip():
-            raise self._wrong(f"needs a text as {key!r}")
-        return value
-
-    def _versions(self) -> SpecifierSet:
-        try:
-            return SpecifierSet(self._text("versions"))
-        except InvalidSpecifier as error:
-            raise self._wrong(f"has bad versions: {error}") from error
-
-    def _options(self) -> tuple[Mapping[str, OptionValue], ...]:
-        options = self._entry.get("options", [])
-        if not isinstance(options, list) or not all(
-            isinstance(one, dict) and one and all(isinstance(v, OptionValue) for v in one.values())
-            for one in options
-        ):
-            raise self._wrong("has bad options", "give a list of tables, as {config = 'spec'}")
-        return tuple(options)
-
-    def _rules(self) -> tuple[Mapping[str, Any], ...]:
-        rules = self._entry["when"]
-        if not isinstance(rules, list) or not rules:
-            raise self._wrong("has no rule", "give one or more tables [[departure.when]]")
-        return tuple(self._rule(rule) for rule in rules)
-
-    def _rule(self, rule: Any) -> Mapping[str, Any]:
-        if not isinstance(rule, dict) or "kind" not in rule or rule.keys() <= _TOO_LITTLE:
-            raise self._wrong("has a rule of too little", "a rule needs kind and more conditions")
-        if self._entry["class"] == WARNED and "warning" not in rule:
-            raise self._wrong("is of class warned, but a rule does not name the warning")
-        for condition in rule:
-            if condition not in _CONDITIONS:
-                hint = nearest(condition, _CONDITIONS)
-                raise self._wrong(f"has an unknown condition {condition!r}", hint)
-        out = {}
-        for condition, read in _CONDITIONS.items():
-            if condition in rule:
-                try:
-                    out[condition] = read(rule[condition])
-                except ValueError as error:
-                    raise self._wrong(f"has a bad {condition!r}: {error}") from error
-        if "warning" in out:
-            out["warning"] = tuple(self._warning(out, one).text for one in out["warning"])
-        return out
-
-    def _warning(self, rule: Mapping[str, Any], name: str) -> EngineWarning:
-        """A warning that a rule names: the engine's, and about all that the rule excuses."""
-        if name not in self._warnings:
-            raise self._wrong(f"names an unknown warning {name!r}", nearest(name, self._warnings))
-        warning = self._warnings[name]
-        about = rule.get("keyword") or [_THROUGH[one] for one in rule.get("only_through", ())]
-        if warning.engine != self._entry["engine"] or not about:
-            raise self._wrong(f"has a rule that {name!r} is not about", "name its keyword")
-        if odd := sorted(set(about) - warning.keywords):
-            raise self._wrong(f"excuses {odd[0]!r}, which {name!r} is not about")
-        return warning
-
-    def _unknown(self, key: str, known: Iterable[str]) -> InputError:
-        return self._wrong(
-            f"has an unknown {key} {self._text(key)!r}", nearest(self._text(key), known)
-        )
-
-    def _wrong(self, what: str, hint: str | None = None) -> InputError:
-        return InputError(f"{self._where} {what}", hint)
+_TEXT: Final = {"type": "string", "pattern": r"\S"}
+_TEXTS: Final = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+_FLAG: Final = {"type": "boolean"}
+_EXPRESSIONS: Final = ("token", "before", "schema_pointer", "schema_pattern")
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    raise ValueError("it must be a list of texts, with at least one")
+def _some_of(words: Iterable[str]) -> dict[str, Any]:
+    return {"type": "array", "items": {"enum": list(words)}, "minItems": 1}
 
 
-def _one_of(known: Sequence[str]) -> Callable[[Any], tuple[str, ...]]:
-    def read(value: Any) -> tuple[str, ...]:
-        for one in _texts(value):
-            if one not in known:
-                raise ValueError(f"{one!r} is not one of {', '.join(known)}")
-        return _texts(value)
-
-    return read
-
-
-def _expressions(value: Any) -> tuple[re.Pattern[str], ...]:
-    try:
-        return tuple(re.compile(one, re.DOTALL) for one in _texts(value))
-    except re.error as error:
-        raise ValueError(f"{error.pattern!r} is no regular expression: {error}") from error
+def _table(required: Mapping[str, Any], **others: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **others},
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
-def _flag(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError("it must be true or false")
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    raise ValueError("it must be a positive number")
-
-
-_CONDITIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "evidence": _one_of(tuple(VERDICT_TABLES)),
-    "kind": _one_of(ERRORS),
-    "category": _one_of(CATEGORIES),
-    "detail": _texts,
-    "keyword": _texts,
-    "place": _one_of(PLACES),
-    "special": _flag,
-    "schema_pointer": _expressions,
-    "token": _expressions,
-    "warning": _texts,
-    "format": _texts,
-    "schema_type": _texts,
-    "schema_has": _texts,
-    "schema_pattern": _expressions,
-    "multiple_of": _one_of(MULTIPLES),
-    "only_through": _one_of(tuple(_THROUGH)),
-    "before": _expressions,
-    "forced": _flag,
-    "object": _one_of(OBJECTS),
-    "trailing_space": _flag,
-    "references": _count,
-    "can_wait": _flag,
+_CONDITIONS: Final[Mapping[str, Any]] = {
+    "evidence": _some_of(VERDICT_TABLES),
+    "kind": _some_of(ERRORS),
+    "category": _some_of(CATEGORIES),
+    "detail": _TEXTS,
+    "keyword": _TEXTS,
+    "place": _some_of(PLACES),
+    "special": _FLAG,
+    "schema_pointer": _TEXTS,
+    "token": _TEXTS,
+    "warning": _TEXTS,
+    "format": _TEXTS,
+    "schema_type": _TEXTS,
+    "schema_has": _TEXTS,
+    "schema_pattern": _TEXTS,
+    "multiple_of": _some_of(MULTIPLES),
+    "only_through": _some_of(_THROUGH),
+    "before": _TEXTS,
+    "forced": _FLAG,
+    "object": _some_of(OBJECTS),
+    "trailing_space": _FLAG,
+    "references": {"type": "integer", "minimum": 1},
+    "can_wait": _FLAG,
 }
-"""The conditions and how their values are read, the quickest to answer first."""
+"""The conditions as JSON Schemas of their values, the quickest to answer first."""
+
+_RULE: Final = {
+    **_table({"kind": _CONDITIONS["kind"]}, **_CONDITIONS),
+    # kind and evidence only repeat the verdict
+    "anyOf": [{"required": [one]} for one in _CONDITIONS if one not in ("kind", "evidence")],
+}
+
+_SCHEMAS: Final = {
+    "departure": _table(
+        {
+            "id": {"type": "string", "pattern": r"^[a-z0-9]+(-[a-z0-9]+)*$"},
+            "class": {"enum": [WARNED, DEPARTURE]},
+            **dict.fromkeys(("behaviour", "engine", "versions", "from", "says"), _TEXT),
+            "source_kind": {"enum": list(SOURCE_KINDS)},
+            "source": {"type": "string", "pattern": r"^https://[^\s/]+\.[^\s/]+/\S+$"},
+            "when": {"type": "array", "items": _RULE, "minItems": 1},
+        },
+        options={"type": "array", "items": {"type": "object", "minProperties": 1}},
+    ),
+    "behaviour": _table(
+        {"id": _TEXT, "about": _TEXT},
+        bug={
+            "propertyNames": {"enum": list(ENGINES)},
+            "additionalProperties": {"enum": [*NO_SOURCE, *SOURCE_KINDS]},
+        },
+        schema=_TEXT,
+        text={"type": "string"},
+        part_of=_TEXT,
+        valid=_FLAG,
+        options={"type": "object"},
+    ),
+    "warning": {
+        **_table(
+            {
+                **dict.fromkeys(("id", "engine", "text", "prints", "source"), _TEXT),
+                "keyword": {"type": "array", "items": {"type": "string"}},
+            },
+            schema=_TEXT,
+            silent=_TEXT,
+        ),
+        "oneOf": [{"required": ["schema"]}, {"required": ["silent"]}],
+    },
+}
+
+
+def _checked(name: str, table: Any, where: str) -> str:
+    """What to call an entry; `InputError` where it is not of the schema."""
+    known = table.get("id") if isinstance(table, Mapping) else None
+    where = f"{where} ({known})" if isinstance(known, str) else where
+    error = next(Draft202012Validator(_SCHEMAS[name]).iter_errors(table), None)
+    if error is not None:
+        raise InputError(f"{where}: {error.json_path}: {error.message[:300]}")
+    return where
+
+
+def _expression(where: str, text: str, flags: int = 0) -> re.Pattern[str]:
+    try:
+        return re.compile(text, flags)
+    except re.error as error:
+        raise InputError(f"{where}: {text!r} is no regular expression: {error}") from error
+
+
+def _behaviour(table: Any, where: str) -> Behaviour:
+    _checked("behaviour", table, where)
+    return Behaviour(**table)
+
+
+def _warning(table: Any, where: str) -> EngineWarning:
+    where = _checked("warning", table, where)
+    _expression(where, _PLACEHOLDER.sub("x", table["text"]))
+    return EngineWarning(**table)
+
+
+def _departure(
+    table: Any,
+    where: str,
+    behaviours: Mapping[str, Behaviour],
+    warnings: Mapping[str, EngineWarning],
+) -> Departure:
+    where = _checked("departure", table, where)
+    if table["behaviour"] not in behaviours:
+        hint = nearest(table["behaviour"], behaviours)
+        raise InputError(f"{where}: unknown behaviour {table['behaviour']!r}", hint)
+    if (table["class"] == WARNED) != (table["source_kind"] == "warning"):
+        raise InputError(f"{where} is warned without the engine's warning, or declared by one")
+    if (table["engine"] == ANY) != (table["source_kind"] == "specification"):
+        raise InputError(f"{where} is of one engine by the specification, or of all by another")
+    try:
+        versions = SpecifierSet(table["versions"])
+    except InvalidSpecifier as error:
+        raise InputError(f"{where} has bad versions: {error}") from error
+    return Departure(
+        table["id"],
+        table["behaviour"],
+        table["class"],
+        table["engine"],
+        versions,
+        tuple(table.get("options", ())),
+        table["from"],
+        table["source_kind"],
+        table["source"],
+        table["says"],
+        tuple(_rule(table, rule, where, warnings) for rule in table["when"]),
+    )
+
+
+def _rule(
+    entry: Mapping[str, Any],
+    rule: Mapping[str, Any],
+    where: str,
+    warnings: Mapping[str, EngineWarning],
+) -> Mapping[str, Any]:
+    """A rule as it is tried; where it names warnings, these are about all that it excuses."""
+    if entry["class"] == WARNED and "warning" not in rule:
+        raise InputError(f"{where} is of class warned, but a rule does not name the warning")
+    out = {name: rule[name] for name in _CONDITIONS if name in rule}
+    for name in _EXPRESSIONS:
+        if name in out:
+            out[name] = tuple(_expression(where, one, re.DOTALL) for one in out[name])
+    for name in out.get("warning", ()):
+        if name not in warnings:
+            hint = nearest(name, warnings)
+            raise InputError(f"{where} names an unknown warning {name!r}", hint)
+        about = rule.get("keyword") or [_THROUGH[one] for one in rule.get("only_through", ())]
+        if warnings[name].engine != entry["engine"] or not about:
+            raise InputError(f"{where} has a rule that {name!r} is not about", "name its keyword")
+        if odd := sorted(set(about) - set(warnings[name].keyword)):
+            raise InputError(f"{where} excuses {odd[0]!r}, which {name!r} is not about")
+    if "warning" in out:
+        out["warning"] = tuple(warnings[name].text for name in out["warning"])
+    return out

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from harness.classification.behaviours import ENGINES, NO_SOURCE, SOURCE_KINDS
-from harness.classification.departures import ANY, load_catalogue
+from harness.classification.departures import (
+    ANY,
+    ENGINES,
+    NO_SOURCE,
+    SOURCE_KINDS,
+    load_catalogue,
+)
 from tests.command import ROOT
 
 PAGE = (ROOT / "docs" / "departures.md").read_text("utf-8")
