@@ -326,7 +326,7 @@ class Panel:
         except wire.Broken:
             return self._hosts[engine].end(Crashed("gave no answer to what it was asked"))
         if isinstance(answer, ReplayDiverged):
-            return AdapterFault("second_way", f"behind {answer.refused_at} tokens")
+            return AdapterFault("second_way", f"after {answer.refused_at} tokens")
         if isinstance(answer, AtFault):
             return AdapterFault(answer.adapter_fault, answer.detail)
         return answer

@@ -37,12 +37,9 @@ class Backend:
 
 @dataclass(frozen=True)
 class Step:
-    """One backend that is asked to take a schema.
+    """One backend that is asked to take a schema, after a check of `server_checks` if any.
 
-    Attributes:
-        backend: Its name.
-        check: The check that comes before, of `harness.engines.server_checks`; empty for none.
-        refused: What becomes of a schema that the engine refuses: ``next`` goes on.
+    `refused` is what becomes of a schema that the engine refuses: ``next`` goes on.
     """
 
     backend: str
@@ -52,15 +49,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Preset:
-    """One release of a server.
+    """One release of a server, and what was `read` to know it.
 
     Attributes:
-        server: Its name in specs.
-        release: Its version.
         backend: The value of its option ``backend`` by default.
-        read: What was read to know this.
         pins: Where the versions of the packages are from.
-        backends: Its engines by name.
         routes: By value of its option ``backend``: the steps, in their order.
         check: The check of every schema, before any backend; empty for none.
         switches: Its other options, all off by default: by name a text of help, and what each
@@ -190,10 +183,9 @@ def described(name: str, backend: Backend, engine: EngineInfo) -> dict[str, bool
 
 
 def backends_of(server: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The engines inside of a server's, by backend, as a run's manifest would describe each alone.
+    """The engines of one in a run's manifest, by backend, each as if it were alone there.
 
-    Args:
-        server: An engine as a run's manifest describes it; one that is no server's has none.
+    One that is no server's has none.
     """
     options = server.get("options", {})
     names = [key.removesuffix(".engine") for key in options if key.endswith(".engine")]

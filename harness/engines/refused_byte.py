@@ -2,7 +2,7 @@
 
 An engine may *force* tokens: where the bytes are certain, its mask holds one token alone. Asked
 byte by byte it refuses every other token at its first byte, be it the only right one. So the bytes
-are compared with those of the forced token, and of the one that is forced behind it.
+are compared with those of the forced token, and of the one that is forced after it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class RefusedByte:
         taken = self._follow(spelled)
         if taken == len(spelled):
             return taken if taken == len(text) else UNKNOWN
-        behind = tuple(spelled[:taken])
-        if self._forced_behind(behind) == NOT_FORCED:
+        taken_bytes = tuple(spelled[:taken])
+        if self._forced_after(taken_bytes) == NOT_FORCED:
             return taken
-        left = self._where_left(text, behind)
+        left = self._where_left(text, taken_bytes)
         return taken if left == len(text) else left
 
-    def _forced_behind(self, bytes_: tuple[int, ...]) -> int:
-        """The token that is forced behind some bytes."""
+    def _forced_after(self, bytes_: tuple[int, ...]) -> int:
+        """The token that is forced after some bytes."""
         if bytes_ not in self._forced:
             trial = self._led(bytes_) if self._looks_on else None
             self._forced[bytes_] = (
@@ -71,16 +71,16 @@ class RefusedByte:
             )
         return self._forced[bytes_]
 
-    def _where_left(self, text: bytes, behind: tuple[int, ...]) -> int:
+    def _where_left(self, text: bytes, start: tuple[int, ...]) -> int:
         """How many bytes of `text` are as what is forced and what may follow, token by token."""
-        trial, at = self._led(behind), len(behind)
+        trial, at = self._led(start), len(start)
         while trial is not None and at < len(text):
             mask = self._mask(trial)
             step = forced_token(mask, self._vocabulary)
             if step == NOT_FORCED:
                 step = self._vocabulary.byte_ids[text[at]]
             if step < 0:
-                return len(behind)
+                return len(start)
             if not allows(mask, step):
                 return at
             bytes_ = self._vocabulary.tokens[step]
@@ -89,10 +89,10 @@ class RefusedByte:
             if same < len(bytes_):
                 return at
             trial = trial if trial.consume(step) else None
-        return at if at == len(text) else len(behind)
+        return at if at == len(text) else len(start)
 
     def _led(self, tokens: Sequence[int]) -> Matcher | None:
-        """A clone behind some tokens; None where it refuses one."""
+        """A clone after some tokens; None where it refuses one."""
         trial = self._here.clone()
         return trial if all(map(trial.consume, tokens)) else None
 

@@ -4,7 +4,7 @@ It answers the requests of `harness.engines.requests`, one method for each. Mask
 buffer that the coordinator reads.
 
 The engine walks ahead: what is asked about a position is asked when its masks, and those of some
-positions behind it, are known. So there are two matchers, one at the end of the walk and one that
+positions after it, are known. So there are two matchers, one at the end of the walk and one that
 follows to where something is asked.
 """
 
@@ -161,7 +161,7 @@ class EngineService:
                     examined[slot] = ahead.clone()
             self._replay_diverged = False
             for slot, matcher in () if self._strict else examined.items():
-                # behind all of them: what is computed for it would change their times
+                # after all of them: what is computed for it would change their times
                 key, way = f"{asked.key}/{at + slot}", tokens[slot + 1 :]
                 examiner.try_faster_way(matcher, way, masks[slot : len(tokens)], key)
         except FaultFound:
@@ -170,7 +170,7 @@ class EngineService:
         return requests.WalkEnded()
 
     def _begin(self, here: Matcher, walked: list[int]) -> None:
-        """Stand behind `walked`, with nothing ahead."""
+        """Stand after `walked`, with nothing ahead."""
         self.here, self._ahead = here, here.clone()
         self._walked, self._at = walked, len(walked)
         self._replay_diverged = False
@@ -201,7 +201,7 @@ class EngineService:
         return None
 
     def _replayed(self, tokens: Sequence[int]) -> tuple[Matcher, int]:
-        """A matcher behind `tokens` from the start, and how many of them it took."""
+        """A matcher after `tokens` from the start, and how many of them it took."""
         assert self.start is not None
         matcher, count = self.start.clone(), 0
         while count < len(tokens) and matcher.consume(tokens[count]):
@@ -259,7 +259,7 @@ class EngineService:
         return requests.Confirmed(reached, consumes)
 
     def exhaust(self, asked: requests.Exhaust) -> requests.Each:
-        """Search behind every token."""
+        """Search after every token."""
         eos, size = self.vocabulary.eos_ids, self.vocabulary.size
         closed = [
             trial is not None

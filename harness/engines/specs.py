@@ -93,7 +93,7 @@ def split_specs(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ReadSpec:
-    """The parts of a spec's text: behind the ``@`` a version or a path, `rest` behind the name."""
+    """The parts of a spec's text: after the ``@`` a version or a path, `rest` after the name."""
 
     name: str
     version: str | None

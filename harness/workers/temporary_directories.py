@@ -2,8 +2,8 @@
 
 Holding is a shared lock on a file beside the directory, which the system lets go of when a
 process dies in whatever way. So what can be locked for oneself alone is held by nobody: it is
-removed by whoever lets go last, and what the killed left behind by the next who holds anything.
-Process ids play no part, so that neither a number used again nor a container's own ones mislead.
+removed by whoever lets go last, or by the next who holds anything. Process ids play no part, so
+that neither a number used again nor a container's own ones mislead.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class SharedDirectory:
     def __init__(self, name: str, base: Path | None = None) -> None:
         base = base or short_base()
         self.path = base / name
+        self._lock_file = base / (name + _LOCK)
         self._lock: IO[str] | None = _locked(self._lock_file)
         self.path.mkdir(exist_ok=True)
         sweep_up(base)
@@ -62,10 +63,6 @@ class SharedDirectory:
             self._lock = None
 
     close = release
-
-    @property
-    def _lock_file(self) -> Path:
-        return self.path.with_name(self.path.name + _LOCK)
 
 
 @contextlib.contextmanager
