@@ -100,19 +100,17 @@ class Symptom:
 
 
 class Trial:
-    """One engine, validators that may be shared, and a vocabulary of bytes and tokens at issue.
+    """One engine, validators that may be shared, and a vocabulary of bytes and a token at issue.
 
     Attributes:
         failures: How often the engine failed, or took too long.
         seconds: What it took to compile, as it says itself.
     """
 
-    def __init__(
-        self, spec: EngineSpec, judge: Judge, catalogue: Catalogue, tokens: Sequence[bytes] = ()
-    ) -> None:
+    def __init__(self, spec: EngineSpec, judge: Judge, catalogue: Catalogue) -> None:
         self._judge, self._catalogue = judge, catalogue
         self._stack = contextlib.ExitStack()
-        file = self._vocabulary_of(tokens)
+        file = self._vocabulary_of(b"")
         self._panel = Panel([spec], file, self.vocabulary.words, LIMITS)
         self._stack.callback(self._panel.close)
         self._outcome: Outcome | None = None
@@ -122,15 +120,15 @@ class Trial:
         self.failures, self.seconds = 0, 0.0
         self._begin(spec, self._panel.open().get(0))
 
-    def change(self, spec: EngineSpec, tokens: Sequence[bytes] = ()) -> None:
-        """Try another configuration of the engine, or other tokens, in the host that is up.
+    def change(self, spec: EngineSpec, token: bytes = b"") -> None:
+        """Try another configuration of the engine, or another token, in the host that is up.
 
         To start another would take seconds, for what the library imports.
 
         Raises:
             UsageError: The engine does not start so.
         """
-        self._begin(spec, self._panel.change(0, spec, self._vocabulary_of(tokens)))
+        self._begin(spec, self._panel.change(0, spec, self._vocabulary_of(token)))
 
     @contextlib.contextmanager
     def with_token(self, token: bytes) -> Iterator[Trial]:
@@ -138,7 +136,7 @@ class Trial:
         if not token:
             yield self
             return
-        self.change(self._spec, [token])
+        self.change(self._spec, token)
         try:
             yield self
         finally:
@@ -152,17 +150,12 @@ class Trial:
         self._schema: str | None = None
         self.info = self._panel.infos[0]
 
-    def _vocabulary_of(self, tokens: Sequence[bytes]) -> str:
-        """A file with the bytes, and with tokens and all that they can be shortened to."""
-        parts = dict.fromkeys(
-            token[start:end]
-            for token in tokens
-            for start in range(len(token))
-            for end in range(start + 1, len(token) + 1)
-        )
-        longer = [part for part in parts if len(part) > 1]
-        self.vocabulary: Vocabulary = byte_vocabulary(longer)
-        self._ids = {text: 257 + number for number, text in enumerate(longer)}
+    def _vocabulary_of(self, token: bytes) -> str:
+        """A file with the bytes, and with the token and all that it can be shortened to."""
+        ends = range(len(token) + 1)
+        parts = dict.fromkeys(token[start:end] for start in ends for end in ends if end - start > 1)
+        self.vocabulary: Vocabulary = byte_vocabulary(list(parts))
+        self._ids = {text: 257 + number for number, text in enumerate(parts)}
         return str(self._stack.enter_context(saved_vocabulary(self.vocabulary)))
 
     def close(self) -> None:

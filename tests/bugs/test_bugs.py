@@ -215,7 +215,8 @@ def test_a_script_shows_the_error_with_the_engine_alone(
 
     (spec,) = provide_all(parse_specs([engine]))
     token = b"}}" if kind == "mask_consume_mismatch" else b""
-    trial = Trial(spec, InProcessJudge(), load_catalogue(), [token])
+    trial = Trial(spec, InProcessJudge(), load_catalogue())
+    trial.change(spec, token)
     case = ErrorCase(engine, kind, json.dumps(schema), text, token, text.find(token or text))
     try:
         shown = trial.reproduce(case)
