@@ -71,7 +71,7 @@ class CaseResult:
     by_adapter: bool = False
 
 
-class NotBegun(Exception):
+class NotBegun(LookupError):
     """Nothing can be asked: why."""
 
 
@@ -81,10 +81,7 @@ class EngineHost:
     def __init__(self, spec: EngineSpec, settings: Settings, directory: Path) -> None:
         self.spec, self.version = spec, spec.version or ""
         self._settings = settings
-        self._files = {
-            "vocabulary": str(directory / "vocabulary"),
-            "bookmark": str(directory / "bookmark"),
-        }
+        self._files = {name: str(directory / name) for name in ("vocabulary", "bookmark")}
         self._bookmark = Bookmark(directory / "bookmark")
         self._case: dict[str, Any] | None = None
         service = "harness.protocol_checks.service:CheckService"
@@ -135,21 +132,15 @@ class EngineHost:
         Raises:
             LookupError: The trial cannot be repeated: why.
         """
-        try:
-            self.begin(result.schema, [], result.case, samples=0)
-        except NotBegun as reason:
-            raise LookupError(str(reason)) from reason
+        self.begin(result.schema, [], result.case, samples=0)
         return self._retry(rule, violation.consumed, violation.tokens)
 
     def _retry(self, rule: str, consumed: Tokens, tokens: Tokens | None) -> str | None:
         given = None if tokens is None else list(tokens)
-        try:
-            answer = self._ask("trial", rule=rule, consumed=list(consumed), tokens=given)
-        except NotBegun as reason:
-            raise LookupError(str(reason)) from reason
+        answer = self._ask("trial", rule=rule, consumed=list(consumed), tokens=given)
+        if isinstance(answer, Crashed):
+            return f"its process {answer.message}"
         if not isinstance(answer, wire.Message):
-            if isinstance(answer, Crashed):
-                return f"its process {answer.message}"
             raise LookupError(f"its process {answer.message}")
         if not answer.head["reached"]:
             raise LookupError("it does not consume the tokens before")
