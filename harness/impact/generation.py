@@ -4,22 +4,48 @@ The model computes the prompt once. After it the texts go on together: one batch
 that are not at their end. Engines are asked for their masks one after the other and while the
 model rests, so that they take no time from one another. A failure costs its engine the item, and
 nobody else anything.
+
+Sampling is by the largest sum of logit and noise (Gumbel): its distribution is the softmax, and
+the noise depends on nothing but seed, item and position. So an engine that forbids nothing of what
+the model would have drawn writes the very text that the model writes alone, and all differences
+between engines are differences between masks.
 """
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from harness.engines.panel import Panel
-from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer
-from harness.impact.choosing import Sampling, choose
+from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, Step
 from harness.impact.items import Item
 from harness.impact.language_model import LanguageModel, Logits, Prompted
 from harness.options import option
 from harness.protocol import Mask
 from harness.workers.outcomes import Compiled
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn."""
+
+    temperature: float = option(0.0, "0 takes the likeliest token.", least=0)
+    seed: int = option(0, "Of the sample and the draws.")
+
+    def noise(self, item: str, position: int, size: int) -> Floats | None:
+        """What is added to the logits over the temperature, shape ``(size,)``; None if greedy."""
+        if not self.temperature:
+            return None
+        key = hashlib.sha256(f"{self.seed}/{item}/{position}".encode()).digest()
+        generator = np.random.Generator(np.random.PCG64(int.from_bytes(key, "little")))
+        return generator.gumbel(size=size)
 
 
 @dataclass(frozen=True)
@@ -135,3 +161,28 @@ class Generator:
         text.cost.asked.append(took)
         mask: Mask = walked.masks[0]
         return mask
+
+
+def choose(
+    logits: Logits,
+    mask: Mask | None,
+    temperature: float = 0.0,
+    noise: Floats | None = None,
+    position: int = 0,
+) -> Step:
+    """The next token by logits of shape ``(size,)`` and the noise of `Sampling`.
+
+    The mask has ``(size + 31) // 32`` words; None allows everything.
+    """
+    scaled = logits.astype(np.float64) / (temperature or 1.0)
+    scores = scaled if noise is None else scaled + noise
+    wanted = int(scores.argmax())
+    if mask is None:
+        return Step(position, wanted, 1.0, 0, wanted, 0.0)
+    allowed = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little") > 0
+    shares = np.exp(scaled - scaled.max())
+    shares /= shares.sum()
+    removed = float(shares[~allowed].sum())
+    chosen = int(np.where(allowed, scores, -np.inf).argmax()) if allowed.any() else -1
+    rank = int((logits > logits[wanted]).sum())
+    return Step(position, wanted, float(shares[wanted]), rank, chosen, removed)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.impact.answers import UNCONSTRAINED
-from harness.impact.choosing import Sampling, choose
+from harness.impact.generation import Sampling, choose
 from harness.protocol import allows, set_bits
 from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import ConsumeLies, CrashesOnMask, Enumerator, ForbidsOne, RefusesAll
