@@ -285,6 +285,12 @@ class StoredRun:
             WHEN v.category = 'end' THEN 'common' ELSE {rank} END"""
 
 
+@functools.lru_cache(maxsize=1)
+def stored_run(run: RunDirectory, classify: Classify = by_catalogue) -> StoredRun:
+    """The same database for all who ask it of one run, one after the other, by the same rule."""
+    return StoredRun(run, classify)
+
+
 def _packed(template: str, case: str, number: str, before: str) -> str:
     return template.format(case=case, number=number, before=before)
 

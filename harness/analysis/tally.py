@@ -15,7 +15,7 @@ from harness.analysis.compile_reasons import schemas_by_backend
 from harness.analysis.matrix import matrix
 from harness.analysis.rates import Rates, walked_bytes
 from harness.analysis.statistics import DisputeSizes, estimate
-from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue
+from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
 from harness.runs.directory import RunDirectory
 from harness.runs.tables import GENERATED, TEXT_TABLES
@@ -38,7 +38,7 @@ _SIDES: Final = {FALSE_ACCEPTANCE.name: "accepters", FALSE_REJECTION.name: "reje
 
 def summary(run: RunDirectory, classify: Classify = by_catalogue) -> dict[str, Any]:
     """The summary of a run, finished or not: see `summarize`."""
-    return summarize(StoredRun(run, classify))
+    return summarize(stored_run(run, classify))
 
 
 def summarize(stored: StoredRun) -> dict[str, Any]:

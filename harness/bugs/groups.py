@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from harness.analysis.stored import Classify, StoredRun
+from harness.analysis.stored import Classify, StoredRun, stored_run
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.text_edits import sort_of
 from harness.completion.rollout import keyed_index
@@ -80,7 +80,7 @@ def read_verdicts(
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    stored = StoredRun(run, rule)
+    stored = stored_run(run, rule)
     table = pa.concat_tables(
         _read(stored, vocabulary, number, evidence) for number, evidence in enumerate(EVIDENCE)
     )

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from harness.analysis.compile_reasons import compile_reasons
 from harness.analysis.matrix import schemas
-from harness.analysis.stored import Classify, StoredRun, by_catalogue
+from harness.analysis.stored import Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.tally import is_tested
 from harness.bugs.listing import BugList
 from harness.engines.specs import with_version
@@ -69,7 +69,7 @@ def print_digest(
 
     `classify` is that which was given to the tally; `bugs` is None where nothing is known of them.
     """
-    stored = StoredRun(run, classify)
+    stored = stored_run(run, classify)
     path = str(run.path) + (" --trust" if asks_for_trust(run) and not run.is_own else "")
     reasons = compile_reasons(run)
     engines = tally["engines"]

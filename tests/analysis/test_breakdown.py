@@ -99,11 +99,11 @@ class TestRows:
         assert breakdown(stored(finish=finish), by, all_bugs)["rows"] == []
 
     def test_of_an_unfinished_run_are_of_what_is_there(self, stored):
-        unfinished, whole = stored(*by_hand(), finish=False), stored(*by_hand())
-        for by in GROUPINGS:
-            found = breakdown(unfinished, by, all_bugs)["rows"]
-            assert found
-            assert found == breakdown(whole, by, all_bugs)["rows"]
+        run = stored(*by_hand(), finish=False)
+        unfinished = [breakdown(run, by, all_bugs)["rows"] for by in GROUPINGS]
+        whole = stored(*by_hand())
+        assert all(unfinished)
+        assert unfinished == [breakdown(whole, by, all_bugs)["rows"] for by in GROUPINGS]
 
 
 class TestGroupings:

@@ -75,9 +75,6 @@ class TestRatios:
         assert (found.low, found.high, found.method) == (None, None, "none")
         assert found.value == parts[0] / 4
 
-    def test_of_one_case_have_no_interval(self):
-        assert ratio([3], [10]).method == "none"
-
     def test_one_schema_with_nearly_all_errors_makes_the_interval_wide(self):
         """The same errors in the same decisions, spread over all schemas or in one of them."""
         spread = ratio([10, 11] * 50, [1000] * 100)

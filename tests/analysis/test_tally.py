@@ -10,7 +10,6 @@ import pytest
 from harness.analysis import tally
 from harness.analysis.breakdown import agreement
 from harness.analysis.stored import StoredRun, by_catalogue
-from harness.verdict_kinds import ERRORS
 from tests import books
 from tests.books import Book, all_bugs, classes
 from tests.inprocess import case, make_run
@@ -410,11 +409,6 @@ class TestClasses:
             "false_rejections": [],
         }
 
-    def test_of_an_engine_without_errors_are_all_nought(self, stored):
-        found = self.found(stored)["b"]
-        assert set(found["by_class"]) == set(ERRORS)
-        assert not any(sum(one.values()) for one in found["by_class"].values())
-
 
 class TestOtherKinds:
     def test_are_counted_under_their_own_names(self, stored):
@@ -487,11 +481,6 @@ class TestSeverity:
         by_severity = dict(zip(words, (0, 3, 2, 0), strict=True))
         assert found["false_acceptance"] == {**by_severity, "by_format": 0}
 
-    def test_needs_the_size_of_the_vocabulary(self, stored):
-        book = Book("case").position(0, canonical=1).verdicts(0, "a", "false_rejection", 3)
-        found = summary(stored(book))["engines"]["a"]["severity"]["false_rejection"]
-        assert (found["on_path"], found["unranked"]) == (1, 2)
-
 
 class TestInstances:
     def book(self):
@@ -552,8 +541,3 @@ class TestInstances:
         found = self.found(stored, book.instance(7, "invalid", label="generated"))
         assert (found["a"]["tested_valid"], found["a"]["tested_invalid"]) == (2, 2)
         assert (found["b"]["tested_valid"], found["b"]["tested_invalid"]) == (2, 3)
-
-    def test_do_not_change_the_counts_of_walks(self, stored):
-        found = summary(stored(self.book()))["engines"]["a"]
-        assert found["false_acceptances"] == {**judged(0, 0, 0), "located": 0, "by_format": 0}
-        assert found["per_million"]["any"]["bugs"] == 0

@@ -136,8 +136,3 @@ class TestHowBad:
             "c": (1, 1),
         }
         assert engines["a"]["instances"]["false_acceptances"]["cases"] == 3
-
-    def test_a_run_without_cases_has_neither(self, stored):
-        found = summary(stored())["engines"]["a"]
-        assert found["share_with_bug"]["any"]["value"] is None
-        assert found["per_million"]["any"]["value"] is None

@@ -173,12 +173,6 @@ class TestBugs:
         lines = digest(*many(), bugs=bug_list(bug("a", cases=9_999)))
         assert "1 bug explains 100.0% of 99,990 verdicts that are bugs" in lines
 
-    def test_stand_above_the_table_of_few_cases(self, digest):
-        lines = digest(book("one"), bugs=bug_list(bug("b")))
-        (row,) = (n for n, line in enumerate(lines) if line.split()[:1] == ["one"])
-        assert any("00000000" in line for line in lines[:row])
-        assert not any(line.startswith("a 1.2.3 ") for line in lines[:row])
-
     def test_a_title_is_one_line_that_no_terminal_obeys(self, digest):
         lines = digest(*many(), bugs=bug_list(bug("a", title="\x1b[2J" + "long " * 40)))
         (line,) = (line for line in lines if "00000000" in line)

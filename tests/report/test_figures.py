@@ -12,7 +12,6 @@ import pytest
 
 from harness.analysis.tally import summary
 from harness.errors import RunDirectoryError, UsageError
-from harness.render.table import Table, as_markdown
 from harness.report import figures
 from harness.report.tables import NAMES, digest, write_tables
 from tests import books
@@ -134,10 +133,6 @@ class TestExports:
         text = file.read_text("utf-8")
         assert text.count("\n### ") == len(NAMES) - 1
         assert "| a + b | c | 50 | 50 | 3 | 6 | 1 | 1 |" in text
-
-    def test_markdown_keeps_its_columns_whatever_is_in_a_cell(self):
-        table = Table.of("T", ("word", "n"), ({"word": "a|b\nc", "n": 1234567},))
-        assert as_markdown(table).splitlines()[-1] == "| a\\|b c | 1,234,567 |"
 
     def test_of_another_kind_are_refused_before_anything_is_read(self, stored, tmp_path):
         run = stored(book())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 import harness
 import harness.bugs.listing
-from harness.analysis import tally
 from harness.errors import RunDirectoryError, UsageError
 from harness.report.frames import Run
 from harness.runs import reader
@@ -22,8 +20,6 @@ from harness.runs.tables import SCHEMAS
 from tests import books
 from tests.books import Book, all_bugs, classes
 from tests.buglists import REPORTED, bug, bug_list
-from tests.inprocess import case, make_run
-from tests.miniatures import AcceptsExtra, Enumerator, ForbidsOne
 
 ENGINES = {name: {"version": "1"} for name in ("a", "b", "c")}
 
@@ -66,10 +62,6 @@ class TestImport:
     def test_brings_load_run_when_it_is_used(self, stored):
         run = harness.load_run(stored(book()).path)
         assert repr(run).startswith("<finished run")
-
-    def test_has_nothing_else(self):
-        with pytest.raises(AttributeError, match="no attribute 'load_runs'"):
-            harness.load_runs  # noqa: B018
 
     def test_without_pandas_says_what_to_install(self, stored, monkeypatch):
         monkeypatch.setitem(sys.modules, "pandas", None)
@@ -254,35 +246,12 @@ SOME = 256
 """Rows in a batch."""
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory):
-    """Cases on miniatures, of which two lie."""
-    engines = [Enumerator, AcceptsExtra, ForbidsOne]
-    runner = make_run(engines)
-    schema = {"enum": ["ab", "cd"], "x-extra": ['"ax"'], "x-forbidden": [['"', "c"]]}
-    cases = [
-        case(schema, "ab", invalid=["zz"], name="first"),
-        case({"const": True}, True, name="second"),
-    ]
-    ran = [SimpleNamespace(rows=runner.run(one)) for one in cases]
-    named = {kind.__name__: {"version": "1"} for kind in engines}
-    path = tmp_path_factory.mktemp("runs") / "run"
-    return harness.load_run(books.store(path, *ran, engines=named).path)
+def test_tallies_count_the_verdicts(big):
+    keys = ["engine", "kind", "class"]
+    counted = big.verdicts.groupby(keys, observed=True).size()
+    assert big.tallies.set_index(keys)["tokens"].to_dict() == counted.to_dict()
+    assert counted["a", "false_acceptance", "bug"] == 600
 
 
-class TestOfARealRun:
-    def test_tallies_count_the_verdicts(self, real):
-        keys = ["engine", "kind", "class"]
-        counted = real.verdicts.groupby(keys, observed=True).size()
-        walks = real.tallies[real.tallies["evidence"] == "walk"]
-        assert walks.set_index(keys)["tokens"].to_dict() == counted.to_dict()
-        assert counted["AcceptsExtra", "false_acceptance", "bug"] > 0
-        assert counted["ForbidsOne", "false_rejection", "bug"] > 0
-
-    def test_summary_is_the_tallys(self, real):
-        assert real.summary == tally.summary(real.directory)
-
-    def test_sets_of_engines_are_named(self, real):
-        accepters = {real.engine_set(bits) for bits in real.disputes["accepters"]}
-        assert ("AcceptsExtra",) in accepters
-        assert ("Enumerator", "AcceptsExtra") in accepters
+def test_sets_of_engines_are_named(big):
+    assert big.engine_set(5) == ("a", "c")
