@@ -26,6 +26,7 @@ from harness.jsontext.partial import (
     Layout,
     load,
     path_of,
+    slot_path,
     with_value,
 )
 from harness.jsontext.pointers import MISSING, child
@@ -179,7 +180,7 @@ class _Repair:
         if frame is not None:
             return self._refilled(target, schemas, frame)
         found = [v for schema in schemas for v in self._values.examples(schema, _EXAMPLES)]
-        if _in_slot(self._cursor) and path == path_of(self._cursor.frames) + _slot(self._cursor):
+        if _in_slot(self._cursor) and path == slot_path(self._cursor.frames):
             layout = self._suffixes.layout
             found = [v for v in found if _slot_text(self._cursor, v, layout) is not None]
             found += self._numbers(schemas)
@@ -245,7 +246,7 @@ def rest_of(suffixes: ContainerSuffixes, cursor: Cursor, document: Any) -> bytes
 def _ended_value(layout: Layout, cursor: Cursor, document: Any) -> ValueSuffix | None:
     mode, frames = cursor.mode, cursor.frames
     if _in_slot(cursor):
-        value = _at(document, path_of(frames) + _slot(cursor))
+        value = _at(document, slot_path(frames))
         found = None if value is MISSING else _slot_text(cursor, value, layout)
         return None if found is None else ValueSuffix(found, with_value(frames, value))
     if mode is Mode.KEY_STRING:
@@ -271,11 +272,6 @@ def _ended_key(layout: Layout, cursor: Cursor, value: dict[str, Any]) -> ValueSu
 
 def _in_slot(cursor: Cursor) -> bool:
     return cursor.mode in _SLOT_MODES or cursor.mode.in_number
-
-
-def _slot(cursor: Cursor) -> Path:
-    slot = cursor.frames[-1].slot if cursor.frames else None
-    return () if slot is None else (slot,)
 
 
 def _parts(suffixes: ContainerSuffixes, frames: Frames, top: Frame, value: Any) -> list[bytes]:

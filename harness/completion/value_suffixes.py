@@ -19,7 +19,15 @@ from harness.completion.container_suffixes import (
     memoised,
 )
 from harness.jsontext.lexer import Mode, is_high_surrogate, utf8_length, utf8_range
-from harness.jsontext.partial import Cursor, Frames, Layout, parse_number, path_of, with_value
+from harness.jsontext.partial import (
+    Cursor,
+    Frames,
+    Layout,
+    parse_number,
+    path_of,
+    slot_path,
+    with_value,
+)
 from harness.jsontext.pointers import MISSING
 from harness.schemas.formats import FORMATS
 from harness.schemas.patterns import Pattern, pattern
@@ -272,8 +280,7 @@ class ValueSuffixes(ContainerSuffixes):
         """Values for what is written next in the innermost container."""
         schemas = self.slot_schemas(frames)
         out = list(in_turn(self.values.examples(schema, _EXAMPLES) for schema in schemas))
-        slot = [frames[-1].slot] if frames else []
-        path = (*path_of(frames), *(key for key in slot if key is not None))
+        path = slot_path(frames)
         own = self.reference_at(path, exact=True)
         if own is not MISSING:
             fitting = any(self.fits(schema, own) for schema in schemas)

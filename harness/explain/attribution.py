@@ -193,9 +193,9 @@ class PlaceAttribution:
             if self._plain and not (end or special) and _stays_inside(token):
                 categories.append(word)
                 keywords.append(inside or self.governing(token))
-                continue
-            categories.append(self.category(token, end=end, reserved=special))
-            keywords.append(self.governing(token, end=end, reserved=special))
+            else:
+                categories.append(self.category(token, end=end, reserved=special))
+                keywords.append(self.governing(token, end=end, reserved=special))
         return categories, keywords
 
     @cached_property
@@ -210,7 +210,7 @@ class PlaceAttribution:
             keyed = self._in_object and (mode in _KEY_PLACES or mode is Mode.AFTER)
             if keyed and first != _OBJECT_END:
                 key = self._key_in(token) if _may_begin_key(token) else None
-                return self._fresh_key if key is None else self._before_key(key)
+                return self._fresh_key if key is None else self._of_key(key)
             if mode.in_number and first not in _IN_NUMBER:
                 return self._after_number(token)
         if first not in self._memo:
@@ -264,23 +264,17 @@ class PlaceAttribution:
         rule = governing_rule(self._levels[-1], by_order(NEXT_MEMBER))
         return rule if rule is not None and rule.rank < NOT_RANK else None
 
-    def _before_key(self, key: _Key) -> GoverningKeyword:
-        if self._comma is None:
-            return self._of_key(key)
-        return self._worded(self._comma, self._attribution.key_rule(key)[1])
-
     @cached_property
     def _fresh_key(self) -> GoverningKeyword:
         """What is in force before a key of which nothing is written."""
-        return self._before_key((self._cursor.frames, b"", False))
+        return self._of_key((self._cursor.frames, b"", False))
 
     def _of_key(self, key: _Key) -> GoverningKeyword:
-        return self._worded(*self._attribution.key_rule(key))
-
-    def _worded(self, rule: GoverningRule | None, word: str) -> GoverningKeyword:
-        """What governs a key: one object for all keys of which the same is said."""
+        """What is in force for a key, or for a comma of an object and the key after it."""
+        rule, word = self._attribution.key_rule(key)
+        rule = self._comma or rule
         mark = ("", "", word) if rule is None else (rule.keyword, rule.pointer, word)
-        if mark not in self._of_keys:
+        if mark not in self._of_keys:  # one object for all keys of which the same is said
             self._of_keys[mark] = GoverningKeyword(*mark[:2], self._container, word)
         return self._of_keys[mark]
 

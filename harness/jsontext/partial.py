@@ -95,6 +95,12 @@ def path_of(frames: Frames) -> tuple[str | int, ...]:
     return tuple(frame.slot for frame in frames[:-1] if frame.slot is not None)
 
 
+def slot_path(frames: Frames) -> tuple[str | int, ...]:
+    """The path of what is written next; that of the container where a key must come."""
+    slot = frames[-1].slot if frames else None
+    return path_of(frames) if slot is None else (*path_of(frames), slot)
+
+
 def _kept(value: Any) -> Any:
     """A stand-in for a member's value that is hashable and the same only for the same JSON."""
     if isinstance(value, bool):
