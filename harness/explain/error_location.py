@@ -45,13 +45,8 @@ MAX_SEARCHES = 2048
 def fails_at(text: bytes, start: int, end: int, fault: Fault, schema: Any) -> bool:
     """Whether the token at ``start:end`` of `text` is at fault for an error of the validators.
 
-    Args:
-        text: The whole text, end-of-sequence token without bytes.
-        start: Where the disputed token begins; the length of the text for end-of-sequence.
-        end: Where it ends, exclusive.
-        fault: Keyword (``json`` for what is no JSON), instance path and schema path, as either
-            validator names them.
-        schema: The parsed schema, the same object for each call where speed matters.
+    `start` is the length of the text for end-of-sequence. `fault` is as either validator names it,
+    its keyword ``json`` for what is no JSON. `schema`, parsed, should be the same object each time.
     """
     if fault[0] == "json":
         return _breaks_off(text, start, end)
@@ -71,12 +66,14 @@ def failing_parts(text: bytes, fault: Fault, schema: Any) -> list[Part]:
     return sorted(set(_locator(schema).parts(text, fault, len(text))))
 
 
-_MEMOISABLE: Final = frozenset(
+SHAPED: Final = frozenset(
     (
         "type", "required", "dependentRequired", "minItems", "maxItems", "minProperties",
         "maxProperties", "minLength", "contains", "minContains", "maxContains", "multipleOf", "not",
     )
 )  # fmt: skip
+"""Keywords of which it does not matter for the place of an error what the scalars say."""
+
 _PLAIN_RUN = re.compile(rb"([0-9]++)|[^0-9\"{}\[\],:+\-. \t\n\r\x00-\x1f]++")
 
 
@@ -85,22 +82,12 @@ def skeleton(token: bytes) -> bytes:
 
     Two tokens with the same skeleton are both at fault or neither, when they stand after the same
     text, have the same text after them, are invalid with the same fault (keyword and both paths),
-    and `memoisable` says so of its keyword: of such faults only quotes, brackets, commas, and how
+    and its keyword is one of `SHAPED`: of such faults only quotes, brackets, commas, and how
     scalars begin and end matter. A token with a backslash is its own skeleton.
     """
     if b"\\" in token:
         return token
     return _PLAIN_RUN.sub(lambda run: b"0" if run[1] else b"a", token)
-
-
-def memoisable(keyword: str) -> bool:
-    """Whether `skeleton` decides for `keyword`.
-
-    It does not where it matters what is written: for ``json``, ``enum``, ``const``, ``pattern``,
-    ``format``, ``maxLength``, the bounds of numbers, all rules about names, ``uniqueItems``,
-    ``unevaluatedItems``, ``anyOf`` and ``oneOf``.
-    """
-    return keyword in _MEMOISABLE
 
 
 class Locator:
@@ -302,7 +289,7 @@ class Shapes:
 
         Under rulings about whose keyword the shape does not say enough, each token has its own.
         """
-        safe = {ruling: memoisable(_keyword(ruling)) for ruling in set(rulings)}
+        safe = {ruling: _keyword(ruling) in SHAPED for ruling in set(rulings)}
         for column in columns[self._known[columns] < 0].tolist():
             shape = skeleton(self._tokens[column])
             self._known[column] = self._places.setdefault(shape, len(self._places))
@@ -349,7 +336,7 @@ class Locating:
             return False
         if keyword == "json" and not end_of_text:
             return self._breaks(text, start, token)
-        shape = skeleton(token) if memoisable(keyword) else token
+        shape = skeleton(token) if keyword in SHAPED else token
         key = (number, shape, keyword, ruling.instance_pointer, ruling.schema_pointer)
         if key not in self._known:
             if len(self._known) >= MAX_SEARCHES:
