@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import Json, Reading, Search
+from harness.cli.common import Json, RunAccess, Search
 from harness.cli.options import RUN, command
 from harness.cli.summary import find_bugs
 from harness.console import print_json, say, tell
@@ -60,10 +60,10 @@ class Wanted:
         )
 
 
-@command(Wanted, Search, Reading, Json)
+@command(Wanted, Search, RunAccess, Json)
 @click.argument("runs", type=RUN, nargs=-1, required=True, metavar="RUN…")
 def bugs(
-    wanted: Wanted, search: Search, reading: Reading, json: Json, runs: tuple[Path, ...]
+    wanted: Wanted, search: Search, access: RunAccess, json: Json, runs: tuple[Path, ...]
 ) -> None:
     """Find the bugs behind the verdicts of a finished run, each shrunk to its smallest case.
 
@@ -78,12 +78,12 @@ def bugs(
     from harness.versions.sides import require_engine, require_finished
 
     further = provide_all(parse_specs([wanted.also])) if wanted.also else []
-    stored = [reading.open(run) for run in runs]
+    stored = [access.open(run) for run in runs]
     for run in stored:
         require_finished(run)
         if wanted.engine is not None:
             require_engine(run, wanted.engine)
-    catalogue, how = reading.catalogue, search.of(wanted.class_)
+    catalogue, how = access.catalogue, search.of(wanted.class_)
     lists = {}
     for name, run in zip(_names(stored), stored, strict=True):
         listed = bug_list(run, find_bugs(run, catalogue, **how))
@@ -151,10 +151,10 @@ def _written(directory: Path, chosen: list[Bug]) -> list[str]:
     return [str(file) for file in files]
 
 
-@command(Reading, Json)
+@command(RunAccess, Json)
 @click.argument("run", type=RUN)
 @click.argument("verdict")
-def minimize(reading: Reading, json: Json, run: Path, verdict: str) -> None:
+def minimize(access: RunAccess, json: Json, run: Path, verdict: str) -> None:
     """Shrink one verdict to the smallest schema and text that show the same error.
 
     VERDICT is named as for maskcourt replay: 17 for one of a walk, i3 for one of an instance.
@@ -163,8 +163,8 @@ def minimize(reading: Reading, json: Json, run: Path, verdict: str) -> None:
     from harness.bugs.printing import print_bug
     from harness.bugs.search import minimized
 
-    stored = reading.open(run)
-    shrunk = minimized(stored, reading.catalogue, verdict)
+    stored = access.open(run)
+    shrunk = minimized(stored, access.catalogue, verdict)
     bug = None if shrunk.error is None else bug_of(stored, shrunk)
     if json.as_json:
         row = None if bug is None else bug.row()
@@ -186,13 +186,13 @@ class Compared:
     report: Path | None = option(None, "Write a page.", metavar="FILE")
 
 
-@command(Compared, Search, Reading, Json)
+@command(Compared, Search, RunAccess, Json)
 @click.argument("old_run", type=RUN, metavar="OLD")
 @click.argument("new_run", type=RUN, metavar="[NEW]", required=False)
 def compare(
     asked: Compared,
     search: Search,
-    reading: Reading,
+    access: RunAccess,
     json: Json,
     old_run: Path,
     new_run: Path | None,
@@ -212,9 +212,9 @@ def compare(
 
     if json.as_json and asked.markdown:
         raise UsageError("--json and --markdown are both given", "leave one out")
-    old = reading.open(old_run)
-    new = reading.open(new_run) if new_run else old
-    catalogue, how = reading.catalogue, search.of(BUG)
+    old = access.open(old_run)
+    new = access.open(new_run) if new_run else old
+    catalogue, how = access.catalogue, search.of(BUG)
     known: dict[Path, BugList] = {}
 
     def bugs_of(side: Side) -> BugList:

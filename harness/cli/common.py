@@ -53,7 +53,7 @@ class Trusting:
 
 
 @dataclass(frozen=True)
-class Reading(Trusting):
+class RunAccess(Trusting):
     """How stored runs are read."""
 
     departures: Path | None = option(

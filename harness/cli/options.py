@@ -80,7 +80,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         return f"{no} {what}{unit}" + (f" ({', '.join(bounds)})" if bounds else "")
 
 
-class Option(click.Option):
+class CommandOption(click.Option):
     """An option under a heading of the help text."""
 
     def __init__(self, *arguments: Any, heading: str = "", **settings: Any) -> None:
@@ -138,7 +138,7 @@ def command(*requests: type, name: str | None = None) -> Callable[..., click.Com
     return decorated
 
 
-def options(kind: type) -> list[Option]:
+def options(kind: type) -> list[CommandOption]:
     """The options that the fields of a request are, those of requests in it included."""
     hints = typing.get_type_hints(kind)
     found = []
@@ -177,7 +177,7 @@ def _parameter(one: dataclasses.Field[Any], how: FieldOption) -> str:
     return long.partition("/")[0].removeprefix("--").replace("-", "_")
 
 
-def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Option:
+def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> CommandOption:
     default = one.default
     many = typing.get_origin(hint) not in (None, types.UnionType)
     kind = next((arg for arg in typing.get_args(hint) if arg is not type(None)), hint)
@@ -195,7 +195,7 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Option:
         settings["type"] = _File(path_type=Path, exists=how.exists)
     long = [] if any(name.startswith("--") for name in how.names) else [_long(one)]
     is_shown = default is not None and default is not False and default not in ("", ())
-    return Option(
+    return CommandOption(
         [*long, *how.names, _parameter(one, how)],
         default=None if how.required else default,
         required=how.required,
@@ -225,7 +225,7 @@ def config(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}") from None
-    known = {param.name: param for param in ctx.command.params if isinstance(param, Option)}
+    known = {param.name: param for param in ctx.command.params if isinstance(param, CommandOption)}
     values = {}
     for key, value in table.items():
         name = key.replace("-", "_")
@@ -238,7 +238,7 @@ def config(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:
 
 config_option = click.option(
     "--config",
-    cls=Option,
+    cls=CommandOption,
     heading=LIMITS,
     type=click.Path(path_type=Path),
     metavar="FILE.toml",

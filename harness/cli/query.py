@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.common import Json, Reading
+from harness.cli.common import Json, RunAccess
 from harness.cli.options import command
 from harness.console import say
 from harness.errors import UsageError
@@ -38,9 +38,9 @@ class Asking:
     time_limit: float = option(60.0, "End the query after so long.", above=0, unit="SECONDS")
 
 
-@command(Reading, Json, Asking)
+@command(RunAccess, Json, Asking)
 @click.argument("arguments", nargs=-1, required=True, metavar="RUN... SQL", type=click.UNPROCESSED)
-def query(reading: Reading, json: Json, asking: Asking, arguments: Sequence[str]) -> None:
+def query(access: RunAccess, json: Json, asking: Asking, arguments: Sequence[str]) -> None:
     """Ask SQL of the tables of one or many runs, with DuckDB.
 
     Every table (cases, engines, positions, disputes, completions, verdicts, instances,
@@ -58,9 +58,9 @@ def query(reading: Reading, json: Json, asking: Asking, arguments: Sequence[str]
     if json.as_json and asking.as_csv:
         raise UsageError("--json and --csv exclude each other", "leave one out")
     rule = by_catalogue
-    if reading.departures is not None:
-        rule = functools.partial(classify, reading.catalogue)
-    answer = ask([reading.open(Path(run)) for run in runs], sql, rule, asking.time_limit)
+    if access.departures is not None:
+        rule = functools.partial(classify, access.catalogue)
+    answer = ask([access.open(Path(run)) for run in runs], sql, rule, asking.time_limit)
     if json.as_json:
         _print_json(answer)
     elif asking.as_csv:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.cli.common import FailOn, Json, Reading, Trusting
+from harness.cli.common import FailOn, Json, RunAccess, Trusting
 from harness.cli.options import RUN, command
-from harness.cli.summary import Summary
+from harness.cli.summary import RunSummary
 from harness.console import print_json, say
 from harness.errors import UsageError
 from harness.options import option
@@ -37,15 +37,15 @@ class Breakdown:
     )
 
 
-@command(FailOn, Breakdown, Reading, Json)
+@command(FailOn, Breakdown, RunAccess, Json)
 @click.argument("run", type=RUN)
-def tally(fail_on: FailOn, breakdown: Breakdown, reading: Reading, json: Json, run: Path) -> None:
+def tally(fail_on: FailOn, breakdown: Breakdown, access: RunAccess, json: Json, run: Path) -> None:
     """Print the summary of a stored run, finished or not, or its verdicts by one column."""
     from harness.classification.departures import classify
 
-    catalogue, stored = reading.catalogue, reading.open(run)
+    catalogue, stored = access.catalogue, access.open(run)
     if breakdown.by is None:
-        summary = Summary(stored, catalogue, fail_on)
+        summary = RunSummary(stored, catalogue, fail_on)
         summary.look_up()
         if summary.show(as_json=json.as_json):
             sys.exit(1)
@@ -104,7 +104,7 @@ def replay(
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportOptions:
     """What is written of a run."""
 
     out: Path | None = option(
@@ -127,11 +127,11 @@ class Report:
     seed: int = option(0, "Of the sample.")
 
 
-@command(Report, Reading, Json)
+@command(ReportOptions, RunAccess, Json)
 @click.argument("run", type=RUN)
-def report(asked: Report, reading: Reading, json: Json, run: Path) -> None:
+def report(asked: ReportOptions, access: RunAccess, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
-    stored, catalogue = reading.open(run), reading.catalogue
+    stored, catalogue = access.open(run), access.catalogue
     if asked.kind == "html":
         from harness.report.page.collect import ReportRequest, write
 
@@ -139,7 +139,7 @@ def report(asked: Report, reading: Reading, json: Json, run: Path) -> None:
         request = ReportRequest(str(run), asked.sample, asked.seed, catalogue, asked.impact)
         files = {str(file): write(stored, file, request)}
     else:
-        written = _written(stored, asked, reading)
+        written = _written(stored, asked, access)
         files = {str(file): file.stat().st_size for file in written}
     if json.as_json:
         print_json({"run": str(run), "format": asked.kind, "files": files})
@@ -148,13 +148,13 @@ def report(asked: Report, reading: Reading, json: Json, run: Path) -> None:
         say(f"{name} ({size / 1e6:.1f} MB)" if size >= 1e6 else f"{name} ({size:,} bytes)")
 
 
-def _written(stored: RunDirectory, asked: Report, reading: Reading) -> list[Path]:
+def _written(stored: RunDirectory, asked: ReportOptions, access: RunAccess) -> list[Path]:
     """Write the tables or figures of a run; the files that there are then."""
     from harness.classification.departures import classify
     from harness.report import figures
     from harness.report.tables import write_tables
 
-    rule = functools.partial(classify, reading.catalogue)
+    rule = functools.partial(classify, access.catalogue)
     are_tables = asked.kind in ("csv", "markdown")
     directory = asked.out or stored.path / ("tables" if are_tables else "figures")
     if directory.exists() and not directory.is_dir():

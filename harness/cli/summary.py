@@ -59,7 +59,7 @@ def end_run(
     """
     from harness.classification.departures import load_catalogue
 
-    summary = Summary(run, load_catalogue(), fail_on)
+    summary = RunSummary(run, load_catalogue(), fail_on)
     interrupted = False
     seconds = None if baseline.asked else budget.seconds
     if seconds != 0 and run.finished:
@@ -90,7 +90,7 @@ def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResu
         return search(run, catalogue, progress=progress.tell, **how)
 
 
-class Summary:
+class RunSummary:
     """What a run found: counts, and the bugs behind its verdicts, where they are known.
 
     Attributes:

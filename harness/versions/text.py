@@ -106,7 +106,9 @@ def _schemas(one: Comparison) -> Iterator[str]:
     for title, listed in (("Compiled now", schemas.compiled_now), ("No longer", schemas.not_now)):
         if listed:
             yield f"\n{title}:\n"
-            yield from first(f"- {code(name)}: {markdown(why)}" for name, why in listed.items())
+            yield from first(
+                f"- {code(name)}: {markdown(reason)}" for name, reason in listed.items()
+            )
 
 
 def _rate(rate: RateChange) -> str:

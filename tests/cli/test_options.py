@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli.main import cli
-from harness.cli.options import Option, command, config_option
+from harness.cli.options import CommandOption, command, config_option
 from harness.errors import InputError, UsageError
 from harness.execution.bench import BenchRequest
 from harness.options import LIMITS, OPTION, option
@@ -127,7 +127,7 @@ def test_every_option_says_what_it_is(one):
 
 
 def test_the_ten_options_that_a_first_run_needs_come_first():
-    params = [one for one in cli.commands["bench"].params if isinstance(one, Option)]
+    params = [one for one in cli.commands["bench"].params if isinstance(one, CommandOption)]
     first = [max(one.opts, key=len) for one in params if not one.heading]
     assert first == [
         *("--engines", "--cases", "--out", "--family", "--id", "--sample", "--limit", "--lanes"),
