@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -284,23 +284,26 @@ class EngineService:
         return requests.Each(np.array(times, dtype=np.int32))
 
     def follow(self, asked: requests.Follow) -> requests.Each:
-        """Follow every list from here, in the engine's fastest way unless it is distrusted."""
-        allowed = list(map(self._follows(), asked.lists.ints()))
+        """Follow every list from here."""
+        allowed = list(map(self._follows(self.here), asked.lists.ints()))
         return requests.Each(np.array(allowed, dtype=np.int32))
 
-    def _follows(self) -> Callable[[Sequence[int]], int]:
-        """How many leading tokens of a list are allowed from here."""
-        here, words = self.here, self.vocabulary.words
-        assert here is not None
-        if isinstance(here, FollowingMatcher) and not self._strict:
-            return here.follow
-        return lambda tokens: follow_by_mask(here, tokens, words)
+    def _follows(self, matcher: Matcher | None) -> Callable[[Sequence[int]], int]:
+        """How many leading tokens of a list a matcher allows, by its fastest way if trusted."""
+        assert matcher is not None
+        if isinstance(matcher, FollowingMatcher) and not self._strict:
+            return matcher.follow
+        return lambda tokens: follow_by_mask(matcher, tokens, self.vocabulary.words)
 
     def find_refused(self, asked: requests.FindRefused) -> requests.Each:
         """Look at every token byte by byte."""
         assert self.here is not None
         refused = RefusedByte(
-            self.here, self.vocabulary, self._follows(), asked.forced, looks_on=asked.looks_on
+            self.here,
+            self.vocabulary,
+            self._follows(self.here),
+            asked.forced,
+            looks_on=asked.looks_on,
         )
         before = list(map(refused.of, asked.tokens.tolist()))
         return requests.Each(np.array(before, dtype=np.int32))
@@ -346,9 +349,8 @@ class EngineService:
 
     def _first_allowed(self) -> Callable[[int, Sequence[Sequence[int]], int], int]:
         """The engine's fastest procedure to find the first allowed continuation of a token."""
-        if self._strict or not isinstance(self.here, FollowingMatcher):
-            return self._first_by_mask
-        return self._first_led if isinstance(self.here, LeadingMatcher) else self._first_followed
+        led = isinstance(self.here, LeadingMatcher) and not self._strict
+        return self._first_led if led else self._first_followed
 
     def _first_led(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
         follow_after = self.here.follow_after  # type: ignore[union-attr]
@@ -362,21 +364,12 @@ class EngineService:
         return TOKEN_REFUSED if untried and self._after(token) is None else NO_CONTINUATION
 
     def _first_followed(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
-        trial: Any = self._after(token)
-        if trial is None:
-            return TOKEN_REFUSED
-        for rank in range(start, len(lists)):
-            if trial.follow(lists[rank]) == len(lists[rank]):
-                return rank
-        return NO_CONTINUATION
-
-    def _first_by_mask(self, token: int, lists: Sequence[Sequence[int]], start: int) -> int:
         trial = self._after(token)
         if trial is None:
             return TOKEN_REFUSED
+        follow = self._follows(trial)
         for rank in range(start, len(lists)):
-            tokens = lists[rank]
-            if follow_by_mask(trial, tokens, self.vocabulary.words) == len(tokens):
+            if follow(lists[rank]) == len(lists[rank]):
                 return rank
         return NO_CONTINUATION
 
