@@ -251,10 +251,10 @@ class Panel:
         self._ways.pop(index, None)
         timed_out = TimedOut(f"over the limit of {limit:g} s")
         if self._slow is not None:
-            known = self._slow.recall(self.infos[index], schema)
+            known, printed = self._slow.recall(self.infos[index], schema)
             limit = self._slow.limit(known)
-            if known is not None and known.outcome == "timed_out":
-                self._printed[index] = known.printed
+            if known == "timed_out":
+                self._printed[index] = printed
                 return timed_out
         self._submit({index: requests.Compile(schema, index in self._strict)}, limit)
         answer = yield from self._answered(index)

@@ -41,14 +41,6 @@ Memory = Literal["timed_out", "compiled"]
 
 
 @dataclass(frozen=True)
-class SlowOutcome:
-    """What became of a schema before, and what the engine printed until a time-out."""
-
-    outcome: Memory
-    printed: str = ""
-
-
-@dataclass(frozen=True)
 class SlowSchemas:
     """The outcomes in a directory, one small file each, under a limit in seconds of processor time.
 
@@ -59,26 +51,25 @@ class SlowSchemas:
     seconds: float
     vocabulary: str
 
-    def recall(self, engine: Opened, schema: str) -> SlowOutcome | None:
-        """What became of a schema's JSON text before; None where that is not known."""
+    def recall(self, engine: Opened, schema: str) -> tuple[Memory | None, str]:
+        """What became of a schema's JSON text before, if known, and what was printed until then."""
         file = self._file(engine, schema)
         try:
             descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as stream:
                 status = os.fstat(stream.fileno())
                 if not stat.S_ISREG(status.st_mode) or not only_mine(status):
-                    return None
+                    return None, ""
                 digest, data = stream.read(_DIGEST), stream.read()
             outcome, _, printed = data.decode("utf-8").partition("\n")
         except (OSError, UnicodeDecodeError):
-            return None
+            return None, ""
         known = digest == _digest(file, data) and outcome in get_args(Memory)
-        return SlowOutcome(outcome, printed) if known else None  # type: ignore[arg-type]
+        return (outcome, printed) if known else (None, "")  # type: ignore[return-value]
 
-    def limit(self, known: SlowOutcome | None) -> float:
+    def limit(self, known: Memory | None) -> float:
         """Seconds that a compilation may take."""
-        compiled = known is not None and known.outcome == "compiled"
-        return self.seconds * PATIENCE if compiled else self.seconds
+        return self.seconds * PATIENCE if known == "compiled" else self.seconds
 
     def keep(
         self, engine: Opened, schema: str, outcome: Memory, seconds: float, printed: str = ""

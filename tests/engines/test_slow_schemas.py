@@ -10,13 +10,14 @@ import pytest
 
 from harness.engines.panel import Limits, Panel
 from harness.engines.requests import Opened
-from harness.engines.slow_schemas import SlowOutcome, SlowSchemas
+from harness.engines.slow_schemas import SlowSchemas
 from harness.engines.specs import EngineSpec
 from harness.workers import hosts
 from harness.workers.outcomes import Compiled, TimedOut
 from tests.inprocess import default_options
 from tests.miniatures import HangsOnCompile
 
+NOTHING = (None, "")
 ENGINE = Opened("toy", "1", {}, {"toy": "1"}, sha256="", words=1, code="a")
 
 
@@ -27,16 +28,16 @@ def slow(tmp_path, limit=10.0, vocabulary="v") -> SlowSchemas:
 @pytest.mark.parametrize("printed", ["a warning\n\n", "10 %\r20 %\r\n", "\nübrig"])
 def test_what_was_printed_until_a_time_out_is_remembered_with_it(tmp_path, printed):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0, printed)
-    assert slow(tmp_path).recall(ENGINE, "{}") == SlowOutcome("timed_out", printed)
+    assert slow(tmp_path).recall(ENGINE, "{}") == ("timed_out", printed)
 
 
 @pytest.mark.parametrize(
     ("seconds", "recalled"),
-    [(1.9, None), (2.1, SlowOutcome("compiled")), (9.9, SlowOutcome("compiled"))],
+    [(1.9, None), (2.1, "compiled"), (9.9, "compiled")],
 )
 def test_a_success_is_remembered_when_it_came_near_the_limit(tmp_path, seconds, recalled):
     slow(tmp_path).keep(ENGINE, "{}", "compiled", seconds)
-    assert slow(tmp_path).recall(ENGINE, "{}") == recalled
+    assert slow(tmp_path).recall(ENGINE, "{}") == (recalled, "")
 
 
 @pytest.mark.parametrize("content", [b"", b"no such outcome\n", b"\xff\xfe"])
@@ -44,7 +45,7 @@ def test_a_damaged_memory_is_no_memory(tmp_path, content):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
     (file,) = (one for one in tmp_path.rglob("*") if one.is_file())
     file.write_bytes(content)
-    assert slow(tmp_path).recall(ENGINE, "{}") is None
+    assert slow(tmp_path).recall(ENGINE, "{}") == NOTHING
 
 
 def test_a_memory_that_somebody_moved_to_another_schema_is_no_memory(tmp_path):
@@ -52,12 +53,12 @@ def test_a_memory_that_somebody_moved_to_another_schema_is_no_memory(tmp_path):
     memory.keep(ENGINE, "{}", "timed_out", 10.0)
     memory.keep(ENGINE, "true", "compiled", 9.0)
     memory._file(ENGINE, "{}").rename(memory._file(ENGINE, "true"))
-    assert memory.recall(ENGINE, "true") is None
+    assert memory.recall(ENGINE, "true") == NOTHING
 
 
 def test_what_compiled_before_is_given_more_time():
     memory = SlowSchemas(None, 10.0, "v")  # type: ignore[arg-type]
-    assert memory.limit(SlowOutcome("compiled")) > memory.limit(None) == 10.0
+    assert memory.limit("compiled") > memory.limit(None) == 10.0
 
 
 @pytest.mark.parametrize(
@@ -75,14 +76,14 @@ def test_what_compiled_before_is_given_more_time():
 def test_nothing_else_is_taken_for_it(tmp_path, other):
     slow(tmp_path).keep(ENGINE, "{}", "timed_out", 10.0)
     asked = slow(tmp_path, other.get("limit", 10.0), other.get("vocabulary", "v"))
-    assert asked.recall(other.get("engine", ENGINE), other.get("schema", "{}")) is None
+    assert asked.recall(other.get("engine", ENGINE), other.get("schema", "{}")) == NOTHING
 
 
 def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path):
     (tmp_path / "file").write_text("")
     memory = slow(tmp_path / "file")
     memory.keep(ENGINE, "{}", "timed_out", 10.0)
-    assert memory.recall(ENGINE, "{}") is None
+    assert memory.recall(ENGINE, "{}") == NOTHING
 
 
 @pytest.fixture
