@@ -163,10 +163,7 @@ def run_with(
 ) -> RunDirectory:
     """`bench` by another executor, each of which can finish what another began.
 
-    Args:
-        executor: Runs the cases.
-        request: What the user asks.
-        progress: Given the number of cases, what is told how far the run is.
+    `progress` makes of the number of cases what is told how far the run is.
     """
     if request.out is not None:
         check_place(request.out)

@@ -101,14 +101,7 @@ class LaneStarter(Protocol):
 
 
 class Dispatch:
-    """One session of a run: `count` lanes and the cases for them.
-
-    Args:
-        starter: Starts the lanes.
-        count: How many.
-        begin: Begins the run when the first lane is up.
-        progress: Is told what happens.
-    """
+    """One session of a run, which is begun when the first of `count` lanes is up."""
 
     def __init__(
         self,

@@ -89,17 +89,13 @@ class Lane:
         self.judge = Judge(settings.limits.memory, formats=settings.rules.formats)
         self.judge.meanwhile = self._look_after
         resolver = RESOLVERS[settings.resolver](settings.effort)
-        slow = _remembered(settings, self.vocabulary)
+        slow = settings.slow_schemas and SlowSchemas(
+            Path(settings.slow_schemas), settings.limits.compile, self.vocabulary.sha256
+        )
         self.runners: list[CaseRun] = []
         for _ in range(1 + settings.ahead):
-            words = self.vocabulary.words
-            panel = Panel(
-                settings.specs,
-                settings.vocabulary_path,
-                words,
-                settings.limits,
-                slow,
-            )
+            path, words = settings.vocabulary_path, self.vocabulary.words
+            panel = Panel(settings.specs, path, words, settings.limits, slow or None)
             panel.meanwhile = self._look_after
             self.runners.append(
                 CaseRun(panel, self.judge, self.vocabulary, resolver, settings.rules)
@@ -200,13 +196,9 @@ def serve(
     take: Callable[[], Job | None],
     done: Callable[[CaseDone], None],
 ) -> None:
-    """Run cases until there are no more.
+    """Run cases on an open lane until `take` gives None, which is asked when there is room.
 
-    Args:
-        lane: An open lane.
-        run: Where each case is stored as soon as it is done.
-        take: Called when the lane has room for a case; None when there are no more.
-        done: Called for every stored case, not always in the order in which they were taken.
+    Cases are stored in `run`, and told to be `done`, not always in the order in which they came.
 
     Raises:
         MaskcourtError: The rows cannot be written.
@@ -257,9 +249,7 @@ def _remark(case: Case, rows: Rows) -> str:
 def attend(connection: Connection, opened: Callable[[], Lane]) -> None:
     """A lane's whole life: tell what its engines are, serve cases until there are no more.
 
-    Args:
-        connection: To the dispatcher, which answers "take" with a case or None.
-        opened: Gives the lane.
+    The dispatcher at the other end of the connection answers "take" with a case or None.
     """
 
     def take() -> Job | None:
@@ -286,31 +276,13 @@ def attend(connection: Connection, opened: Callable[[], Lane]) -> None:
             lane.close()
 
 
-def _remembered(settings: LaneSettings, vocabulary: Vocabulary) -> SlowSchemas | None:
-    if settings.slow_schemas is None:
-        return None
-    limit = settings.limits.compile
-    return SlowSchemas(Path(settings.slow_schemas), limit, vocabulary.sha256)
-
-
 def failed_rows(case: Case, status: str, message: str) -> Rows:
     """The rows of a case that could not be run."""
     rows = Rows()
-    rows.add(
-        "cases",
-        case=case.id,
-        family=case.family,
-        status=status,
-        reason="",
-        message=message[-8000:],
-        schema=case.schema,
-        references=[],
-        generated=False,
-        judged=0,
-        walks=0,
-        positions=0,
-        disputed_tokens=0,
-    )
+    about = {"case": case.id, "family": case.family, "schema": case.schema}
+    about |= {"status": status, "reason": "", "message": message[-8000:]}
+    numbers = dict.fromkeys(("judged", "walks", "positions", "disputed_tokens"), 0)
+    rows.add("cases", **about, references=[], generated=False, **numbers)
     return rows
 
 

@@ -62,7 +62,7 @@ class Replayed:
         return f"{self.witness}: {outcome}"
 
     def row(self) -> dict[str, Any]:
-        """What is printed of it as JSON."""
+        """As JSON."""
         one = self.witness
         return {
             "verdict": one.name,

@@ -7,7 +7,6 @@ the Kubernetes API reference of `PodTemplateSpec`. An API server refuses unknown
 validate strictly, as kubectl asks it to; hence `additionalProperties: false` throughout.
 """
 
-import copy
 import importlib.util
 import json
 import tomllib
@@ -118,10 +117,6 @@ CLAIM = record(
 )
 
 
-def valid(instance, schema) -> bool:
-    return jsonschema.Draft7Validator(schema).is_valid(instance)
-
-
 @pytest.fixture(scope="module")
 def machines():
     return yaml.safe_load((DEPLOY / "ray-cluster.yaml").read_text("utf-8"))
@@ -156,11 +151,6 @@ class TestMachines:
     def test_rays_own_schema_accepts_it(self, machines, ray_schema):
         jsonschema.Draft7Validator.check_schema(ray_schema)
         jsonschema.Draft7Validator(ray_schema).validate(machines)
-
-    def test_rays_own_schema_would_notice_a_misspelt_key(self, machines, ray_schema):
-        wrong = copy.deepcopy(machines)
-        wrong["available_node_types"]["lanes"]["min_worker"] = 2
-        assert not valid(wrong, ray_schema)
 
     def test_every_ray_process_starts_without_usage_statistics(self, machines):
         starts = [
@@ -197,28 +187,6 @@ class TestKubernetes:
 
     def test_the_claim_has_the_fields_of_its_definition(self, kubernetes):
         jsonschema.Draft7Validator(CLAIM).validate(kubernetes["PersistentVolumeClaim"])
-
-    @pytest.mark.parametrize(
-        "path",
-        [
-            ("spec", "workerGroupSpecs", 0, "groupName"),
-            ("spec", "workerGroupSpecs", 0, "minReplicas"),
-            ("spec", "headGroupSpec", "template"),
-            ("spec", "headGroupSpec", "template", "spec", "containers", 0, "name"),
-        ],
-    )
-    def test_a_missing_field_would_be_noticed(self, cluster, path):
-        wrong = copy.deepcopy(cluster)
-        place = wrong
-        for key in path[:-1]:
-            place = place[key]
-        del place[path[-1]]
-        assert not valid(wrong, RAY_CLUSTER)
-
-    def test_parameters_of_ray_start_are_text(self, cluster):
-        wrong = copy.deepcopy(cluster)
-        wrong["spec"]["headGroupSpec"]["rayStartParams"]["num-cpus"] = 0
-        assert not valid(wrong, RAY_CLUSTER)
 
     def test_every_container_runs_without_usage_statistics(self, cluster):
         for group in pods(cluster):

@@ -98,7 +98,7 @@ class Cluster:
         """Notice at once that a part of a local cluster is gone; Ray would wait for it.
 
         Raises:
-            MaskcourtError: A process of the head or of the first node ended.
+            MaskcourtError: It is.
         """
         if self.handle is None:
             return

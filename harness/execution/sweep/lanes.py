@@ -324,12 +324,9 @@ class LaneActor:
     """One lane on a node."""
 
     def attend(self, order: LaneOrder, number: int, vocabulary: Sequence[Any]) -> None:
-        """Call the dispatcher and serve it to the end.
+        """Call the dispatcher as lane `number` and serve it to the end.
 
-        Args:
-            order: What to run with.
-            number: Which lane this is.
-            vocabulary: One reference to the content of the vocabulary's file.
+        `vocabulary` is one reference to the content of the vocabulary's file.
         """
         die_with_parent()  # the raylet: a node that is gone leaves nothing running
         sys.path[:] = [path for path in sys.path if path not in order.away]
