@@ -91,7 +91,7 @@ def save_page(text: str, out: Path) -> int:
     """
     if out.is_dir():
         raise UsageError(f"{out} is a directory", "give --out the name of a file")
-    page = text.encode()
+    page = f"{text}\n".encode()
     temporary = out.with_name(f".{out.name}.tmp")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
