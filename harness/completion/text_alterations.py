@@ -216,9 +216,7 @@ Manner = Callable[[Base, Hints], Iterator[tuple[Alteration, int]]]
 """Gives alterations of a text, with how soon each of them comes."""
 
 
-_MANNERS: tuple[Manner, ...] = (
-    *(Base.replaced, Base.dropped, Base.added, Base.edited, Base.repeated),
-)
+_MANNERS = (Base.replaced, Base.dropped, Base.added, Base.edited, Base.repeated)
 
 
 def alterations(texts: Sequence[bytes], hints: Hints, key: str) -> Iterator[bytes]:

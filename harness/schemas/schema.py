@@ -7,7 +7,7 @@ whatever schema: what is malformed counts as absent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Iterator, Sized
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
@@ -269,29 +269,26 @@ class Schema:
 
     @cached_property
     def _everywhere(self) -> tuple[set[str], bool]:
-        return self._reached(lambda _keyword, _siblings: True)
+        """The pointers reached from the root, and whether a reference is no pointer."""
+        places = self._reached(conjunctions=True)
+        found = (_reference(self._at(place)) for place in places)
+        return places, any(one is not None and not _is_local(one) for one in found)
 
     @cached_property
     def _past_all_of(self) -> set[str]:
-        return self._reached(lambda used, siblings: used != "allOf" or siblings < 2)[0]
+        return self._reached(conjunctions=False)
 
-    def _reached(self, may: Callable[[str, int], bool]) -> tuple[set[str], bool]:
-        """The pointers reached from the root, and whether there is a foreign reference among them.
-
-        `may` says whether an edge may be used, by its keyword and the number of its siblings.
-        """
-        seen, foreign, pending = {""}, False, [""]
+    def _reached(self, *, conjunctions: bool) -> set[str]:
+        """The pointers reached from the root, also through ``allOf`` of several or not."""
+        seen, pending = {""}, [""]
         while pending:
             place = pending.pop()
-            here = self._at(place)
-            reference = _reference(here)
-            foreign = foreign or (reference is not None and not _is_local(reference))
             for pointer, keyword in self._edges(place):
-                siblings = len(here[keyword]) if isinstance(here[keyword], list) else 1
-                if pointer not in seen and may(keyword, siblings):
+                passed = conjunctions or keyword != "allOf" or len(self._at(place)["allOf"]) < 2
+                if pointer not in seen and passed:
                     seen.add(pointer)
                     pending.append(pointer)
-        return seen, foreign
+        return seen
 
     def _settled(self, level: dict[str, int]) -> dict[str, int]:
         pending = list(level.items())
