@@ -65,14 +65,8 @@ class Replayed:
         """As JSON."""
         one = self.witness
         return {
-            "verdict": one.name,
-            "case": one.case,
-            "evidence": one.evidence,
-            one.evidence: one.place,
-            "position": len(one.before),
+            **one.row(),
             "token": one.token,
-            "engine": one.engine,
-            "kind": one.kind,
             "text": one.text.decode("utf-8", "backslashreplace"),
             "agrees": self.agrees,
             "difference": self.difference,

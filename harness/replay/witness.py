@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from harness.errors import UsageError
 from harness.validators import judge as rulings
@@ -130,6 +131,18 @@ class Witness:
         """The consumed tokens, the token and the completion."""
         token = (self.token,) if self.token >= 0 else ()
         return (*self.before, *token, *self.completion)
+
+    def row(self) -> dict[str, Any]:
+        """Which verdict it is, and what about."""
+        return {
+            "verdict": self.name,
+            "evidence": self.evidence,
+            "kind": self.kind,
+            "engine": self.engine,
+            "case": self.case,
+            self.evidence: self.place,
+            "position": len(self.before),
+        }
 
     def __str__(self) -> str:
         what = f"{self.name}: {self.kind.replace('_', ' ')} by {self.engine}, case {self.case}"

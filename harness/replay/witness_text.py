@@ -25,15 +25,11 @@ _ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "de
 def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict[str, Any]:
     """All that is needed to repeat the one verdict of `choice` elsewhere, as a JSON object.
 
-    Keys: ``verdict``, ``evidence``, ``kind``, ``reason``, ``case``, ``walk``, ``instance`` or
-    ``sample``, ``position``, ``place``, ``engine``, ``why`` (``keyword``, ``schema_pointer``,
-    ``instance_pointer``, ``category``, ``detail``, ``located``; those that the run has), ``schema``
-    (its JSON text), ``consumed``, ``token`` and ``completion`` (each with ``ids``, ``text`` and
-    ``hex``, the bytes), ``text`` and ``hex`` (the whole text, end of sequence left out),
-    ``allowed_by``, ``forbidden_by`` (engines, at the token), ``accepter`` (who allows the
-    completion; ``json`` is the challenger), ``validators`` (see
-    `harness.validators.judge.Judge.opinions`; None where the verdict rests on no text),
-    ``engines``, ``vocabulary``, ``harness`` (what the run says of them).
+    ``schema`` is a JSON text; ``consumed``, ``token`` and ``completion`` each have ``ids``,
+    ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence;
+    ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the completion
+    (``json`` is the challenger); ``validators`` is None where the verdict rests on no text, and else
+    as `harness.validators.judge.Judge.opinions` gives it.
     """
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
@@ -49,15 +45,9 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
         opinions = judge.opinions(case.schema, one.text) if asked else None
     token = (one.token,) if one.token >= 0 else ()
     return {
-        "verdict": one.name,
-        "evidence": one.evidence,
-        "kind": one.kind,
+        **one.row(),
         "reason": one.reason,
-        "case": one.case,
-        one.evidence: one.place,
-        "position": len(one.before),
         "place": place,
-        "engine": one.engine,
         "why": {name: row[name] for name in _ATTRIBUTION if name in row},
         "schema": case.schema,
         "consumed": _tokens(one.before, vocabulary),

@@ -64,6 +64,7 @@ class TestChoosing:
             ("i", "'i' names no verdict"),
             ("-1", "'-1' names no verdict"),
             ("²", "'²' names no verdict"),
+            ("1" + "0" * 31, "names no verdict"),
         ],
     )
     def test_those_that_are_not_there_are_named_in_the_error(self, run, name, message):
