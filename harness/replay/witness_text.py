@@ -27,9 +27,9 @@ def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict
 
     ``schema`` is a JSON text; ``consumed``, ``token`` and ``completion`` each have ``ids``,
     ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence;
-    ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the completion
-    (``json`` is the challenger); ``validators`` is None where the verdict rests on no text, and else
-    as `harness.validators.judge.Judge.opinions` gives it.
+    ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the
+    completion (``json`` is the challenger); ``validators`` is None where the verdict rests on no
+    text, and else as `harness.validators.judge.Judge.opinions` gives it.
     """
     case = next(witnesses(run, choice, vocabulary))
     (one,) = case.witnesses
