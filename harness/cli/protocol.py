@@ -123,6 +123,7 @@ def _interruptible(out: Path | None) -> Iterator[None]:
 
 def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
     from harness.protocol_checks.results import details, lines_of_witnesses, matrix
+    from harness.protocol_checks.rules import RULES
     from harness.render.table import as_csv, as_markdown
     from harness.render.terminal import print_lines, print_table
 
@@ -136,6 +137,8 @@ def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
     else:
         print_table(matrix(head, summary))
         print_lines(witnesses)
+        broken = dict.fromkeys(count.rule for count, *_ in summary.witnesses())
+        print_lines(f"`{rule}`: {RULES[rule].says}" for rule in broken)
         for engine in summary.engines:
             if reasons := summary.about(engine)["not_begun"]:
                 case, reason = next(iter(reasons.items()))
