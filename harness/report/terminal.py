@@ -104,8 +104,8 @@ def explained(bugs: BugList) -> str:
     return f"{text}; {bugs.pending:,} are not shrunk yet" if bugs.pending else text
 
 
-def _engine(width: int = 16) -> Column:
-    return Column("engine", group=True, width=width)
+def _engine(width: int = 16, *, group: bool = False) -> Column:
+    return Column("engine", group=group, width=width)
 
 
 def _numbers(*names: str) -> list[Column]:
@@ -215,7 +215,7 @@ def _errors(engines: Summary) -> Table:
     return Table.of(
         "Proven errors of walks (lower bounds: a completion proves each of them)",
         [
-            _engine(18),
+            _engine(18, group=True),
             Column("verdict", fold=False),
             *_class_columns(),
             *_numbers("format", "cases"),
@@ -247,7 +247,7 @@ def _texts(engines: Summary, unit: str, title: str) -> Table:
     return Table.of(
         f"Proven errors on {title}",
         [
-            *(_engine(14), Column("verdict", fold=False), *_class_columns()),
+            *(_engine(14, group=True), Column("verdict", fold=False), *_class_columns()),
             *_numbers("of", "format", "cases"),
         ],
         rows,
@@ -301,7 +301,7 @@ def _timings(engines: Summary) -> Table:
     times = [Column(at, align="right", shown=_duration, fold=False) for at in _AT]
     return Table.of(
         "Times of the engines",
-        [_engine(), Column("time", fold=False), *times],
+        [_engine(group=True), Column("time", fold=False), *times],
         rows,
         "to first mask: processor time, of the schemas that the engine compiled\n"
         "between masks: consume a token and write the next mask",
