@@ -27,9 +27,10 @@ from harness.classification.departures import Catalogue
 from harness.comparison.case_run import Rules
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError
-from harness.execution.bench import BenchRequest, LocalLanes, run_with
+from harness.execution.bench import LocalLanes, run_with
 from harness.execution.lanes import CaseDone, default_lanes
 from harness.execution.progress import RunProgress
+from harness.execution.request import BenchRequest
 from harness.inputs.schema_inputs import NamedSchema, read_instance
 from harness.inputs.vocabulary_names import BYTES
 from harness.interrupts import SIGNALS

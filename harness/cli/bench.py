@@ -7,8 +7,7 @@ from harness.cli.common import FailOn, Json
 from harness.cli.options import command, config_option
 from harness.cli.summary import ShrinkBudget, end_run
 from harness.errors import UsageError
-from harness.execution.bench import BenchRequest
-from harness.execution.sweep.lanes import SweepRequest
+from harness.execution.request import BenchRequest, SweepRequest
 
 
 @command(BenchRequest, FailOn, Json, ShrinkBudget, BaselineCheck)

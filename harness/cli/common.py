@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import UsageError, nearest
 from harness.options import LIMITS, RESULT, option
-from harness.runs.directory import MAX_RUN_SIZE
-from harness.runs.tables import TEXT_TABLES
+from harness.runs.tables import MAX_RUN_SIZE, TEXT_TABLES
 from harness.verdict_kinds import BUG, MAIN_KINDS
 
 if TYPE_CHECKING:

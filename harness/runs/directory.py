@@ -29,7 +29,7 @@ from harness.errors import RunDirectoryError
 from harness.files import MORE_MEMORY, OF_THE_MACHINE, writing
 from harness.runs import own_runs
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
-from harness.runs.tables import SCHEMAS, Rows
+from harness.runs.tables import MAX_RUN_SIZE, SCHEMAS, Rows
 
 MANIFEST = "run.json"
 SESSIONS = "sessions.jsonl"
@@ -45,8 +45,6 @@ _BATCH = 1_000_000
 _FILES = 1000
 """Files that are: each needs memory of its own, however few its rows are."""
 
-MAX_RUN_SIZE = 2 << 30
-"""Bytes of memory that a table of a stored run may need; see `weight_of`."""
 
 _TEXT_WEIGHT = 8
 """Bytes of memory that a byte of text costs once it is parsed."""

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from harness.cli.main import cli
 from harness.cli.options import CommandOption, command, config_option
 from harness.errors import InputError, UsageError
-from harness.execution.bench import BenchRequest
+from harness.execution.request import BenchRequest
 from harness.options import LIMITS, OPTION, option
 
 

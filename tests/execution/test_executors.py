@@ -7,7 +7,8 @@ import contextlib
 import pytest
 
 from harness.errors import RunDirectoryError, UsageError
-from harness.execution.bench import BenchRequest, run_with
+from harness.execution.bench import run_with
+from harness.execution.request import BenchRequest
 from harness.runs.directory import create_or_resume
 
 ENGINES = ("tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne")

