@@ -123,9 +123,6 @@ class Obedient:
         # the shell in between ends at once
         subprocess.run(["/bin/sh", "-c", f"setsid {command} & "], env=clean, check=True, timeout=10)
 
-    def stop_itself(self, message):
-        os.kill(os.getpid(), signal.SIGSTOP)
-
     def answer_with_an_object(self, message):
         return wire.Message({"what": object()})
 
