@@ -9,7 +9,7 @@ else, as in formatron's integrations. A panic of the library is raised as an eng
 
 Sources: formatron 0.5.0, docstring of `schemas.json_schema.create_schema` (what is supported),
 `integrations/vllm.py` (ends). Observed in 0.5.0 with kbnf 0.4.2: pydantic from 2.13 on lacks a name
-that is imported from it; a refused token may move the state, or make the library panic (`]]` behind
+that is imported from it; a refused token may move the state, or make the library panic (`]]` after
 `[1`), so that only what the mask allows is given to it.
 """
 

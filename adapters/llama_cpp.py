@@ -516,7 +516,7 @@ def _converted(library: Any, vocabulary: int, schema: str) -> bytes:
             raise MemoryError(thrown[1].strip())
         raise Refused(thrown[1].strip())
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == _UNPARSED:
-        raise Refused(message.strip().partition("\n")[0])  # the grammar comes behind it
+        raise Refused(message.strip().partition("\n")[0])  # the grammar comes after it
     sys.stderr.write(message)
     if os.WIFSIGNALED(status):
         os.kill(os.getpid(), os.WTERMSIG(status))

@@ -5,7 +5,7 @@ where a pattern or a length is asked for. Configuration ``spec`` lifts the first
 gives it every character of the vocabulary; all three are settings that the library documents.
 
 Its masks take from milliseconds to seconds, and most of that goes into states that it has been in
-before. So its parser is wrapped (`_State`): two texts behind which the library's own state is the
+before. So its parser is wrapped (`_State`): two texts after which the library's own state is the
 same have one state here, with one mask, and steps that were taken once are looked up. What is
 allowed is said by the library alone. Times of this engine are those of a library helped along.
 

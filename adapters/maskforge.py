@@ -8,7 +8,7 @@ token. A mask takes from 41 µs to
 17 s: with nine engines on the embedded cases every other second was spent on its masks.
 
 Sources: maskforge 0.1.1, its README and `_native.pyi`. Observed: a refused token leaves the session
-as it was; behind the end-of-sequence id a mask is still written; the error of an unsupported schema
+as it was; after the end-of-sequence id a mask is still written; the error of an unsupported schema
 names no place, which the diagnostics of `schema_to_ir` do.
 """
 

@@ -7,7 +7,7 @@ Configuration ``spec`` has the ordinary tokens' bytes as keys, which the library
 
 Works from 0.1.26 on; what differs between versions is looked for in the library. 0.2.3 cannot write
 masks: they are made of an index's lists. 0.1.26 leaves the automaton to the package interegular;
-what it takes for keys is what its users gave it, bytes beyond ASCII written behind a NUL, special
+what it takes for keys is what its users gave it, bytes beyond ASCII written after a NUL, special
 tokens left out, so that its two configurations are one.
 
 Sources: outlines 1.3.3, `outlines/backends/outlines_core.py`; outlines-core 0.1.26,
