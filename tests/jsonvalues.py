@@ -25,45 +25,14 @@ def json_values(
 
 _KEYWORDS = st.sampled_from(
     [
-        "type",
-        "enum",
-        "const",
-        "properties",
-        "required",
-        "items",
-        "prefixItems",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "$ref",
-        "if",
-        "then",
-        "else",
-        "not",
-        "pattern",
-        "minLength",
-        "minItems",
-        "maxItems",
-        "minProperties",
-        "maxProperties",
-        "additionalProperties",
-        "default",
-        "patternProperties",
-        "format",
-        "minimum",
-        "multipleOf",
-        "dependentRequired",
-        "dependentSchemas",
-        "dependencies",
-        "contains",
-        "propertyNames",
-        "uniqueItems",
-        "unevaluatedProperties",
-        "additionalItems",
-        "$anchor",
-        "$schema",
+        "type", "enum", "const", "properties", "required", "items", "prefixItems", "allOf",
+        "anyOf", "oneOf", "$ref", "if", "then", "else", "not", "pattern", "minLength",
+        "minItems", "maxItems", "minProperties", "maxProperties", "additionalProperties",
+        "default", "patternProperties", "format", "minimum", "multipleOf", "dependentRequired",
+        "dependentSchemas", "dependencies", "contains", "propertyNames", "uniqueItems",
+        "unevaluatedProperties", "additionalItems", "$anchor", "$schema",
     ]
-)
+)  # fmt: skip
 ODD_SCHEMAS = st.recursive(
     st.none()
     | st.booleans()
