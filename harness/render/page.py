@@ -60,7 +60,7 @@ def static_page(title: str, heading: str, lead: str, body: str) -> str:
     policy = f"default-src 'none'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'"
     texts = {"title": title, "heading": heading, "lead": lead, "version": __version__}
     ours = {"policy": policy, "style": style, "body": body}
-    return filled("render/static_page.html", **texts, **_as_it_is(ours)) + "\n"
+    return filled("render/static_page.html", **texts, **_as_it_is(ours))
 
 
 def page_with_data(template: str, scripts: tuple[str, ...], data: Mapping[str, Any]) -> str:
