@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.tally import summary
+from harness.analysis.tally import summarize
 from tests.command import (
     begun,
     descendants,
@@ -161,9 +161,10 @@ class TestLanes:
                 until(lambda times=times: bench.waiting(2) == times, process)
                 (lane,) = lanes(process.pid)
                 os.kill(lane, signal.SIGKILL)
-            assert process.wait() == 0, log.read_text()
+            assert process.wait() == 1, log.read_text()
         printed = log.read_text()
-        counts = json.loads(printed[printed.index("{\n") :])
+        assert "1 case ended in an error of the harness: case-2" in printed
+        counts, _ = json.JSONDecoder().raw_decode(printed[printed.index("{\n") :])
         assert (counts["cases"], counts["walked"], counts["harness_errors"]) == (7, 6, 1)
         assert counts["engines"]["tests.planted:Gated"]["compile"]["crashed"] == 0
 
@@ -225,7 +226,7 @@ class TestFinished:
 
     def test_json_is_one_documented_object(self, bench):
         counts = json.loads(bench.printed)
-        documented = set(re.findall(r"``(\w+)``", summary.__doc__))
+        documented = set(re.findall(r"``(\w+)``", summarize.__doc__))
         assert counts.keys() - documented == {"run", "bugs", "unexplained"}
         for engine in counts["engines"].values():
             assert engine.keys() <= documented

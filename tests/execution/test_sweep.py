@@ -129,7 +129,7 @@ class TestKilled:
                 *("--out", runs[command[0]], *command[1:]),
                 env={**os.environ, **LOOPBACK},
             )
-            assert done.returncode == 0, done.stderr
+            assert done.returncode == 1, done.stderr
         statuses = pq.read_table(runs["sweep"] / "cases.parquet")["status"].to_pylist()
         assert statuses == ["walked"] * 3 + ["lane_died"] + ["walked"] * 3
         assert tables(runs["sweep"]) == tables(runs["bench"])
