@@ -10,8 +10,7 @@ from typing import Any
 from harness.comparison.case_budget import BudgetSpentError, CaseBudget
 from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk
-from harness.comparison.challenger import Challenger
-from harness.comparison.challenges import Challenges
+from harness.comparison.challenger import Challenges
 from harness.comparison.distrust import Distrusted
 from harness.comparison.fed_texts import (
     prepare,
@@ -119,7 +118,6 @@ class CaseRun:
         self.rules = rules
         self.validator_seconds = judge.seconds
         self.canonical = Canonical.of(vocabulary)
-        self.challenger = Challenger(vocabulary, rules.cap) if rules.challenger else None
 
     def canonical_starts(self, text: bytes) -> Mapping[int, int]:
         """Where the canonical tokens of a text start, and which they are; the end included."""
@@ -342,9 +340,9 @@ class RunningCase:
 
     def _challenges(self) -> Challenges | None:
         tools = self.tools
-        if tools.challenger is None:
+        if not tools.rules.challenger:
             return None
-        return Challenges(tools.challenger, tools.panel, tools.judge, tools.vocabulary, self.schema)
+        return Challenges(tools.rules.cap, tools.panel, tools.judge, tools.vocabulary, self.schema)
 
     def _proofs(self) -> VerdictNotes:
         tools = self.tools

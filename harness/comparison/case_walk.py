@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.comparison.challenges import Challenge
+from harness.comparison.challenger import Challenge
 from harness.comparison.disputes import Dispute, Tokens, find_disputes
 from harness.comparison.distrust import Distrusted, ask_again, ask_for_nothing
 from harness.comparison.findings import Findings, Flaw, Status, judge
@@ -205,7 +205,7 @@ class CaseWalk:
             self.run.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
         charged = self._charge(position, dict(enumerate(disputes)), resolution.findings)
-        failures = {**resolution.engines.failures, **charged}
+        failures = {**resolution.failures, **charged}
         for engine, failure in failures.items():
             self.run.failed(engine, failure, "resolve", self.number, position.number)
         return failures
@@ -232,9 +232,9 @@ class CaseWalk:
                     lambda: self.lookahead.stand_by(up, position.consumed),
                 )
             )
-        for number, one in enumerate(found, start=first):
-            failures |= one.failures
-            failures |= self._charge(one.position, {number: one.dispute}, one.findings)
+        for number, (dispute, resolution, failed) in enumerate(found, start=first):
+            failures |= failed
+            failures |= self._charge(resolution.position, {number: dispute}, resolution.findings)
         for engine, failure in failures.items():
             self.run.note(engine, failure, "challenge", self.number, position.number)
         return failures

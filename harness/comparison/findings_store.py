@@ -13,9 +13,14 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import AttemptLists, Attempts, Columns
+from harness.comparison.attempts import (
+    AttemptLists,
+    AttemptRulings,
+    Attempts,
+    Columns,
+    Numbers,
+)
 from harness.comparison.findings import ENDED, Completion, Evidence, Findings, Flaw, Status
-from harness.comparison.validator_queries import AttemptRulings
 from harness.comparison.walk import Position
 from harness.completion.rollout import ROLLOUT_OUTCOMES
 from harness.engines.requests import NO_CONTINUATION, TOKEN_REFUSED
@@ -57,7 +62,7 @@ class FindingsStore:
         self.first_invalid = np.full(shape, -1, dtype=np.int32)
         self.tries = np.zeros(shape, dtype=np.int32)
         self.cleared = np.zeros(shape[1], dtype=np.bool_)
-        self.invalid: list[tuple[Attempts, AttemptRulings]] = []
+        self.invalid: list[tuple[Attempts, Sequence[Ruling], Numbers]] = []
         self.token_bytes = list(map(vocabulary.tokens.__getitem__, tokens.tolist()))
         for column in np.flatnonzero(self.findings.ends).tolist():
             self.token_bytes[column] = b""
@@ -168,7 +173,8 @@ class FindingsStore:
         first = self.first_invalid[one.row, columns] < 0
         self.first_invalid[one.row, columns[first]] = numbers[first]
         if len(columns):
-            self.invalid.append((Attempts(one.row, columns, numbers), ruled.only(wrong)))
+            attempts = Attempts(one.row, columns, numbers)
+            self.invalid.append((attempts, ruled.rulings, ruled.which[wrong]))
         for at in np.flatnonzero(~valid & ~wrong).tolist():
             question = (ruled.rulings[ruled.which[at]], int(one.numbers[at]))
             self._open_question.setdefault((one.row, int(one.columns[at])), question)

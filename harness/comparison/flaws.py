@@ -106,7 +106,7 @@ class Probes:
         sort = _sort_of(state)
         rows = [row for row, engine in enumerate(resolution.findings.engines) if engine in engines]
         self._asked |= {(engine, state.mode) for engine in engines}
-        for row, times in resolution.engines.lengthen(rows, self._tokens[sort], LIMIT).items():
+        for row, times in resolution.lengthen(rows, self._tokens[sort], LIMIT).items():
             for token, count in zip(self._tokens[sort], times, strict=True):
                 if count >= LIMIT:
                     number = resolution.store.repeated(token, LIMIT - 1)
@@ -126,8 +126,8 @@ class Probes:
         never &= (
             resolution.store.cleared[None, :]
             & ~findings.ends[None, :]
-            & resolution.engines.alive[:, None]
-            & ~resolution.engines.slow[:, None]
+            & resolution.alive[:, None]
+            & ~resolution.slow[:, None]
         )
         never &= ~flawed(findings)
         columns = {}
@@ -153,7 +153,7 @@ def _search(resolution: PositionResolution, columns: Mapping[int, Columns]) -> N
         if status == Status.TOO_LONG:
             open_.setdefault(row, []).append(column)
     findings = resolution.findings
-    for row, closed in resolution.engines.exhaust(open_, LIMIT, BUDGET).items():
+    for row, closed in resolution.exhaust(open_, LIMIT, BUDGET).items():
         for column in closed:
             accepter = int(np.flatnonzero(findings.status[:, column] == Status.VALID)[0])
             number = int(findings.completion[accepter, column])

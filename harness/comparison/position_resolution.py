@@ -2,41 +2,53 @@
 
 It can *prove* (does this engine allow this continuation to the end?), *roll out* and *screen* (is
 the completed text valid?), and reads what came of it in the store. In which order to do that, and
-when to stop, is the resolvers' business. Here engines and validators are asked, and the store is
-told, and where an error lies is found in the end.
+when to stop, is the resolvers' business. Here engines (by their rows) and validators are asked
+about tokens (by their columns), the store is told, and where an error lies is found in the end.
+An engine that fails is asked no more at this position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison.attempts import AttemptLists, Attempts, Columns, ViolationWitness, by_row
-from harness.comparison.engine_queries import EngineQueries
-from harness.comparison.findings import (
-    FAILED,
-    Findings,
-    Status,
-    judge,
-    rejections,
-    witnessed,
+from harness.comparison.attempts import (
+    AttemptLists,
+    Attempts,
+    Columns,
+    RulingCache,
+    ViolationWitness,
+    by_row,
 )
+from harness.comparison.findings import FAILED, Status, judge, rejections, witnessed
 from harness.comparison.findings_store import FindingsStore
-from harness.comparison.validator_queries import ValidatorQueries
-from harness.comparison.walk import Position
+from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.engines.panel import Panel
 from harness.engines.refused_byte import forced_token
+from harness.engines.requests import (
+    Confirm,
+    Exhaust,
+    FindRefused,
+    Lengthen,
+    PositionRequest,
+    Prove,
+    RollOut,
+)
 from harness.explain.error_location import Locating, Shapes
 from harness.inputs.vocabulary import Vocabulary
 from harness.schemas.schema import Fault
 from harness.validators.judge import Judge
 from harness.workers import wire
+from harness.workers.commands import A
 from harness.workers.outcomes import Failure
 
+PROVE_CHUNK = 1024
+ROLL_CHUNK = 16
 NO_FAILURES: Mapping[int, Failure] = MappingProxyType({})
 
 
@@ -46,6 +58,11 @@ class PositionResolution:
     Args:
         tokens: The tokens to resolve, ascending, shape ``(n,)`` int32.
         failures: What has ended engines before, by engine number: they are not asked.
+
+    Attributes:
+        alive: Engines that still answer, shape ``(e,)`` bool.
+        failures: Those and what ended an engine here.
+        slow: Engines whose masks take long, shape ``(e,)`` bool.
     """
 
     def __init__(
@@ -67,23 +84,23 @@ class PositionResolution:
             vocabulary,
             valid_completion_exonerates=valid_completion_exonerates,
         )
-        completions = store.findings.completions
-        self.engines = EngineQueries(panel, position, tokens, completions, failures)
-        self._validators = ValidatorQueries(judge, position.text, store.token_bytes, completions)
+        self.findings = store.findings
+        self.alive = np.array([engine not in failures for engine in position.engines])
+        self.failures: dict[int, Failure] = dict(failures)
+        self.slow = np.array(
+            [one != CHALLENGER_NUMBER and panel.specs[one].slow_masks for one in position.engines]
+        )
+        self._panel = panel
+        self._judge = judge
+        texts = (position.text, store.token_bytes, store.findings.completions)
+        self._screened = RulingCache(judge.screen_many, *texts)
+        self._confirmed = RulingCache(judge.judge_many, *texts)
         self._in_turn = np.ones(store.tries.shape, dtype=np.bool_)
 
-    @property
-    def findings(self) -> Findings:
-        """Those of the store."""
-        return self.store.findings
-
     def take_turn(self, rows: npt.NDArray[np.bool_], entries: int | None = None) -> None:
-        """From here on, the engines of some rows alone are asked.
+        """From here on, the engines of some rows, shape ``(e,)``, alone are asked.
 
-        Args:
-            rows: Shape ``(e,)``.
-            entries: About how many tokens each is asked, spread over those that are undecided;
-                None: all.
+        Each is asked about so many `entries`, spread over those that are undecided; None: all.
         """
         self._in_turn = np.repeat(rows[:, None], len(self.findings.tokens), axis=1)
         if entries is None:
@@ -97,12 +114,8 @@ class PositionResolution:
 
     def undecided(self) -> npt.NDArray[np.bool_]:
         """Entries that nothing is settled about, of engines asked in this turn; ``(e, n)``."""
-        alive = self.engines.alive[:, None]
+        alive = self.alive[:, None]
         return cast("npt.NDArray[np.bool_]", self.store.unsettled() & alive & self._in_turn)
-
-    def bare(self) -> npt.NDArray[np.bool_]:
-        """Undecided entries for which no completion of any kind is known yet."""
-        return cast("npt.NDArray[np.bool_]", self.undecided() & (self.store.tries == 0))
 
     def prove(
         self,
@@ -113,22 +126,40 @@ class PositionResolution:
     ) -> Iterator[list[Attempts]]:
         """Find, per row and column, the next completion of the column's list that is allowed.
 
-        The engines are at work on the next chunk while the caller has one.
+        The engines are at work on the next chunk while the caller has one. The challenger allows
+        every completion: JSON is what validators take.
 
         Args:
             list_of: Which list belongs to a column, shape ``(n,)``.
-            rank: Where in the list to go on, shape ``(e, n)``; moved behind what was found, or
+            rank: Where in the list to go on, shape ``(e, n)``; moved past what was found, or
                 to the list's end.
-
-        Yields:
-            What was found, by row, a chunk at a time.
         """
         known = AttemptLists(list_of, wire.Ragged.of_ints(lists), lists, rank)
-        for answers in self.engines.prove(columns, known):
+        asked = dict(columns)
+        for row in [row for row in columns if self.position.engines[row] == CHALLENGER_NUMBER]:
+            own = asked.pop(row)
+            yield [self.store.note_proved(row, own, rank[row, own], known)]
+        for answers in self._in_chunks(
+            asked, PROVE_CHUNK, lambda row, some: self._prove(row, some, known)
+        ):
             yield [
-                self.store.note_proved(row, asked, answer.values, known)
-                for row, (asked, answer) in answers.items()
+                self.store.note_proved(row, some, answer.values, known)
+                for row, (some, answer) in answers.items()
             ]
+
+    def _prove(self, row: int, columns: Columns, known: AttemptLists) -> Prove:
+        used = np.unique(known.list_of[columns])
+        numbers = sorted({number for one in used.tolist() for number in known.lists[one]})
+        place = {number: index for index, number in enumerate(numbers)}
+        members = [[place[number] for number in known.lists[one]] for one in used.tolist()]
+        return Prove(
+            self.findings.tokens[columns],
+            np.searchsorted(used, known.list_of[columns]).astype(np.int32),
+            known.rank[row, columns],
+            wire.Ragged.of_ints([self.findings.completions[one].tokens for one in numbers]),
+            wire.Ragged.of_ints(members),
+            at=self.position.number,
+        )
 
     def roll_out(
         self, columns: Mapping[int, Columns], limit: int
@@ -136,7 +167,10 @@ class PositionResolution:
         """Roll out from tokens; the completed ones, and how the others ended."""
         found: list[Attempts] = []
         ended: dict[tuple[int, int], Status] = {}
-        for answers in self.engines.roll_out(columns, limit):
+        tokens, key, number = self.findings.tokens, self.position.key, self.position.number
+        for answers in self._in_chunks(
+            columns, ROLL_CHUNK, lambda _, some: RollOut(tokens[some], key, limit, at=number)
+        ):
             for row, (asked, answer) in answers.items():
                 outcomes, taken = answer.outcomes, answer.taken.ints()
                 attempts, others = self.store.note_rolled_out(row, asked, outcomes, taken)
@@ -144,14 +178,34 @@ class PositionResolution:
                 ended |= others
         return by_row(found), ended
 
+    def exhaust(
+        self, columns: Mapping[int, Sequence[int]], limit: int, budget: int
+    ) -> dict[int, list[int]]:
+        """The columns after whose tokens no completion exists."""
+        asks = {
+            row: Exhaust(self.findings.tokens[some], limit, budget, at=self.position.number)
+            for row, some in columns.items()
+            if self.alive[row]
+        }
+        answers = self._ask(asks)
+        return {row: np.array(columns[row])[one.values].tolist() for row, one in answers.items()}
+
+    def lengthen(
+        self, rows: Iterable[int], tokens: Sequence[int], limit: int
+    ) -> dict[int, list[int]]:
+        """How often each of `tokens` (ids) may follow itself after the text."""
+        request = Lengthen(np.array(tokens, dtype=np.int32), limit, at=self.position.number)
+        answers = self._ask({row: request for row in rows if self.alive[row]})
+        return {row: one.values.tolist() for row, one in answers.items()}
+
     def screen(self, attempts: Sequence[Attempts]) -> None:
         """Validate completed tokens and note what follows for their engines."""
-        for one, ruled in zip(attempts, self._validators.screen(attempts), strict=True):
+        for one, ruled in zip(attempts, self._screened.look(attempts), strict=True):
             self.store.note_rulings(one, ruled)
 
     def errors(self, column: int, number: int) -> list[Fault]:
         """The errors that the validators name in a completed token."""
-        return self._validators.errors(column, number)
+        return self._judge.errors(self.store.text(column, number))
 
     def conclude(self, ended: Mapping[tuple[int, int], Status]) -> None:
         """Settle what is still undecided: false acceptances need both validators' word."""
@@ -159,15 +213,24 @@ class PositionResolution:
         for row, left in enumerate(self.store.unsettled()):
             columns = np.flatnonzero(left & (invalid[row] >= 0))
             attempts = Attempts(row, columns, invalid[row, columns])
-            self.store.settle(attempts, self._validators.confirm(attempts))
+            self.store.settle(attempts, self._confirmed.look([attempts])[0])
+            default = Status.GIVEN_UP if self.alive[row] else self._failed(row)
             for column in np.flatnonzero(left & (invalid[row] < 0)).tolist():
-                self.store.leave(row, column, self._reason(row, column, ended))
+                self.store.leave(row, column, ended.get((row, column), default))
 
     def find_refused_bytes(self, rejections: Mapping[int, Columns]) -> None:
-        """Note which byte of tokens the engines refuse that reject them."""
-        masks = self.position.masks
+        """Note which byte of tokens the engines refuse that reject them.
+
+        Slow masks are not asked beyond the one known (see `harness.engines.refused_byte`).
+        """
+        masks, number = self.position.masks, self.position.number
         forced = {row: forced_token(masks[row], self.vocabulary) for row in rejections}
-        for answers in self.engines.find_refused(rejections, forced):
+
+        def request(row: int, some: Columns) -> FindRefused:
+            tokens = self.findings.tokens[some]
+            return FindRefused(tokens, forced[row], looks_on=not self.slow[row], at=number)
+
+        for answers in self._in_chunks(rejections, PROVE_CHUNK, request):
             for row, (columns, answer) in answers.items():
                 self.findings.refused_at[row, columns] = answer.values
 
@@ -175,8 +238,7 @@ class PositionResolution:
         """Note which completions that were found invalid fail elsewhere than at their token."""
         locating, shapes = Locating(schema), Shapes(self.store.token_bytes)
         findings, start = self.findings, self.position.offset
-        for one, ruled in self.store.invalid:
-            rulings, which = ruled.rulings, ruled.which
+        for one, rulings, which in self.store.invalid:
             shape = shapes.of(one.columns, [rulings[i] for i in which.tolist()])
             alike = np.stack([one.numbers, which, shape], axis=1)
             _, first, inverse = np.unique(alike, axis=0, return_index=True, return_inverse=True)
@@ -194,7 +256,7 @@ class PositionResolution:
             findings.elsewhere[one.row, one.columns] |= ~at_token[inverse.ravel()]
 
     def look_again(self, known: set[tuple[int, tuple[int, ...]]]) -> list[ViolationWitness]:
-        """Find the refused byte of each proven rejection, and the violations behind the others.
+        """Find the refused byte of each proven rejection, and the violations in the others.
 
         Engines have faster ways to consume a text than one mask after the other, so each distinct
         completion that a verdict of the case rests on is looked at again, mask by mask.
@@ -217,17 +279,23 @@ class PositionResolution:
             tokens = findings.completions[findings.completion[row, column]].tokens
             if (findings.engines[row], tokens) not in known:
                 exemplars.setdefault(row, {}).setdefault(tokens, column)
-        answers = self.engines.confirm(exemplars)
+        asks = {
+            row: Confirm(
+                findings.tokens[list(columns.values())],
+                wire.Ragged.of_ints(list(columns)),
+                at=self.position.number,
+            )
+            for row, columns in exemplars.items()
+        }
+        answers = self._ask(asks)
         for row in exemplars.keys() - answers.keys():
-            self.store.disown(row, FAILED[self.engines.failure(row).status])
+            self.store.disown(row, self._failed(row))
         violations = []
         for row, answer in answers.items():
             columns, reached = exemplars[row], answer.reached.tolist()
             whole = [count > len(tokens) for tokens, count in zip(columns, reached, strict=True)]
             engine = findings.engines[row]
-            known.update(
-                (engine, tokens) for tokens, one in zip(columns, whole, strict=True) if one
-            )
+            known.update((engine, tokens) for tokens in itertools.compress(columns, whole))
             if not all(whole):
                 at = whole.index(False)
                 tokens, column = list(columns.items())[at]
@@ -235,9 +303,44 @@ class PositionResolution:
                 violations.append(ViolationWitness(row, token, tokens[: reached[at]], consumes))
         return violations
 
-    def _reason(self, row: int, column: int, ended: Mapping[tuple[int, int], Status]) -> Status:
-        if (row, column) in ended:
-            return ended[row, column]
-        if not self.engines.alive[row]:
-            return FAILED[self.engines.failure(row).status]
-        return Status.GIVEN_UP
+    def _failed(self, row: int) -> Status:
+        return FAILED[self.failures[self.position.engines[row]].status]
+
+    def _in_chunks(
+        self,
+        columns: Mapping[int, Columns],
+        size: int,
+        request: Callable[[int, Columns], PositionRequest[A]],
+    ) -> Iterator[dict[int, tuple[Columns, A]]]:
+        """Ask chunk by chunk; engines are at work on the next one while the caller has one."""
+        count = max((-(-len(one) // size) for one in columns.values()), default=0)
+
+        def begin(chunk: int) -> dict[int, Columns]:
+            parts = {row: one[chunk * size :][:size] for row, one in columns.items()}
+            parts = {row: one for row, one in parts.items() if len(one) and self.alive[row]}
+            self._begin({row: request(row, one) for row, one in parts.items()})
+            return parts
+
+        asked = begin(0) if count else {}
+        for chunk in range(count):
+            answers, here = self._collect(asked), asked
+            asked = begin(chunk + 1) if chunk + 1 < count else {}
+            yield {row: (here[row], answers[row]) for row in sorted(answers)}
+
+    def _ask(self, asks: Mapping[int, PositionRequest[A]]) -> dict[int, A]:
+        self._begin(asks)
+        return self._collect(asks)
+
+    def _begin(self, asks: Mapping[int, PositionRequest[Any]]) -> None:
+        self._panel.begin({self.position.engines[row]: one for row, one in asks.items()})
+
+    def _collect(self, rows: Iterable[int]) -> dict[int, Any]:
+        """The answers of rows of which something was asked; a failure ends a row's part."""
+        rows, engines = list(rows), self.position.engines
+        answers = self._panel.collect(engines[row] for row in rows)
+        found = {row: answers[engines[row]] for row in rows}
+        for row in rows:
+            if isinstance(found[row], Failure):
+                self.failures[engines[row]] = found.pop(row)
+                self.alive[row] = False
+        return found

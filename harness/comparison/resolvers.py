@@ -6,8 +6,6 @@ schema, and proves each token with them on its own: the engine must allow the to
 continuation to the end, and the completed text is validated. Where the first completion is
 invalid others follow, because an invalid completion proves only that the engine errs at this
 token or later, while a valid one clears the token and convicts those who forbade it.
-
-`ChallengeResolver` does the same for tokens that no engine allows.
 """
 
 from __future__ import annotations
@@ -20,9 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.comparison.attempts import Attempts, Columns
-from harness.comparison.challenger import Probable
 from harness.comparison.findings import Status
-from harness.comparison.json_masks import spaced
 from harness.comparison.position_resolution import PositionResolution
 from harness.completion.continuations import Context
 from harness.completion.rollout import LIMIT
@@ -110,13 +106,13 @@ class SharedResolver:
         """Fill `resolution.findings`."""
         situation, lists = _known(resolution, context)
         ended: dict[tuple[int, int], Status] = {}
-        slow, position = resolution.engines.slow, resolution.position
+        slow, position = resolution.slow, resolution.position
         few = slow_tokens(position.number, len(position.reference) - position.offset)
         # What the others clear need not be asked of slow ones: they come last.
         for rows, effort, tokens in ((~slow, self.effort, None), (slow, SLOW, few)):
             if rows.any():
                 resolution.take_turn(rows, tokens)
-                _attempt(resolution, situation, lists, effort.attempts)
+                attempt(resolution, situation, lists, effort.attempts)
                 self._try_aimed(resolution, context, situation, effort)
                 ended |= self._roll(resolution, situation, effort)
         resolution.conclude(ended)
@@ -145,7 +141,7 @@ class SharedResolver:
             if texts:
                 list_of[columns] = len(lists)
                 lists.append([resolution.store.number(text, "aimed") for text in texts])
-        _attempt(resolution, list_of, lists, effort.attempts)
+        attempt(resolution, list_of, lists, effort.attempts)
 
     def _roll(
         self,
@@ -171,50 +167,11 @@ class SharedResolver:
             fresh = [number for number in dict.fromkeys(numbers) if completions[number].tokens]
             if fresh:
                 list_of = np.zeros(len(situation), dtype=np.int32)
-                _attempt(resolution, list_of, [fresh], len(fresh))
+                attempt(resolution, list_of, [fresh], len(fresh))
         return ended
 
 
-class ChallengeResolver:
-    """Looks for valid completions of tokens that the challenger alone allows.
-
-    No engine need be asked, and nothing is concluded where none is found.
-
-    Args:
-        attempts: Invalid completions per token after which it is left.
-    """
-
-    def __init__(self, attempts: int = 2) -> None:
-        self.attempts = attempts
-
-    def resolve(self, resolution: PositionResolution, context: Context, probable: Probable) -> None:
-        """Fill `resolution.findings`; behind `probable` tokens with what is probable there."""
-        store, tokens = resolution.store, resolution.findings.tokens
-        ends, vocabulary = resolution.findings.ends, resolution.vocabulary
-        known = np.fromiter((token in probable for token in tokens.tolist()), bool, len(tokens))
-        others = np.flatnonzero(~known & ~ends)
-        list_of = np.full(len(tokens), -1, dtype=np.int32)
-        written = [store.token_bytes[column] for column in others.tolist()]
-        if context.in_string:
-            list_of[others], texts = context.group(written, vocabulary.plain_first[tokens[others]])
-        else:
-            distinct = {spaced(text): None for text in written}
-            number, texts = context.group(list(distinct))
-            of = dict(zip(distinct, number.tolist(), strict=True))
-            list_of[others] = [of[spaced(text)] for text in written]
-        lists = [[store.sketched(text) for text in one[: self.attempts]] for one in texts]
-        for column in np.flatnonzero(known).tolist():
-            list_of[column] = len(lists)
-            own = probable[int(tokens[column])][: self.attempts]
-            lists.append([store.sketched(text) for text in own])
-        if ends.any():
-            list_of[ends] = len(lists)
-            lists.append([store.number(b"", "reference", ())])
-        _attempt(resolution, list_of, lists, self.attempts)
-        store.spell_out()
-
-
-def _attempt(
+def attempt(
     resolution: PositionResolution,
     list_of: npt.NDArray[np.int32],
     lists: Sequence[Sequence[int]],
@@ -249,12 +206,13 @@ class _RollBudgets:
         self._rolled = np.zeros(resolution.store.tries.shape, dtype=np.bool_)
         self._spent: dict[tuple[int, int, bool], int] = {}
         self._doubts = [effort.doubts] * len(resolution.store.tries)
-        self._left = [SLOW_ROLLOUTS if slow else None for slow in resolution.engines.slow.tolist()]
+        self._left = [SLOW_ROLLOUTS if slow else None for slow in resolution.slow.tolist()]
         self._width = 1
 
     def next(self) -> dict[int, Columns]:
         """Columns by row; empty when there is nothing left to roll out."""
-        undecided, bare = self._resolution.undecided(), self._resolution.bare()
+        undecided = self._resolution.undecided()
+        bare = undecided & (self._resolution.store.tries == 0)
         out: dict[int, Columns] = {}
         for row in range(len(undecided)):
             fresh = undecided[row] & ~self._rolled[row]

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.comparison import challenger
 from harness.comparison.disputes import Dispute, Tokens
 from harness.comparison.fed_texts import FedText, TextVerdict, conclude
 from harness.comparison.findings import CODES, Evidence, Findings, Flaw, Verdicts, reason_of
 from harness.comparison.text_facts import TextFacts
-from harness.comparison.walk import Position
+from harness.comparison.walk import CHALLENGER_NUMBER, Position
 from harness.engines.text_probe import Probed
 from harness.explain.attribution import Attribution, GoverningKeyword
 from harness.explain.error_location import failing_parts
@@ -149,7 +148,7 @@ class VerdictNotes:
         self, position: Position, disputes: Mapping[int, Dispute], lines: _Lines
     ) -> npt.NDArray[np.bool_]:
         """Which verdicts are about tokens that only the challenger allowed, or that all allowed."""
-        engines = [one for one in position.engines if one != challenger.NUMBER]
+        engines = [one for one in position.engines if one != CHALLENGER_NUMBER]
         if len(engines) < 2:
             return np.ones(len(lines.row), dtype=np.bool_)
         by_all = [number for number, one in disputes.items() if not one.rejecters]
@@ -195,7 +194,7 @@ class VerdictNotes:
         return alone, _coded(spellings)
 
     def _name(self, engine: int) -> str:
-        return CHALLENGER if engine == challenger.NUMBER else self._names[engine]
+        return CHALLENGER if engine == CHALLENGER_NUMBER else self._names[engine]
 
     @staticmethod
     def _lines(disputes: Mapping[int, Dispute], findings: Findings, found: Verdicts) -> _Lines:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.comparison.challenger import Challenger
+from harness.comparison.challenger import dispute_forbidden
 from harness.comparison.walk import Position
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.jsontext.lexer import START, Mode, State, advance
@@ -331,7 +331,7 @@ class TestChoice:
         mask = set_bits(range(60), VOCABULARY.words)
         none = np.zeros((1, VOCABULARY.words), dtype=np.uint32)
         position = Position("key", 0, (), b"[]", 0, (7,), (0,), none)
-        return Challenger(VOCABULARY, cap).dispute_forbidden(position, mask, probable)
+        return dispute_forbidden(VOCABULARY, cap, position, mask, probable)
 
     def test_what_is_likely_is_resolved_by_right_and_the_rest_is_a_sample(self):
         found = self.disputed(20, {40: [b""], 41: [b""]})

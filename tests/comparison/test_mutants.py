@@ -17,7 +17,7 @@ import pytest
 from harness.comparison import (
     case_run,
     case_walk,
-    challenges,
+    challenger,
     disputes,
     findings,
     findings_store,
@@ -297,7 +297,7 @@ MUTANTS = (
     Mutant(
         "an end that all allow is told by the challenger, too",
         instead(
-            challenges.Challenges,
+            challenger.Challenges,
             "at",
             lambda at: lambda self, position, state, ends: at(self, position, state, ends=True),
         ),
@@ -449,32 +449,32 @@ MUTANTS = (
     Mutant(
         "samples are ruled on as the text before",
         instead(
-            samples.SampleFeeder,
+            samples,
             "_shared",
-            lambda shared: lambda self, *given: ruled_as_the_next(*shared(self, *given)),
+            lambda shared: lambda *given: ruled_as_the_next(*shared(*given)),
         ),
         checks.check_samples_prove_what_is_so,
     ),
     Mutant(
         "samples are fed to those that wrote them alone",
         instead(
-            samples.SampleFeeder,
-            "try_",
-            lambda try_: lambda self, some, engines, known: try_(self, some, engines[:1], known),
+            samples,
+            "_feed",
+            lambda feed: lambda texts, some, engines: feed(texts, some, engines[:1]),
         ),
         checks.check_samples_prove_what_is_so,
     ),
     Mutant(
         "samples are fed in canonical tokens alone",
-        instead(samples.SampleFeeder, "_is_open", lambda _: staticmethod(lambda *given: False)),
+        instead(samples, "_is_open", lambda _: lambda *given: False),
         checks.check_samples_are_fed_as_they_were_written,
     ),
     Mutant(
         "samples without an end have one",
         instead(
-            samples.SampleFeeder,
+            samples,
             "_as_written",
-            lambda written: lambda self, *given: replace(written(self, *given), ends=True),
+            lambda written: lambda *given: replace(written(*given), ends=True),
         ),
         checks.check_samples_without_an_end,
     ),
