@@ -15,7 +15,7 @@ from harness.comparison.lookahead import Arrived
 from harness.comparison.walk import Position
 from harness.inputs.cases import Case
 from harness.runs.tables import Rows, Words
-from harness.workers.outcomes import Compiled, Crashed, Failure, Outcome
+from harness.workers.outcomes import Compiled, Crashed, Outcome
 
 _Ints = npt.NDArray[np.int64]
 
@@ -23,17 +23,10 @@ _Ints = npt.NDArray[np.int64]
 class CaseNotes:
     """The rows of one case, as its run goes along.
 
-    Args:
-        names: The engines' names, in the order of the run.
-        output: Gives what an engine printed since it was last asked.
+    `output` gives what an engine printed since it was last asked.
     """
 
-    def __init__(
-        self,
-        case: Case,
-        names: Sequence[str],
-        output: Callable[[int], str],
-    ) -> None:
+    def __init__(self, case: Case, names: Sequence[str], output: Callable[[int], str]) -> None:
         self.rows = Rows()
         self._case = case
         self._names = names
@@ -62,17 +55,14 @@ class CaseNotes:
     def outcomes(self, outcomes: Mapping[int, Outcome]) -> None:
         """How compilation went in every engine."""
         for engine, outcome in outcomes.items():
-            self._engine(engine, outcome, "compile", -1, -1)
+            self.outcome(engine, outcome, "compile", -1, -1)
             if isinstance(outcome, Compiled):
                 name = self._names[engine]
                 self._costs["compile", name] = outcome.compile_seconds
                 self._costs["first_mask", name] = outcome.first_mask_seconds
 
-    def failure(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
-        """What ended an engine's part at a position."""
-        self._engine(engine, failure, stage, walk, number)
-
-    def _engine(self, engine: int, outcome: Outcome, stage: str, walk: int, number: int) -> None:
+    def outcome(self, engine: int, outcome: Outcome, stage: str, walk: int, number: int) -> None:
+        """How compilation went in an engine, or what ended its part at a position."""
         self.rows.add(
             "engines",
             case=self._case.id,

@@ -12,10 +12,7 @@ from harness.comparison.case_record import CaseNotes
 from harness.comparison.case_walk import MAX_FAILURES, CaseWalk
 from harness.comparison.challenger import Challenges
 from harness.comparison.distrust import Distrusted
-from harness.comparison.fed_texts import (
-    prepare,
-    reference_problem,
-)
+from harness.comparison.fed_texts import prepare, reference_problem
 from harness.comparison.flaws import Probes
 from harness.comparison.generated_instances import Made, Ruled, make, to_walk
 from harness.comparison.resolvers import Resolver
@@ -96,28 +93,19 @@ class Rules:
     )
 
 
+@dataclass(eq=False)
 class CaseRun:
-    """Runs cases one after the other on one panel and one judge.
+    """Runs cases one after the other; without a resolver disputes are only found and counted."""
 
-    Args:
-        resolver: How disputes are resolved; None only walks and counts them.
-    """
+    panel: Panel
+    judge: Judge
+    vocabulary: Vocabulary
+    resolver: Resolver | None
+    rules: Rules
 
-    def __init__(
-        self,
-        panel: Panel,
-        judge: Judge,
-        vocabulary: Vocabulary,
-        resolver: Resolver | None,
-        rules: Rules,
-    ) -> None:
-        self.panel = panel
-        self.judge = judge
-        self.vocabulary = vocabulary
-        self.resolver = resolver
-        self.rules = rules
-        self.validator_seconds = judge.seconds
-        self.canonical = Canonical.of(vocabulary)
+    def __post_init__(self) -> None:
+        self.validator_seconds = self.judge.seconds
+        self.canonical = Canonical.of(self.vocabulary)
 
     def canonical_starts(self, text: bytes) -> Mapping[int, int]:
         """Where the canonical tokens of a text start, and which they are; the end included."""
@@ -169,11 +157,8 @@ class RunningCase:
     def __init__(self, tools: CaseRun, case: Case, distrusted: Sequence[Distrusted]) -> None:
         self.tools = tools
         self.case = case
-        self.notes = CaseNotes(
-            case,
-            [spec.name for spec in tools.panel.specs],
-            tools.panel.output,
-        )
+        names = [spec.name for spec in tools.panel.specs]
+        self.notes = CaseNotes(case, names, tools.panel.output)
         self.proofs: VerdictNotes | None = None
         self.lost: set[int] = set()
         self.distrusted = distrusted
@@ -230,7 +215,7 @@ class RunningCase:
             outcomes = tools.panel.end_compile()
         self.notes.outcomes(outcomes)
         for one in self.distrusted:
-            self.notes.failure(one.engine, one.failure, one.stage, one.walk, one.position)
+            self.notes.outcome(one.engine, one.failure, one.stage, one.walk, one.position)
         excluded = {one.engine for one in self.distrusted if one.excludes}
         self.step()
         with self.notes.cost("references"):
@@ -253,7 +238,8 @@ class RunningCase:
             status, reason = "not_compared", "adapter_fault" if excluded else missing
         else:
             for walk, reference in enumerate(references):
-                CaseWalk(self, walk, reference, judged).go()
+                assert self.proofs is not None, "a case that cannot be judged is not walked"
+                CaseWalk(self, walk, reference, judged, self.proofs).go()
         if self.proofs is not None:
             message = self._texts(compiled, self.proofs).wrong_label() or message
         return status, reason, message
@@ -272,7 +258,7 @@ class RunningCase:
             tools, rules = self.tools, self.tools.rules
             self.step()
             of_text = (tools.vocabulary, tools.canonical)
-            texts = CaseTexts(tools.panel, tools.judge, *of_text, proofs, self._failed_at)
+            texts = CaseTexts(tools.panel, tools.judge, *of_text, proofs, self.failed)
             with self.notes.cost("instances"):
                 own = prepare(self.case, rules.style, *of_text, tools.judge)
                 texts.feed_instances(own, compiled)
@@ -292,18 +278,26 @@ class RunningCase:
         """Those of some engines that did not fail too often."""
         return [one for one in engines if self.failures.get(one, 0) < MAX_FAILURES]
 
-    def _failed_at(self, engine: int, failure: Failure, stage: str) -> None:
-        self.failed(engine, failure, stage, -1, -1)
-
     def _references(self) -> tuple[list[bytes], tuple[str, str] | None]:
         """The texts to walk, or why the case is set aside."""
         problem = self.tools.judge.open(self.case.schema)
         if isinstance(problem, Unjudgeable):
             return [], (problem.reason, problem.message)
         self.schema = strict_json.parse(self.case.schema)
-        self.proofs = self._proofs()
-        self.challenges = self._challenges()
-        rules = self.tools.rules
+        tools, rules = self.tools, self.tools.rules
+        without_formats = tools.judge.valid_without_formats if rules.formats == ASSERTION else None
+        self.proofs = VerdictNotes(
+            self.notes.rows,
+            self.case,
+            [spec.name for spec in tools.panel.specs],
+            tools.vocabulary,
+            self.schema,
+            TextFacts(self.case.schema, self.schema, without_formats),
+        )
+        if rules.challenger:
+            self.challenges = Challenges(
+                rules.cap, tools.panel, tools.judge, tools.vocabulary, self.schema
+            )
         texts = [styled(one, rules.style) for one in self.case.valid]
         ruled = list(zip(texts, self.tools.judge.judge(texts), strict=True))
         fit = [text for text, ruling in ruled if ruling.verdict == VALID]
@@ -338,33 +332,14 @@ class RunningCase:
             self.known = Continuations(self.schema, reference)
         return self.known
 
-    def _challenges(self) -> Challenges | None:
-        tools = self.tools
-        if not tools.rules.challenger:
-            return None
-        return Challenges(tools.rules.cap, tools.panel, tools.judge, tools.vocabulary, self.schema)
-
-    def _proofs(self) -> VerdictNotes:
-        tools = self.tools
-        return VerdictNotes(
-            self.notes.rows,
-            self.case,
-            [spec.name for spec in tools.panel.specs],
-            tools.vocabulary,
-            self.schema,
-            TextFacts(
-                self.case.schema,
-                self.schema,
-                tools.judge.valid_without_formats if tools.rules.formats == ASSERTION else None,
-            ),
-        )
-
     def lose(self, engines: Iterable[int]) -> None:
         """Engines take no part in further walks, unless it was the challenger that led one on."""
         if not self.alone:
             self.lost.update(engines)
 
-    def failed(self, engine: int, failure: Failure, stage: str, walk: int, number: int) -> None:
+    def failed(
+        self, engine: int, failure: Failure, stage: str, walk: int = -1, number: int = -1
+    ) -> None:
         """Count a failure of an engine, unless the challenger alone led it on, and note it."""
         if not self.alone:
             self.failures[engine] = self.failures.get(engine, 0) + 1
@@ -378,4 +353,4 @@ class RunningCase:
         """
         if isinstance(failure, AdapterFault):
             raise Distrusted(engine, failure, stage, walk, number)
-        self.notes.failure(engine, failure, stage, walk, number)
+        self.notes.outcome(engine, failure, stage, walk, number)

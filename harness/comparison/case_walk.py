@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from harness.comparison.flaws import wrong_ends, wrong_steps
 from harness.comparison.lookahead import NOTHING, Arrived, LookaheadWalk
 from harness.comparison.position_resolution import PositionResolution
 from harness.comparison.resolvers import Resolver
+from harness.comparison.verdict_record import VerdictNotes
 from harness.comparison.walk import (
     Position,
     WalkKey,
@@ -35,27 +37,27 @@ MAX_FAILURES = 3
 """An engine whose host failed this often within one case takes no further part in it."""
 
 
+@dataclass
 class CaseWalk:
-    """One walk; what it shares with the others of its case is the run's.
+    """Walk number `number`; what it shares with the others of its case is the run's.
 
-    Args:
-        number: That of the walk in its case.
-        judged: The engines that compiled the schema.
+    `judged` are the engines that compiled the schema.
     """
 
-    def __init__(
-        self, run: RunningCase, number: int, reference: bytes, judged: Sequence[int]
-    ) -> None:
-        self.run = run
-        self.number = number
-        self.reference = reference
-        self.judged = judged
-        self.key = WalkKey(run.tools.rules.seed, run.case.id, number)
+    run: RunningCase
+    number: int
+    reference: bytes
+    judged: Sequence[int]
+    proofs: VerdictNotes
+
+    def __post_init__(self) -> None:
+        run = self.run
+        self.key = WalkKey(run.tools.rules.seed, run.case.id, self.number)
         self.lookahead = LookaheadWalk(
             run.tools.panel,
             run.tools.vocabulary,
             self.key,
-            reference,
+            self.reference,
             lambda: run.notes.cost("walk"),
         )
 
@@ -141,7 +143,7 @@ class CaseWalk:
         canonical: int,
     ) -> Mapping[int, Failure]:
         """Find and resolve the disputes of one position, look for other flaws, note all of it."""
-        tools = self.run.tools
+        run, tools = self.run, self.run.tools
         disputes: Sequence[Dispute] = ()
         if here.differ:
             disputes = find_disputes(
@@ -152,22 +154,20 @@ class CaseWalk:
                 (*position.path, *tools.vocabulary.eos_ids),
                 position.key,
             )
-        place = place_of(state, at_end=position.at_end)
         flaws = wrong_ends(position, tools.vocabulary.eos_ids, state)
         challenge = None
-        if self.run.challenges is not None:
-            with self.run.notes.cost("challenge"):
-                challenge = self.run.challenges.at(position, state, ends=not flaws)
-        further = [] if challenge is None else challenge.disputes
-        self.run.notes.position(
-            self.number, position, [*disputes, *further], token, canonical, place
-        )
+        if run.challenges is not None:
+            with run.notes.cost("challenge"):
+                challenge = run.challenges.at(position, state, ends=not flaws)
+        further = () if challenge is None else challenge.disputes
+        place = place_of(state, at_end=position.at_end)
+        run.notes.position(self.number, position, [*disputes, *further], token, canonical, place)
         if tools.resolver is None:
             return {}
-        failures = self._engines_differ(position, state, disputes, flaws)
+        failures = self._engines_differ(position, state, disputes, flaws, tools.resolver)
         if challenge is None or not further:
             return failures
-        more = self._challenged(challenge, len(disputes), failures)
+        more = self._challenged(challenge, len(disputes), failures, tools.resolver)
         return {**failures, **more}
 
     def _engines_differ(
@@ -176,62 +176,52 @@ class CaseWalk:
         state: State,
         disputes: Sequence[Dispute],
         flaws: Sequence[Flaw],
+        resolver: Resolver,
     ) -> Mapping[int, Failure]:
         """Resolve what engines dispute among themselves, and look for other flaws."""
-        tools = self.run.tools
-        assert self.run.proofs is not None, "a case that cannot be judged is not walked"
-        assert tools.resolver is not None, "nothing is resolved without one"
+        run, tools = self.run, self.run.tools
         # To see that a text never ends takes hundreds of masks.
         quick = [one for one in position.engines if not tools.panel.specs[one].slow_masks]
-        probe = self.run.probes.due(state, quick) if self.number == 0 else []
+        probe = run.probes.due(state, quick) if self.number == 0 else []
         if not disputes and not flaws and not probe:
             return {}
         self.lookahead.stand_by(position.engines, position.consumed)
-        drawn = np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)]))
         resolution = PositionResolution(
             position,
-            drawn,
+            np.sort(np.concatenate([_NO_TOKENS, *(dispute.drawn for dispute in disputes)])),
             tools.panel,
             tools.judge,
             tools.vocabulary,
-            valid_completion_exonerates=tools.resolver.valid_completion_exonerates,
+            valid_completion_exonerates=resolver.valid_completion_exonerates,
         )
         if disputes:
-            with self.run.notes.cost("resolve"):
-                self._resolve(resolution, tools.resolver)
-        with self.run.notes.cost("probe"):
+            with run.notes.cost("resolve"):
+                self._resolve(resolution, resolver)
+        with run.notes.cost("probe"):
             if probe:
-                self.run.probes.unbounded_repetition(resolution, state, probe)
-            self.run.probes.dead_ends(resolution)
+                run.probes.unbounded_repetition(resolution, state, probe)
+            run.probes.dead_ends(resolution)
         resolution.findings.flaws += flaws
         charged = self._charge(position, dict(enumerate(disputes)), resolution.findings)
         failures = {**resolution.failures, **charged}
         for engine, failure in failures.items():
-            self.run.failed(engine, failure, "resolve", self.number, position.number)
+            run.failed(engine, failure, "resolve", self.number, position.number)
         return failures
 
     def _challenged(
-        self,
-        challenge: Challenge,
-        first: int,
-        down: Mapping[int, Failure],
+        self, challenge: Challenge, first: int, down: Mapping[int, Failure], resolver: Resolver
     ) -> Mapping[int, Failure]:
         """Resolve what the challenger disputes, whose disputes have the numbers from `first`."""
-        assert self.run.proofs is not None, "a case that cannot be judged is not walked"
         assert self.run.challenges is not None, "somebody has challenged"
-        assert self.run.tools.resolver is not None, "nothing is resolved without one"
         position = challenge.position
-        failures: dict[int, Failure] = {}
         up = tuple(engine for engine in position.engines if engine not in down)
+
+        def stand_by() -> None:
+            self.lookahead.stand_by(up, position.consumed)
+
         with self.run.notes.cost("challenge"):
-            found = list(
-                self.run.challenges.resolve(
-                    challenge,
-                    self.run.tools.resolver,
-                    down,
-                    lambda: self.lookahead.stand_by(up, position.consumed),
-                )
-            )
+            found = list(self.run.challenges.resolve(challenge, resolver, down, stand_by))
+        failures: dict[int, Failure] = {}
         for number, (dispute, resolution, failed) in enumerate(found, start=first):
             failures |= failed
             failures |= self._charge(resolution.position, {number: dispute}, resolution.findings)
@@ -242,14 +232,9 @@ class CaseWalk:
     def _charge(
         self, position: Position, disputes: Mapping[int, Dispute], findings: Findings
     ) -> dict[int, Failure]:
-        """Note what was proven, unless the masks that it is about are others when asked again.
-
-        Returns:
-            The engines that fail over it.
-        """
-        assert self.run.proofs is not None, "a case that cannot be judged is not walked"
+        """Note what was proven; the engines whose masks are others when asked again, or fail."""
         verdicts = judge(findings)
-        self.run.proofs.verdicts(self.number, position, disputes, findings, verdicts)
+        self.proofs.verdicts(self.number, position, disputes, findings, verdicts)
         return ask_again(self.run.tools.panel, position, findings, verdicts)
 
     def _note_step(self, position: Position, token: int, here: Arrived) -> None:

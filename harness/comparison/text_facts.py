@@ -12,9 +12,12 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from harness.comparison.findings import Evidence
+from harness.explain.attribution import GoverningKeyword
 from harness.jsontext.pointers import follow, steps
 from harness.jsontext.spans import ValueSpan, root_of
 from harness.validators.drafts import draft_of
+from harness.validators.judge import Ruling
 from harness.verdict_kinds import FALSE_ACCEPTANCE, FALSE_REJECTION
 
 MINUS_ZERO, BEYOND, WHOLE, WHOLE_04 = SPELLINGS = (
@@ -61,6 +64,33 @@ class TextFacts:
         draft = draft_of(schema)
         self._whole = WHOLE_04 if draft is not None and draft.name == "draft-04" else WHOLE
 
+    def of(
+        self,
+        kinds: Sequence[str],
+        categories: Sequence[str],
+        details: Sequence[str],
+        reasons: Sequence[GoverningKeyword | Evidence | Ruling],
+        text: Callable[[int], bytes],
+    ) -> tuple[list[bool], list[str]]:
+        """Of verdicts: whether each breaks `format` alone, and how its number is spelt.
+
+        `text` gives the text that a verdict, by its place, is about.
+        """
+        spellings = [""] * len(kinds)
+        about_format: dict[int, bytes] = {}
+        for at, (kind, category, reason) in enumerate(zip(kinds, categories, reasons, strict=True)):
+            if self.may_be_format(kind, reason.keyword):
+                about_format[at] = text(at)
+            if kind == FALSE_ACCEPTANCE.name:
+                is_number = reason.keyword in _ABOUT
+            else:
+                is_number = kind == FALSE_REJECTION.name and category == "number"
+            if is_number:
+                pointers = reason.schema_pointer, reason.instance_pointer
+                spellings[at] = self.number_spelling(text(at), kind, details[at], *pointers)
+        alone = dict(zip(about_format, self.format_alone(list(about_format.values())), strict=True))
+        return [alone.get(at, False) for at in range(len(kinds))], spellings
+
     def may_be_format(self, kind: str, keyword: str) -> bool:
         """Whether it takes the validators to say that `format` alone is broken, or is not."""
         if kind != FALSE_ACCEPTANCE.name or not self._has_format:
@@ -76,12 +106,6 @@ class TextFacts:
         if new:
             self._known |= zip(new, self._valid_without_formats(new), strict=True)
         return [self._known[one] for one in texts]
-
-    def may_be_number(self, kind: str, category: str, keyword: str) -> bool:
-        """Whether a verdict may be about a number."""
-        if kind == FALSE_ACCEPTANCE.name:
-            return keyword in _ABOUT
-        return kind == FALSE_REJECTION.name and category == "number"
 
     def number_spelling(
         self, text: bytes, kind: str, detail: str, schema_pointer: str, instance_pointer: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from harness.validators.judge import VERDICTS
 from harness.verdict_kinds import (
     CHALLENGER,
     FALSE_ACCEPTANCE,
-    FALSE_REJECTION,
     OPEN,
     REJECTIONS,
 )
@@ -36,34 +34,8 @@ _GOVERNED = REJECTIONS
 """Kinds whose keyword is the one in force, since no validator names one."""
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """The verdicts at a position; engines are rows, completions the findings' own; shapes ``(v,)``.
-
-    `kind` refers to `CODES`, `reason` to `reasons`, `evidence` to the findings'; `located`
-    and `refused_at` are -1 where there is nothing to say.
-    """
-
-    row: npt.NDArray[np.int64]
-    token: npt.NDArray[np.int32]
-    refused_at: npt.NDArray[np.int32]
-    kind: Words
-    reason: Words
-    accepter: npt.NDArray[np.int64]
-    completion: npt.NDArray[np.int32]
-    evidence: npt.NDArray[np.int32]
-    dispute: npt.NDArray[np.int64]
-    always_resolved: npt.NDArray[np.bool_]
-    located: npt.NDArray[np.int8]
-
-
 class VerdictNotes:
-    """Writes the verdicts of one case.
-
-    Args:
-        names: The engines' names, in the order of the run.
-        facts: What there is to say of texts; None says nothing.
-    """
+    """Writes the verdicts of one case; without `facts` nothing is said of the texts."""
 
     def __init__(
         self,
@@ -94,158 +66,98 @@ class VerdictNotes:
     ) -> None:
         """What was proven at one position, and the completions that prove it.
 
-        Args:
-            disputes: Those that the findings are about, by their numbers at the position.
+        First what is proven of disputed tokens, then the errors of other kinds. `disputes` are
+        those that the findings are about, by their numbers at the position.
         """
-        lines = self._lines(disputes, findings, found)
-        count = len(lines.row)
-        if not count:
+        flaws = list(_distinct(findings.flaws))
+        row, column = found.row, found.column
+        if not len(row) and not flaws:
             return
-        pieces, of_piece = _pieces(lines)
-        categories, places, keywords, governing = self._attributed(position, pieces)
-        stored = self._stored(findings, lines.completion)
-        names = ["", *map(self._name, findings.engines)]
-        governed = np.isin(lines.kind.codes, [lines.kind.words.index(kind) for kind in _GOVERNED])
+        kinds = list(dict.fromkeys([*CODES, *(flaw.kind for flaw in flaws)]))
+        kind = Words(_joined(found.kind, [kinds.index(flaw.kind) for flaw in flaws]), kinds)
+        tokens = _joined(findings.tokens[column], [flaw.token for flaw in flaws])
+        refused_at = _joined(findings.refused_at[row, column], [-1 for _ in flaws])
+        accepter = _joined(found.accepter, [_accepter(flaw) for flaw in flaws])
+        completion = _joined(found.completion, [flaw.completion for flaw in flaws])
+        ruled = _joined(findings.evidence_number[row, column], [0 for _ in flaws])
+        located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)
+        located[found.kind != CODES.index(FALSE_ACCEPTANCE.name)] = -1
+        # the row after the last token's is of tokens that nobody disputes
+        places = np.searchsorted(findings.tokens, tokens)
+        places[~np.isin(tokens, findings.tokens)] = len(findings.tokens)
+        of_token, always_resolved = _of_disputes(findings.tokens, disputes)
+        dispute = of_token[places]
+
+        categories, places_, keywords, governing = self._attributed(position, tokens, refused_at)
         evidence = findings.evidence
         # of a rejection what is in force, of all else what the validators said
         reasons: list[GoverningKeyword | Evidence] = [*keywords, *evidence]
-        attributed = np.where(governed, governing[of_piece], len(keywords) + lines.evidence)
-        categories = Words(categories.codes[of_piece], categories.words)
-        details = Words(governing[of_piece], [one.detail for one in keywords])
-        format_alone, spelling = self._text_facts(
-            position, findings, lines, attributed, reasons, categories, details
-        )
+        governed = np.isin(kind.codes, [kinds.index(one) for one in _GOVERNED])
+        attributed = np.where(governed, governing, len(keywords) + ruled)
+        details = Words(governing, [one.detail for one in keywords])
+
+        def text(at: int) -> bytes:
+            token = int(tokens[at])
+            written = b"" if token in self._eos_ids else self._vocabulary.tokens[token]
+            return position.text + written + findings.completions[int(completion[at])].text
+
+        format_alone, spellings = [False] * len(tokens), [""] * len(tokens)
+        if self._facts is not None:
+            each = [reasons[at] for at in attributed.tolist()]
+            format_alone, spellings = self._facts.of(
+                kind.tolist(), categories.tolist(), details.tolist(), each, text
+            )
+        names = ["", *map(self._name, findings.engines)]
         self.rows.extend(
             "verdicts",
-            count,
+            len(tokens),
             case=self._case.id,
             walk=walk,
             position=position.number,
-            dispute=lines.dispute,
-            token=lines.token,
-            refused_at=lines.refused_at,
-            place=Words(places.codes[of_piece], places.words),
-            always_resolved=lines.always_resolved,
-            engine=Words(lines.row + 1, names),
-            kind=lines.kind,
-            reason=lines.reason,
-            accepter=Words(lines.accepter + 1, names),
-            completion=stored,
-            only_challenger=self._only_challenger(position, disputes, lines),
+            dispute=dispute,
+            token=tokens,
+            refused_at=refused_at,
+            place=places_,
+            always_resolved=always_resolved[places],
+            engine=Words(_joined(row, [flaw.row for flaw in flaws]) + 1, names),
+            kind=kind,
+            reason=_coded([*_reasons(findings, found), *(flaw.reason for flaw in flaws)]),
+            accepter=Words(accepter + 1, names),
+            completion=self._stored(findings, completion),
+            only_challenger=_only_challenger(position, disputes, dispute, accepter),
             keyword=Words(attributed, [one.keyword for one in reasons]),
             schema_pointer=Words(attributed, [one.schema_pointer for one in reasons]),
             instance_pointer=Words(attributed, [one.instance_pointer for one in reasons]),
             category=categories,
             detail=details,
-            located=lines.located,
-            jsonschema=Words(lines.evidence, [one.jsonschema for one in evidence]),
-            jsonschema_rs=Words(lines.evidence, [one.jsonschema_rs for one in evidence]),
-            format_alone=format_alone,
-            number_spelling=spelling,
+            located=_joined(located, [-1 for _ in flaws]),
+            jsonschema=Words(ruled, [one.jsonschema for one in evidence]),
+            jsonschema_rs=Words(ruled, [one.jsonschema_rs for one in evidence]),
+            format_alone=np.array(format_alone, dtype=np.bool_),
+            number_spelling=_coded(spellings),
         )
-
-    def _only_challenger(
-        self, position: Position, disputes: Mapping[int, Dispute], lines: _Lines
-    ) -> npt.NDArray[np.bool_]:
-        """Which verdicts are about tokens that only the challenger allowed, or that all allowed."""
-        engines = [one for one in position.engines if one != CHALLENGER_NUMBER]
-        if len(engines) < 2:
-            return np.ones(len(lines.row), dtype=np.bool_)
-        by_all = [number for number, one in disputes.items() if not one.rejecters]
-        alone = lines.accepter == len(engines) if len(engines) < len(position.engines) else False
-        return np.asarray(np.isin(lines.dispute, by_all) | alone)
-
-    def _text_facts(
-        self,
-        position: Position,
-        findings: Findings,
-        lines: _Lines,
-        attributed: npt.NDArray[Any],
-        reasons: Sequence[GoverningKeyword | Evidence],
-        categories: Words,
-        details: Words,
-    ) -> tuple[npt.NDArray[np.bool_], Words]:
-        """Which texts break `format` alone, and how the numbers are spelt: see `TextFacts`."""
-        alone = np.zeros(len(lines.row), dtype=np.bool_)
-        spellings = [""] * len(lines.row)
-        facts = self._facts
-        if facts is None:
-            return alone, _coded(spellings)
-        kinds = [lines.kind.words[code] for code in lines.kind.codes.tolist()]
-        about_format: dict[int, bytes] = {}
-        for at, (kind, which) in enumerate(zip(kinds, attributed.tolist(), strict=True)):
-            if kind not in (FALSE_ACCEPTANCE.name, FALSE_REJECTION.name):
-                continue
-            reason, category = reasons[which], categories.words[categories.codes[at]]
-            is_number = facts.may_be_number(kind, category, reason.keyword)
-            is_format = facts.may_be_format(kind, reason.keyword)
-            if not is_number and not is_format:
-                continue
-            token = int(lines.token[at])
-            written = b"" if token in self._eos_ids else self._vocabulary.tokens[token]
-            text = position.text + written + findings.completions[int(lines.completion[at])].text
-            if is_format:
-                about_format[at] = text
-            if is_number:
-                pointers = reason.schema_pointer, reason.instance_pointer
-                detail = details.words[details.codes[at]]
-                spellings[at] = facts.number_spelling(text, kind, detail, *pointers)
-        alone[list(about_format)] = facts.format_alone(list(about_format.values()))
-        return alone, _coded(spellings)
 
     def _name(self, engine: int) -> str:
         return CHALLENGER if engine == CHALLENGER_NUMBER else self._names[engine]
 
-    @staticmethod
-    def _lines(disputes: Mapping[int, Dispute], findings: Findings, found: Verdicts) -> _Lines:
-        """The verdicts on disputed tokens, then the errors of other kinds."""
-        dispute, always_resolved = _of_disputes(findings.tokens, disputes)
-        row, column = found.row, found.column
-        reasons, reason = _reasons(findings, found)
-        located = np.where(findings.elsewhere[row, column], 0, 1).astype(np.int8)
-        located[found.kind != CODES.index("false_acceptance")] = -1
-        flaws = list(_distinct(findings.flaws))
-        kinds = [*CODES, *dict.fromkeys(one.kind for one in flaws if one.kind not in CODES)]
-        words = [*reasons, *dict.fromkeys(one.reason for one in flaws if one.reason not in reasons)]
-        tokens = np.array([one.token for one in flaws], dtype=np.int32)
-        at = np.searchsorted(findings.tokens, tokens)
-        there = np.zeros(len(tokens), dtype=np.bool_)
-        inside = at < len(findings.tokens)
-        there[inside] = findings.tokens[at[inside]] == tokens[inside]
-        at[~there] = len(findings.tokens)
-        return _Lines(
-            _joined(row, [one.row for one in flaws]),
-            _joined(findings.tokens[column], tokens),
-            _joined(findings.refused_at[row, column], [-1] * len(flaws)),
-            Words(_joined(found.kind, [kinds.index(one.kind) for one in flaws]), kinds),
-            Words(_joined(reason, [words.index(one.reason) for one in flaws]), words),
-            _joined(found.accepter, [_accepter(one) for one in flaws]),
-            _joined(found.completion, [one.completion for one in flaws]),
-            _joined(findings.evidence_number[row, column], [0] * len(flaws)),
-            _joined(dispute[column], np.append(dispute, -1)[at]),
-            _joined(always_resolved[column], np.append(always_resolved, True)[at]),
-            _joined(located, [-1] * len(flaws)),
-        )
-
     def _attributed(
-        self, position: Position, pieces: Sequence[tuple[int, int]]
+        self, position: Position, tokens: npt.NDArray[np.int32], refused_at: npt.NDArray[np.int32]
     ) -> tuple[Words, Words, list[GoverningKeyword], npt.NDArray[np.int32]]:
-        """What there is to say of tokens behind a position's text, at the byte that is refused.
+        """What there is to say of tokens after a position's text, at the byte that is refused.
 
-        Args:
-            pieces: Each a token, and how many of its bytes go before the byte; -1 where that is
-                not known: then its first piece decides (`harness.explain.attribution`).
+        Where that is not known (-1) a token's first piece decides (`harness.explain.attribution`).
 
         Returns:
-            The categories, the places, the distinct governing keywords, and which of these each
-            piece has.
+            Category and place of each, the distinct governing keywords, and which of these it has.
         """
-        eos_ids, special = set(self._eos_ids), self._vocabulary.special
+        keys = tokens.astype(np.int64) << 32 | (refused_at.astype(np.int64) + 1)
+        pieces, of_piece = np.unique(keys, return_inverse=True)
         by_begun: dict[bytes, list[tuple[int, bytes, bool, bool]]] = {}
-        for number, (token, at) in enumerate(pieces):
-            text, end = self._vocabulary.tokens[token], token in eos_ids
+        for number, key in enumerate(pieces.tolist()):
+            token, at = key >> 32, (key & 0xFFFFFFFF) - 1
+            text, end = self._vocabulary.tokens[token], token in self._eos_ids
             begun, byte = (text[:at], piece_at(text, at)) if 0 <= at < len(text) else (b"", text)
-            piece = (number, byte, end, bool(special[token]) and not end)
+            piece = (number, byte, end, bool(self._vocabulary.special[token]) and not end)
             by_begun.setdefault(begun, []).append(piece)
         categories, places = [""] * len(pieces), [""] * len(pieces)
         distinct: dict[GoverningKeyword, int] = {}
@@ -258,7 +170,12 @@ class VerdictNotes:
             for number, category, governing in zip(numbers, found, keywords, strict=True):
                 categories[number], places[number] = category, place
                 which[number] = distinct.setdefault(governing, len(distinct))
-        return _coded(categories), _coded(places), list(distinct), which
+        return (
+            _coded(categories, of_piece),
+            _coded(places, of_piece),
+            list(distinct),
+            which[of_piece],
+        )
 
     def texts(
         self, evidence: str, fed: Mapping[int, FedText], **more: Sequence[str] | Sequence[int]
@@ -298,15 +215,11 @@ class VerdictNotes:
         offset = self._offset(one, verdict)
         place, category, governing = self._text_attributed(one, verdict, offset)
         reason = governing if verdict.kind in _GOVERNED else ruling
-        format_alone, spelling = False, ""
-        if (facts := self._facts) is not None:
-            if facts.may_be_format(verdict.kind, reason.keyword):
-                (format_alone,) = facts.format_alone([one.text])
-            if facts.may_be_number(verdict.kind, category, reason.keyword):
-                pointers = reason.schema_pointer, reason.instance_pointer
-                spelling = facts.number_spelling(
-                    one.text, verdict.kind, governing.detail, *pointers
-                )
+        format_alone, spelling = [False], [""]
+        if self._facts is not None:
+            format_alone, spelling = self._facts.of(
+                [verdict.kind], [category], [governing.detail], [reason], lambda _: one.text
+            )
         self.rows.add(
             VERDICT_TABLES[evidence],
             case=self._case.id,
@@ -326,8 +239,8 @@ class VerdictNotes:
             located=None,
             jsonschema=ruling.jsonschema,
             jsonschema_rs=ruling.jsonschema_rs,
-            format_alone=format_alone,
-            number_spelling=spelling,
+            format_alone=format_alone[0],
+            number_spelling=spelling[0],
         )
 
     def _offset(self, one: FedText, verdict: TextVerdict) -> int:
@@ -396,17 +309,11 @@ def piece_at(text: bytes, at: int) -> bytes:
     return escape[0] if escape else text[at : at + 1]
 
 
-def _pieces(lines: _Lines) -> tuple[list[tuple[int, int]], npt.NDArray[np.int64]]:
-    """The distinct tokens with the byte that is refused, and which of them each verdict has."""
-    keys = lines.token.astype(np.int64) << 32 | (lines.refused_at.astype(np.int64) + 1)
-    distinct, which = np.unique(keys, return_inverse=True)
-    return [(key >> 32, (key & 0xFFFFFFFF) - 1) for key in distinct.tolist()], which
-
-
-def _coded(values: Sequence[str]) -> Words:
+def _coded(values: Sequence[str], which: npt.NDArray[np.int64] | None = None) -> Words:
+    """Values as a column; of some, those that are said to be in each row."""
     words: dict[str, int] = {}
-    codes = [words.setdefault(one, len(words)) for one in values]
-    return Words(np.array(codes, dtype=np.int32), list(words))
+    codes = np.array([words.setdefault(one, len(words)) for one in values], dtype=np.int32)
+    return Words(codes if which is None else codes[which], list(words))
 
 
 def _joined(array: npt.NDArray[Any], more: Sequence[int] | npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -421,14 +328,27 @@ def _accepter(flaw: Flaw) -> int:
     return flaw.row if flaw.completion >= 0 else -1
 
 
-def _reasons(findings: Findings, found: Verdicts) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """Why verdicts are contested or unresolved: the words, and which of them each verdict has."""
-    words = {"": 0}
-    which = np.zeros(len(found.row), dtype=np.int32)
+def _reasons(findings: Findings, found: Verdicts) -> list[str]:
+    """Why each verdict is contested or unresolved; empty for the others."""
+    reasons = [""] * len(found.row)
     for at in np.flatnonzero(np.isin(found.kind, [CODES.index(kind) for kind in OPEN])).tolist():
-        reason = reason_of(findings, int(found.row[at]), int(found.column[at]))
-        which[at] = words.setdefault(reason, len(words))
-    return list(words), which
+        reasons[at] = reason_of(findings, int(found.row[at]), int(found.column[at]))
+    return reasons
+
+
+def _only_challenger(
+    position: Position,
+    disputes: Mapping[int, Dispute],
+    dispute: npt.NDArray[np.int64],
+    accepter: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Which verdicts are about tokens that only the challenger allowed, or that all allowed."""
+    engines = [one for one in position.engines if one != CHALLENGER_NUMBER]
+    if len(engines) < 2:
+        return np.ones(len(dispute), dtype=np.bool_)
+    by_all = [number for number, one in disputes.items() if not one.rejecters]
+    alone = accepter == len(engines) if len(engines) < len(position.engines) else False
+    return np.asarray(np.isin(dispute, by_all) | alone)
 
 
 def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
@@ -442,9 +362,10 @@ def _distinct(flaws: Sequence[Flaw]) -> Iterable[Flaw]:
 def _of_disputes(
     tokens: Tokens, disputes: Mapping[int, Dispute]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """The dispute of each token, and whether the token was not sampled."""
-    of_token = np.full(len(tokens), -1, dtype=np.int64)
-    always_resolved = np.zeros(len(tokens), dtype=np.bool_)
+    """The dispute of each token, and whether the token was not sampled; a row more for others."""
+    of_token = np.full(len(tokens) + 1, -1, dtype=np.int64)
+    always_resolved = np.zeros(len(tokens) + 1, dtype=np.bool_)
+    always_resolved[-1] = True
     for number, dispute in disputes.items():
         of_token[np.searchsorted(tokens, dispute.drawn)] = number
         always_resolved[np.searchsorted(tokens, dispute.always_resolved)] = True

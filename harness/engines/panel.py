@@ -83,14 +83,12 @@ class Walked:
 
     Attributes:
         masks: Those of the positions that it reached, shape ``(n, words)`` uint32.
-        wide: The same in words of 64 bits (`harness.workers.mask_buffer.MaskBuffer`).
         times: Nanoseconds inside the host: to compute the mask, and to consume the token before,
             shape ``(n, 2)`` int64.
         failure: What kept it from the next position; None where it reached all.
     """
 
     masks: npt.NDArray[np.uint32]
-    wide: npt.NDArray[np.uint64]
     times: npt.NDArray[np.int64]
     failure: Failure | None
 
@@ -382,8 +380,7 @@ class Panel:
             passed = int((walk.tokens[:reached] >= 0).sum())
             self._ways[engine] = self._ways[engine][: walk.consumed + passed]
         some, buffer = slice(reached), host.buffer
-        masks, wide, times = (one[walk.bank] for one in (buffer.masks, buffer.wide, buffer.times))
-        return Walked(masks[some], wide[some], times[some], failure)
+        return Walked(buffer.masks[walk.bank][some], buffer.times[walk.bank][some], failure)
 
     def ask(
         self, asks: Mapping[int, Request[A]], limit: float | None = None

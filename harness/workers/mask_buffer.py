@@ -34,8 +34,6 @@ class MaskBuffer:
         times: Nanoseconds to compute the mask of a slot, and to consume the token that leads
             there, shape ``(BANKS, SLOTS, 2)`` int64.
         masks: Shape ``(BANKS, SLOTS, words)`` uint32.
-        wide: The same in words of 64 bits, the last one filled up with zeros, for comparisons:
-            shape ``(BANKS, SLOTS, (words + 1) // 2)`` uint64.
     """
 
     def __init__(self, memory: Any, words: int) -> None:
@@ -47,9 +45,7 @@ class MaskBuffer:
         self.progress: npt.NDArray[np.int64] = head[:2]
         self.times: npt.NDArray[np.int64] = head[2:].reshape(BANKS, SLOTS, 2)
         rows = np.frombuffer(memory, dtype=np.uint32, offset=_HEAD * 8)
-        rows = rows.reshape(BANKS, SLOTS, _even(self._words))
-        self.masks: npt.NDArray[np.uint32] = rows[:, :, : self._words]
-        self.wide: npt.NDArray[np.uint64] = rows.view(np.uint64)
+        self.masks: npt.NDArray[np.uint32] = rows.reshape(BANKS, SLOTS, self._words)
 
     @classmethod
     def taken_over(cls, descriptor: int, words: int) -> MaskBuffer:
@@ -92,8 +88,4 @@ class MaskBuffer:
 
 def size_of(words: int) -> int:
     """Bytes of a buffer with masks of `words` words."""
-    return _HEAD * 8 + BANKS * SLOTS * _even(words) * 4
-
-
-def _even(words: int) -> int:
-    return words + words % 2
+    return _HEAD * 8 + BANKS * SLOTS * words * 4

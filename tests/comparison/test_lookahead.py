@@ -154,7 +154,6 @@ class TestBoard:
         assert here.progress.tolist() == [SLOTS, 0]
         assert here.times[1, SLOTS - 1].tolist() == [7, 40]
         assert here.masks[1, SLOTS - 1].tolist() == [1, 2, 3]
-        assert here.wide[1, SLOTS - 1].tolist() == [1 | 2 << 32, 3]
 
     def test_a_mask_that_fails_is_not_told_of(self):
         board = MaskBuffer(bytearray(size_of(1)), 1)
