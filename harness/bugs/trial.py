@@ -261,7 +261,7 @@ class Trial:
         fed = {0: FedText("", case.text, tuple(self.tokens(case)), True, ruling)}
         verdicts = VerdictNotes(notes.rows, stored, [name], self.vocabulary, case.parsed)
         verdicts.texts(INSTANCE, fed)
-        verdicts.of_texts(INSTANCE, 0, fed, [probed], [-1 if case.token else 0])
+        verdicts.of_text(INSTANCE, 0, 0, fed[0], probed, -1 if case.token else 0)
         notes.finish("walked", "", "", [case.text], [0])
         rows = notes.rows.lists(VERDICT_TABLES[INSTANCE])
         if not rows["kind"] or rows["kind"][0] != case.kind:

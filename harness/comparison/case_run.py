@@ -27,7 +27,7 @@ from harness.inputs.cases import STYLES, Case, styled
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.options import CHOICE, LIMITS, option
-from harness.runs.tables import Rows
+from harness.runs.tables import GENERATED, Rows
 from harness.validators.format_rules import ASSERTION, FORMAT_RULES
 from harness.validators.judge import VALID, Judge, Unjudgeable
 from harness.verdict_kinds import CHALLENGER
@@ -265,7 +265,8 @@ class RunningCase:
                 # Apart: an engine that fails over a made text has been fed with the case's own.
                 self.step()
                 made = self.made.fed(rules.generated, {one.text for one in own})
-                texts.feed_generated(made, self._able(compiled))
+                fed = [texts.in_tokens(GENERATED, one.text, one.ruling) for one in made]
+                texts.feed_instances(fed, self._able(compiled), GENERATED)
             if rules.samples:
                 self.step()
                 key = f"{rules.seed}/{self.case.id}/samples"

@@ -9,7 +9,6 @@ have been allowed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.engines.text_probe import Probed
@@ -23,14 +22,12 @@ from harness.validators.judge import Judge, Ruling
 
 @dataclass(frozen=True)
 class FedText:
-    """One text as it is fed.
+    """One text as it is fed; what the validators say of it counts, not its label.
 
     Attributes:
         label: Of an instance what the case says of it, ``valid`` or ``invalid``; or
             `harness.runs.tables.GENERATED`.
-        text: Its bytes.
-        tokens: Its tokens, end of sequence last where it has an end.
-        ruling: What the validators say of it: this counts, not the label.
+        tokens: End of sequence last where it has an end.
     """
 
     label: str
@@ -109,21 +106,16 @@ def _shown(text: bytes) -> str:
     return text[:80].decode("utf-8", "replace")
 
 
-def spelled_out(
-    fed: Sequence[FedText], probes: Sequence[Probed], vocabulary: Vocabulary
-) -> list[list[int]]:
-    """What to probe in order to learn the byte at which each text was refused.
+def spelled_out(fed: FedText, probed: Probed, vocabulary: Vocabulary) -> list[int]:
+    """What to probe in order to learn the byte at which a text was refused.
 
-    Behind the tokens that were taken, the refused one byte by byte. Nothing follows them where
+    After the tokens that were taken, the refused one byte by byte. Nothing follows them where
     nothing was refused, at the end of sequence, and where a byte before the last has no token.
     """
-    texts = []
-    for one, probed in zip(fed, probes, strict=True):
-        token = one.tokens[probed.allowed] if probed.allowed < len(one.tokens) else vocabulary.eos
-        spelled = [] if vocabulary.special[token] else vocabulary.spelled(token)
-        whole = len(spelled) == len(vocabulary.tokens[token])
-        texts.append([*one.tokens[: probed.allowed], *(spelled if whole else ())])
-    return texts
+    token = fed.tokens[probed.allowed] if probed.allowed < len(fed.tokens) else vocabulary.eos
+    spelled = [] if vocabulary.special[token] else vocabulary.spelled(token)
+    whole = len(spelled) == len(vocabulary.tokens[token])
+    return [*fed.tokens[: probed.allowed], *(spelled if whole else ())]
 
 
 def conclude(one: FedText, probed: Probed, refused_at: int) -> list[TextVerdict]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from harness.comparison.fed_texts import FedText, in_canonical_tokens, label_problem, spelled_out
-from harness.comparison.generated_instances import Ruled
 from harness.comparison.verdict_record import VerdictNotes
 from harness.engines.panel import Panel
 from harness.engines.requests import Probe
 from harness.engines.text_probe import Probed
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.vocabulary import Vocabulary
-from harness.runs.tables import GENERATED, TEXT_TABLES
+from harness.runs.tables import TEXT_TABLES
 from harness.validators.judge import Judge, Ruling
 from harness.verdict_kinds import INSTANCE
 from harness.workers import wire
@@ -35,13 +34,8 @@ SPARED = 3
 class CaseTexts:
     """Feeds the texts of one case, a kind after the other, and notes what that proves.
 
-    Args:
-        canonical: The vocabulary's tokenizer, where it has one.
-        failed: Is told of engines that fail: which, how, and at what stage.
-
-    Attributes:
-        instances: The instances that were fed, the case's own first.
-        samples: What engines wrote and all engines were fed with.
+    `failed` is told of engines that fail: which, how, and at what stage. `instances` are those that
+    were fed, the case's own first; `samples` what engines wrote and all were fed with.
     """
 
     panel: Panel
@@ -67,11 +61,6 @@ class CaseTexts:
             self.proofs.texts(INSTANCE, numbered)
             up = self.at_start(engines, stage or TEXT_TABLES[INSTANCE])
             self.feed(INSTANCE, dict.fromkeys(up, numbered), stage)
-
-    def feed_generated(self, texts: Iterable[Ruled], engines: Iterable[int]) -> None:
-        """Feed engines with instances that were generated from the schema."""
-        fed = [self.in_tokens(GENERATED, one.text, one.ruling) for one in texts]
-        self.feed_instances(fed, engines, GENERATED)
 
     def wrong_label(self) -> str:
         """What is wrong with the label of an instance; empty where all are right."""
@@ -111,28 +100,34 @@ class CaseTexts:
             {one: [fed.tokens for fed in some.values()] for one, some in texts.items() if some},
             stage,
         )
-        found: dict[int, list[Probed]] = {}
-        for engine, some in answers.items():
-            pairs = zip(texts[engine].items(), some, strict=True)
-            kept = [(text, probed) for text, probed in pairs if probed is not None]
-            texts[engine] = dict(text for text, _ in kept)
-            found[engine] = [probed for _, probed in kept]
+        found = {
+            engine: {
+                number: probed
+                for number, probed in zip(texts[engine], some, strict=True)
+                if probed is not None
+            }
+            for engine, some in answers.items()
+        }
         asks = {
-            engine: spelled_out(list(texts[engine].values()), probes, self.vocabulary)
+            engine: [
+                spelled_out(texts[engine][number], probed, self.vocabulary)
+                for number, probed in probes.items()
+            ]
             for engine, probes in found.items()
         }
         again = self._probed(asks, stage)
         for engine, probes in found.items():
-            spelled, bytewise = asks[engine], again.get(engine, [None] * len(probes))
-            refused_at = [
-                byte.allowed - one.allowed if byte and len(text) > one.allowed else -1
-                for text, one, byte in zip(spelled, probes, bytewise, strict=True)
-            ]
-            self.proofs.of_texts(evidence, engine, texts[engine], probes, refused_at)
-        return {
-            engine: dict(zip(texts[engine], probes, strict=True))
-            for engine, probes in found.items()
-        }
+            bytewise = again.get(engine, [None] * len(probes))
+            for (number, one), spelled, byte in zip(
+                probes.items(), asks[engine], bytewise, strict=True
+            ):
+                refused_at = -1
+                if byte is not None and len(spelled) > one.allowed:
+                    refused_at = byte.allowed - one.allowed
+                self.proofs.of_text(
+                    evidence, engine, number, texts[engine][number], one, refused_at
+                )
+        return found
 
     def _affordable(self, engine: int, texts: Texts) -> Texts:
         if not self.panel.specs[engine].slow_masks:

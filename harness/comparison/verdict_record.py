@@ -195,18 +195,18 @@ class VerdictNotes:
                 reason=one.ruling.reason,
             )
 
-    def of_texts(
+    def of_text(
         self,
         evidence: str,
         engine: int,
-        fed: Mapping[int, FedText],
-        probes: Sequence[Probed],
-        refused_at: Sequence[int],
+        number: int,
+        fed: FedText,
+        probed: Probed,
+        refused_at: int,
     ) -> None:
-        """What texts, by their numbers, prove about one engine: see `conclude`."""
-        for (number, one), probed, at in zip(fed.items(), probes, refused_at, strict=True):
-            for verdict in conclude(one, probed, at):
-                self._of_text(evidence, engine, number, one, verdict)
+        """What a text proves about one engine: see `conclude`."""
+        for verdict in conclude(fed, probed, refused_at):
+            self._of_text(evidence, engine, number, fed, verdict)
 
     def _of_text(
         self, evidence: str, engine: int, number: int, one: FedText, verdict: TextVerdict
