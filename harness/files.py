@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.errors import RunDirectoryError
+from harness.errors import RunDirectoryError, UsageError
 
 OF_THE_MACHINE = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO)
 """Numbers of errors that say nothing about a file."""
@@ -35,6 +36,25 @@ def writing(path: Path) -> Iterator[None]:
         raise RunDirectoryError(
             f"{path} cannot be written: {error.strerror or error}", "choose another --out"
         ) from error
+
+
+def require_writable(path: Path, *, directory: bool = False) -> None:
+    """Refuse a file, or a directory for files, that cannot be written; nothing is left there.
+
+    Raises:
+        UsageError: It is of the other kind, or the system refuses to write there.
+    """
+    try:
+        there = next(some for some in (path.absolute(), *path.absolute().parents) if some.exists())
+        if there == path.absolute() and there.is_dir() != directory:
+            raise UsageError(f"{path} is {'no' if directory else 'a'} directory", "choose another")
+        if there.is_dir():
+            tempfile.TemporaryFile(dir=there).close()
+        elif there != path.absolute() or not os.access(there, os.W_OK):
+            raise OSError(errno.ENOTDIR if there != path.absolute() else errno.EACCES, "")
+    except OSError as error:
+        reason = os.strerror(error.errno or errno.EACCES)
+        raise UsageError(f"{path} cannot be written: {reason}", "choose another") from error
 
 
 class LineFile:

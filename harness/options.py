@@ -24,7 +24,8 @@ class FieldOption:
     """How a field is an option: its names, its help, and the values that it may have.
 
     `choices` may map words to values; `least` is the smallest number, `above` one that is too
-    small; with `none`, the word ``none`` stands for None; `unit` names what is counted.
+    small; with `none`, the word ``none`` stands for None; `unit` names what is counted;
+    `writes`, "file" or "directory", has it checked at once that a path can be written to.
     """
 
     help: str
@@ -38,6 +39,7 @@ class FieldOption:
     metavar: str | None = None
     unit: str | None = None
     exists: bool = False
+    writes: str = ""
     required: bool = False
 
 

@@ -29,13 +29,17 @@ class BaselineCheck:
         metavar="FILE",
     )
     write_baseline: Path | None = option(
-        None, "Write what is wrong now to FILE.", heading=RESULT, metavar="FILE"
+        None, "Write what is wrong now to FILE.", heading=RESULT, metavar="FILE", writes="file"
     )
     junit: Path | None = option(
-        None, "Write the outcomes as JUnit's XML.", heading=RESULT, metavar="FILE"
+        None, "Write the outcomes as JUnit's XML.", heading=RESULT, metavar="FILE", writes="file"
     )
     summary: Path | None = option(
-        None, "Write what changed as Markdown, say for CI.", heading=RESULT, metavar="FILE"
+        None,
+        "Write what changed as Markdown, say for CI.",
+        heading=RESULT,
+        metavar="FILE",
+        writes="file",
     )
 
     @property

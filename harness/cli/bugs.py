@@ -49,6 +49,7 @@ class Wanted:
         None,
         "Write a stand-alone script and a text for the engine's tracker of each.",
         metavar="DIR",
+        writes="directory",
     )
 
     def __contains__(self, bug: Bug) -> bool:
@@ -183,7 +184,7 @@ class Compared:
     first: str | None = option(None, "The old engine, as in its run.", "--old", metavar="SPEC")
     second: str | None = option(None, "The new engine, likewise.", "--new", metavar="SPEC")
     markdown: bool = option(False, "Print Markdown, say for a pull request.")
-    report: Path | None = option(None, "Write a page.", metavar="FILE")
+    report: Path | None = option(None, "Write a page.", metavar="FILE", writes="file")
 
 
 @command(Compared, Search, RunAccess, Json)

@@ -38,7 +38,9 @@ class CheckResult:
         "Exit with 1 when an engine does this with one of the schemas; repeatable.",
         choices=tuple(_FAILURES),
     )
-    report: Path | None = option(None, "Write a page with all errors.", metavar="FILE")
+    report: Path | None = option(
+        None, "Write a page with all errors.", metavar="FILE", writes="file"
+    )
     out: Path | None = option(
         None,
         "Keep the runs there, for maskcourt report and replay.",

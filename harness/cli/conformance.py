@@ -47,6 +47,7 @@ class ConformanceOutput:
         None,
         "Write what each engine can be trusted with, for a server to load.",
         metavar="FILE",
+        writes="file",
     )
     fail_on: Sequence[str] = option(
         (),

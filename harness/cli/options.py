@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from harness.errors import InputError, UsageError, nearest
+from harness.files import require_writable
 from harness.options import CHOICE, LIMITS, OPTION, RESULT, FieldOption
 
 T = TypeVar("T")
@@ -192,7 +193,7 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Command
         settings["type"] = Number(kind, how)
         default = "none" if default is None and how.none else default
     elif kind is Path:
-        settings["type"] = _File(path_type=Path, exists=how.exists)
+        settings["type"] = _File(how)
     long = [] if any(name.startswith("--") for name in how.names) else [_long(one)]
     is_shown = default is not None and default is not False and default not in ("", ())
     return CommandOption(
@@ -208,13 +209,20 @@ def _option(one: dataclasses.Field[Any], hint: Any, how: FieldOption) -> Command
 
 
 class _File(click.Path):
-    """A path, which a URL is not."""
+    """A path, which a URL is not; where it is written to, that is tried before anything is done."""
+
+    def __init__(self, how: FieldOption) -> None:
+        super().__init__(path_type=Path, exists=how.exists)
+        self._writes = how.writes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """See `click.Path.convert`."""
         if "://" in str(value):
             self.fail(f"{value} is a URL and no path", param, ctx)
-        return super().convert(value, param, ctx)
+        path = super().convert(value, param, ctx)
+        if self._writes:
+            require_writable(Path(str(path)), directory=self._writes == "directory")
+        return path
 
 
 def config(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:

@@ -40,14 +40,17 @@ class ProtocolRequest:
     )
     seed: int = option(0, "Of the sample.")
     out: Path | None = option(
-        None, "Where to write results; started again it goes on there.", metavar="FILE"
+        None,
+        "Where to write results; started again it goes on there.",
+        metavar="FILE",
+        writes="file",
     )
     kind: str = option(
         "text", "How results are printed.", "--format", choices=("text", "markdown", "csv")
     )
     fail_on_violation: bool = option(False, "Exit with 1 when there is one.")
     write_smallest: Path | None = option(
-        None, "Where to write each rule's smallest violation.", metavar="FILE"
+        None, "Where to write each rule's smallest violation.", metavar="FILE", writes="file"
     )
     read: Path | None = option(
         None, "Print what a file holds instead.", exists=True, metavar="FILE"

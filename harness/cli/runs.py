@@ -15,6 +15,7 @@ from harness.cli.options import RUN, command
 from harness.cli.summary import RunSummary
 from harness.console import print_json, say
 from harness.errors import UsageError
+from harness.files import require_writable
 from harness.options import option
 from harness.render.terminal import table_console
 
@@ -131,6 +132,8 @@ class ReportOptions:
 @click.argument("run", type=RUN)
 def report(asked: ReportOptions, access: RunAccess, json: Json, run: Path) -> None:
     """Write the report of a stored run, finished or not: one page that needs no network."""
+    if asked.out is not None:
+        require_writable(asked.out, directory=asked.kind != "html")
     stored, catalogue = access.open(run), access.catalogue
     if asked.kind == "html":
         from harness.report.page.collect import ReportRequest, write
@@ -157,8 +160,6 @@ def _written(stored: RunDirectory, asked: ReportOptions, access: RunAccess) -> l
     rule = functools.partial(classify, access.catalogue)
     are_tables = asked.kind in ("csv", "markdown")
     directory = asked.out or stored.path / ("tables" if are_tables else "figures")
-    if directory.exists() and not directory.is_dir():
-        raise UsageError(f"{directory} is no directory", "give --out the name of a directory")
     if are_tables:
         return write_tables(stored, directory, kind=asked.kind, rule=rule)
     return list(figures.draw(stored, directory, kinds=(asked.kind,), rule=rule))

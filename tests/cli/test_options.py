@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -109,6 +110,32 @@ def test_a_file_that_is_wrong_is_refused(asked, tmp_path, text, error, message):
     file.write_text(text)
     with pytest.raises(error, match=message):
         asked("--config", file)
+
+
+@pytest.mark.parametrize("arguments", [
+    ["bugs", "RUN", "--write", "/dev/null"],
+    ["bugs", "RUN", "--write", "FILE"],
+    ["bugs", "RUN", "--write", "FILE/below"],
+    ["bugs", "RUN", "--write", "/proc/none/below"],
+    ["compare", "RUN", "--report", "DIR"],
+    ["check", "SCHEMA", "--report", "DIR"],
+    ["bench", "--junit", "DIR"],
+    ["bench", "--summary", "FILE/below"],
+    ["bench", "--write-baseline", "/proc/none"],
+    ["report", "RUN", "--out", "FILE/below"],
+    ["report", "RUN", "--format", "csv", "--out", "/dev/null"],
+])  # fmt: skip
+def test_what_cannot_be_written_is_refused_before_any_work(arguments, tmp_path):
+    """The run is not even opened: there is none."""
+    file = tmp_path / "file"
+    file.write_text("mine")
+    places = {"FILE": file, "FILE/below": file / "below", "DIR": tmp_path}
+    given = [str(places.get(word, word)) for word in arguments]
+    raised = CliRunner().invoke(cli, given).exception
+    assert isinstance(raised, UsageError)
+    assert raised.exit_code == 2
+    assert re.match(rf"{given[-1]} (cannot be written: |is (no|a) directory)", str(raised))
+    assert (file.read_text(), list(tmp_path.iterdir())) == ("mine", [file])
 
 
 def commands(group: click.Group) -> list[click.Command]:
