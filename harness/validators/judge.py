@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from functools import partialmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,7 @@ MAX_KILLS = 5
 """A host that is killed more often in one case ends the run, which can be gone on with."""
 
 
-@dataclass(frozen=True)
-class Ruling:
+class Ruling(NamedTuple):
     """What both validators together say of one text."""
 
     verdict: int
@@ -61,8 +60,7 @@ class Ruling:
 _DIED = Ruling(UNDECIDED, "validator_died")
 
 
-@dataclass(frozen=True)
-class Unjudgeable:
+class Unjudgeable(NamedTuple):
     """The validators cannot be built for this schema; nothing can be proven about the case."""
 
     reason: str
@@ -106,33 +104,38 @@ class Judge:
         finally:
             self._deaths, self._deaths_apart = self._deaths_apart, self._deaths
 
-    def screen_many(
+    def _many(
         self,
+        what: str,
         prefix: bytes,
         middles: Sequence[bytes],
         suffixes: Sequence[bytes],
         which: npt.NDArray[np.int32],
     ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """As `judge_many`, but a text that the fast validator alone calls invalid is `SUSPECT`.
+        kinds: dict[Ruling, int] = {}
+        numbers = np.zeros(len(middles), dtype=np.int32)
+        for at in range(0, len(middles), CHUNK):
+            here = slice(at, at + CHUNK)
+            parts = zip(middles[here], which[here].tolist(), strict=True)
+            answer = self._ask(what, [prefix + middle + suffixes[at] for middle, at in parts])
+            some = [_DIED] if answer is None else [Ruling(*kind) for kind in answer.head["kinds"]]
+            places = np.array([kinds.setdefault(one, len(kinds)) for one in some], dtype=np.int32)
+            numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
+        return list(kinds), numbers
 
-        That decides what to try next, and proves nothing; the error is the one that it names. What
-        is no JSON is not suspect: it is invalid, with the keyword ``json``.
+    judge_many = partialmethod(_many, "judge")
+    """What `judge` says of texts in parts.
 
-        All texts begin with `prefix`; one of the `middles` follows, then the suffix that `which`,
-        shape ``(len(middles),)``, names by its index. Returns the distinct rulings in no order, and
-        which of them each text has, of the same shape.
-        """
-        return self._many("screen", prefix, middles, suffixes, which)
+    All texts begin with `prefix`; one of the `middles` follows, then the suffix that `which`,
+    shape ``(len(middles),)``, names by its index. Returns the distinct rulings in no order, and
+    which of them each text has, of the same shape.
+    """
+    screen_many = partialmethod(_many, "screen")
+    """As `judge_many`, but a text that the fast validator alone calls invalid is `SUSPECT`.
 
-    def judge_many(
-        self,
-        prefix: bytes,
-        middles: Sequence[bytes],
-        suffixes: Sequence[bytes],
-        which: npt.NDArray[np.int32],
-    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        """What `judge` says of texts in parts; arguments and result are those of `screen_many`."""
-        return self._many("judge", prefix, middles, suffixes, which)
+    That decides what to try next, and proves nothing; the error is the one that it names. What
+    is no JSON is not suspect: it is invalid, with the keyword ``json``.
+    """
 
     def judge(self, texts: Sequence[bytes]) -> list[Ruling]:
         """What both validators say of each text."""
@@ -152,12 +155,8 @@ class Judge:
     def errors(self, text: bytes) -> list[Fault]:
         """The errors of an invalid text: keyword, instance path, schema path; [] if unknown."""
         answer = self._ask("errors", [text])
-        if answer is None:
-            return []
-        return [
-            (keyword, tuple(instance), tuple(schema))
-            for keyword, instance, schema in answer.head["errors"]
-        ]
+        errors = [] if answer is None else answer.head["errors"]
+        return [(keyword, tuple(instance), tuple(schema)) for keyword, instance, schema in errors]
 
     def opinions(self, schema: str, text: bytes) -> dict[str, Any]:
         """What both validators say of `text`, in words; opened for `schema` if need be.
@@ -198,25 +197,6 @@ class Judge:
     def close(self) -> None:
         """End the host."""
         self._host.close()
-
-    def _many(
-        self,
-        what: str,
-        prefix: bytes,
-        middles: Sequence[bytes],
-        suffixes: Sequence[bytes],
-        which: npt.NDArray[np.int32],
-    ) -> tuple[list[Ruling], npt.NDArray[np.int32]]:
-        kinds: dict[Ruling, int] = {}
-        numbers = np.zeros(len(middles), dtype=np.int32)
-        for at in range(0, len(middles), CHUNK):
-            here = slice(at, at + CHUNK)
-            parts = zip(middles[here], which[here].tolist(), strict=True)
-            answer = self._ask(what, [prefix + middle + suffixes[at] for middle, at in parts])
-            some = [_DIED] if answer is None else [Ruling(*kind) for kind in answer.head["kinds"]]
-            places = np.array([kinds.setdefault(one, len(kinds)) for one in some], dtype=np.int32)
-            numbers[here] = places[0 if answer is None else answer.arrays["rulings"]]
-        return list(kinds), numbers
 
     def _open(self) -> Unjudgeable | None:
         while True:

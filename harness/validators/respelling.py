@@ -1,9 +1,8 @@
 """A copy of a schema in which every pattern is spelt for one library's regular expressions.
 
-Patterns stand in ``pattern`` and as the names within ``patternProperties``. Only what a validator
-reads as a schema is gone through: what stands in ``enum``, ``const``, ``default`` and
-``examples`` is data. Names within ``patternProperties`` stay as they are where a reference leads
-through one, since it would lead nowhere afterwards.
+Only what a validator reads as a schema is gone through: what stands in ``enum``, ``const``,
+``default`` and ``examples`` is data. Names within ``patternProperties`` stay as they are where a
+reference leads through one, since it would lead nowhere afterwards.
 """
 
 from __future__ import annotations
@@ -13,13 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-_DATA = frozenset({"enum", "const", "default", "examples"})
-_NAMED = frozenset(
-    ("properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas")
-)
-"""Keywords whose value holds schemas by names of the author's choice."""
+from harness.schemas.schema import MAPS, REFERENCES
 
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_DATA = frozenset({"enum", "const", "default", "examples"})
+_NAMED = MAPS | {"definitions", "$defs"}
+"""Keywords whose value holds schemas by names of the author's choice."""
 
 
 @dataclass(frozen=True)
@@ -33,51 +30,42 @@ class Respelt:
 
 def respelt(schema: Any, spell: Callable[[str], str]) -> Respelt:
     """`schema`, parsed, with every pattern put through `spell`, which may raise."""
-    copier = _Copier(spell, names=not _leads_through_patterns(schema))
-    copy = copier.schema(schema)
-    return Respelt(copy, copier.written) if copier.written else Respelt(schema)
+    written: dict[str, str] = {}
+    names = not _leads_through_patterns(schema)
 
+    def spelt(pattern: str, taken: Any = ()) -> str:
+        new = spell(pattern)
+        while new in taken:
+            new += "(?:)"  # two spellings of one pattern stay two
+        if new != pattern:
+            written[new] = pattern
+        return new
 
-class _Copier:
-    def __init__(self, spell: Callable[[str], str], names: bool) -> None:
-        self._spell = spell
-        self._names = names
-        self.written: dict[str, str] = {}
-
-    def schema(self, value: Any) -> Any:
+    def copied(value: Any) -> Any:
         """A copy of what may be a schema, or a list of them."""
         if isinstance(value, list):
-            return [self.schema(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        return {key: self._keyword(key, one) for key, one in value.items()}
+            return [copied(part) for part in value]
+        return (
+            {key: keyword(key, value[key]) for key in value} if isinstance(value, dict) else value
+        )
 
-    def _keyword(self, key: str, value: Any) -> Any:
+    def keyword(key: str, value: Any) -> Any:
         if key in _DATA:
             return value
         if key == "pattern" and isinstance(value, str):
-            return self._pattern(value)
-        if key in _NAMED and isinstance(value, dict):
-            below = {name: self.schema(one) for name, one in value.items()}
-            return self._renamed(below) if key == "patternProperties" and self._names else below
-        return self.schema(value)
-
-    def _pattern(self, pattern: str) -> str:
-        spelt = self._spell(pattern)
-        if spelt != pattern:
-            self.written[spelt] = pattern
-        return spelt
-
-    def _renamed(self, members: dict[str, Any]) -> dict[str, Any]:
+            return spelt(value)
+        if key not in _NAMED or not isinstance(value, dict):
+            return copied(value)
+        below = {name: copied(part) for name, part in value.items()}
+        if key != "patternProperties" or not names:
+            return below
         renamed: dict[str, Any] = {}
-        for pattern, schema in members.items():
-            spelt = self._spell(pattern)
-            while spelt in renamed:
-                spelt += "(?:)"  # two spellings of one pattern stay two
-            if spelt != pattern:
-                self.written[spelt] = pattern
-            renamed[spelt] = schema
+        for name, part in below.items():
+            renamed[spelt(name, renamed)] = part
         return renamed
+
+    copy = copied(schema)
+    return Respelt(copy, written) if written else Respelt(schema)
 
 
 def _leads_through_patterns(schema: Any) -> bool:
@@ -89,9 +77,8 @@ def _leads_through_patterns(schema: Any) -> bool:
         part = pending.pop()
         if isinstance(part, dict):
             pending += part.values()
-            for keyword in _REFERENCES:
-                if "patternProperties/" in str(part.get(keyword, "")):
-                    return True
+            if any("patternProperties/" in str(part.get(keyword, "")) for keyword in REFERENCES):
+                return True
         elif isinstance(part, list):
             pending += part
     return False

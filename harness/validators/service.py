@@ -10,7 +10,7 @@ import numpy as np
 from harness.jsontext.pointers import typed_steps
 from harness.validators.coverage_meter import CoverageMeter
 from harness.validators.format_rules import ANNOTATION
-from harness.validators.judge import SUSPECT, VERDICTS
+from harness.validators.judge import SUSPECT, VERDICTS, Ruling
 from harness.validators.validate import (
     MAX_FAILURES,
     Opinion,
@@ -19,9 +19,6 @@ from harness.validators.validate import (
     Validators,
 )
 from harness.workers import wire
-
-EncodedRuling = tuple[int, str, str, str, str, str, str]
-"""The fields of a `harness.validators.judge.Ruling`."""
 
 _SHOWN = 3
 """Errors of each validator that a reader is shown."""
@@ -35,17 +32,9 @@ class ValidatorService:
     _without_formats: Validators | None = None
 
     def handle(self, message: wire.Message) -> wire.Message:
-        """Answer one command, ``do`` in the header."""
-        commands = {
-            "open": self.open,
-            "screen": self.screen,
-            "judge": self.judge,
-            "valid_without_formats": self.valid_without_formats,
-            "errors": self.errors,
-            "opinions": self.opinions,
-            "cover": self.cover,
-        }
-        return commands[message.head["do"]](message)
+        """Answer one command: ``do`` in the header names the method."""
+        answer: wire.Message = getattr(self, message.head["do"])(message)
+        return answer
 
     def open(self, message: wire.Message) -> wire.Message:
         """Build both validators for ``schema``, by the rule ``formats``."""
@@ -62,9 +51,7 @@ class ValidatorService:
 
     def judge(self, message: wire.Message) -> wire.Message:
         """What both say, as numbers into a list of distinct rulings."""
-        return _numbered(
-            _encoded(self.validators.judge(text, errors=1)) for text in _texts(message)
-        )
+        return _numbered(_ruling(self.validators.judge(text, errors=1)) for text in _texts(message))
 
     def valid_without_formats(self, message: wire.Message) -> wire.Message:
         """Which texts both call valid where formats are annotations: ``valid``, shape ``(n,)``."""
@@ -73,19 +60,18 @@ class ValidatorService:
         valid = [self._without_formats.judge(one).verdict == "valid" for one in _texts(message)]
         return wire.Message({}, {"valid": np.array(valid, dtype=np.bool_)})
 
-    def _screened(self, text: bytes) -> EncodedRuling:
+    def _screened(self, text: bytes) -> Ruling:
         screened = self.validators.screen(text)
         if isinstance(screened, TextOutcome):
-            return _encoded(screened)
-        return SUSPECT, "", *screened, "", "invalid"
+            return _ruling(screened)
+        return Ruling(SUSPECT, "", *screened, "", "invalid")
 
     def errors(self, message: wire.Message) -> wire.Message:
         """The errors that the validators name: keyword, instance path, schema path."""
         (text,) = _texts(message)
-        outcome = self.validators.judge(text, errors=MAX_FAILURES)
         errors = [
             [one.keyword, typed_steps(one.instance_pointer), typed_steps(one.schema_pointer)]
-            for opinion in outcome.opinions
+            for opinion in self.validators.judge(text, errors=MAX_FAILURES).opinions
             for one in opinion.errors
         ]
         return wire.Message({"errors": errors})
@@ -98,9 +84,7 @@ class ValidatorService:
             name: getattr(outcome, name) for name in ("verdict", "reason", "detail")
         }
         for one in outcome.opinions:
-            errors = [
-                {name: getattr(error, name) for name in error.__slots__} for error in one.errors
-            ]
+            errors = [error._asdict() for error in one.errors]
             answer[one.validator] = {"valid": one.valid, "failure": one.failure, "errors": errors}
         return wire.Message({"opinions": answer})
 
@@ -117,21 +101,21 @@ def _texts(message: wire.Message) -> list[bytes]:
     return wire.Ragged.from_arrays(message.arrays, "texts").strings()
 
 
-def _encoded(outcome: TextOutcome) -> EncodedRuling:
+def _ruling(outcome: TextOutcome) -> Ruling:
     """The ruling that an outcome makes: the first error named, jsonschema's before the other's."""
     place = ("json" if outcome.reason == "not_json" else ""), "", ""
     errors = [error for opinion in outcome.opinions for error in opinion.errors]
-    first, second = map(_word, outcome.opinions)
+    first, second = map(_label, outcome.opinions)
     number = VERDICTS.index(outcome.verdict)
-    return number, outcome.reason, *(errors[0].place if errors else place), first, second
+    return Ruling(number, outcome.reason, *(errors[0][:3] if errors else place), first, second)
 
 
-def _word(opinion: Opinion) -> str:
+def _label(opinion: Opinion) -> str:
     return "" if opinion.valid is None else "valid" if opinion.valid else "invalid"
 
 
-def _numbered(rulings: Iterable[EncodedRuling]) -> wire.Message:
+def _numbered(rulings: Iterable[Ruling]) -> wire.Message:
     """Rulings as numbers into a list of distinct ones."""
-    kinds: dict[EncodedRuling, int] = {}
+    kinds: dict[Ruling, int] = {}
     numbers = [kinds.setdefault(one, len(kinds)) for one in rulings]
     return wire.Message({"kinds": list(kinds)}, {"rulings": np.array(numbers, dtype=np.int32)})

@@ -29,6 +29,7 @@ from harness.validators.validation_errors import (
     Place,
     SlowFailures,
     ValidationFailure,
+    first_failures,
     short,
 )
 
@@ -242,8 +243,14 @@ class Validators:
         slow = self._slow_opinion(value, errors)
         failures: tuple[ValidationFailure, ...] = ()
         if fast is False and errors > min(1, len(slow.errors)):
-            failures = self._fast_failures(self._fast.iter_errors(value), errors)
-        return _compare(slow, Opinion("jsonschema-rs", fast, failures, failure))
+            found = self._fast.iter_errors(value)
+            failures = first_failures(self._fast_failures.failure, found, errors)
+        opinions = slow, Opinion("jsonschema-rs", fast, failures, failure)
+        if slow.valid is None or fast is None:
+            return TextOutcome("undecided", "validator_error", opinions)
+        if slow.valid is not fast:
+            return TextOutcome("contested", "validators_differ", opinions)
+        return TextOutcome("valid" if fast else "invalid", "", opinions)
 
     def _slow_opinion(self, value: object, errors: int) -> Opinion:
         """That of jsonschema, which takes milliseconds for a value: the errors are asked for once.
@@ -257,7 +264,8 @@ class Validators:
             return Opinion("jsonschema", None, failure=_failure(error))
         if first is None or not errors:
             return Opinion("jsonschema", first is None)
-        return Opinion("jsonschema", False, self._slow_failures(chain([first], found), errors))
+        failures = first_failures(self._slow_failures.failure, chain([first], found), errors)
+        return Opinion("jsonschema", False, failures)
 
     def _gave_up(self, value: object) -> bool:
         """Whether jsonschema-rs reaches the limit, which it reports as an invalid value.
@@ -329,16 +337,6 @@ def _ask(validator: Any, value: object) -> tuple[bool | None, str]:
 
 def _failure(error: BaseException) -> str:
     return f"{type(error).__name__}: {_first_line(error)}"
-
-
-def _compare(slow: Opinion, fast: Opinion) -> TextOutcome:
-    """The outcome of what jsonschema and jsonschema-rs say of one value."""
-    opinions = (slow, fast)
-    if slow.valid is None or fast.valid is None:
-        return TextOutcome("undecided", "validator_error", opinions)
-    if slow.valid is not fast.valid:
-        return TextOutcome("contested", "validators_differ", opinions)
-    return TextOutcome("valid" if slow.valid else "invalid", "", opinions)
 
 
 def _first_line(error: BaseException) -> str:

@@ -6,10 +6,10 @@ The validators know only the copies of a schema whose patterns are spelt for the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import jsonschema
@@ -25,13 +25,14 @@ _MAX_REFERENCES = 50
 MAX_MESSAGE = 200
 """Characters kept of a message; validators quote whole instances in them."""
 
+_MAY_BE_FALSE = {"additionalProperties", "additionalItems", "items", "unevaluatedProperties"}
+"""Keywords whose value false jsonschema reports as themselves, jsonschema-rs as falseSchema."""
 
 Place = tuple[str, str, str]
 """Keyword, schema pointer and instance pointer."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationFailure:
+class ValidationFailure(NamedTuple):
     """One error that a validator names.
 
     `schema_pointer`, a JSON Pointer, leads to the keyword in the schema, past references; `keyword`
@@ -44,26 +45,16 @@ class ValidationFailure:
     instance_pointer: str
     message: str
 
-    @property
-    def place(self) -> Place:
-        """Where it is."""
-        return self.keyword, self.schema_pointer, self.instance_pointer
-
 
 class SlowFailures:
-    """Those of jsonschema."""
+    """Reads those of jsonschema."""
 
     def __init__(self, respelt: Respelt) -> None:
         self._schema = Schema(respelt.schema)
         self._written = respelt.written
 
-    def __call__(
-        self, errors: Iterable[jsonschema.ValidationError], most: int
-    ) -> ValidationFailures:
-        """The first `most`, or those before the validator fails in looking for more."""
-        return _collected(map(self._failure, errors), most)
-
-    def _failure(self, error: jsonschema.ValidationError) -> ValidationFailure:
+    def failure(self, error: jsonschema.ValidationError) -> ValidationFailure:
+        """What `error` says of the schema as it was written."""
         keyword = str(error.validator or "false")
         # The path of jsonschema leaves references out; the subschema itself is found by identity.
         place = self._schema.pointer_of(error.schema)
@@ -94,16 +85,10 @@ class SlowFailures:
 
 
 class FastFailures:
-    """Those of jsonschema-rs."""
+    """Reads those of jsonschema-rs."""
 
     def __init__(self, respelt: Respelt) -> None:
         self._written = respelt.written
-
-    def __call__(
-        self, errors: Iterable[jsonschema_rs.ValidationError], most: int
-    ) -> ValidationFailures:
-        """The first `most`, or those before the validator fails in looking for more."""
-        return _collected(map(self._failure, errors), most)
 
     def place(self, error: jsonschema_rs.ValidationError) -> Place:
         """Keyword, schema pointer and instance pointer of the failure that `error` makes."""
@@ -119,18 +104,13 @@ class FastFailures:
         found = steps(unquote(fragment) if base else location)
         return base, pointer(as_written(found, self._written))
 
-    def _failure(self, error: jsonschema_rs.ValidationError) -> ValidationFailure:
+    def failure(self, error: jsonschema_rs.ValidationError) -> ValidationFailure:
+        """What `error` says of the schema as it was written."""
         message = error.message
         if error.kind.name == "pattern":
             spelt = str(error.kind.value)
             message = message.replace(spelt, self._written.get(spelt, spelt))
         return ValidationFailure(*self.place(error), short(message))
-
-
-ValidationFailures = tuple[ValidationFailure, ...]
-
-_MAY_BE_FALSE = {"additionalProperties", "additionalItems", "items", "unevaluatedProperties"}
-"""Keywords whose value false jsonschema reports as themselves, jsonschema-rs as falseSchema."""
 
 
 def as_written(path: Sequence[Any], written: Mapping[str, str]) -> list[Any]:
@@ -150,10 +130,11 @@ def short(message: str) -> str:
     return message if len(message) <= MAX_MESSAGE else f"{message[: half - 1]}…{message[-half:]}"
 
 
-def _collected(failures: Iterator[ValidationFailure], most: int) -> ValidationFailures:
-    found: list[ValidationFailure] = []
-    try:
-        found.extend(islice(failures, most))
-    except Exception:  # noqa: BLE001 - the verdict stands on the first error alone
-        return tuple(found)
-    return tuple(found)
+def first_failures(
+    read: Callable[[Any], ValidationFailure], errors: Iterable[Any], most: int
+) -> tuple[ValidationFailure, ...]:
+    """The first `most`, or those before the validator fails in looking for more."""
+    failures: list[ValidationFailure] = []
+    with suppress(Exception):  # the verdict stands on the first error alone
+        failures.extend(islice(map(read, errors), most))
+    return tuple(failures)

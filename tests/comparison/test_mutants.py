@@ -184,7 +184,7 @@ def inverted(screen):
 
     def screened(self, *texts):
         rulings, which = screen(self, *texts)
-        return [replace(one, verdict=other.get(one.verdict, one.verdict)) for one in rulings], which
+        return [one._replace(verdict=other.get(one.verdict, one.verdict)) for one in rulings], which
 
     return screened
 
@@ -195,7 +195,7 @@ def suspecting(screen):
     def judged(self, *texts):
         rulings, which = judge.Judge.screen_many(self, *texts)
         return [
-            replace(one, verdict=judge.INVALID) if one.verdict == judge.SUSPECT else one
+            one._replace(verdict=judge.INVALID) if one.verdict == judge.SUSPECT else one
             for one in rulings
         ], which
 

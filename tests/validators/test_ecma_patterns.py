@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.validators import ecma_patterns
-from harness.validators.ecma_syntax import DIGITS, HIGHEST, PatternError, complement, tokens
+from harness.validators.ecma_patterns import DIGITS, HIGHEST, PatternError, complement, tokens
 from harness.validators.validate import UnjudgeableError, Validators
 
 
