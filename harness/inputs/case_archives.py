@@ -16,10 +16,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
 from harness.errors import InputError
 from harness.inputs.limits import TOTAL, check_size, max_bytes, read_bounded, read_file
@@ -29,16 +28,23 @@ _BLOCK: Final = tarfile.BLOCKSIZE
 _TRUNCATED: Final = "fetch it again: it is damaged or was not downloaded completely"
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A file: its path with forward slashes, and its content for as long as it is the current one.
 
-    `read` raises `InputError` when the file is larger than `harness.inputs.limits` allows, or
-    damaged.
+    `read` raises `InputError` where the file is too large, or damaged.
     """
 
     name: str
     read: Callable[[], bytes]
+
+
+class _Entry(NamedTuple):
+    """What an archive says of one of its members, before its content is touched."""
+
+    name: str
+    size: int
+    open: Callable[[], IO[bytes]] | None
+    """None for what is no regular file."""
 
 
 def content_sha256(files: Mapping[str, bytes]) -> str:
@@ -68,23 +74,47 @@ def members(path: Path) -> Iterator[Member]:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
                 if file.is_file():
-                    name = file.relative_to(path).as_posix()
-                    yield Member(name, partial(read_file, file))
+                    yield Member(file.relative_to(path).as_posix(), partial(read_file, file))
             return
+        total = 0
         with path.open("rb") as packed:
-            magic = packed.read(6)
-            packed.seek(0)
-            if magic[:2] == b"\x1f\x8b":
-                with gzip.GzipFile(fileobj=packed) as unpacked:
-                    yield from _tar(unpacked, path)
-            elif magic == b"\xfd7zXZ\0":
-                with lzma.LZMAFile(packed) as plain:
-                    yield from _tar(plain, path)
-            elif magic[:2] == b"PK":
-                yield from _zip(packed, path)
-            else:
-                accepted = "it must be a .tar.gz, .tar.xz or .zip archive, or a directory"
-                raise InputError(f"{path} is no archive", accepted)
+            for name, size, opened in _entries(packed, path):
+                total += size + _BLOCK
+                check_size(str(path), total, TOTAL)
+                parts = name.replace("\\", "/").split("/")
+                if parts[0] == "" or ".." in parts or ":" in parts[0]:
+                    message = f"{path} holds a file {name!r}, which leads out of it"
+                    raise InputError(message, "do not trust it")
+                if opened is not None:
+                    yield Member(name, partial(_content, path, name, size, opened))
+
+
+def _content(path: Path, name: str, size: int, opened: Callable[[], IO[bytes]]) -> bytes:
+    where = f"{path}:{name}"
+    with _reported(path):
+        check_size(where, size)
+        with opened() as content:
+            return read_bounded(content, where)
+
+
+def _entries(packed: IO[bytes], path: Path) -> Iterator[_Entry]:
+    magic = packed.read(6)
+    packed.seek(0)
+    if magic[:2] == b"\x1f\x8b":
+        with gzip.GzipFile(fileobj=packed) as unpacked:
+            yield from _tar(unpacked, path)
+    elif magic == b"\xfd7zXZ\0":
+        with lzma.LZMAFile(packed) as plain:
+            yield from _tar(plain, path)
+    elif magic[:2] == b"PK":
+        with zipfile.ZipFile(packed) as archive:
+            for info in archive.infolist():
+                link = info.is_dir() or stat.S_ISLNK(info.external_attr >> 16)
+                opened = None if link else partial(archive.open, info)
+                yield _Entry(info.filename, info.file_size, opened)
+    else:
+        accepted = "it must be a .tar.gz, .tar.xz or .zip archive, or a directory"
+        raise InputError(f"{path} is no archive", accepted)
 
 
 @contextmanager
@@ -124,25 +154,13 @@ class _Tail(io.RawIOBase):
         return self._stream.tell()
 
 
-def _tar(unpacked: _Unpacked, path: Path) -> Iterator[Member]:
+def _tar(unpacked: _Unpacked, path: Path) -> Iterator[_Entry]:
     stream: Any = _Tail(unpacked, str(path))
-    total = 0
     with tarfile.open(fileobj=stream, mode="r:") as archive:
         while (info := archive.next()) is not None:
             archive.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
-            total += info.size + _BLOCK
-            check_size(str(path), total, TOTAL)
-            _check_name(info.name, path)
-            if info.isfile():
-
-                def read(info: tarfile.TarInfo = info) -> bytes:
-                    with _reported(path):
-                        check_size(f"{path}:{info.name}", info.size)
-                        content = archive.extractfile(info)
-                        assert content is not None
-                        return content.read()
-
-                yield Member(info.name, read)
+            opened: Any = partial(archive.extractfile, info) if info.isfile() else None
+            yield _Entry(info.name, info.size, opened)
         _check_tar_end(stream, path)
 
 
@@ -161,28 +179,3 @@ def _check_tar_end(stream: _Tail, path: Path) -> None:
         if block.strip(b"\0") or padding > max_bytes():
             raise InputError(f"{path} is damaged: its last entries cannot be read", _TRUNCATED)
         block = stream.read(2**16)
-
-
-def _check_name(name: str, path: Path) -> None:
-    parts = name.replace("\\", "/").split("/")
-    if parts[0] == "" or ".." in parts or ":" in parts[0]:
-        raise InputError(f"{path} holds a file {name!r}, which leads out of it", "do not trust it")
-
-
-def _zip(file: IO[bytes], path: Path) -> Iterator[Member]:
-    total = 0
-    with zipfile.ZipFile(file) as archive:
-        for info in archive.infolist():
-            total += info.file_size
-            check_size(str(path), total, TOTAL)
-            _check_name(info.filename, path)
-
-            def read(info: zipfile.ZipInfo = info) -> bytes:
-                where = f"{path}:{info.filename}"
-                with _reported(path):
-                    check_size(where, info.file_size)
-                    with archive.open(info) as content:
-                        return read_bounded(content, where)
-
-            if not info.is_dir() and not stat.S_ISLNK(info.external_attr >> 16):
-                yield Member(info.filename, read)

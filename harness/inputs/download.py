@@ -27,13 +27,10 @@ ATTEMPTS: Final = 3
 """Times that a broken transfer is taken up again before it counts as failed."""
 
 TIMEOUT_S: Final = 60.0
-_CHUNK: Final = 2**18
 
-MASKBENCH: Final = "MaskBench at commit ba103c73756198dd9b149ddc7db7867da7a077f6"
-URL: Final = (
-    "https://codeload.github.com/guidance-ai/jsonschemabench/tar.gz/"
-    "ba103c73756198dd9b149ddc7db7867da7a077f6"
-)
+_COMMIT: Final = "ba103c73756198dd9b149ddc7db7867da7a077f6"
+MASKBENCH: Final = f"MaskBench at commit {_COMMIT}"
+URL: Final = f"https://codeload.github.com/guidance-ai/jsonschemabench/tar.gz/{_COMMIT}"
 DATA_SHA256: Final = "99c68b6b1949c75e41ce0869a18b1787f6c1b475680d929750044749445d21de"
 """`harness.inputs.case_maskbench.data_sha256` of it."""
 
@@ -108,7 +105,7 @@ def _store(response: http.client.HTTPResponse, part: Path, have: int) -> None:
     length = response.headers.get("Content-Length")
     total = have + int(length) if length else None
     with part.open("ab" if have else "wb") as file:
-        while piece := response.read1(_CHUNK):  # unlike read, it loses nothing when it breaks off
+        while piece := response.read1(2**18):  # unlike read, it loses nothing when it breaks off
             file.write(piece)
             have += len(piece)
     if total is not None and have != total:

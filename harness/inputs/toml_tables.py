@@ -5,17 +5,9 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from harness.errors import InputError
-
-
-class _HasId(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-T = TypeVar("T", bound=_HasId)
 
 
 def read_tables(file: Path, *names: str) -> dict[str, list[Any]]:
@@ -36,10 +28,10 @@ def read_tables(file: Path, *names: str) -> dict[str, list[Any]]:
 
 
 def by_id(
-    tables: Iterable[Any], read: Callable[[Any, str], T], name: str, file: object
-) -> dict[str, T]:
-    """The entries of one list by their ids; `read` is given each table and where it stands."""
-    found: dict[str, T] = {}
+    tables: Iterable[Any], read: Callable[[Any, str], Any], name: str, file: object
+) -> dict[str, Any]:
+    """The entries of one list by their `id`; `read` is given each table and where it stands."""
+    found: dict[str, Any] = {}
     for number, table in enumerate(tables, start=1):
         one = read(table, f"{name} {number} of {file}")
         if one.id in found:
