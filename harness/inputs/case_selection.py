@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from harness.errors import UsageError, nearest
-from harness.inputs import case_hub, case_jsonl, case_maskbench
+from harness.inputs import case_jsonl, case_maskbench
 from harness.inputs.cases import Case, CaseSource
 
 
@@ -55,7 +55,7 @@ def open_cases(spec: str) -> CaseSource:
         case "maskbench":
             return case_maskbench.open_maskbench(Path(rest) if rest else None)
         case "jsonschemabench":
-            return case_hub.open_hub(rest or None)
+            return case_maskbench.open_hub(rest or None)
         case "jsonl" if rest:
             return case_jsonl.open_jsonl(Path(rest))
     if spec.endswith(".jsonl"):

@@ -14,8 +14,14 @@ from typing import Any
 from harness.errors import InputError, UsageError, nearest
 from harness.inputs.limits import read_file
 from harness.inputs.vocabulary import Vocabulary, is_saved
-from harness.inputs.vocabulary_names import EMBEDDED, named_vocabulary, vocabulary_names
-from harness.inputs.vocabulary_table import MAX_SIZE, TokenTable, tiktoken_table
+from harness.inputs.vocabulary_names import (
+    EMBEDDED,
+    MAX_SIZE,
+    TokenTable,
+    named_vocabulary,
+    tiktoken_table,
+    vocabulary_names,
+)
 
 _HUB_FILES = ("tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
 

@@ -1,18 +1,26 @@
-"""A copy of a schema in which every pattern is spelt for one library's regular expressions.
+"""A copy of a schema with its patterns spelt for one library, and what that says of the original.
 
 Only what a validator reads as a schema is gone through: what stands in ``enum``, ``const``,
 ``default`` and ``examples`` is data. Names within ``patternProperties`` stay as they are where a
-reference leads through one, since it would lead nowhere afterwards.
+reference leads through one. Errors of both validators are put in the same words: keyword, and where
+in schema and instance, with patterns as they were written.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-from harness.schemas.schema import MAPS, REFERENCES
+import jsonschema
+import jsonschema_rs
+
+from harness.jsontext.pointers import pointer, steps
+from harness.schemas.schema import MAPS, REFERENCES, Schema, target
 
 _DATA = frozenset({"enum", "const", "default", "examples"})
 _NAMED = MAPS | {"definitions", "$defs"}
@@ -82,3 +90,124 @@ def _leads_through_patterns(schema: Any) -> bool:
         elif isinstance(part, list):
             pending += part
     return False
+
+
+_MAX_REFERENCES = 50
+"""Followed one after another before a path is left as it is."""
+
+MAX_MESSAGE = 200
+"""Characters kept of a message; validators quote whole instances in them."""
+
+_MAY_BE_FALSE = {"additionalProperties", "additionalItems", "items", "unevaluatedProperties"}
+"""Keywords whose value false jsonschema reports as themselves, jsonschema-rs as falseSchema."""
+
+Place = tuple[str, str, str]
+"""Keyword, schema pointer and instance pointer."""
+
+
+class ValidationFailure(NamedTuple):
+    """One error that a validator names.
+
+    `schema_pointer`, a JSON Pointer, leads to the keyword in the schema, past references; `keyword`
+    is ``false`` where the schema ``false`` itself stands in the way. For that, jsonschema points at
+    the object or array around what is forbidden.
+    """
+
+    keyword: str
+    schema_pointer: str
+    instance_pointer: str
+    message: str
+
+
+class SlowFailures:
+    """Reads those of jsonschema."""
+
+    def __init__(self, respelt: Respelt) -> None:
+        self._schema = Schema(respelt.schema)
+        self._written = respelt.written
+
+    def failure(self, error: jsonschema.ValidationError) -> ValidationFailure:
+        """What `error` says of the schema as it was written."""
+        keyword = str(error.validator or "false")
+        # The path of jsonschema leaves references out; the subschema itself is found by identity.
+        place = self._schema.pointer_of(error.schema)
+        dynamic = list(error.absolute_schema_path)
+        path = self._past_references(dynamic) if place is None else [*steps(place), keyword]
+        message = error.message
+        if keyword == "pattern" and error.validator_value in self._written:
+            written = self._written[error.validator_value]
+            message = message.replace(repr(error.validator_value), repr(written))
+        where = pointer(as_written(path, self._written))
+        return ValidationFailure(keyword, where, pointer(error.absolute_path), short(message))
+
+    def _past_references(self, path: Sequence[Any]) -> Sequence[Any]:
+        """Where a path that leaves references out leads in the schema; itself if that is open."""
+        part, found = self._schema.root, list[Any]()
+        for step in path:
+            for _ in range(_MAX_REFERENCES):
+                if not isinstance(part, dict) or step in part or "$ref" not in part:
+                    break
+                part = target(self._schema.root, part["$ref"])
+                found = list(steps(self._schema.pointer_of(part) or ""))
+            try:
+                part = part[step]
+            except (KeyError, IndexError, TypeError):
+                return path
+            found.append(step)
+        return found
+
+
+class FastFailures:
+    """Reads those of jsonschema-rs."""
+
+    def __init__(self, respelt: Respelt) -> None:
+        self._written = respelt.written
+
+    def place(self, error: jsonschema_rs.ValidationError) -> Place:
+        """Keyword, schema pointer and instance pointer of the failure that `error` makes."""
+        path = as_written(error.schema_path, self._written)
+        keyword = error.kind.name
+        if keyword == "falseSchema":
+            keyword = str(path[-1]) if path and path[-1] in _MAY_BE_FALSE else "false"
+        return keyword, pointer(path), pointer(error.instance_path)
+
+    def location(self, location: str) -> tuple[str, str]:
+        """The identifier and the pointer, as written, of what an evaluation calls a location."""
+        base, _, fragment = location.rpartition("#")
+        found = steps(unquote(fragment) if base else location)
+        return base, pointer(as_written(found, self._written))
+
+    def failure(self, error: jsonschema_rs.ValidationError) -> ValidationFailure:
+        """What `error` says of the schema as it was written."""
+        message = error.message
+        if error.kind.name == "pattern":
+            spelt = str(error.kind.value)
+            message = message.replace(spelt, self._written.get(spelt, spelt))
+        return ValidationFailure(*self.place(error), short(message))
+
+
+def as_written(path: Sequence[Any], written: Mapping[str, str]) -> list[Any]:
+    """`path`, in a copy of the schema, with the names of ``patternProperties`` as written."""
+    if not written:
+        return list(path)
+    after = [False, *(part == "patternProperties" for part in path)]
+    return [
+        written.get(part, part) if is_name else part
+        for part, is_name in zip(path, after, strict=False)
+    ]
+
+
+def short(message: str) -> str:
+    """`message` without its middle: what is quoted stands in front."""
+    half = MAX_MESSAGE // 2
+    return message if len(message) <= MAX_MESSAGE else f"{message[: half - 1]}…{message[-half:]}"
+
+
+def first_failures(
+    read: Callable[[Any], ValidationFailure], errors: Iterable[Any], most: int
+) -> tuple[ValidationFailure, ...]:
+    """The first `most`, or those before the validator fails in looking for more."""
+    failures: list[ValidationFailure] = []
+    with suppress(Exception):  # the verdict stands on the first error alone
+        failures.extend(islice(map(read, errors), most))
+    return tuple(failures)

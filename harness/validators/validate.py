@@ -24,7 +24,7 @@ from harness.jsontext.pointers import pointer
 from harness.jsontext.strict_json import keeps_numbers
 from harness.validators.drafts import draft_of
 from harness.validators.format_rules import ASSERTION
-from harness.validators.validation_errors import (
+from harness.validators.respelling import (
     FastFailures,
     Place,
     SlowFailures,

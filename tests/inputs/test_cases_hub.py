@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from harness.errors import InputError, UsageError
-from harness.inputs.case_hub import DATASET, REVISION
+from harness.inputs.case_maskbench import DATASET, REVISION
 from harness.inputs.case_selection import open_cases, select
 
 ROWS = {

@@ -15,9 +15,8 @@ from harness.directories import DATASETS, VOCABULARIES
 from harness.errors import InputError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.inputs.vocabulary_names import catalogue, named_vocabulary
+from harness.inputs.vocabulary_names import catalogue, named_vocabulary, quicktok_table
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.inputs.vocabulary_table import quicktok_table
 
 
 @given(st.dictionaries(st.integers(0, 2**32 - 1), st.binary(max_size=9)), st.integers(0))

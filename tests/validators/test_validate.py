@@ -14,8 +14,8 @@ from harness.jsontext import strict_json
 from harness.validators import formats
 from harness.validators.drafts import draft_of
 from harness.validators.format_rules import ASSERTION
+from harness.validators.respelling import MAX_MESSAGE
 from harness.validators.validate import MAX_FAILURES, UnjudgeableError, Validators
-from harness.validators.validation_errors import MAX_MESSAGE
 
 DRAFTS = {
     "draft-04": "http://json-schema.org/draft-04/schema#",
