@@ -1,8 +1,7 @@
 """A check at work: each engine in a thread of its own, on bytes first, then on the vocabulary.
 
-An engine is run alone, by the same lanes and into the same run directories as ``maskcourt bench``,
-so that none waits for another. What is proven on a vocabulary of bytes is proven: the larger ones
-hold these tokens, too. It comes within seconds, and the whole vocabulary confirms and widens it.
+What is proven on a vocabulary of bytes is proven, since the larger ones hold these tokens, too. It
+comes within seconds, and the whole vocabulary confirms and widens it.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from harness.check.answers import Answer, Covered, read_answers
 from harness.check.request import CheckRequest
 from harness.check.smallest import SmallestCases
 from harness.classification.departures import Catalogue
-from harness.comparison.case_run import Rules
 from harness.engines.specs import EngineSpec
-from harness.errors import MaskcourtError
+from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import LocalLanes, run_with
 from harness.execution.lanes import CaseDone, default_lanes
 from harness.execution.progress import RunProgress
@@ -46,6 +44,12 @@ LEAST_SECONDS = 6.0
 
 AT_ONCE = 3
 """Engines that are at work at a time, or more where there is room."""
+
+_Lost = tuple[MaskcourtError, list[Answer]]
+"""Why an engine gave no answer at all, and that as its answers."""
+
+_ON_BYTES: Mapping[str, Any] = {"cap": 40, "generated": 64, "samples": 64}
+"""Rules for bytes, where a text costs next to nothing."""
 
 _LOOK = 0.1
 """Seconds for which a wait for answers cannot be interrupted."""
@@ -72,7 +76,7 @@ class SchemaCheck:
         self._catalogue = catalogue
         self._schemas = {one.name: one.text for one in schemas}
         self._ends = time.monotonic() + request.seconds
-        self._told: queue.SimpleQueue[Answer | None] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[Answer | _Lost | None] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._room = threading.Semaphore(max(AT_ONCE, default_lanes(1)))
         self._threads = [
@@ -81,8 +85,7 @@ class SchemaCheck:
 
     def __enter__(self) -> Self:
         self._directory.mkdir(parents=True, exist_ok=True)
-        cases = self._directory / CASES
-        cases.write_text(self._cases, "utf-8")
+        (self._directory / CASES).write_text(self._cases, "utf-8")
         for thread in self._threads:
             thread.start()
         return self
@@ -93,24 +96,45 @@ class SchemaCheck:
             thread.join()
 
     def answers(self) -> Iterator[Answer]:
-        """What is known of each engine and schema, as it becomes known; the whole comes last."""
-        working = len(self._threads)
+        """What is known of each engine and schema, as it becomes known; the whole comes last.
+
+        Raises:
+            MaskcourtError: None of the engines can be started or installed.
+        """
+        working, is_any = len(self._threads), False
+        lost: list[MaskcourtError] = []
+        waiting: list[Answer] = []  # those of engines that are lost wait for another's
         while working:
             try:
                 told = self._told.get(timeout=_LOOK)
             except queue.Empty:
                 continue
-            if told is None:
-                working -= 1
-            else:
-                yield told
+            match told:
+                case None:
+                    working -= 1
+                case Answer():
+                    is_any = True
+                    waiting.append(told)
+                case error, answers:
+                    lost.append(error)
+                    waiting += answers
+            if is_any:
+                yield from waiting
+                waiting = []
+        if waiting:
+            reasons = "; ".join(map(str, lost))
+            raise lost[0] if len(lost) == 1 else UsageError(f"no engine can be had: {reasons}")
 
     def _work(self, spec: EngineSpec) -> None:
         """All that is asked of one engine."""
         # what is started from here on hears nothing of a Ctrl-C: the main thread decides
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         answered = set()
-        message = ""
+
+        def failed(message: str) -> list[Answer]:
+            names = (name for name in self._schemas if name not in answered)
+            return [Answer(name, spec.name, message=message, whole=True) for name in names]
+
         try:
             with self._room:
                 for answer in self._answered(spec):
@@ -119,13 +143,12 @@ class SchemaCheck:
         except KeyboardInterrupt:
             pass
         except MaskcourtError as error:
-            message = str(error)
+            for lost in failed(str(error)) if answered else [(error, failed(str(error)))]:
+                self._told.put(lost)
         except Exception as error:  # noqa: BLE001 - what others found is told all the same
-            message = f"an error of maskcourt itself: {type(error).__name__}: {error}"
+            for one in failed(f"an error of maskcourt itself: {type(error).__name__}: {error}"):
+                self._told.put(one)
         finally:
-            for name in self._schemas if message else ():
-                if name not in answered:
-                    self._told.put(Answer(name, spec.name, message=message, whole=True))
             self._told.put(None)
 
     def _answered(self, spec: EngineSpec) -> Iterator[Answer]:
@@ -171,18 +194,13 @@ class SchemaCheck:
             cases=str(self._directory / CASES),
             out=self._directory / f"{name}-{vocabulary.rpartition('/')[2]}",
             vocabulary=vocabulary,
-            rules=_on_bytes(request.rules) if vocabulary == BYTES else request.rules,
+            rules=replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {})),
             limits=request.limits,
         )
         run = run_with(
             LocalLanes(self._lanes, 0, self._stop.is_set), asked, progress=lambda _: _Quiet()
         )
         return RunDirectory(run.path, run.manifest, trusted=True)
-
-
-def _on_bytes(rules: Rules) -> Rules:
-    """Rules for bytes, where a text costs next to nothing."""
-    return replace(rules, cap=40, generated=64, samples=64)
 
 
 class _Quiet(RunProgress):

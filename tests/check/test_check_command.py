@@ -30,6 +30,19 @@ def schema(tmp_path):
     return path
 
 
+@pytest.fixture
+def run_main(monkeypatch, capsys):
+    """Runs a command in this process; its exit code and what it printed."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        return leaving.value.code, *capsys.readouterr()
+
+    return run
+
+
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
     """What a check of two schemas with two engines printed as JSON, and where its runs are."""
@@ -136,14 +149,11 @@ def test_interrupted_it_prints_what_is_known_and_leaves_nothing(tmp_path, number
         ('{"$schema": "http://example.org/own"}', "unknown $schema"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_starts(schema, monkeypatch, capsys, text, message):
+def test_bad_input_is_one_line_before_anything_starts(schema, run_main, text, message):
     schema.write_text(text)
-    monkeypatch.setattr("sys.argv", ["maskcourt", "check", str(schema)])
-    with pytest.raises(SystemExit) as leaving:
-        main()
-    printed = capsys.readouterr()
-    assert (leaving.value.code, printed.out) == (2, "")
-    (line,) = printed.err.splitlines()
+    code, out, err = run_main("check", schema)
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
     assert line.startswith("maskcourt: ")
     assert message in line
 
@@ -162,3 +172,23 @@ def test_an_error_over_one_engine_leaves_the_others_their_answers(tmp_path, monk
     assert found["outlines"].status == "no_error_found"
     assert found["llguidance"].status == "failed"
     assert "unheard of" in found["llguidance"].message
+
+
+LOST = "xgrammar@./nowhere.whl"
+
+
+@pytest.mark.parametrize("engines", [[LOST], ["xgrammar@../.."], [LOST, "llguidance@./none.whl"]])
+def test_without_any_engine_that_can_be_had_it_ends_with_2_and_one_line(schema, run_main, engines):
+    code, out, err = run_main("check", schema, *(part for one in engines for part in ("-e", one)))
+    assert (code, out) == (2, "")
+    (line,) = err.splitlines()
+    assert line.startswith("maskcourt: ")
+    assert all(one in line for one in engines)
+
+
+@pytest.mark.processes
+def test_an_engine_that_cannot_be_had_is_told_of_and_the_others_answer(schema):
+    done = maskcourt("check", schema, "-e", LOST, "-e", FORGETFUL, "--vocabulary", "bytes")
+    assert done.returncode == 0, done.stderr
+    assert f"{LOST} gives no answer: engine " in done.stdout
+    assert f"{FORGETFUL} " in done.stdout
