@@ -120,7 +120,7 @@ _AMONG: Final = "accepters <> 0 AND rejecters <> 0"
 def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]:
     """The part of a summary that is about single engines."""
     kinds, classes, severity = _by_kind(stored)
-    why = {
+    causes = {
         plural: _grouped(stored, kind, column)
         for (plural, kind), column in zip(MAIN_KINDS.items(), ("keyword", "place"), strict=True)
     }
@@ -158,7 +158,7 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
             "unresolved": reasons["unresolved"][engine],
             "contested": sum(reasons["contested"][engine].values()),
             "contested_by": reasons["contested"][engine],
-            "why": {plural: rows[engine] for plural, rows in why.items()},
+            "why": {plural: rows[engine] for plural, rows in causes.items()},
         }
     return found
 

@@ -286,6 +286,10 @@ def _closing(
             f"{wrong['instances']:,} instances in {schemas(wrong['cases'])} bear a wrong label:"
             " what both validators say counts"
         )
+    budget = "SELECT count(*) AS n FROM cases WHERE reason = 'case_budget'"
+    if spent := stored.one(budget)["n"]:
+        cases = "1 case used up its" if spent == 1 else f"{spent:,} cases used up their"
+        yield f"{cases} budget (--case-budget); what was proven before counts"
     if tally["harness_errors"]:
         yield f"ERRORS OF THE HARNESS ITSELF: {tally['harness_errors']} cases; see cases.parquet"
     if not tally["finished"]:

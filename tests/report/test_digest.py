@@ -101,6 +101,24 @@ def test_lists_few_cases_by_engine_instead_of_shares(digest):
     assert not any("%" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("statuses", "said"),
+    [
+        ([], None),
+        (["walked"], "1 case used up its"),
+        (["walked", "set_aside", "walked"], "3 cases used up their"),
+    ],
+)
+def test_says_at_its_end_which_cases_used_up_their_budget(digest, statuses, said):
+    spent = [book(f"spent {number}") for number in range(len(statuses))]
+    for one, status in zip(spent, statuses, strict=True):
+        one.rows.replace("cases", status=[status], reason=["case_budget"])
+    end = digest(*many(*spent))[-6:]
+    expected = f"{said} budget (--case-budget); what was proven before counts"
+    assert (expected in end) is bool(said)
+    assert any("budget" in line and "used up" in line for line in end) is bool(said)
+
+
 def test_says_in_one_line_that_nothing_could_be_judged(digest):
     cases = [Book(f"case {n}", "not_compared", "fewer_than_two_engines") for n in range(FEW + 1)]
     for one in cases:

@@ -25,7 +25,7 @@ _AFTER = (1_500, 300)
 _ABOUT = (
     *("group", "place", "departure", "schema_pointer", "instance_pointer", "category", "detail"),
 )
-_SAID = {"jsonschema": "jsonschema", "jsonschema_rs": "jsonschema-rs"}
+_VALIDATORS = {"jsonschema": "jsonschema", "jsonschema_rs": "jsonschema-rs"}
 """By column the validator whose answer it is."""
 
 
@@ -69,10 +69,10 @@ def _verdict(
         allowed, forbidden = (
             named_engines(row[side], engines) for side in ("accepters", "rejecters")
         )
-    said = one.claim.ruling
+    ruling = one.claim.ruling
     is_text = row["keyword"] != "json" and one.claim.reason != "not_json"
-    both = VERDICTS[said] if said in (VALID, INVALID) and is_text else ""
-    opinions = {name: row[column] or both for column, name in _SAID.items()}
+    both = VERDICTS[ruling] if ruling in (VALID, INVALID) and is_text else ""
+    opinions = {name: row[column] or both for column, name in _VALIDATORS.items()}
     return {
         "id": one.name,
         "case": one.case,
@@ -84,7 +84,7 @@ def _verdict(
         "accepter": one.accepter,
         "allowed": allowed,
         "forbidden": forbidden,
-        "opinions": None if said is None else opinions,
+        "opinions": None if ruling is None else opinions,
     }
 
 
