@@ -29,8 +29,8 @@ from harness.inputs.case_selection import Selected, open_cases, select
 from harness.inputs.cases import CaseSource
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.runs.directory import SESSIONS, RunDirectory, create_or_resume, is_finished
-from harness.runs.identity import check_place, refuse_other_run
+from harness.runs.directory import SESSIONS, RunDirectory, check_place, create_or_resume
+from harness.runs.made_with import same_run
 from harness.workers.temporary_directories import saved_vocabulary
 
 RUNS = "runs"
@@ -103,8 +103,8 @@ def run_with(
     check_place(path)
     selected = _selected(source, request)
     known = _identity(request, vocabulary, selected)
-    refuse_other_run(path, known, specs)
-    if is_finished(path):
+    before = same_run(path, known, specs)
+    if before is not None and before.finished:
         executor = LocalLanes(1)  # the engines are only asked what they are
     telling, runs = progress(len(selected)), []
     with saved_vocabulary(vocabulary) as file, telling:

@@ -1,42 +1,66 @@
-"""Print a replay as it goes along: results on standard output, progress on standard error."""
+"""Print a replay as it goes along, or the witness of one verdict in full.
+
+Results are on standard output, progress on standard error.
+"""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
 
 from rich.progress import TimeRemainingColumn
 
 from harness.console import print_json, say
+from harness.inputs.vocabulary import Vocabulary
 from harness.live import LiveLine
 from harness.printable import json_text, printable
-from harness.replay.repeat import Replayed, replay
-from harness.replay.witness_reader import Choice
-from harness.replay.witness_text import described, readable
+from harness.replay.repeat import replay
+from harness.replay.witness import Witness
+from harness.replay.witness_reader import Choice, spelled, witnesses
 from harness.runs.directory import RunDirectory
-from harness.runs.made_with import vocabulary_of
+from harness.runs.made_with import limits_of, vocabulary_of
+from harness.runs.reader import RunReader, TableCursor
+from harness.runs.tables import VERDICT_TABLES, named_engines
+from harness.validators.format_rules import format_rule
+from harness.validators.judge import Judge
+from harness.verdict_kinds import CHALLENGER, WALK
 
 SHOWN = 50
 """Up to so many replayed verdicts are listed one by one; of more, those that differ."""
+
+_BEGIN = '{\n  "verdicts": ['
+
+_ATTRIBUTION = ("keyword", "schema_pointer", "instance_pointer", "category", "detail", "located")
 
 
 def print_replay(run: RunDirectory, choice: Choice, *, as_json: bool) -> bool:
     """Replay verdicts and print what comes of them; whether all agree.
 
+    As JSON it is one object, written a row at a time: there may be millions.
+
     Raises:
         MaskcourtError: As `harness.replay.repeat.replay`.
     """
-    with Counted(len(choice)) as counted, contextlib.closing(replay(run, choice)) as results:
-        seen = counted.each(results)
+    total, done, differ = len(choice), 0, 0
+    live = LiveLine("replay", total, "starting the engines", TimeRemainingColumn())
+    with live, closing(replay(run, choice)) as results:
+        for done, one in enumerate(results, 1):
+            differ += not one.agrees
+            live.update(done, f"{differ:,} differ")
+            if live.is_due():
+                live.plain(f"{done:,}/{total:,} verdicts, {differ:,} differ")
+            if as_json:
+                live.write(f"{_BEGIN if done == 1 else ','}\n    {json_text(one.row())}")
+            elif total <= SHOWN or not one.agrees:
+                live.write(f"{printable(str(one), '')}\n")
         if as_json:
-            _print_json(seen, counted)
-        else:
-            for one in seen:
-                if len(choice) <= SHOWN or not one.agrees:
-                    counted.write(f"{printable(str(one), '')}\n")
+            end = "\n  ]" if done else f"{_BEGIN}]"
+            live.write(f'{end},\n  "replayed": {done},\n  "differ": {differ}\n}}\n')
     if not as_json:
-        say(f"{counted.done - counted.differ} agree, {counted.differ} differ")
-    return counted.differ == 0
+        say(f"{done - differ} agree, {differ} differ")
+    return differ == 0
 
 
 def print_witness(run: RunDirectory, choice: Choice, *, as_json: bool) -> None:
@@ -48,36 +72,154 @@ def print_witness(run: RunDirectory, choice: Choice, *, as_json: bool) -> None:
         say("\n".join(readable(witness)))
 
 
-def _print_json(results: Iterator[Replayed], counted: Counted) -> None:
-    """One object, written a row at a time: there may be millions."""
-    separator = '{\n  "verdicts": ['
-    for one in results:
-        counted.write(f"{separator}\n    {json_text(one.row())}")
-        separator = ","
-    begin, end = ("", "\n  ]") if counted.done else (separator, "]")
-    totals = f'  "replayed": {counted.done},\n  "differ": {counted.differ}\n'
-    counted.write(f"{begin}{end},\n{totals}}}\n")
+def described(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> dict[str, Any]:
+    """All that is needed to repeat the one verdict of `choice` elsewhere, as a JSON object.
+
+    ``schema`` is a JSON text; ``consumed``, ``token`` and ``completion`` each have ``ids``,
+    ``text`` and ``hex``, the bytes; ``text`` is the whole text without the end of sequence;
+    ``allowed_by`` and ``forbidden_by`` are engines, at the token; ``accepter`` allows the
+    completion (``json`` is the challenger); ``validators`` is None where the verdict rests on no
+    text, and else as `harness.validators.judge.Judge.opinions` gives it.
+    """
+    case = next(witnesses(run, choice, vocabulary))
+    (one,) = case.witnesses
+    reader, identity = RunReader(run), run.manifest["identity"]
+    (batch,) = reader.batches(VERDICT_TABLES[one.evidence], _columns(one), choice.of(one.evidence))
+    (row,) = batch.to_pylist()
+    allowed, forbidden = _sides(reader, one, row, list(identity["engines"]))
+    place = row.get("place", "")
+    if one.evidence == WALK:
+        place = next((at["place"] for at in _of_position(reader, one, "positions", "place")), "")
+    asked = one.claim.ruling is not None
+    with closing(Judge(limits_of(run).memory, 60.0, format_rule(identity))) as judge:
+        opinions = judge.opinions(case.schema, one.text) if asked else None
+    token = (one.token,) if one.token >= 0 else ()
+    return {
+        **one.row(),
+        "reason": one.reason,
+        "place": place,
+        "why": {name: row[name] for name in _ATTRIBUTION if name in row},
+        "schema": case.schema,
+        "consumed": _tokens(one.before, vocabulary),
+        "token": _tokens(token, vocabulary),
+        "completion": _tokens(one.completion, vocabulary),
+        "text": _readable(one.text),
+        "hex": one.text.hex(),
+        "allowed_by": allowed,
+        "forbidden_by": forbidden,
+        "accepter": one.accepter,
+        "validators": opinions,
+        "engines": identity["engines"],
+        "vocabulary": identity["vocabulary"],
+        "harness": identity.get("harness"),
+    }
 
 
-class Counted(LiveLine):
-    """Counts verdicts as they are replayed, with a live line on a terminal; `total` are to be."""
+def readable(witness: Mapping[str, Any]) -> Iterator[str]:
+    """What `described` gave, as lines to read."""
+    kind = witness["kind"].replace("_", " ")
+    reason = f" ({witness['reason'].replace('_', ' ')})" if witness["reason"] else ""
+    yield f"verdict {witness['verdict']}: {kind}{reason} by {witness['engine']}"
+    source = witness["evidence"]
+    place = f" ({witness['place']})" if witness["place"] else ""
+    yield (
+        f"case {witness['case']}, {source} {witness[source]}, position {witness['position']}{place}"
+    )
+    yield from _attribution(witness["why"])
+    written, token = witness["consumed"]["text"], witness["token"]
+    name = printable(token["text"])
+    yield "text so far, »the token« after it:"
+    yield from _indented(printable(written) + f"»{name}«")
+    ids = ", ".join(map(str, token["ids"]))
+    yield f"token {ids}: {bytes.fromhex(token['hex'])!r}" if ids else "no token"
+    challenged = witness["accepter"] == CHALLENGER
+    nobody = f"no engine; the challenger {CHALLENGER} holds a valid text against them"
+    yield f"allowed by: {', '.join(witness['allowed_by']) or (nobody if challenged else '-')}"
+    yield f"forbidden by: {', '.join(witness['forbidden_by']) or '-'}"
+    completion = witness["completion"]
+    if completion["ids"]:
+        by = f", which {witness['accepter']} allows" if witness["accepter"] else ""
+        by = " that makes it valid" if challenged else by
+        yield f"completion of {len(completion['ids'])} tokens{by}:"
+        yield from _indented(printable(completion["text"]))
+    if witness["validators"] is not None:
+        yield from _opinions(witness["validators"])
+    yield "schema:"
+    yield from _indented(printable(_laid_out(witness["schema"])))
 
-    def __init__(self, total: int) -> None:
-        super().__init__("replay", total, "starting the engines", TimeRemainingColumn())
-        self.total = total
-        self.done = 0
-        self.differ = 0
 
-    def each(self, results: Iterator[Replayed]) -> Iterator[Replayed]:
-        """The same results, counted."""
-        for one in results:
-            self.done += 1
-            self.differ += not one.agrees
-            self._tell()
-            yield one
+def _columns(one: Witness) -> list[str]:
+    return ["dispute", *_ATTRIBUTION] if one.evidence == WALK else ["place", *_ATTRIBUTION]
 
-    def _tell(self) -> None:
-        note = f"{self.differ:,} differ"
-        self.update(self.done, note)
-        if self.is_due():
-            self.plain(f"{self.done:,}/{self.total:,} verdicts, {note}")
+
+def _sides(
+    reader: RunReader, one: Witness, row: Mapping[str, Any], names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Which engines allow the token and which forbid it, as far as the run says so."""
+    if row.get("dispute", -1) >= 0:
+        for dispute in _of_position(reader, one, "disputes", "dispute", "accepters", "rejecters"):
+            if dispute["dispute"] == row["dispute"]:
+                sets = (dispute["accepters"], dispute["rejecters"])
+                allowed, forbidden = (named_engines(bits, names) for bits in sets)
+                return allowed, forbidden
+    return one.side
+
+
+def _of_position(
+    reader: RunReader, one: Witness, table: str, *columns: str
+) -> Iterator[dict[str, Any]]:
+    """The rows of a table about the position of a witness."""
+    rows = TableCursor(reader, table, ["walk", "position", *columns]).of(one.case)
+    if rows is not None:
+        where = (one.place, len(one.before))
+        yield from (row for row in rows.to_pylist() if (row["walk"], row["position"]) == where)
+
+
+def _tokens(ids: Sequence[int], vocabulary: Vocabulary) -> dict[str, Any]:
+    """Tokens with what they stand for; ends of sequence have a name but no bytes."""
+    text = spelled(vocabulary, ids)
+    named = b"".join(vocabulary.tokens[one] for one in ids)
+    return {"ids": list(ids), "text": _readable(named), "hex": text.hex()}
+
+
+def _readable(text: bytes) -> str:
+    return text.decode("utf-8", "backslashreplace")
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield from (f"  {line}" for line in text.split("\n"))
+
+
+def _laid_out(schema: str) -> str:
+    try:
+        return json.dumps(json.loads(schema), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return schema
+
+
+def _attribution(found: Mapping[str, Any]) -> Iterator[str]:
+    if found.get("keyword"):
+        schema, instance = _place_at(found["schema_pointer"]), _place_at(found["instance_pointer"])
+        yield f"keyword {found['keyword']} at {schema} of the schema, {instance} of the instance"
+    if found.get("category"):
+        detail = f" ({found['detail']})" if found.get("detail") else ""
+        yield f"kind of token: {found['category']}{detail}"
+
+
+def _opinions(found: Mapping[str, Any]) -> Iterator[str]:
+    reason = found["reason"].replace("_", " ")
+    detail = ": ".join(filter(None, (reason, printable(found["detail"]))))
+    yield f"validators: {found['verdict']}" + (f" ({detail})" if detail else "")
+    for name in ("jsonschema", "jsonschema-rs"):
+        one = found.get(name, {"valid": None, "failure": "", "errors": []})
+        word = {True: "valid", False: "invalid", None: one["failure"] or "not asked"}[one["valid"]]
+        yield f"  {name}: {word}"
+        for error in one["errors"]:
+            where = f"{error['keyword']} at {_place_at(error['schema_pointer'])}"
+            instance = _place_at(error["instance_pointer"])
+            yield f"    {where}, {instance} of the instance: {printable(error['message'])}"
+
+
+def _place_at(pointer: str) -> str:
+    """A JSON Pointer for a reader; that of a whole document is empty."""
+    return printable(pointer) or "the root"

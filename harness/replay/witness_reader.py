@@ -18,7 +18,7 @@ from harness.errors import RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import CLAIMS, Witness, verdict_name, verdict_row
 from harness.runs.directory import RunDirectory
-from harness.runs.reader import ROW, CaseTable, RowNumbers, RunReader, TableCursor, by_case
+from harness.runs.reader import ROW, RowNumbers, RunReader, TableCursor, by_case
 from harness.runs.tables import TEXT_TABLES, VERDICT_TABLES
 from harness.verdict_kinds import WALK
 
@@ -27,9 +27,8 @@ _ABOUT = ("case", "engine", "kind", "reason", "token")
 _SLICE = 2048
 """Verdicts of one case that are made into witnesses at a time."""
 
-Row = Mapping[str, Any]
-Made = Callable[[CaseTable], Iterator[Witness]]
-"""Makes the witnesses of one case; cases must come in order."""
+Made = Callable[[str, pa.Table], Iterator[Witness]]
+"""Makes the witnesses of one case, of its verdicts; cases must come in order."""
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -60,14 +59,17 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
     reader = RunReader(run)
     chosen = {}
     for evidence, numbers in wanted.items():
-        able, count = _able_among(reader, evidence, np.array(sorted(numbers), dtype=np.int64))
+        if not numbers:
+            continue
+        able = _able(reader, evidence, np.array(sorted(numbers)))
         for number in sorted(numbers.difference(able.tolist())):
-            name = verdict_name(evidence, number)
+            name, table = verdict_name(evidence, number), VERDICT_TABLES[evidence]
+            count = sum(batch.num_rows for batch in reader.batches(table, ["kind"]))
             raise UsageError(
                 f"verdict {name} of {run.path} has no witness"
                 if number < count
                 else f"{run.path} has no verdict {name}",
-                f"{VERDICT_TABLES[evidence]} has {count} rows, counted from 0",
+                f"{table} has {count} rows, counted from 0",
             )
         chosen[evidence] = able
     return Choice(chosen)
@@ -76,7 +78,7 @@ def named(run: RunDirectory, names: Sequence[str]) -> Choice:
 def every(run: RunDirectory) -> Choice:
     """All verdicts that have a witness."""
     reader = RunReader(run)
-    return Choice({one: np.concatenate([_NOTHING, *_able(reader, one)]) for one in VERDICT_TABLES})
+    return Choice({evidence: _able(reader, evidence) for evidence in VERDICT_TABLES})
 
 
 def sample(run: RunDirectory, size: int, seed: int) -> Choice:
@@ -106,32 +108,23 @@ def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _able(
-    reader: RunReader, evidence: str, wanted: RowNumbers | None = None
-) -> Iterator[RowNumbers]:
-    """The rows that have a witness, in batches."""
+def _able(reader: RunReader, evidence: str, wanted: RowNumbers | None = None) -> RowNumbers:
+    """The rows that have a witness, of all or of those wanted."""
+    found = [_NOTHING]
     columns = ["kind", "completion" if evidence == WALK else "token"]
     for batch in reader.batches(VERDICT_TABLES[evidence], columns, wanted):
         kinds = batch.column("kind")
-        names = kinds.dictionary.to_pylist()
-        claims = [CLAIMS.get(kind) for kind in names]
-        codes = kinds.indices.to_numpy(zero_copy_only=False)
-        able = np.array([one is not None for one in claims], dtype=np.bool_)[codes]
         other = batch.column(columns[1]).to_numpy()
-        if evidence == WALK:
-            needs = np.array([bool(one and one.needs_completion) for one in claims])[codes]
-            able &= ~needs | (other >= 0)
-        else:  # a refused text that is contested is no evidence of anything
-            able &= (np.array(names, dtype=object)[codes] != "contested") | (other < 0)
-        yield batch.column(ROW).to_numpy()[able]
-
-
-def _able_among(reader: RunReader, evidence: str, wanted: RowNumbers) -> tuple[RowNumbers, int]:
-    """Those of `wanted` that have a witness, and how many rows there are."""
-    if not len(wanted):
-        return _NOTHING, 0
-    count = sum(batch.num_rows for batch in reader.batches(VERDICT_TABLES[evidence], ["kind"]))
-    return np.concatenate([_NOTHING, *_able(reader, evidence, wanted)]), count
+        # a refused text that is contested is no evidence of anything
+        fits = other >= 0 if evidence == WALK else other < 0
+        able = np.zeros(batch.num_rows, dtype=np.bool_)
+        for code, kind in enumerate(kinds.dictionary.to_pylist()):
+            if (claim := CLAIMS.get(kind)) is not None:
+                rows = kinds.indices.to_numpy(zero_copy_only=False) == code
+                only = claim.needs_completion if evidence == WALK else kind == "contested"
+                able |= rows & fits if only else rows
+        found.append(batch.column(ROW).to_numpy()[able])
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True)
@@ -157,12 +150,12 @@ def witnesses(run: RunDirectory, choice: Choice, vocabulary: Vocabulary) -> Iter
         names = [*_ABOUT, evidence, *columns]
         verdicts = by_case(reader.batches(VERDICT_TABLES[evidence], names, choice.of(evidence)))
         parts.append(zip(verdicts, itertools.repeat(made), strict=False))
-    merged = heapq.merge(*parts, key=lambda part: _place(reader, part[0].case))
+    merged = heapq.merge(*parts, key=lambda part: _place(reader, part[0][0]))
     schemas = TableCursor(reader, "cases", ["schema"])
-    for case, group in itertools.groupby(merged, key=lambda part: part[0].case):
+    for case, group in itertools.groupby(merged, key=lambda part: part[0][0]):
         rows = schemas.of(case)
         assert rows is not None
-        all_made = (witness for part, made in group for witness in made(part))
+        all_made = (witness for part, made in group for witness in made(*part))
         yield CaseWitnesses(case, rows["schema"][0].as_py(), all_made)
 
 
@@ -177,26 +170,22 @@ def _of_walks(reader: RunReader, vocabulary: Vocabulary) -> Made:
     positions = TableCursor(reader, "positions", ["walk", "position", "token"])
     texts = TableCursor(reader, "completions", ["completion", "tokens"])
 
-    def made(part: CaseTable) -> Iterator[Witness]:
-        paths, stored = _paths(positions.of(part.case)), texts.of(part.case)
-        for start in range(0, part.rows.num_rows, _SLICE):
-            rows = part.rows.slice(start, _SLICE)
+    def made(case: str, verdicts: pa.Table) -> Iterator[Witness]:
+        paths, stored = _paths(positions.of(case)), texts.of(case)
+        for start in range(0, verdicts.num_rows, _SLICE):
+            rows = verdicts.slice(start, _SLICE)
             completions = _completions(stored, rows["completion"])
             for row in rows.to_pylist():
-                walk, position, number = row["walk"], row["position"], row["completion"]
-                before = paths.get(walk, ())[:position]
+                walk, position, number, token = (
+                    row[name] for name in ("walk", "position", "completion", "token")
+                )
+                before, completion = paths.get(walk, ())[:position], completions.get(number, ())
                 if len(before) < position:
-                    _damaged(reader, part.case, f"position {position} of walk {walk}")
+                    _damaged(reader, case, f"position {position} of walk {walk}")
                 if number >= 0 and number not in completions:
-                    _damaged(reader, part.case, f"completion {number}")
-                yield witness(row, before, completions.get(number, ()))
-
-    def witness(row: Row, before: tuple[int, ...], completion: tuple[int, ...]) -> Witness:
-        token = row["token"]
-        tokens = (*before, *((token,) if token >= 0 else ()), *completion)
-        about = (row[ROW], row["case"], row["walk"], row["engine"], row["kind"], row["reason"])
-        text = spelled(vocabulary, tokens)
-        return Witness(WALK, *about, row["accepter"], before, token, completion, text)
+                    _damaged(reader, case, f"completion {number}")
+                text = spelled(vocabulary, (*before, *[token] * (token >= 0), *completion))
+                yield _witness(WALK, row, before, token, completion, text)
 
     return made
 
@@ -205,25 +194,25 @@ def _of_texts(reader: RunReader, evidence: str) -> Made:
     """Makes the witnesses of texts that were fed: instances or samples."""
     texts = TableCursor(reader, TEXT_TABLES[evidence], [evidence, "text", "tokens"])
 
-    def made(part: CaseTable) -> Iterator[Witness]:
-        stored = texts.of(part.case)
+    def made(case: str, verdicts: pa.Table) -> Iterator[Witness]:
+        stored = texts.of(case)
         fed = {} if stored is None else {text[evidence]: text for text in stored.to_pylist()}
-        for row in part.rows.to_pylist():
+        for row in verdicts.to_pylist():
             if row[evidence] not in fed:
-                _damaged(reader, part.case, f"{evidence} {row[evidence]}")
-            yield witness(row, fed[row[evidence]])
-
-    def witness(row: Row, fed: Row) -> Witness:
-        """The end of sequence is the last token where all are taken."""
-        tokens, token = fed["tokens"], row["token"]
-        if token >= 0 or row["kind"] == "dead_end":
-            before = tokens[: row["consumed"]]
-        else:
-            *before, token = tokens
-        about = (row[ROW], row["case"], row[evidence], row["engine"], row["kind"], row["reason"])
-        return Witness(evidence, *about, "", tuple(before), token, (), fed["text"])
+                _damaged(reader, case, f"{evidence} {row[evidence]}")
+            whole, token = fed[row[evidence]], row["token"]
+            if token >= 0 or row["kind"] == "dead_end":
+                before = whole["tokens"][: row["consumed"]]
+            else:  # the end of sequence is the last token where all are taken
+                *before, token = whole["tokens"]
+            yield _witness(evidence, row, tuple(before), token, (), whole["text"])
 
     return made
+
+
+def _witness(evidence: str, row: Mapping[str, Any], *tokens_and_text: Any) -> Witness:
+    about = (row[ROW], row["case"], row[evidence], row["engine"], row["kind"], row["reason"])
+    return Witness(evidence, *about, row.get("accepter", ""), *tokens_and_text)
 
 
 def _damaged(reader: RunReader, case: str, what: str) -> NoReturn:

@@ -6,7 +6,6 @@ gaps, ranges and names are looked at wherever a file is read, once, and nowhere 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,9 +111,8 @@ def _odd(value: Any, wanted: Any, name: str = "content") -> str | None:
     if wanted is _ANY:
         return None
     right = isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
-    if right and isinstance(value, int | float) and wanted is not _SEED:
-        right = math.isfinite(value) and -_LARGEST < value < _LARGEST
-        right = right and (value >= 0 or str in wanted)
+    if right and isinstance(value, int | float) and wanted is not _SEED:  # NaN is in no range
+        right = value < _LARGEST and (value >= 0 or (str in wanted and value > -_LARGEST))
     return None if right else name
 
 
@@ -125,10 +123,7 @@ def check_columns(file: Path, found: pa.Schema) -> None:
         RunDirectoryError: It has others, or of other types.
     """
     if not found.equals(known := SCHEMAS[file.stem]):
-        odd = (
-            dict(zip(found.names, found.types, strict=True)).items()
-            ^ dict(zip(known.names, known.types, strict=True)).items()
-        )
+        odd = {(one.name, one.type) for one in found} ^ {(one.name, one.type) for one in known}
         _refuse(file, f"column {min((name for name, _ in odd), default=found.names)}")
 
 

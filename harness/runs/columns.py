@@ -24,14 +24,10 @@ _LIMIT = 1 << 62
 
 @dataclass(frozen=True)
 class CodedColumn:
-    """One column: row ``i`` holds ``values[codes[i]]``.
-
-    Attributes:
-        codes: Shape ``(n,)``, any signed integer type, each in ``range(len(values))``.
-        values: What the codes stand for; none stands there twice.
-    """
+    """One column: row ``i`` holds ``values[codes[i]]``; no value stands there twice."""
 
     codes: npt.NDArray[Any]
+    """Shape ``(n,)``, any signed integer type."""
     values: Sequence[Any]
 
     def __getitem__(self, rows: npt.NDArray[Any]) -> CodedColumn:
@@ -41,10 +37,7 @@ class CodedColumn:
     def equal(self, *values: object) -> npt.NDArray[np.bool_]:
         """Which rows hold one of `values`, shape ``(n,)``."""
         wanted = np.fromiter((one in values for one in self.values), bool, len(self.values))
-        if not len(wanted):
-            return np.zeros(len(self.codes), dtype=np.bool_)
-        rows: npt.NDArray[np.bool_] = wanted[self.codes]
-        return rows
+        return np.asarray(wanted[self.codes])
 
 
 def words(column: pa.ChunkedArray) -> CodedColumn:
@@ -65,29 +58,25 @@ def numbers(column: pa.ChunkedArray, missing: int | bool = 0) -> npt.NDArray[Any
     """A column of integers or booleans, null being `missing`."""
     if column.null_count:
         column = column.fill_null(missing)
-    array: npt.NDArray[Any] = column.to_numpy()
-    return array
+    return np.asarray(column.to_numpy())
 
 
 def translated(column: CodedColumn, order: Mapping[Any, int]) -> npt.NDArray[np.int32]:
     """The rows in another numbering, shape ``(n,)``; -1 for values that are not in it."""
     table = np.fromiter((order.get(one, -1) for one in column.values), np.int32)
-    if not len(table):
-        return np.zeros(len(column.codes), dtype=np.int32)
-    rows: npt.NDArray[np.int32] = table[column.codes]
-    return rows
+    return np.asarray(table[column.codes])
 
 
 def matching(rows: Sequence[npt.NDArray[Any]], among: Sequence[npt.NDArray[Any]]) -> Ints:
-    """For each row its equal in another table, both given as columns of integers.
+    """For each row the first equal one of another table, -1 without any, shape ``(n,)``.
 
-    Returns:
-        The first equal row of `among`, -1 where there is none, shape ``(n,)``.
+    Both are given as columns of integers.
     """
     if not len(among[0]) or not len(rows[0]):
         return np.full(len(rows[0]), -1, dtype=np.int64)
     keys, others = _joint_keys(rows, among)
-    starts = _changes(keys)  # the rows of one position stand together: look each up once
+    # the rows of one position stand together: look each up once
+    starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
     times = np.diff(np.append(starts, len(keys)))
     keys = keys[starts]
     order = np.argsort(others, kind="stable")
@@ -99,8 +88,7 @@ def _joint_keys(
     rows: Sequence[npt.NDArray[Any]], among: Sequence[npt.NDArray[Any]]
 ) -> tuple[Ints, Ints]:
     """One number per row on both sides, equal exactly where all columns are."""
-    left = np.zeros(len(rows[0]), dtype=np.int64)
-    right = np.zeros(len(among[0]), dtype=np.int64)
+    left = right = np.zeros(1, dtype=np.int64)
     size = 1
     for one, other in zip(rows, among, strict=True):
         low = min(int(one.min()), int(other.min()))
@@ -111,10 +99,3 @@ def _joint_keys(
         left = left * width + (one - low)
         right = right * width + (other - low)
     return left, right
-
-
-def _changes(keys: npt.NDArray[Any]) -> Ints:
-    """Where a key is another than the one before it; the first always is."""
-    new = np.ones(len(keys), dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    return np.flatnonzero(new)

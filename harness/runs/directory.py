@@ -14,6 +14,7 @@ import functools
 import hashlib
 import json
 import math
+import os
 import platform
 import re
 import secrets
@@ -25,30 +26,32 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from harness.directories import only_mine, state_directory
 from harness.errors import RunDirectoryError
 from harness.files import MORE_MEMORY, OF_THE_MACHINE, writing
-from harness.runs import own_runs
 from harness.runs.checks import Bounds, check_columns, check_manifest, check_rows
 from harness.runs.tables import MAX_RUN_SIZE, SCHEMAS, Rows
 
 MANIFEST = "run.json"
 SESSIONS = "sessions.jsonl"
 """A line for every time that the run was begun or gone on with."""
-FORMAT = 6
+FORMAT = 7
 PARTS = "parts"
 SUMS = "part.json"
 _PART = re.compile(r"[0-9]{6,}")
 _LOCK = ".lock"
+_OWN = "runs"
+"""The record of runs that this user made on this machine: the seal of every manifest written here.
+
+A seal covers the whole manifest, and that the checksums of all tables: nothing that a run's
+directory holds can make it somebody's own. What an own run names, its user has named before.
+"""
 _BATCH = 1_000_000
 """Rows that are joined at a time."""
-
 _FILES = 1000
 """Files that are: each needs memory of its own, however few its rows are."""
-
-
 _TEXT_WEIGHT = 8
 """Bytes of memory that a byte of text costs once it is parsed."""
-
 _SMALL = 1 << 20
 """Bytes of a file up to which one thread reads it faster than several."""
 
@@ -137,7 +140,12 @@ class RunDirectory:
     @property
     def is_own(self) -> bool:
         """Whether this user made the run, on this machine."""
-        return own_runs.is_own(_seal(self.manifest))
+        file = state_directory() / _OWN
+        try:
+            mine = only_mine(file.parent.stat()) and only_mine(file.stat())
+            return mine and _seal(self.manifest) in file.read_text("ascii").splitlines()
+        except (OSError, ValueError):
+            return False
 
     def finish(self, extra: Mapping[str, Any]) -> None:
         """Join the parts into one file per table and close the run; `extra` is noted with it."""
@@ -147,13 +155,12 @@ class RunDirectory:
             for name in SCHEMAS:
                 target = self.path / f"{name}.parquet"
                 temporary = target.with_suffix(".tmp")
-                files = [_verified(part, name) for part in parts]
-                rows = _join(files, temporary, name)
+                rows = _join([_verified(part, name) for part in parts], temporary, name)
                 temporary.rename(target)
                 tables[name] = {"rows": rows, "sha256": sha256_of(target)}
             self.manifest = {**self.manifest, **extra, "tables": tables}
             _write_manifest(self.path, self.manifest)
-            own_runs.remember(_seal(self.manifest))
+            _remember(self.manifest)
             shutil.rmtree(self.path / PARTS)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
@@ -182,7 +189,7 @@ class RunDirectory:
         if self.finished:
             stored = self.manifest["tables"].get(name, {})
             files = [self.path / f"{name}.parquet"]
-            verify(files[0], stored.get("sha256", ""))
+            _verify(files[0], stored.get("sha256", ""))
         else:
             files = [_verified(part, name) for part in self._stored().values()]
         weight = 0
@@ -254,22 +261,10 @@ class RunDirectory:
             left.unlink(missing_ok=True)
 
 
-def is_finished(path: Path) -> bool:
-    """Whether the manifest at `path` says that it is a finished run's."""
-    try:
-        return "tables" in json.loads((path / MANIFEST).read_text("utf-8"))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return False
-
-
 def create_or_resume(
     path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]
 ) -> RunDirectory:
-    """The run directory at `path` for writing, made if it is not there.
-
-    Args:
-        identity: What must be the same for the run to go on in it.
-        notes: What is only recorded (machine, commit, start).
+    """The run directory at `path` for writing, made if it is not there; `notes` are only recorded.
 
     Raises:
         RunDirectoryError: It cannot be written, holds something else, or another run.
@@ -280,7 +275,15 @@ def create_or_resume(
     run = RunDirectory(path, {}, trusted=True)  # its engines are those that the user names
     run.lock()  # before anything is read or written: two runs may begin at once
     try:
-        _begin(run, identity, notes)
+        if (path / MANIFEST).exists():
+            run.manifest = _read_manifest(path)
+            refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
+        else:
+            run.manifest = {"format": FORMAT, "identity": identity, **notes}
+            with writing(path):
+                (path / PARTS).mkdir(exist_ok=True)
+                _write_manifest(path, run.manifest)
+            _remember(run.manifest)
     except BaseException:
         run.release()
         raise
@@ -288,26 +291,11 @@ def create_or_resume(
     return run
 
 
-def _begin(run: RunDirectory, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> None:
-    path = run.path
-    if (path / MANIFEST).exists():
-        run.manifest = _read_manifest(path)
-        refuse_other(path, run.manifest.get("identity", {}), json.loads(json.dumps(identity)))
-        return
-    run.manifest = {"format": FORMAT, "identity": identity, **notes}
-    with writing(path):
-        (path / PARTS).mkdir(exist_ok=True)
-        _write_manifest(path, run.manifest)
-    own_runs.remember(_seal(run.manifest))
-
-
 def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) -> RunDirectory:
     """A run directory for reading.
 
-    Args:
-        trust: Whether what its manifest names may be imported, installed, opened and fetched; of a
-            run that was made here it may.
-        largest: Bytes of memory that a table may need where the run was not made here.
+    What its manifest names may be imported, installed, opened and fetched if `trust` says so, or
+    the run was made here; of others, a table may need `largest` bytes of memory.
 
     Raises:
         RunDirectoryError: There is none, or its manifest cannot be read.
@@ -324,6 +312,16 @@ def open_run(path: Path, *, trust: bool = False, largest: float = MAX_RUN_SIZE) 
     if run.is_own:
         run.trusted, run.largest = True, math.inf
     return run
+
+
+def _remember(manifest: Mapping[str, Any]) -> None:
+    """Note that a manifest was written here; where that cannot be kept, it is not."""
+    file = state_directory() / _OWN
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        with os.fdopen(os.open(file, flags, 0o600), "a", encoding="ascii") as stream:
+            stream.write(f"{_seal(manifest)}\n")
 
 
 def write_part(directory: Path, rows: Rows) -> None:
@@ -391,18 +389,14 @@ def sha256_of(file: Path) -> str:
 
 def _join(files: list[Path], target: Path, name: str) -> int:
     """Write the rows of many files into one, in batches, and count them."""
-    rows, schema = 0, SCHEMAS[name]
+    rows, size, batch = 0, 0, [(schema := SCHEMAS[name]).empty_table()]
     with pq.ParquetWriter(target, schema, **_format(name)) as writer:
-        batch: list[pa.Table] = []
-        size = 0
-        for index, file in enumerate(files):
-            table = _read(file)
-            batch.append(table)
+        for index, file in enumerate(files, 1):
+            batch.append(table := _read(file))
             size += table.num_rows
-            rows += table.num_rows
-            if size >= _BATCH or len(batch) >= _FILES or index == len(files) - 1:
+            if size >= _BATCH or len(batch) > _FILES or index == len(files):
                 writer.write_table(pa.concat_tables(batch).unify_dictionaries().cast(schema))
-                batch, size = [], 0
+                rows, size, batch = rows + size, 0, batch[:1]
     return rows
 
 
@@ -415,12 +409,12 @@ def _verified(part: Path, name: str) -> Path:
         raise RunDirectoryError(
             f"{part} was cut or altered: its {SUMS} is not whole", _AGAIN
         ) from error
-    verify(file, expected)
+    _verify(file, expected)
     return file
 
 
-def verify(file: Path, expected: str) -> None:
-    """Raise RunDirectoryError where a file is not the one whose checksum was written down."""
+def _verify(file: Path, expected: str) -> None:
+    """Refuse a file that is not the one whose checksum was written down."""
     if not file.is_file():
         raise RunDirectoryError(f"{file} is missing", _AGAIN)
     if sha256_of(file) != expected:
@@ -480,6 +474,21 @@ def refuse_foreign(path: Path) -> None:
         raise RunDirectoryError(
             f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
         )
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path that is something else, or where nothing can be written, before engines start.
+
+    Raises:
+        RunDirectoryError: Saying why.
+    """
+    with writing(path):
+        refuse_foreign(path)
+        there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    allowed = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    if not allowed:
+        why = f"{there} gives no permission to" if there.is_dir() else "Not a directory"
+        raise RunDirectoryError(f"{path} cannot be written: {why}", "choose another --out")
 
 
 def refuse_other(path: Path | str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

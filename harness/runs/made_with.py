@@ -8,8 +8,13 @@ built-in engines in versions that are at hand.
 
 from __future__ import annotations
 
+import contextlib
+import importlib.metadata
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from harness.engines.environments import is_at_hand, provide, provide_all
 from harness.engines.panel import Limits
@@ -26,7 +31,7 @@ from harness.errors import MaskcourtError, RunDirectoryError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_names import EMBEDDED, vocabulary_names
 from harness.inputs.vocabulary_readers import open_vocabulary
-from harness.runs.directory import RunDirectory
+from harness.runs.directory import MANIFEST, RunDirectory, open_run, refuse_other
 
 
 class UntrustedError(UsageError):
@@ -74,8 +79,7 @@ def engines_of(run: RunDirectory) -> list[EngineSpec]:
     """The engines that a run was made with, in its order, ready to be started.
 
     Raises:
-        UntrustedError: One is not built-in, or not in a version that is at hand, and the run is not
-            trusted.
+        UntrustedError: The run is not trusted, and one is not built-in or at hand in its version.
         UsageError: There is no such engine or version, or a build at hand is not there any more.
     """
     names = list(run.manifest["identity"]["engines"])
@@ -116,6 +120,41 @@ def asks_for_trust(run: RunDirectory) -> bool:
     return spec not in vocabulary_names() or any(
         engine.name not in built_in() or engine.version is not None for engine in engines
     )
+
+
+def same_run(
+    path: Path, known: Mapping[str, Any], specs: Sequence[EngineSpec]
+) -> RunDirectory | None:
+    """The run that is at `path` already, None without any; before engines are started.
+
+    What engines say that they are is not `known` by then; the run is asked for it as it was stored.
+
+    Raises:
+        RunDirectoryError: Saying in what the run that is there differs.
+    """
+    if not (path / MANIFEST).exists():
+        return None
+    run = open_run(path)
+    stored = run.manifest.get("identity", {})
+    engines = {}
+    for spec in specs:
+        was = stored.get("engines", {}).get(spec.name, {})
+        if (build := was.get("build", spec.build)) != spec.build:
+            raise RunDirectoryError(
+                f"{path} was made with another build of {spec.name}: {build} there,"
+                f" {spec.build} now",
+                "choose another --out",
+            )
+        packages = dict(was.get("packages", {}))
+        # only of the engines that come with this program is it known which distributions they name
+        if spec.version is None and spec.path is None and spec.reference in built_in().values():
+            for name in packages:
+                with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                    packages[name] = importlib.metadata.version(name)
+        engines[spec.name] = {**was, **({"packages": packages} if packages else {})}
+    wanted = {**stored, **known, "engines": engines}
+    refuse_other(path, stored, json.loads(json.dumps(wanted)))
+    return run
 
 
 def limits_of(run: RunDirectory) -> Limits:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,11 +55,8 @@ class RunReader:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a table in their order, with their numbers in the column `ROW`.
 
-        Args:
-            table: Its name.
-            columns: Those to read.
-            wanted: Numbers of rows, ascending; None means all. Groups of rows without any of
-                them are not read, and batches without any are left out.
+        Those `wanted` or all; groups of rows without any of them are not read, and batches without
+        any are left out.
 
         Raises:
             RunDirectoryError: A file is missing, cut or altered.
@@ -84,27 +80,15 @@ class RunReader:
         return {case: place for place, case in enumerate(itertools.chain.from_iterable(found))}
 
 
-@dataclass(frozen=True)
-class CaseTable:
-    """The rows of one case in one table."""
-
-    case: str
-    rows: pa.Table
+CaseTable = tuple[str, pa.Table]
+"""A case and its rows in one table."""
 
 
 def by_case(parts: Iterable[pa.RecordBatch]) -> Iterator[CaseTable]:
     """What `RunReader.batches` gave, which must have a column ``case``, put together by case."""
-    batches: list[pa.RecordBatch] = []
-    case = ""
-    for batch in parts:
-        for name, part in _split(batch):
-            if batches and name != case:
-                yield CaseTable(case, pa.Table.from_batches(batches))
-                batches = []
-            batches.append(part)
-            case = name
-    if batches:
-        yield CaseTable(case, pa.Table.from_batches(batches))
+    split = itertools.chain.from_iterable(map(_split, parts))
+    for case, batches in itertools.groupby(split, key=lambda part: part[0]):
+        yield case, pa.Table.from_batches([batch for _, batch in batches])
 
 
 class TableCursor:
@@ -113,17 +97,15 @@ class TableCursor:
     def __init__(self, reader: RunReader, table: str, columns: Sequence[str]) -> None:
         self._order = reader.order
         self._parts = by_case(reader.batches(table, ["case", *columns]))
-        self._current: CaseTable | None = None
+        self._current: CaseTable | None = next(self._parts, None)
 
     def of(self, case: str) -> pa.Table | None:
         """The rows of a case; None without any. It must not come before the last one asked for."""
         place = self._order[case]
-        if self._current is None:
+        while self._current is not None and self._order.get(self._current[0], -1) < place:
             self._current = next(self._parts, None)
-        while self._current is not None and self._order.get(self._current.case, -1) < place:
-            self._current = next(self._parts, None)
-        found = self._current
-        return found.rows if found is not None and found.case == case else None
+        name, rows = self._current or ("", None)
+        return rows if name == case else None
 
 
 def _of_file(
@@ -132,11 +114,9 @@ def _of_file(
     for group in range(source.num_row_groups):
         size = source.metadata.row_group(group).num_rows
         if wanted is None or _within(wanted, first, first + size).size:
-            at = first
             some = {"row_groups": [group], "columns": list(columns), "use_threads": size > _ROWS}
-            for batch in source.iter_batches(_ROWS, **some):
-                yield from _chosen(batch, wanted, at)
-                at += batch.num_rows
+            for number, batch in enumerate(source.iter_batches(_ROWS, **some)):
+                yield from _chosen(batch, wanted, first + number * _ROWS)
         first += size
 
 

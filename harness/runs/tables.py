@@ -43,136 +43,72 @@ from harness.verdict_kinds import INSTANCE, KINDS, SAMPLE, WALK
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
 
-_PLACE = [("case", _NAME), ("walk", pa.int32()), ("position", pa.int32())]
+_TYPES: Mapping[str, pa.DataType] = {
+    column: kind
+    for kind, columns in (
+        (_NAME, "case engine kind reason keyword schema_pointer instance_pointer category detail"),
+        (_NAME, "jsonschema jsonschema_rs number_spelling label verdict place accepter origin"),
+        (_NAME, "outcome stage"),
+        (pa.string(), "family status message signal output"),
+        (pa.large_string(), "schema"),
+        (pa.binary(), "text"),
+        (pa.bool_(), "generated located format_alone always_resolved"),
+        (pa.bool_(), "only_challenger"),
+        (pa.uint32(), "judged accepters rejecters writers"),
+        (pa.int32(), "walks positions walk position offset token canonical dispute"),
+        (pa.int32(), "disputed_tokens drawn census completion refused_at consumed instance"),
+        (pa.int32(), "sample allowed"),
+        (pa.int64(), "mask_ns consume_ns"),
+        (pa.float64(), "seconds"),
+        (pa.list_(pa.int32()), "tokens"),
+        (pa.list_(pa.binary()), "references"),
+    )
+    for column in columns.split()
+}
+"""The type of a column, the same in all tables but for what `_schema` is given besides."""
 
-_ATTRIBUTION = [
-    ("keyword", _NAME),
-    ("schema_pointer", _NAME),
-    ("instance_pointer", _NAME),
-    ("category", _NAME),
-    ("detail", _NAME),
-    ("located", pa.bool_()),
-    ("jsonschema", _NAME),
-    ("jsonschema_rs", _NAME),
-    ("format_alone", pa.bool_()),
-    ("number_spelling", _NAME),
-]
 
-_FED = [
-    ("label", _NAME),
-    ("text", pa.binary()),
-    ("tokens", pa.list_(pa.int32())),
-    ("canonical", pa.bool_()),
-    ("verdict", _NAME),
-    ("reason", _NAME),
-]
+def _schema(columns: str, **other: pa.DataType) -> pa.Schema:
+    return pa.schema([(name, other.get(name, _TYPES[name])) for name in columns.split()])
 
-_ABOUT_TEXT = [
-    ("engine", _NAME),
-    ("kind", _NAME),
-    ("reason", _NAME),
-    ("consumed", pa.int32()),
-    ("token", pa.int32()),
-    ("offset", pa.int32()),
-    ("place", _NAME),
-    *_ATTRIBUTION,
-]
+
+_PLACE = "case walk position"
+_ATTRIBUTION = (
+    "keyword schema_pointer instance_pointer category detail located jsonschema jsonschema_rs"
+    " format_alone number_spelling"
+)
+_FED = "label text tokens canonical verdict reason"
+_ABOUT_TEXT = f"engine kind reason consumed token offset place {_ATTRIBUTION}"
 
 SCHEMAS: Mapping[str, pa.Schema] = {
-    "cases": pa.schema(
-        [
-            ("case", pa.string()),
-            ("family", pa.string()),
-            ("status", pa.string()),
-            ("reason", pa.string()),
-            ("message", pa.string()),
-            ("schema", pa.large_string()),
-            ("references", pa.list_(pa.binary())),
-            ("generated", pa.bool_()),
-            ("judged", pa.uint32()),
-            ("walks", pa.int32()),
-            ("positions", pa.int32()),
-            ("disputed_tokens", pa.int64()),
-        ]
+    "cases": _schema(
+        "case family status reason message schema references generated judged walks positions"
+        " disputed_tokens",
+        case=pa.string(),
+        reason=pa.string(),
+        disputed_tokens=pa.int64(),
     ),
-    "engines": pa.schema(
-        [
-            ("case", _NAME),
-            ("engine", _NAME),
-            ("stage", pa.string()),
-            ("walk", pa.int32()),
-            ("position", pa.int32()),
-            ("outcome", pa.string()),
-            ("signal", pa.string()),
-            ("message", pa.string()),
-            ("output", pa.string()),
-        ]
+    "engines": _schema(
+        "case engine stage walk position outcome signal message output",
+        stage=pa.string(),
+        outcome=pa.string(),
     ),
-    "positions": pa.schema(
-        [
-            *_PLACE,
-            ("offset", pa.int32()),
-            ("token", pa.int32()),
-            ("canonical", pa.int32()),
-            ("place", _NAME),
-            ("judged", pa.uint32()),
-            ("disputed_tokens", pa.int32()),
-        ]
+    "positions": _schema(f"{_PLACE} offset token canonical place judged disputed_tokens"),
+    "disputes": _schema(
+        f"{_PLACE} dispute accepters rejecters tokens drawn census", tokens=pa.int32()
     ),
-    "disputes": pa.schema(
-        [
-            *_PLACE,
-            ("dispute", pa.int32()),
-            ("accepters", pa.uint32()),
-            ("rejecters", pa.uint32()),
-            ("tokens", pa.int32()),
-            ("drawn", pa.int32()),
-            ("census", pa.int32()),
-        ]
+    "completions": _schema("case completion origin text tokens"),
+    "verdicts": _schema(
+        f"{_PLACE} dispute token refused_at place always_resolved engine kind reason accepter"
+        f" completion only_challenger {_ATTRIBUTION}"
     ),
-    "completions": pa.schema(
-        [
-            ("case", _NAME),
-            ("completion", pa.int32()),
-            ("origin", _NAME),
-            ("text", pa.binary()),
-            ("tokens", pa.list_(pa.int32())),
-        ]
-    ),
-    "verdicts": pa.schema(
-        [
-            *_PLACE,
-            ("dispute", pa.int32()),
-            ("token", pa.int32()),
-            ("refused_at", pa.int32()),
-            ("place", _NAME),
-            ("always_resolved", pa.bool_()),
-            ("engine", _NAME),
-            ("kind", _NAME),
-            ("reason", _NAME),
-            ("accepter", _NAME),
-            ("completion", pa.int32()),
-            ("only_challenger", pa.bool_()),
-            *_ATTRIBUTION,
-        ]
-    ),
-    "instances": pa.schema([("case", _NAME), ("instance", pa.int32()), *_FED]),
-    "instance_verdicts": pa.schema([("case", _NAME), ("instance", pa.int32()), *_ABOUT_TEXT]),
-    "samples": pa.schema(
-        [
-            *(("case", _NAME), ("sample", pa.int32()), ("writers", pa.uint32())),
-            ("outcome", _NAME),
-            *_FED,
-        ]
-    ),
-    "sample_verdicts": pa.schema([("case", _NAME), ("sample", pa.int32()), *_ABOUT_TEXT]),
-    "masks": pa.schema([*_PLACE, ("engine", _NAME), ("allowed", pa.int32())]),
-    "timings": pa.schema(
-        [*_PLACE, ("engine", _NAME), ("mask_ns", pa.int64()), ("consume_ns", pa.int64())]
-    ),
-    "costs": pa.schema(
-        [("case", _NAME), ("stage", _NAME), ("engine", _NAME), ("seconds", pa.float64())]
-    ),
+    "instances": _schema(f"case instance {_FED}", canonical=pa.bool_()),
+    "instance_verdicts": _schema(f"case instance {_ABOUT_TEXT}"),
+    "samples": _schema(f"case sample writers outcome {_FED}", canonical=pa.bool_()),
+    "sample_verdicts": _schema(f"case sample {_ABOUT_TEXT}"),
+    "masks": _schema(f"{_PLACE} engine allowed"),
+    "timings": _schema(f"{_PLACE} engine mask_ns consume_ns"),
+    "costs": _schema("case stage engine seconds"),
 }
 
 GAPS = ("located",)
@@ -217,12 +153,7 @@ def named_engines(bits: int, engines: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Words:
-    """A column of words: row ``i`` holds ``words[codes[i]]``.
-
-    Attributes:
-        codes: Shape ``(n,)``, any integer type.
-        words: What they stand for; one may stand there twice.
-    """
+    """A column of words: row ``i`` holds ``words[codes[i]]``; a word may stand there twice."""
 
     codes: npt.NDArray[Any]
     words: Sequence[str]
@@ -233,14 +164,6 @@ class Words:
     def tolist(self) -> list[str]:
         """The words of all rows."""
         return [self.words[code] for code in self.codes.tolist()]
-
-
-Values = npt.NDArray[Any] | Words | list[Any]
-"""Values of many rows. For a column of truth values that may be missing, an array of int8: -1."""
-
-
-_Piece = tuple[int, Mapping[str, Any]]
-"""So many rows: their columns, each as `Values` or one value for all."""
 
 
 class Rows:
@@ -257,7 +180,10 @@ class Rows:
         self._pieces[table].append((1, {name: [value] for name, value in values.items()}))
 
     def extend(self, table: str, count: int, **values: Any) -> None:
-        """Append `count` rows; a column is as many `Values`, or one value for all."""
+        """Append `count` rows; a column is an array, `Words` or a list, or one value for all.
+
+        For truth values that may be missing, an array of int8: -1.
+        """
         _check(table, values)
         for name, value in values.items():
             if isinstance(value, np.ndarray | Words | list) and len(value) != count:

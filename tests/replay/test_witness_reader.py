@@ -181,8 +181,8 @@ class TestCursor:
     def test_rows_are_numbered_as_they_lie_in_the_table(self, run, monkeypatch):
         monkeypatch.setattr(reader, "_ROWS", 4)
         parts = list(by_case(RunReader(run).batches("positions", ["case"])))
-        assert [part.case for part in parts] == [f"case-{number}" for number in range(CASES)]
-        numbers = [row for part in parts for row in part.rows["row"].to_pylist()]
+        assert [case for case, _ in parts] == [f"case-{number}" for number in range(CASES)]
+        numbers = [row for _, rows in parts for row in rows["row"].to_pylist()]
         assert numbers == list(range(2 * CASES))
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from harness.replay.printing import described, readable
 from harness.replay.witness_reader import named
-from harness.replay.witness_text import described, readable
 from harness.runs.directory import RunDirectory, open_run
 from tests.replaying import EOS, VOCABULARY, Book, stored
 

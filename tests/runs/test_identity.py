@@ -15,8 +15,8 @@ from harness.errors import RunDirectoryError
 from harness.execution.bench import bench
 from harness.execution.request import BenchRequest
 from harness.inputs.vocabulary import byte_vocabulary
-from harness.runs.directory import create_or_resume
-from harness.runs.identity import check_place, refuse_other_run
+from harness.runs.directory import check_place, create_or_resume
+from harness.runs.made_with import same_run
 
 KNOWN = {"rules": {"seed": 0}, "data": {"cases": 3}}
 
@@ -75,16 +75,16 @@ class TestIdentity:
         return parse_specs(names or [self.ENGINE])
 
     def test_no_run_is_no_other_run(self, tmp_path):
-        refuse_other_run(tmp_path, KNOWN, self.specs())
+        same_run(tmp_path, KNOWN, self.specs())
 
     def test_the_same_run(self, tmp_path):
         run = begun(tmp_path / "run", {self.ENGINE: {"packages": {"maskcourt": "9"}, "tokens": 3}})
-        refuse_other_run(run, KNOWN, self.specs())
+        same_run(run, KNOWN, self.specs())
 
     def test_other_rules(self, tmp_path):
         run = begun(tmp_path / "run", {self.ENGINE: {}})
         with pytest.raises(RunDirectoryError, match=r"a run with other rules \("):
-            refuse_other_run(run, {**KNOWN, "rules": {"seed": 1}}, self.specs())
+            same_run(run, {**KNOWN, "rules": {"seed": 1}}, self.specs())
 
     @pytest.mark.parametrize(
         "names",
@@ -97,14 +97,14 @@ class TestIdentity:
     def test_other_engines(self, tmp_path, names):
         run = begun(tmp_path / "run", {self.ENGINE: {}})
         with pytest.raises(RunDirectoryError, match=r"a run with other engines \("):
-            refuse_other_run(run, KNOWN, self.specs(*names))
+            same_run(run, KNOWN, self.specs(*names))
 
     def test_engines_in_another_order(self, tmp_path):
         names = ["tests.miniatures:Enumerator", "tests.miniatures:ForbidsOne"]
         run = begun(tmp_path / "run", {name: {} for name in names})
-        refuse_other_run(run, KNOWN, self.specs(*names))
+        same_run(run, KNOWN, self.specs(*names))
         with pytest.raises(RunDirectoryError, match=r"a run with other engines \("):
-            refuse_other_run(run, KNOWN, self.specs(*reversed(names)))
+            same_run(run, KNOWN, self.specs(*reversed(names)))
 
     @pytest.mark.parametrize("version", ["installed", "0.0.1"])
     def test_another_version_of_a_built_in_engine(self, tmp_path, version):
@@ -112,16 +112,16 @@ class TestIdentity:
             version = importlib.metadata.version("llguidance")
         run = begun(tmp_path / "run", {"llguidance": {"packages": {"llguidance": version}}})
         if installed:
-            refuse_other_run(run, KNOWN, self.specs("llguidance"))
+            same_run(run, KNOWN, self.specs("llguidance"))
         else:
             with pytest.raises(RunDirectoryError, match=r"other engines .*0\.0\.1"):
-                refuse_other_run(run, KNOWN, self.specs("llguidance"))
+                same_run(run, KNOWN, self.specs("llguidance"))
 
     def test_a_manifest_that_cannot_be_read(self, tmp_path):
         run = begun(tmp_path / "run", {})
         (run / "run.json").write_text("{")
         with pytest.raises(RunDirectoryError, match="cannot be read"):
-            refuse_other_run(run, KNOWN, self.specs())
+            same_run(run, KNOWN, self.specs())
 
 
 class TestBeforeEnginesStart:
