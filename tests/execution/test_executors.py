@@ -64,7 +64,7 @@ def test_each_executor_has_directories_of_its_own(tmp_path, monkeypatch):
     """A sweep does not find the finished run of the same bench and print that."""
     found = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("harness.execution.bench.is_finished", found.append)
+    monkeypatch.setattr("harness.execution.bench.same_run", lambda path, *_: found.append(path))
     for name in ("", "sweep-"):
         with pytest.raises(Reached):
             run_with(Recorder(name), BenchRequest(ENGINES, limit=3))
