@@ -33,18 +33,11 @@ _MESSAGE_LENGTH: Final = 160
 def breakdown(run: RunDirectory, by: str, classify: Classify = by_catalogue) -> dict[str, Any]:
     """The verdicts of a run by one of `GROUPINGS`, or the contested ones by ``cause``, as JSON.
 
-    Returns:
-        ``by`` and ``rows``, those with most tokens first. A row has the grouping column,
-        ``engine``, ``kind``, ``class``, ``evidence``
-        (``walk``, ``instance`` or ``sample``), ``tokens`` (verdicts: one for each token, or for
-        each text), ``positions``, ``cases``, and that of a false acceptance ``located``
-        (those of the tokens at which the error itself lies) and ``by_format`` (those that rest on
-        ``format`` alone).
-
-        By cause, a row has ``evidence``, ``reason``, ``keyword``, ``jsonschema`` and
-        ``jsonschema_rs`` (what each validator said), ``tokens`` (verdicts of all engines together),
-        ``positions``, ``cases`` and ``example`` (a case); beside the rows stand ``contested`` and
-        ``decided``, the verdicts of the run that are contested and that prove an engine wrong.
+    Under ``rows`` those with most ``tokens`` first: verdicts, one for each token or each text. Of
+    false acceptances ``located`` are those at the token of which the error itself lies, and
+    ``by_format`` those that rest on ``format`` alone. By cause, the tokens are of all engines
+    together, with what each validator said; beside the rows stand ``contested`` and ``decided``,
+    the verdicts of the run that are contested and that prove an engine wrong.
     """
     stored = StoredRun(run, classify)
     return _by_cause(stored) if by == CAUSE else {"by": by, "rows": grouped(stored, by)}
@@ -138,8 +131,9 @@ def agreement(stored: StoredRun) -> list[dict[str, Any]]:
     dispute the engine with most verdicts counts.
     """
     proven = {
-        **{f"right{end}": f"kind IN $1 {also}" for end, also in _ALSO.items()},
-        **{f"wrong{end}": f"kind IN $2 {also}" for end, also in _ALSO.items()},
+        f"{side}{end}": f"kind IN ${number} {also}"
+        for number, side in enumerate(("right", "wrong"), 1)
+        for end, also in (("", ""), ("_bug", "AND class = 'bug'"))
     }
     counts = ", ".join(f'count_if({test}) AS "{name}"' for name, test in proven.items())
     most = ", ".join(f'max("{name}") AS "{name}"' for name in proven)
@@ -162,16 +156,12 @@ def agreement(stored: StoredRun) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-row["tokens"], row["accepters"], row["rejecters"]))
 
 
-_ALSO: Final = {"": "", "_bug": "AND class = 'bug'"}
-
-
 def case_statuses(stored: StoredRun) -> list[dict[str, Any]]:
     """What became of the cases: ``family``, ``status``, ``reason``, ``cases``, what was walked."""
-    stored.read("cases", "family", "status", "reason", "positions", "disputed_tokens")
     return stored.rows(
         """SELECT family, status, reason, count(*) AS cases, sum(positions)::BIGINT AS positions,
             sum(disputed_tokens)::BIGINT AS disputed_tokens
-        FROM raw_cases GROUP BY ALL ORDER BY family, status, reason"""
+        FROM cases GROUP BY ALL ORDER BY family, status, reason"""
     )
 
 

@@ -109,10 +109,7 @@ def ratios(
 ) -> list[Interval]:
     """The sum of some parts in the sum of the wholes they are parts of, for each question.
 
-    Args:
-        parts: Per case and question, shape ``(cases, k)``.
-        wholes: Per case, positive, shape ``(cases,)``.
-        sampled: As for `shares`.
+    `parts` have the shape ``(cases, k)``, `wholes` are positive, shape ``(cases,)``.
     """
     if not len(wholes):
         return [_NOTHING] * parts.shape[1]
@@ -181,19 +178,6 @@ def mean_interval(times: dict[int, int], seed: int = SEED) -> tuple[float, float
     return float(low), float(high)
 
 
-@dataclass(frozen=True)
-class DisputeSizes:
-    """Disputes and how much of them was resolved, shape ``(n,)`` each.
-
-    `drawn` of the `tokens` were resolved, `census` of them by right, whatever the cap; the rest is
-    a sample.
-    """
-
-    tokens: npt.NDArray[Any]
-    drawn: npt.NDArray[Any]
-    census: npt.NDArray[Any]
-
-
 class Estimate(NamedTuple):
     """An estimated number of tokens with its 95% interval."""
 
@@ -202,20 +186,24 @@ class Estimate(NamedTuple):
     high: float
 
 
-def estimate(disputes: DisputeSizes, certain: int, sampled: npt.NDArray[Any]) -> Estimate:
+def estimate(
+    tokens: npt.NDArray[Any],
+    drawn: npt.NDArray[Any],
+    census: npt.NDArray[Any],
+    certain: int,
+    sampled: npt.NDArray[Any],
+) -> Estimate:
     """How many verdicts of one kind resolving every disputed token would give.
+
+    Of each dispute that can give such a verdict `drawn` of the `tokens` were resolved, `census` of
+    them by right, whatever the cap; the rest is a sample, with `sampled` verdicts, shape ``(n,)``
+    each; `certain` are those about tokens that were resolved by right.
 
     Per dispute the sampled share is scaled to the dispute's size. The interval is the normal one
     for sampling without replacement, with one success and one failure added (Agresti and Coull, The
     American Statistician 52, 1998), so that a sample without any finding is no certainty.
-
-    Args:
-        disputes: Those that can give the engine such a verdict.
-        certain: The verdicts about tokens that are resolved by right.
-        sampled: Per dispute, those about tokens of the sample, shape ``(n,)``.
     """
-    rest = (disputes.tokens - disputes.census).astype(np.float64)
-    drawn = (disputes.drawn - disputes.census).astype(np.float64)
+    rest, drawn = (tokens - census).astype(np.float64), (drawn - census).astype(np.float64)
     open_ = drawn < rest
     found, rest, drawn = sampled[open_].astype(np.float64), rest[open_], drawn[open_]
     share = np.divide(found, drawn, out=np.zeros_like(found), where=drawn > 0)

@@ -4,7 +4,7 @@
 their rows. Words are of one enumeration, so that millions of verdicts take little room.
 
 ``cases``
-    case_row, name, family, status, reason, generated, walks.
+    case_row and the stored columns that are asked for, ``case`` under the name of ``name``.
 ``places``
     spot (a number for it), case_row, walk, number, offset, canonical,
     judged, place.
@@ -177,10 +177,6 @@ class StoredRun:
         self._database.register("added", pa.table(columns))
         self._database.execute(f"CREATE OR REPLACE TABLE {name} AS FROM added")
 
-    def read(self, table: str, *columns: str) -> None:
-        """Make some columns of a stored table known as ``raw_`` and its name."""
-        self._database.register(f"raw_{table}", self.run.table(table, list(columns)))
-
     def add_able(self) -> None:
         """Make the table ``able`` (evidence, row) of the verdicts that have a witness."""
         able = every(self.run)
@@ -236,40 +232,42 @@ class StoredRun:
 
     def _verdicts(self, evidence: str) -> str:
         """What adds the verdicts of one kind of evidence."""
-        walk = evidence == WALK
-        of = {**dict.fromkeys(_WORDS, "v"), **({"place": "p"} if walk else {})}
-        words = ", ".join(
-            f"coalesce({table}.{name}, '')::word AS {name}" for name, table in of.items()
-        )
-        number, before = ("v.walk", "v.position") if walk else (f"v.{evidence}", "v.consumed")
-        at = _AT if walk else _AT_TEXT
-        joins = (
-            _AT_WALK
-            if walk
-            else f"LEFT JOIN raw_{evidence}_texts t ON t.case = v.case AND t.{evidence} = {number}"
-        )
-        next_token = (
-            "coalesce(p.canonical, -1)"
-            if walk
-            else "CASE WHEN t.canonical AND v.consumed >= 0 THEN t.tokens[v.consumed + 1] END"
-        )
-        if walk:
-            found = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
+        if evidence == WALK:
+            begin, place, spot = "CREATE TABLE verdicts AS", "p", _spot("v.walk", "v.position")
+            number, before, following = "v.walk", "v.position", "coalesce(p.canonical, -1)"
+            joins = f"""LEFT JOIN places p ON p.spot = {spot}
+                LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
+            rest = f"""coalesce(p.judged, {_ALL})::UINTEGER AS judged, d.dispute_row,
                 v.always_resolved, CASE WHEN v.always_resolved OR d.dispute_row IS NULL THEN 1
                 ELSE d.scale END AS scale, v.only_challenger"""
         else:
-            found = f"""{_ALL}::UINTEGER, NULL, true, 1, false"""
-        begin = "CREATE TABLE verdicts AS" if walk else "INSERT INTO verdicts"
+            begin, place, number, before = (
+                "INSERT INTO verdicts",
+                "v",
+                f"v.{evidence}",
+                "v.consumed",
+            )
+            spot = _spot(number, before, 16)
+            joins = (
+                f"LEFT JOIN raw_{evidence}_texts t ON t.case = v.case AND t.{evidence} = {number}"
+            )
+            following = (
+                "CASE WHEN t.canonical AND v.consumed >= 0 THEN t.tokens[v.consumed + 1] END"
+            )
+            rest = f"{_ALL}::UINTEGER, NULL, true, 1, false"
+        words = ", ".join(
+            f"coalesce({place if name == 'place' else 'v'}.{name}, '')::word AS {name}"
+            for name in _WORDS
+        )
         return f"""{begin} SELECT '{evidence}'::word AS evidence, v.row, c.case_row, c.family,
-            {_packed(at, "c.case_row", number, before)} AS spot, {number} AS number,
+            {spot} AS spot, {number} AS number,
             {before} AS before, coalesce(e.engine, -1)::TINYINT AS engine, v.token,
-            coalesce(v.located, false) AS located,
-            v.format_alone AS by_format,
-            ({self._severity(next_token)})::severity AS severity, {words}, {found}
+            coalesce(v.located, false) AS located, v.format_alone AS by_format,
+            ({self._severity(following)})::severity AS severity, {words}, {rest}
             FROM raw_{evidence} v JOIN cases c ON c.name = v.case
             LEFT JOIN raw_engines e ON e.name = v.engine {joins}"""
 
-    def _severity(self, next_token: str) -> str:
+    def _severity(self, following: str) -> str:
         """The severity of a verdict, as SQL."""
         size = self.size
         if size is None:
@@ -281,7 +279,7 @@ class StoredRun:
             common = f"v.token < {first_rare} AND (v.token >= {_BYTES} OR v.token IN {single})"
             rank = f"CASE WHEN {common} THEN 'common' ELSE 'rare' END"
         return f"""CASE WHEN v.token < 0 THEN 'unranked'
-            WHEN v.kind IN {REJECTIONS} AND {next_token} = v.token THEN 'on_path'
+            WHEN v.kind IN {REJECTIONS} AND {following} = v.token THEN 'on_path'
             WHEN v.category = 'end' THEN 'common' ELSE {rank} END"""
 
 
@@ -291,30 +289,22 @@ def stored_run(run: RunDirectory, classify: Classify = by_catalogue) -> StoredRu
     return StoredRun(run, classify)
 
 
-def _packed(template: str, case: str, number: str, before: str) -> str:
-    return template.format(case=case, number=number, before=before)
+def _spot(number: str, before: str, bits: int = 24) -> str:
+    """A number for a place in a case, as SQL; so many `bits` are for what comes `before`."""
+    return (
+        f"((c.case_row::UBIGINT << 40) | ((({number}) & {(1 << 40 - bits) - 1})::UBIGINT << {bits})"
+        f" | (({before}) & {(1 << bits) - 1})::UBIGINT)"
+    )
 
-
-_AT = (
-    "((({case})::UBIGINT << 40) | ((({number}) & 65535)::UBIGINT << 24)"
-    " | (({before}) & 16777215)::UBIGINT)"
-)
-_AT_TEXT = (
-    "((({case})::UBIGINT << 40) | ((({number}) & 16777215)::UBIGINT << 16)"
-    " | (({before}) & 65535)::UBIGINT)"
-)
-_AT_WALK = f"""
-LEFT JOIN places p ON p.spot = {_packed(_AT, "c.case_row", "v.walk", "v.position")}
-LEFT JOIN disputes d ON d.spot = p.spot AND d.number = v.dispute"""
 
 _TABLES = f"""
 CREATE TABLE cases AS SELECT row::INTEGER AS case_row, "case" AS name, family, status, reason,
-    generated, walks, schema, "references" FROM raw_cases;
-CREATE TABLE places AS SELECT {_packed(_AT, "c.case_row", "p.walk", "p.position")} AS spot,
+    generated, walks, positions, disputed_tokens, schema, "references" FROM raw_cases;
+CREATE TABLE places AS SELECT {_spot("p.walk", "p.position")} AS spot,
     c.case_row, p.walk, p.position AS number, p.offset, p.canonical, p.judged, p.place
     FROM raw_places p JOIN cases c ON c.name = p.case;
 CREATE TABLE disputes AS SELECT d.row::INTEGER AS dispute_row,
-    {_packed(_AT, "c.case_row", "d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
+    {_spot("d.walk", "d.position")} AS spot, c.case_row, d.dispute AS number,
     accepters, rejecters, tokens, drawn, census,
     CASE WHEN drawn > census THEN (tokens - census) / (drawn - census) ELSE 1 END AS scale
     FROM raw_disputes d JOIN cases c ON c.name = d.case;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from harness.analysis.compile_reasons import schemas_by_backend
 from harness.analysis.matrix import matrix
 from harness.analysis.rates import Rates, walked_bytes
-from harness.analysis.statistics import DisputeSizes, estimate
+from harness.analysis.statistics import estimate
 from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue, stored_run
 from harness.analysis.timing import timings
 from harness.runs.directory import RunDirectory
@@ -165,37 +166,29 @@ def _engines(stored: StoredRun, rates: Rates, *, capped: bool) -> dict[str, Any]
 
 def _by_kind(stored: StoredRun) -> tuple[Mapping[Any, Any], Mapping[Any, Any], Mapping[Any, Any]]:
     """By engine and kind: the totals, the tokens by class, and those of bugs by severity."""
-    keys = [(engine, kind) for engine in range(len(stored.engines)) for kind in ERRORS]
     names = (*_TOTAL, "only_challenger", "located", "by_format")
-    totals = {key: dict.fromkeys(names, 0) for key in keys}
-    classes = {key: dict.fromkeys(CLASSES, 0) for key in keys}
-    severity = {key: dict.fromkeys(SEVERITIES, 0) for key in keys}
-    for key in keys:
-        if key[1] == FALSE_ACCEPTANCE.name:
-            severity[key]["by_format"] = 0
-    of_walks = f"FROM verdicts WHERE evidence = '{WALK}' AND kind IN $1"
-    for row in stored.rows(
-        f"""SELECT engine, kind, count(*) AS tokens, count(DISTINCT spot) AS positions,
-            count(DISTINCT case_row) AS cases, count_if(only_challenger) AS only_challenger,
-            count_if(located) AS located, count_if(by_format) AS by_format
-        {of_walks} GROUP BY engine, kind""",
-        list(ERRORS),
-    ):
-        if (key := (row["engine"], row["kind"])) in totals:
-            totals[key] = {name: row[name] for name in names}
+    totals, classes, severity = {}, {}, {}
+    for key in product(range(len(stored.engines)), ERRORS):
+        totals[key], classes[key] = dict.fromkeys(names, 0), dict.fromkeys(CLASSES, 0)
+        by_format = ["by_format"] * (key[1] == FALSE_ACCEPTANCE.name)
+        severity[key] = dict.fromkeys((*SEVERITIES, *by_format), 0)
     for row in stored.rows(
         f"""SELECT engine, kind, class, severity, count(*) AS tokens,
-            count_if(by_format) AS by_format {of_walks} GROUP BY ALL""",
+            count(DISTINCT spot) AS positions, count(DISTINCT case_row) AS cases,
+            count_if(only_challenger) AS only_challenger, count_if(located) AS located,
+            count_if(by_format) AS by_format
+        FROM verdicts WHERE evidence = '{WALK}' AND kind IN $1 AND engine >= 0
+        GROUP BY GROUPING SETS ((engine, kind), (engine, kind, class, severity))""",
         list(ERRORS),
     ):
-        key = row["engine"], row["kind"]
-        if key not in totals:
-            continue
-        if row["class"] in CLASSES:
-            classes[key][row["class"]] += row["tokens"]
-        if row["class"] == "bug":
+        key, class_ = (row["engine"], row["kind"]), row["class"]
+        if class_ is None:
+            totals[key] = {name: row[name] for name in names}
+        elif class_ in CLASSES:
+            classes[key][class_] += row["tokens"]
+        if class_ == "bug":
             severity[key][row["severity"]] += row["tokens"]
-            if key[1] == FALSE_ACCEPTANCE.name:
+            if "by_format" in severity[key]:
                 severity[key]["by_format"] += row["by_format"]
     return totals, classes, severity
 
@@ -239,44 +232,35 @@ def _estimate(stored: StoredRun, engine: int, kind: str) -> dict[str, int]:
         WHERE (({_SIDES[kind]} >> $1) & 1) = 1 ORDER BY dispute_row""",
         *(engine, kind),
     )
-    sizes = DisputeSizes(of["tokens"], of["drawn"], of["census"])
-    found = estimate(sizes, certain["n"], of["sampled"])
+    sizes = of["tokens"], of["drawn"], of["census"]
+    found = estimate(*sizes, certain["n"], of["sampled"])
     return {name: round(value) for name, value in found._asdict().items()}
 
 
 def _outcomes(stored: StoredRun) -> list[dict[str, Any]]:
     """By engine: schemas by outcome of compilation, later failures, faults of its adapter."""
-    found: list[dict[str, Any]] = [
+    parts: list[dict[str, dict[str, int]]] = [
         {"compile": dict.fromkeys(COMPILE_STATUSES, 0), "failures": {}, "adapter_faults": {}}
         for _ in stored.engines
     ]
     for row in stored.rows(
-        """SELECT engine, stage, outcome, count(*) AS n FROM engines
-        GROUP BY engine, stage, outcome ORDER BY concat(stage, '_', outcome)"""
+        """SELECT engine, CASE WHEN stage = 'compile' THEN stage WHEN outcome IN $1
+                THEN 'adapter_faults' ELSE 'failures' END AS part,
+            CASE part WHEN 'failures' THEN concat(stage, '_', outcome) ELSE outcome END AS word,
+            count(*) AS n FROM engines GROUP BY ALL ORDER BY word""",
+        list(ADAPTER_FAULTS),
     ):
-        mine, outcome = found[row["engine"]], row["outcome"]
-        if row["stage"] == "compile":
-            mine["compile"][outcome] = mine["compile"].get(outcome, 0) + row["n"]
-        elif outcome in ADAPTER_FAULTS:
-            faults = mine["adapter_faults"]
-            mine["adapter_faults"] = dict(
-                sorted({**faults, outcome: faults.get(outcome, 0) + row["n"]}.items())
-            )
-        else:
-            mine["failures"][f"{row['stage']}_{outcome}"] = row["n"]
-    for one in found:
-        one["compile"] = {word: one["compile"][word] for word in COMPILE_STATUSES}
-    return found
+        if row["part"] != "compile" or row["word"] in COMPILE_STATUSES:
+            parts[row["engine"]][row["part"]][row["word"]] = row["n"]
+    return parts
 
 
 def _text_counts(stored: StoredRun, evidence: str) -> list[dict[str, Any]]:
     """What texts of one kind prove about each engine, as JSON.
 
-    Keys: ``false_acceptances``, ``false_rejections`` and ``other_kinds`` (by kind), each with
-    ``instances`` or ``samples``, ``cases`` and the texts by class (``bug``, ``warned``,
-    ``departure``); ``by_format``, the false acceptances that rest on ``format`` alone; and how many
-    texts there were for the engine: ``tested_valid``, ``tested_invalid``, ``contested``; of samples
-    also ``written``, those that it wrote itself.
+    By kind ``instances`` or ``samples``, ``cases`` and the texts by class; ``by_format``, the false
+    acceptances that rest on ``format`` alone; and how many texts there were for the engine; of
+    samples also ``written``, those that it wrote itself.
     """
     unit = TEXT_TABLES[evidence]
     by_class = ", ".join(f"count_if(class = '{one}') AS {one}" for one in CLASSES)

@@ -17,15 +17,14 @@ All are taken inside the engine's host, around the call of the adapter and nothi
 every engine, without the exchange with the coordinator, the comparison of masks and the proofs.
 Compilation and first mask are processor time of the host (all threads, so that a busy machine
 blames nobody); the time between masks is wall time, since the clock of processor time costs ten
-times as much: a busy machine lengthens its tail. What stays in: `clock_cost` for each clock, the
+times as much: a busy machine lengthens its tail. What stays in: reading the clock, the
 adapter's Python, and that engines which share caches between copies of a matcher may find them
 filled by proofs made at earlier positions.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,11 +47,8 @@ FIGURES = ("n", "mean", *(f"p{one:g}" for one in PERCENTILES), "max")
 class Distribution:
     """Times in microseconds, equal ones folded.
 
-    Attributes:
-        values: Different times, ascending, to four significant digits, shape ``(k,)``.
-        counts: How often each occurred, shape ``(k,)``.
-        total: Their exact sum.
-        max: The exact longest; 0 where there is none.
+    `values` are ascending, to four significant digits, with `counts`, shape ``(k,)`` each; `total`
+    and `max` (0 where there is none) are exact.
     """
 
     values: npt.NDArray[np.float64]
@@ -84,13 +80,10 @@ Distributions = Mapping[str, Mapping[str, Distribution]]
 
 
 def timings(run: RunDirectory) -> dict[str, dict[str, Any]]:
-    """Each engine's times as JSON, in microseconds.
+    """`FIGURES` in microseconds, to four digits, by engine and by measure of `MEASURES`.
 
-    Returns:
-        By engine, in the order of the run, by measure of `MEASURES`: ``n``, ``mean``, ``p50``,
-        ``p75``, ``p90``, ``p99``, ``p99.9`` and ``max``, to four significant digits; of the
-        schemas that it compiled, and of the positions of walks but the first. A percentile is a
-        time that occurred (nearest rank).
+    They are of the schemas that the engine compiled, and of the positions of walks but the first. A
+    percentile is a time that occurred (nearest rank).
     """
     return {
         engine: {measure: one.figures() for measure, one in measures.items()}
@@ -133,12 +126,3 @@ def distributions(run: RunDirectory) -> dict[str, dict[str, Distribution]]:
             value, n = found["value"][mine], found["n"][mine]
             out[name][title] = Distribution(value, n, float(total), float(longest))
     return out
-
-
-def clock_cost(clock: Callable[[], int] = time.perf_counter_ns, repeats: int = 2001) -> float:
-    """What measuring adds to a time on this machine, in microseconds: the median of `repeats`.
-
-    The time between masks is taken by `time.perf_counter_ns`, the others by `time.process_time_ns`.
-    """
-    found = [-clock() + clock() for _ in range(repeats)]
-    return float(np.median(found)) / 1e3

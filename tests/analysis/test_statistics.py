@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.statistics import (
-    DisputeSizes,
     Estimate,
     difference,
     estimate,
@@ -203,7 +202,7 @@ def estimated(disputes, hits):
     """Of disputes as (tokens, drawn, census) and hits as (by right, sampled)."""
     columns = np.array(disputes, dtype=np.int64).reshape(-1, 3).T
     found = np.array(hits, dtype=np.int64).reshape(-1, 2)
-    return estimate(DisputeSizes(*columns), int(found[:, 0].sum()), found[:, 1])
+    return estimate(*columns, int(found[:, 0].sum()), found[:, 1])
 
 
 @st.composite

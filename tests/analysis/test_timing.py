@@ -15,7 +15,6 @@ from harness.analysis.timing import (
     FIGURES,
     MEASURES,
     PERCENTILES,
-    clock_cost,
     distributions,
     timings,
 )
@@ -130,11 +129,6 @@ def test_folding_changes_percentiles_by_less_than_a_thousandth(tmp_path_factory,
         assert found.percentile(percent) == pytest.approx(exact, rel=1e-3)
     assert found.n == len(spent)
     assert found.total == pytest.approx(sum(spent) / 1e3)
-
-
-def test_the_clock_costs_what_two_readings_are_apart():
-    readings = iter(range(0, 10**9, 250))
-    assert clock_cost(lambda: next(readings), repeats=11) == 0.25
 
 
 class TestShown:
