@@ -15,7 +15,7 @@ import harness.cli.main
 from harness.console import print_json
 from harness.errors import InputError
 from harness.printable import LONGEST, markdown, one_line, printable, spreadsheet_cell
-from harness.render.table import Column, as_csv, as_html, as_json, as_junit, as_markdown
+from harness.render.table import Column, as_csv, as_json, as_junit, as_markdown
 from harness.render.table import Table as ResultTable
 from harness.render.terminal import Terminal, print_table
 
@@ -143,14 +143,6 @@ class TestTable:
         text = as_json(self.TABLE)
         assert json.loads(text) == list(self.ROWS)
         assert is_harmless(text)
-
-    def test_as_html(self):
-        text = as_html(self.TABLE)
-        assert is_harmless(text)
-        assert "<img" not in text
-        read = ET.fromstring(f"<div>{text}</div>")
-        cells = ["".join(cell.itertext()) for cell in read.iter("td")][::2]
-        assert cells[1:] == [str(row["name"]) for row in self.ROWS[1:]]
 
     def test_as_junit(self):
         columns = ("suite", "test", "status", "type", "message", "text")

@@ -1,1 +1,1 @@
-"""One table type and its renderers: terminal, JSON, Markdown, CSV, HTML and JUnit."""
+"""One table type and its renderers: terminal, JSON, Markdown, CSV and JUnit."""

@@ -1,4 +1,4 @@
-"""One table of results, and the same table as Markdown, CSV, JSON, HTML and JUnit's XML.
+"""One table of results, and the same table as Markdown, CSV, JSON and JUnit's XML.
 
 A renderer makes harmless what others wrote: control characters, markup, formulas. Cells of a row
 are raw values; a column says how people read them, programs (CSV, JSON) get them as they are.
@@ -99,14 +99,9 @@ class Table:
         return [[column.shown(row[column.name]) for column in self.columns] for row in self.rows]
 
 
-def records(table: Table) -> list[dict[str, Any]]:
-    """The rows as JSON."""
-    return [dict(row) for row in table.rows]
-
-
 def as_json(table: Table) -> str:
     """An array of the rows, a line each."""
-    return json_rows(records(table))
+    return json_rows(table.rows)
 
 
 def as_csv(table: Table) -> str:
@@ -141,21 +136,6 @@ def as_markdown(table: Table, level: int = 3) -> str:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def as_html(table: Table) -> str:
-    """A fragment: the table with its title as caption; what is in backticks is code."""
-    head = "".join(f"<th>{html(column.title)}</th>" for column in table.columns)
-    out = ["<div class='scroll'><table>"]
-    out += [f"<caption>{html(table.title)}</caption>"] if table.title else []
-    out.append(f"<thead><tr>{head}</tr></thead><tbody>")
-    right = [" class='num'" if table.is_right(one) else "" for one in table.columns]
-    for cells in table.texts():
-        body = "".join(f"<td{of}>{html(cell)}</td>" for of, cell in zip(right, cells, strict=True))
-        out.append(f"<tr>{body}</tr>")
-    out.append("</tbody></table></div>")
-    out += [f"<p class='note'>{html(table.note)}</p>"] if table.note else []
-    return "\n".join(out) + "\n"
 
 
 def html(text: str) -> str:

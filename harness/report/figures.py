@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.analysis.stored import SEVERITIES, Classify, by_catalogue
+from harness.analysis.stored import Classify, by_catalogue
 from harness.analysis.timing import Distributions, distributions
 from harness.files import writing
 from harness.optional import require
@@ -89,31 +89,32 @@ def draw(
         UsageError: matplotlib is not installed, or there is no such kind.
         RunDirectoryError: The run is damaged, or the files cannot be written.
     """
-    _check(kinds)
+    require("matplotlib", "report", "figures")
+    for kind in kinds:
+        known_kind(kind, KINDS_OF_FILES, "figures")
     return draw_digest(digest(run, rule), distributions(run), directory, kinds)
 
 
 def draw_digest(
     found: Digest, times: Distributions, directory: Path, kinds: Sequence[str] = KINDS_OF_FILES
 ) -> list[Path]:
-    """As `draw`, of what was read from a run before."""
-    _check(kinds)
+    """As `draw`, of what was read from a run before; nothing of when and with what it was made."""
+    metadata = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
     files = []
     for name in NAMES:
         figure = drawn(name, found, times)
         for kind in kinds:
-            file = directory / f"{name}.{kind}"
-            _save(figure, file, kind)
-            files.append(file)
+            files.append(file := directory / f"{name}.{kind}")
+            with writing(directory), _styled():
+                directory.mkdir(parents=True, exist_ok=True)
+                figure.savefig(file, format=kind, dpi=_DOTS, metadata=metadata[kind])
     return files
 
 
 def drawn(name: str, found: Digest, times: Distributions) -> Any:
     """One of `NAMES` as a matplotlib Figure."""
     with _styled():
-        if name == "timings":
-            return _timings(found.engines, times)
-        return _DRAWN[name](found)
+        return _timings(found.engines, times) if name == "timings" else _DRAWN[name](found)
 
 
 def picture(name: str, found: Digest, times: Distributions) -> bytes:
@@ -125,20 +126,6 @@ def picture(name: str, found: Digest, times: Distributions) -> bytes:
         figure.savefig(large, format="png", dpi=_DOTS_SMALL, metadata={"Software": None})
     image.open(large).convert("RGB").quantize(48).save(small, format="png", optimize=True)
     return small.getvalue()
-
-
-def _check(kinds: Sequence[str]) -> None:
-    require("matplotlib", "report", "figures")
-    for kind in kinds:
-        known_kind(kind, KINDS_OF_FILES, "figures")
-
-
-def _save(figure: Any, file: Path, kind: str) -> None:
-    """Write a figure; nothing of when and with what it was made."""
-    metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
-    with writing(file.parent), _styled():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(file, format=kind, dpi=_DOTS, metadata=metadata)
 
 
 @contextlib.contextmanager
@@ -163,9 +150,10 @@ def _figure(height: float, panels: int = 1, **options: Any) -> tuple[Any, list[A
 def _compile(found: Digest) -> Any:
     rows = rows_where(found.tables["compile"])
     figure, (axes,) = _figure(1.1 + 0.32 * len(rows))
-    _stack(axes, [row["engine"] for row in rows], rows, _OF_OUTCOME)
-    axes.set_title("Schemas by outcome of compilation")
-    axes.set_xlabel("schemas")
+    _stack(axes, rows, _OF_OUTCOME, 0.06)
+    _by_engine(axes, found.engines, "Schemas by outcome of compilation", "schemas")
+    axes.grid(visible=False)
+    axes.margins(x=0.01)
     axes.locator_params(axis="x", integer=True)
     return _with_legend(figure, axes, len(_OF_OUTCOME), "outside lower center")
 
@@ -185,21 +173,28 @@ def _by_engine(axes: Any, engines: Sequence[str], title: str, unit: str) -> None
 
 
 def _stack(
-    axes: Any, names: Sequence[str], rows: Sequence[Row], colours: Mapping[str, str]
+    axes: Any,
+    rows: Sequence[Row],
+    colours: Mapping[str, str],
+    least: float,
+    *,
+    percent: bool = False,
 ) -> None:
-    """Horizontal bars, one per row, stacked by the columns that have colours."""
+    """Horizontal bars, one per row, stacked by the columns that have colours.
+
+    A count is written into its bar where that has this share of its row at the `least`.
+    """
+    totals = np.array([max(1, sum(row[word] for word in colours)) for row in rows])
     left = np.zeros(len(rows))
     for word, colour in colours.items():
         counts = np.array([row[word] for row in rows], dtype=np.float64)
-        if counts.any():
-            axes.barh(names, counts, left=left, color=colour, label=_label(word), height=0.7)
-            for at, count in enumerate(counts):
-                if count and count >= 0.06 * max(1, sum(rows[at][one] for one in colours)):
-                    middle = left[at] + count / 2
-                    axes.text(middle, at, f"{count:,.0f}", ha="center", va="center", fontsize=7)
-        left += counts
-    axes.invert_yaxis()
-    axes.margins(x=0.01)
+        wide = 100 * counts / totals if percent else counts
+        if counts.any() or percent:
+            axes.barh(range(len(rows)), wide, 0.7, left, color=colour, label=_label(word))
+        for at in np.flatnonzero((counts > 0) & (counts >= least * totals)).tolist():
+            middle = left[at] + wide[at] / 2
+            axes.text(middle, at, f"{counts[at]:,.0f}", ha="center", va="center", fontsize=7)
+        left += wide
 
 
 def _errors(found: Digest) -> Any:
@@ -268,11 +263,9 @@ def _headline_rates(found: Digest) -> Any:
 
 
 def keyword_counts(found: Digest, kind: str) -> tuple[list[str], np.ndarray[Any, Any]]:
-    """Bugs of walks and instances by keyword and engine.
+    """Keywords, most cases first, and in how many cases there is a bug, ``(keywords, engines)``.
 
-    Returns:
-        The keywords, most cases first, and in how many cases there is a bug: shape
-        ``(keywords, engines)``. An error that is about no keyword is ``(none)``.
+    The bugs are of walks and instances; one that is about no keyword is under ``(none)``.
     """
     cases: dict[str, dict[str, int]] = {}
     for row in rows_where(found.tables["by_keyword"], **{"kind": kind, "class": BUG}):
@@ -362,18 +355,10 @@ def _severity(found: Digest) -> Any:
     figure, panels = _figure(1.0 + 0.32 * max(2, len(engines)), 2, sharey=True)
     for axes, (key, kind) in zip(panels, MAIN_KINDS.items(), strict=True):
         rows = rows_where(found.tables["severity"], kind=kind)
-        left = np.zeros(len(rows))
-        totals = np.array([max(1, sum(row[one] for one in SEVERITIES)) for row in rows])
-        for word, colour in _OF_SEVERITY.items():
-            counts = np.array([row[word] for row in rows])
-            shares = 100 * counts / totals
-            axes.barh(range(len(rows)), shares, 0.7, left, color=colour, label=_label(word))
-            for at in np.flatnonzero(shares > 12).tolist():
-                middle = left[at] + shares[at] / 2
-                axes.text(middle, at, f"{counts[at]:,}", ha="center", va="center", fontsize=7)
-            left += shares
-        for at in np.flatnonzero(left == 0).tolist():
-            axes.text(1, at, "no bug", va="center", fontsize=7)
+        _stack(axes, rows, _OF_SEVERITY, 0.12, percent=True)
+        for at, row in enumerate(rows):
+            if not any(row[word] for word in _OF_SEVERITY):
+                axes.text(1, at, "no bug", va="center", fontsize=7)
         title = f"{key.replace('_', ' ').capitalize()}, bugs"
         _by_engine(axes, engines, title, "% of tokens")
         axes.set_xlim(0, 100)

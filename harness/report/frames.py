@@ -71,19 +71,14 @@ def load_run(
     return Run(open_run(Path(path), trust=trust), rule, catalogue)
 
 
-class WholeTable:
-    """A table of a run as a property that is read once and kept; it has the name of the table."""
+def _whole(name: str, doc: str) -> cached_property[pd.DataFrame]:
+    """A table of a run as a property that is read once and kept."""
 
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
+    def read(run: Run) -> pd.DataFrame:
+        return run.frame(name)
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, run: Run, owner: type | None = None) -> pd.DataFrame:
-        """Read it."""
-        found = run.__dict__[self._name] = run.frame(self._name)
-        return found
+    read.__doc__ = doc
+    return cached_property(read)
 
 
 class Run:
@@ -129,19 +124,27 @@ class Run:
         """The engines of a set that is stored as bits."""
         return tuple(named_engines(bits, self.engine_names))
 
-    cases = WholeTable("Cases: what became of each, its schema and references.")
-    engines = WholeTable("How each engine fared in each case: compilation, and later failures.")
-    positions = WholeTable("Positions of walks.")
-    masks = WholeTable("How many tokens each engine's mask allowed at each position.")
-    disputes = WholeTable("Disputes: who accepts and who rejects, and how many tokens.")
-    completions = WholeTable("Completions; `text` is bytes, `tokens` an array of ids.")
-    verdicts = WholeTable("Verdicts of walks, with ``class`` and ``departure``.")
-    instances = WholeTable("Instances, the cases' own and generated ones, as they were fed.")
-    instance_verdicts = WholeTable("Verdicts on instances, with ``class`` and ``departure``.")
-    samples = WholeTable("Texts that engines wrote themselves, as they were fed.")
-    sample_verdicts = WholeTable("Verdicts on samples, with ``class`` and ``departure``.")
-    timings = WholeTable("What each engine needed at each position, in nanoseconds.")
-    costs = WholeTable("What each stage of each case needed, in seconds.")
+    cases = _whole("cases", "Cases: what became of each, its schema and references.")
+    engines = _whole(
+        "engines", "How each engine fared in each case: compilation, and later failures."
+    )
+    positions = _whole("positions", "Positions of walks.")
+    masks = _whole("masks", "How many tokens each engine's mask allowed at each position.")
+    disputes = _whole("disputes", "Disputes: who accepts and who rejects, and how many tokens.")
+    completions = _whole("completions", "Completions; `text` is bytes, `tokens` an array of ids.")
+    verdicts = _whole("verdicts", "Verdicts of walks, with ``class`` and ``departure``.")
+    instances = _whole(
+        "instances", "Instances, the cases' own and generated ones, as they were fed."
+    )
+    instance_verdicts = _whole(
+        "instance_verdicts", "Verdicts on instances, with ``class`` and ``departure``."
+    )
+    samples = _whole("samples", "Texts that engines wrote themselves, as they were fed.")
+    sample_verdicts = _whole(
+        "sample_verdicts", "Verdicts on samples, with ``class`` and ``departure``."
+    )
+    timings = _whole("timings", "What each engine needed at each position, in nanoseconds.")
+    costs = _whole("costs", "What each stage of each case needed, in seconds.")
 
     @cached_property
     def bugs(self) -> pd.DataFrame:
@@ -223,7 +226,7 @@ class Run:
     ) -> Iterator[pa.Table]:
         """The wanted rows by batches, their numbers in the column `ROW`; first none at all."""
         wanted, conditions = self._check(table, columns, where)
-        yield _empty(table, wanted)
+        yield _shaped(None, table, wanted)
         read = [one for one in dict.fromkeys((*wanted, *conditions)) if one not in CLASS_COLUMNS]
         computed = {*wanted, *conditions} & {*CLASS_COLUMNS}
         read = read or list(SCHEMAS[table].names[:1])
@@ -251,35 +254,22 @@ _BATCHES = 64
 _WORDS = pa.dictionary(pa.int32(), pa.string())
 
 
-def _type_of(table: str, column: str) -> pa.DataType:
-    return _WORDS if column in CLASS_COLUMNS else SCHEMAS[table].field(column).type
-
-
-def _schema(table: str, columns: Sequence[str]) -> pa.Schema:
-    return pa.schema([(ROW, pa.int64()), *((one, _type_of(table, one)) for one in columns)])
-
-
-def _empty(table: str, columns: Sequence[str]) -> pa.Table:
-    return _schema(table, columns).empty_table()
-
-
-def _shaped(some: pa.Table, table: str, columns: Sequence[str]) -> pa.Table:
-    """The wanted columns in the wanted types."""
-    return some.select([ROW, *columns]).cast(_schema(table, columns))
+def _shaped(some: pa.Table | None, table: str, columns: Sequence[str]) -> pa.Table:
+    """The wanted columns in the wanted types, of no row at all where there is no table."""
+    stored = {one.name: one.type for one in SCHEMAS[table]}
+    types = {**stored, ROW: pa.int64(), **dict.fromkeys(CLASS_COLUMNS, _WORDS)}
+    schema = pa.schema([(one, types[one]) for one in (ROW, *columns)])
+    return schema.empty_table() if some is None else some.select(schema.names).cast(schema)
 
 
 def _fits(some: pa.Table, name: str, values: Any) -> pa.ChunkedArray:
     """Which rows have one of the values in a column."""
-    many = (
-        values
-        if isinstance(values, Collection) and not isinstance(values, str | bytes)
-        else [values]
-    )
+    single = isinstance(values, str | bytes) or not isinstance(values, Collection)
     column = some[name]
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
-        wanted = pa.array(list(many), type=column.type)
+        wanted = pa.array([values] if single else list(values), type=column.type)
     except (pa.ArrowException, TypeError) as error:
         raise UsageError(f"the column {name!r} cannot hold {values!r}: {error}") from error
     return pc.is_in(column, value_set=wanted)

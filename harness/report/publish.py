@@ -27,6 +27,7 @@ from harness.impact.summary import accuracy, as_json, summarize
 from harness.printable import json_rows, markdown
 from harness.render.table import Table, as_csv, as_markdown
 from harness.report import figures
+from harness.report.page.collect import manifest_without_seals
 from harness.report.tables import bug_table, digest, write_files
 from harness.report.terminal import explained
 from harness.runs.directory import RunDirectory, open_run
@@ -75,12 +76,11 @@ def _page(name: str, lead: str, bugs: BugList | None, tables: dict[str, Table]) 
 
 def _manifest(run: RunDirectory) -> str:
     """The run's manifest, without checksums and the name of the machine."""
-    kept = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
+    kept = manifest_without_seals(run)
     if "machine" in kept:
         system = str(kept["machine"].get("system", "")).replace("-", " ").partition(" ")[0]
         kept["machine"] = {**kept["machine"], "system": system}
-    rows = {name: one["rows"] for name, one in run.manifest["tables"].items()}
-    return _json({**kept, "rows": rows})
+    return _json(kept)
 
 
 def publish_impact(run: ImpactRun, directory: Path) -> list[Path]:

@@ -6,7 +6,7 @@ Markdown for documents.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from harness.analysis.rates import PAIR
 from harness.analysis.stored import SEVERITIES, Classify, StoredRun, by_catalogue
 from harness.analysis.tally import summarize
 from harness.analysis.timing import FIGURES, MEASURES, UNIT
-from harness.bugs.listing import Bug, BugList
+from harness.bugs.listing import BugList
 from harness.errors import UsageError
 from harness.files import writing
 from harness.render.table import Row, Table, as_csv, as_markdown
@@ -28,6 +28,8 @@ from harness.workers.outcomes import COMPILE_STATUSES
 
 _RATIO: Final = ("value", "low", "high", "interval")
 _WORST: Final = (*SEVERITIES, "by_format", "several_tokens")
+_SEVERITY: Final = ("engine", "kind", *SEVERITIES, "by_format")
+_TIMES: Final = ("engine", "measure", "unit", *FIGURES)
 SEPARATOR: Final = " + "
 """Between the engines of a set."""
 
@@ -68,14 +70,33 @@ def digest(run: RunDirectory, rule: Classify = by_catalogue) -> Digest:
     """
     stored = StoredRun(run, rule)
     found = summarize(stored)
-    made = {name: make(found["engines"]) for name, make in _OF_ENGINES.items()}
+    engines = found["engines"]
+    made = {
+        "errors": _errors(engines),
+        "headline_rates": _headline_rates(engines),
+        "matrix": _matrix(found["matrix"]),
+        "pairs": Table.of("Engines in pairs, on the same schemas", PAIR, found["pairs"]),
+    }
     made |= {f"by_{by}": _by(stored, by) for by in ("keyword", "place", "departure", "family")}
-    made["matrix"] = _matrix(found["matrix"])
-    made["pairs"] = Table.of("Engines in pairs, on the same schemas", PAIR, found["pairs"])
+    rows = [{"engine": name, **one["compile"]} for name, one in engines.items()]
+    title = "Schemas by outcome of compilation"
+    made["compile"] = Table.of(title, ("engine", *COMPILE_STATUSES), rows)
+    rows = [
+        {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
+        for name, one in engines.items()
+        for kind in MAIN_KINDS.values()
+    ]
+    made["severity"] = Table.of("Bugs of walks by severity, in tokens", _SEVERITY, rows)
+    rows = [
+        {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
+        for name, one in engines.items()
+        for measure in MEASURES
+    ]
+    made["timings"] = Table.of("Times of the engines", _TIMES, rows)
     made["agreement"] = _agreement(stored)
-    columns = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
+    names = ("family", "status", "reason", "cases", "positions", "disputed_tokens")
     title = "Cases by family and what became of them"
-    made["cases"] = Table.of(title, columns, case_statuses(stored))
+    made["cases"] = Table.of(title, names, case_statuses(stored))
     return Digest(found, {name: made[name] for name in NAMES})
 
 
@@ -88,11 +109,6 @@ def _matrix(found: Mapping[str, Any]) -> Table:
             row[COLUMNS[column]] = f"{cell['sentence']}{example and f' For example: {example}.'}"
         rows.append(row)
     return Table.of("In short, with an example of each", ("engine", *COLUMNS.values()), rows)
-
-
-def _compile(engines: Mapping[str, Any]) -> Table:
-    rows = [{"engine": name, **one["compile"]} for name, one in engines.items()]
-    return Table.of("Schemas by outcome of compilation", ("engine", *COMPILE_STATUSES), rows)
 
 
 def _errors(engines: Mapping[str, Any]) -> Table:
@@ -124,46 +140,14 @@ def _headline_rates(engines: Mapping[str, Any]) -> Table:
             row = {"engine": name, "measure": "share_of_schemas_with_a_bug", "kind": kind}
             counts = {"found": share["cases"], "scaled": None, "of": share["of"]}
             worst = {**share["severity"], **{one: share[one] for one in _WORST[-2:]}}
-            rows.append({**row, **counts, **_ratio(share), **worst})
+            rows.append({**row, **counts, **{key: share[key] for key in _RATIO}, **worst})
         for kind, rate in one["per_million"].items():
             row = {"engine": name, "measure": "bugs_per_million_mask_decisions", "kind": kind}
             counts = {"found": rate["bugs"], "scaled": rate["scaled"], "of": rate["decisions"]}
             worst = {**dict.fromkeys(_WORST), "by_format": rate["by_format"]}
-            rows.append({**row, **counts, **_ratio(rate), **worst})
+            rows.append({**row, **counts, **{key: rate[key] for key in _RATIO}, **worst})
     columns = ("engine", "measure", "kind", "found", "scaled", "of", *_RATIO, *_WORST)
     return Table.of("Headline rates; shares also by the schemas' worst bugs", columns, rows)
-
-
-def _ratio(one: Mapping[str, Any]) -> Row:
-    return {key: one[key] for key in _RATIO}
-
-
-def _severity(engines: Mapping[str, Any]) -> Table:
-    rows = [
-        {"engine": name, "kind": kind, "by_format": None, **one["severity"][kind]}
-        for name, one in engines.items()
-        for kind in MAIN_KINDS.values()
-    ]
-    columns = ("engine", "kind", *SEVERITIES, "by_format")
-    return Table.of("Bugs of walks by severity, in tokens", columns, rows)
-
-
-def _timings(engines: Mapping[str, Any]) -> Table:
-    rows = [
-        {"engine": name, "measure": measure, "unit": UNIT, **one["timings"][measure]}
-        for name, one in engines.items()
-        for measure in MEASURES
-    ]
-    return Table.of("Times of the engines", ("engine", "measure", "unit", *FIGURES), rows)
-
-
-_OF_ENGINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Table]]] = {
-    "compile": _compile,
-    "errors": _errors,
-    "headline_rates": _headline_rates,
-    "severity": _severity,
-    "timings": _timings,
-}
 
 
 def _by(stored: StoredRun, by: str) -> Table:
@@ -185,33 +169,20 @@ def _agreement(stored: StoredRun) -> Table:
 
 def bug_rows(bugs: BugList | None) -> list[Row]:
     """Each bug as a row with `BUG_COLUMNS`, in the list's order; none where bugs are not known."""
-    return [_bug_row(one) for one in bugs.bugs] if bugs is not None else []
-
-
-def _bug_row(one: Bug) -> Row:
-    row = one.row()
-    ends, known = row["share"], row["upstream"] or {}
-    row |= {"engine": one.engine, "schema": one.error.schema, "share": ends["value"]}
-    row |= {"low": ends["low"], "high": ends["high"]}
-    row |= {"state": known.get("state"), "thread": known.get("thread"), "also_in": one.also_in}
-    return {name: row[name] for name in BUG_COLUMNS}
+    rows: list[Row] = []
+    for one in bugs.bugs if bugs is not None else ():
+        row, known = one.row(), one.upstream and one.upstream.row()
+        row |= {key: known and known.get(key) for key in ("state", "thread")}
+        row |= {"engine": one.engine, "also_in": one.also_in, "schema": one.error.schema}
+        row |= {**row["share"], "share": row["share"]["value"]}
+        rows.append({name: row[name] for name in BUG_COLUMNS})
+    return rows
 
 
 def bug_table(bugs: BugList) -> Table:
     """The bugs without their cases."""
     columns = [name for name in BUG_COLUMNS if name not in _CASE]
     return Table.of("Bugs: the few errors behind the verdicts", columns, bug_rows(bugs))
-
-
-def _csv_files(tables: Mapping[str, Table]) -> dict[str, str]:
-    return {f"{name}.csv": as_csv(table) for name, table in tables.items()}
-
-
-def _markdown_files(tables: Mapping[str, Table]) -> dict[str, str]:
-    return {"tables.md": "\n".join(as_markdown(table) for table in tables.values())}
-
-
-_KINDS: Final = {"csv": _csv_files, "markdown": _markdown_files}
 
 
 def write_tables(
@@ -223,14 +194,18 @@ def write_tables(
         UsageError: A kind that there is not.
         RunDirectoryError: The run is damaged, or the files cannot be written.
     """
-    known_kind(kind, _KINDS, "tables")
-    return write_files(_KINDS[kind](digest(run, rule).tables), directory)
+    known_kind(kind, ("csv", "markdown"), "tables")
+    tables = digest(run, rule).tables
+    texts = {f"{name}.csv": as_csv(table) for name, table in tables.items()}
+    if kind == "markdown":
+        texts = {"tables.md": "\n".join(map(as_markdown, tables.values()))}
+    return write_files(texts, directory)
 
 
-def known_kind(kind: str, kinds: Iterable[str], what: str) -> None:
+def known_kind(kind: str, kinds: Sequence[str], what: str) -> None:
     """Refuse a kind that there is not."""
-    if kind not in (known := list(kinds)):
-        raise UsageError(f"no {what} of kind {kind!r}", f"one of {', '.join(known)}")
+    if kind not in kinds:
+        raise UsageError(f"no {what} of kind {kind!r}", f"one of {', '.join(kinds)}")
 
 
 def write_files(texts: Mapping[str, str], directory: Path) -> list[Path]:

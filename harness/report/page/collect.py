@@ -32,19 +32,16 @@ from harness.verdict_kinds import CLASSES, KINDS
 SHOWN: Final = 600
 """Verdicts that a report shows unless it is told otherwise."""
 
+_OF_DEPARTURE: Final = ("id", "class_", "engine", "from_", "source", "says")
 _SCRIPTS: Final = ("base.js", "bugs.js", "figures.js", "explorer.js", "page.js")
 
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """What a report is to show.
+    """What a report is to show: how many `verdicts` it explains, drawn by `seed`, and what else.
 
-    Attributes:
-        shown_as: What the run is called in the commands that the report tells.
-        verdicts: How many verdicts it explains; 0 for none.
-        seed: Of their sample.
-        catalogue: The departures; None is the catalogue that comes with maskcourt.
-        impact: An impact run, whose answers stand beside the errors of masks.
+    `shown_as` is the run's name in the commands that the report tells; the answers of the run
+    `impact` stand beside the errors of masks.
     """
 
     shown_as: str
@@ -75,15 +72,6 @@ def assembled(data: Mapping[str, Any]) -> str:
 def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     """All data of a report, as JSON. The same run and request always give the same.
 
-    Returns:
-        ``about``, ``kinds`` (by name what each means), ``classes``, ``columns`` (of the matrix, by
-        name their titles), ``summary`` (`harness.analysis.tally.summarize`), ``bugs``
-        (`shown_bugs`), counts of `harness.analysis.breakdown` (``keywords``, ``families``,
-        ``departures``, ``sets``, ``case_statuses``, ``failures``), ``catalogue`` (the departures
-        that occur), ``answers`` (`answers_of_models`; null without an impact run), ``groups``
-        (`harness.report.page.sampling.ShownSample`), ``verdicts`` and ``cases``
-        (`harness.report.page.explained.explained`), ``manifest`` (``run.json`` without checksums).
-
     Raises:
         RunDirectoryError: The run is damaged.
         UsageError: The vocabulary is not the one that the run was made with.
@@ -98,6 +86,7 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
     sample = draw(stored, request.verdicts, request.seed, also if request.verdicts else ())
     verdicts, cases = explained(stored, sample, vocabulary_of(run))
     departures = [row for row in crossed(stored, "departure") if row["departure"]]
+    used = {row["departure"] for row in departures}
     engines = run.manifest["identity"]["engines"]
     return {
         "about": _about(run, request, len(verdicts)),
@@ -112,12 +101,16 @@ def collect(run: RunDirectory, request: ReportRequest) -> dict[str, Any]:
         "case_statuses": case_statuses(stored),
         "failures": failures(stored),
         "departures": departures,
-        "catalogue": _used(catalogue, {row["departure"] for row in departures}),
+        "catalogue": [
+            {word.removesuffix("_"): getattr(one, word) for word in _OF_DEPARTURE}
+            for one in catalogue
+            if one.id in used
+        ],
         "answers": request.impact and answers_of_models(request.impact, engines),
         "groups": sample.groups,
         "verdicts": verdicts,
         "cases": cases,
-        "manifest": _manifest(run),
+        "manifest": manifest_without_seals(run),
     }
 
 
@@ -143,22 +136,8 @@ def _about(run: RunDirectory, request: ReportRequest, shown: int) -> dict[str, A
     }
 
 
-def _used(catalogue: Catalogue, names: set[str]) -> list[dict[str, str]]:
-    return [
-        {
-            "id": one.id,
-            "class": one.class_,
-            "engine": one.engine,
-            "from": one.from_,
-            "source": one.source,
-            "says": one.says,
-        }
-        for one in catalogue
-        if one.id in names
-    ]
-
-
-def _manifest(run: RunDirectory) -> Mapping[str, Any]:
+def manifest_without_seals(run: RunDirectory) -> dict[str, Any]:
+    """What ``run.json`` holds but checksums; ``rows`` by table, None of an unfinished run."""
     tables = run.manifest.get("tables")
     rest = {key: value for key, value in run.manifest.items() if key not in ("tables", "seal")}
     return {**rest, "rows": tables and {name: one["rows"] for name, one in tables.items()}}
@@ -167,10 +146,7 @@ def _manifest(run: RunDirectory) -> Mapping[str, Any]:
 def shown_bugs(bugs: BugList | None) -> dict[str, Any] | None:
     """The bugs of a run as JSON: smallest case, one verdict, script; None where not known.
 
-    Returns:
-        ``list`` (the bugs in their order), ``lines`` (those of all scripts, each once: the
-        ``script`` of a bug holds their numbers), ``verdicts``, ``explained`` (the share of them, in
-        percent) and ``unexplained`` (by reason).
+    ``lines`` are those of all scripts, each once: the ``script`` of a bug holds their numbers.
     """
     if bugs is None:
         return None
@@ -207,11 +183,9 @@ def _bug(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
 def answers_of_models(path: Path, engines: Mapping[str, Any]) -> dict[str, Any]:
     """What an impact run says of a run's `engines` (of its manifest): accuracy beside mask errors.
 
-    Returns:
-        ``task``, ``items``, ``model``, ``unanswerable``, ``told`` (who is better, a sentence each)
-        and ``rows``, by name of an engine or of the model without a mask: what
-        `harness.impact.summary` says of it, and whether the run has that engine in the same version
-        with the same options (``same``, null without a mask).
+    Under ``told`` who is better, a sentence each; in ``rows``, by name of an engine or of the model
+    without a mask, what `harness.impact.summary` says of it, and whether the run has that engine in
+    the same version with the same options (``same``, null without a mask).
 
     Raises:
         MaskcourtError: It is no impact run, or damaged.

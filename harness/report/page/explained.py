@@ -34,16 +34,9 @@ def explained(
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """The verdicts of a sample in the order of the cases, and the schemas that they are about.
 
-    Returns:
-        Of each verdict ``id`` (its name for `replay`), ``group`` (see `ShownSample.groups`),
-        ``case``, ``number`` (of the walk or the instance), ``position``, ``place``, ``reason``,
-        ``departure``, ``schema_pointer``, ``instance_pointer``, ``category``, ``detail``,
-        ``before``, ``token`` and ``after`` (texts, see `pieces`; ``token`` with ``id``, and
-        ``special`` where it is no text), ``after_tokens``, ``ends``, ``accepter``, ``allowed``,
-        ``forbidden``, and ``opinions`` (what each validator said: as it is stored, or both the
-        same, without which there is no proof; None where the verdict rests on no text).
-        By case ``lines``, ``spans`` and ``abridged`` of the schema, as in
-        `harness.report.page.schema_lines.SchemaLines`.
+    Of a verdict ``id`` is its name for `replay`, ``group`` the number of its group, ``opinions``
+    what each validator said: as it is stored, or both the same, without which there is no proof;
+    None where the verdict rests on no text. Texts are as `pieces` gives them.
 
     Raises:
         RunDirectoryError: The tables do not fit together.

@@ -34,12 +34,9 @@ _STEPS: Final = 1 << 32
 class ShownSample:
     """Verdicts that stand for all of a run.
 
-    Attributes:
-        choice: Those to show.
-        groups: Every group: ``evidence``, `GROUPED_BY`, ``verdicts`` (how many there are),
-            ``cases`` and ``shown`` (how many of them are in `choice`).
-        rows: What is stored of each verdict that is shown, by evidence and row; ``group`` is the
-            number of its group, ``accepters`` and ``rejecters`` are those of its dispute, if any.
+    `groups` are all, with their numbers of ``verdicts``, ``cases`` and ``shown`` (those in
+    `choice`). `rows` has by evidence and row what is stored of a verdict that is shown, the number
+    of its ``group``, and the ``accepters`` and ``rejecters`` of its dispute, if any.
     """
 
     choice: Choice
@@ -70,14 +67,19 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
         FROM groups g JOIN raw_engines e USING (engine) ORDER BY group_number"""
     )
     able = [group.pop("able") for group in groups]
-    rooms = allocated(able, [_rank(group) for group in groups], size)
+    # bugs before all others, large groups before small ones
+    ranks = [(_FIRST.index(group["class"]), -group["verdicts"]) for group in groups]
+    rooms = allocated(able, ranks, size)
     places: list[tuple[int, int]] = []
     for group, many, room in zip(groups, able, rooms, strict=True):
         key = "/".join(str(group[name]) for name in ("evidence", *GROUPED_BY))
         chosen = spread(many, room, f"{seed}/report/{key}")
         places += [(group["group_number"], place) for place in chosen]
-    stored.add("picked", **_columns(("group_number", "place"), places))
-    stored.add("wanted", **_columns(("evidence", "row"), [*map(verdict_row, also)]))
+    numbers, chosen_places = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    stored.add("picked", group_number=numbers, place=chosen_places)
+    named = [*map(verdict_row, also)]
+    evidences = np.array([evidence for evidence, _ in named], dtype=np.str_)
+    stored.add("wanted", evidence=evidences, row=np.array([row for _, row in named], dtype=int))
     shown = stored.rows(
         """SELECT v.*, group_number AS "group", accepters, rejecters
         FROM in_groups i JOIN verdicts v USING (evidence, row)
@@ -95,12 +97,6 @@ def draw(stored: StoredRun, size: int, seed: int, also: Collection[str] = ()) ->
         for evidence in VERDICT_TABLES
     }
     return ShownSample(Choice(rows), groups, of)
-
-
-def _columns(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
-    """Rows as the columns of a table, which may be empty."""
-    empty: tuple[Any, ...] = ("", -1) if names[0] == "evidence" else (-1, -1)
-    return dict(zip(names, map(list, zip(*(rows or [empty]), strict=True)), strict=True))
 
 
 def allocated(sizes: Sequence[int], ranks: Sequence[Any], total: int) -> list[int]:
@@ -124,8 +120,3 @@ def spread(size: int, many: int, key: str) -> list[int]:
     start = keyed_index(key, _STEPS) / _STEPS
     places = np.floor((np.arange(many) + start) * (size / many)).astype(np.int64)
     return [int(place) for place in np.minimum(places, size - 1)]
-
-
-def _rank(group: Mapping[str, Any]) -> tuple[int, int]:
-    """Bugs before all others, large groups before small ones."""
-    return _FIRST.index(group["class"]), -group["verdicts"]
