@@ -99,13 +99,10 @@ OptionValue = str | bool | int
 class Behaviour:
     """What engines do otherwise than the specifications; looked for in all engines.
 
-    Attributes:
-        bug: The engines that have it without a source that declares it, each with the reason: one
-            of `NO_SOURCE`, or of `SOURCE_KINDS` where a source is held not to suffice.
-        schema: A schema that shows it; empty where no text does.
-        text: A text that is valid under it and refused, or invalid and let through.
-        options: The options with which an engine has it, where it has not by default.
-        part_of: A more general behaviour, or empty: what has that one has this one by it.
+    `bug` has the engines that have it without a source that declares it, each with the reason: one
+    of `NO_SOURCE`, or of `SOURCE_KINDS` where a source is held not to suffice. A `text` shows it
+    under `schema`: it is valid and refused, or invalid and let through. An engine has it with its
+    `options`, where it has not by default, or by a more general behaviour that it is `part_of`.
     """
 
     id: str
@@ -122,13 +119,9 @@ class Behaviour:
 class EngineWarning:
     """What an engine can print about a schema. Rules of class ``warned`` name these.
 
-    Attributes:
-        text: A regular expression that is found in it; ``{keyword}``, ``{format}`` and
-            ``{pattern}`` stand for those of a verdict.
-        keyword: The keywords that it is about; none where it is about nothing that a schema says.
-        prints: The text as it is printed, for example.
-        source: The public URL of the code that prints it.
-        schema: A schema about which the installed version prints it; else `silent` says why none.
+    `text` is a regular expression for it, in which ``{keyword}``, ``{format}`` and ``{pattern}``
+    stand for those of a verdict; `keyword` has the keywords that it is about; the installed version
+    `prints` it about `schema`, or `silent` says why about none.
     """
 
     id: str
@@ -147,13 +140,7 @@ class EngineWarning:
 
 @dataclass(frozen=True)
 class Departure:
-    """One entry of the catalogue.
-
-    Attributes:
-        engine: The distribution whose version counts, such as ``outlines-core``, or `ANY`.
-        options: Sets of options of which the engine must have one; empty for any.
-        when: The rules: conditions by name, in the order in which they are tried.
-    """
+    """One entry of the catalogue; of its sets of options the engine must have one, if any."""
 
     id: str
     behaviour: str
@@ -207,20 +194,17 @@ def load_catalogue(path: Path | None = None) -> Catalogue:
     tables = read_tables(file, "departure", "behaviour", "warning")
     behaviours = load_behaviours() | read_behaviours(tables["behaviour"], file)
     warnings = load_warnings() | read_warnings(tables["warning"], file)
-
-    def entry(table: Any, where: str) -> Departure:
-        return _departure(table, where, behaviours, warnings)
-
-    found = by_id(tables["departure"], entry, "entry", file)
+    found = by_id(
+        tables["departure"],
+        lambda table, where: _departure(table, where, behaviours, warnings),
+        "entry",
+        file,
+    )
     return Catalogue(tuple(found.values()), behaviours, warnings)
 
 
 def load_behaviours() -> dict[str, Behaviour]:
-    """The behaviours that come with maskcourt, by id; each engine's table says which it has.
-
-    Raises:
-        InputError: The files cannot be read.
-    """
+    """The behaviours that come with maskcourt, by id; each engine's table says which it has."""
     file = data_path("behaviours.toml")
     tables = read_tables(file, "behaviour")["behaviour"]
     known = {table.get("id"): table for table in tables}
@@ -234,11 +218,7 @@ def load_behaviours() -> dict[str, Behaviour]:
 
 
 def load_warnings() -> dict[str, EngineWarning]:
-    """The warnings that come with maskcourt, by id; they stand in the engines' tables.
-
-    Raises:
-        InputError: One is not as it must be.
-    """
+    """The warnings that come with maskcourt, by id; they stand in the engines' tables."""
     tables = [
         {"engine": engine["distribution"], **table}
         for engine in engine_tables().values()
@@ -264,10 +244,6 @@ def classify(
     vocabulary: Vocabulary | None = None,
 ) -> pa.Table:
     """The class of each verdict in a table of a run.
-
-    Args:
-        evidence: ``walk`` for the table `verdicts`, ``instance`` or ``sample`` for
-            `instance_verdicts` or `sample_verdicts`.
 
     Returns:
         One row per verdict, in order: ``class`` (bug, warned, departure, or empty for those that

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -52,9 +52,7 @@ _NAMED = re.compile(r"\{(keyword|format|pattern)\}")
 class VerdictRows:
     """One table of verdicts, and what a run holds besides about each of them.
 
-    Args:
-        evidence: ``walk``, ``instance`` or ``sample``.
-        vocabulary: The run's; None opens the one that its manifest names, once it is needed.
+    Without the run's vocabulary the one that its manifest names is opened once it is needed.
     """
 
     def __init__(
@@ -68,25 +66,14 @@ class VerdictRows:
         self._columns = self._read(VERDICT_TABLES[evidence], [*names, "place"])
         self.size = len(self._columns["case"])
         self._cases = self._read("cases", ["case", "schema", "references"])
-        self._known: dict[str, CodedColumn] = {}
-        self._lookups: dict[int, Schema] = {}
-        self._outputs: dict[str, dict[int, str]] = {}
 
+    @cache  # noqa: B019 - as long as the run is read
     def words(self, name: str) -> CodedColumn:
         """A column of words."""
-        if name not in self._known:
-            self._known[name] = words(self._columns[name])
-        return self._known[name]
+        return words(self._columns[name])
 
     def holds(self, condition: str, wanted: Any, rows: RowNumbers, engine: str) -> RowMask:
-        """Which of some verdicts meet a condition.
-
-        Args:
-            engine: The engine that all of them are about.
-
-        Returns:
-            Shape ``(len(rows),)``.
-        """
+        """Which of some verdicts, all about one engine, meet a condition; ``(len(rows),)``."""
         special: dict[str, Callable[[Any, RowNumbers, str], RowMask]] = {
             "evidence": lambda some, at, _: np.full(len(at), self.evidence in some),
             "schema_pointer": self._pointer_fits,
@@ -94,9 +81,9 @@ class VerdictRows:
             "special": self._is_special,
             "before": self._before_fits,
             "forced": self._is_forced,
-            "trailing_space": self._trails,
+            "trailing_space": lambda some, at, _: self._of_byte(at, some, self._prefixes.trails),
             "object": self._object_is,
-            "can_wait": self._can_wait,
+            "can_wait": lambda some, at, _: self._of_byte(at, some, self._prefixes.can_wait),
             "warning": self._warned,
             "references": self._refers,
         }
@@ -104,17 +91,17 @@ class VerdictRows:
             return special[condition](wanted, rows, engine)
         if condition in ("kind", "category", "detail", "place", "keyword"):
             return self.words(condition)[rows].equal(*wanted)
-        return self._of_schema(rows, lambda *at: _schema_says(condition, wanted, *at))
+        return self._by_pointer(
+            rows, lambda case, *at: _schema_says(condition, wanted, self._lookup(case), *at)
+        )
 
     def by_backend(
         self, rows: RowNumbers, engine: str, described: Mapping[str, Any]
     ) -> Iterator[tuple[Mapping[str, Any], RowNumbers]]:
         """Some verdicts on an engine, and which engine they are about in truth.
 
-        Where it is a server's, that is the backend that took the schema.
-
-        Args:
-            described: The engine, as a run's manifest describes it.
+        `described` is the engine in the run's manifest; where it is a server, they are about the
+        backend that took the schema.
         """
         backends = backends_of(described)
         if not backends:
@@ -128,11 +115,7 @@ class VerdictRows:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The run's vocabulary.
-
-        Raises:
-            MaskcourtError: As `harness.runs.made_with.vocabulary_of`.
-        """
+        """The run's vocabulary."""
         if self._given is None:
             return vocabulary_of(self.run)
         if self._given.sha256 != self.run.manifest["identity"]["vocabulary"]["sha256"]:
@@ -175,8 +158,9 @@ class VerdictRows:
             self.evidence,
             (self._case, first, second),
             (codes, [begun for begun, _ in pieces]),
-            {"case": self._case_of(table["case"]), **{k: table[k] for k in table if k != "case"}},
+            {**table, "case": self._case_of(table["case"])},
             texts,
+            self._schema_of,
         )
 
     @cached_property
@@ -256,13 +240,12 @@ class VerdictRows:
         return np.asarray(special[self._token[rows]] == wanted)
 
     def _before_fits(self, wanted: Sequence[re.Pattern[str]], rows: RowNumbers, _: str) -> RowMask:
-        prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
-        fits = []
-        for prefix in prefixes.tolist():
+        def fits(prefix: int) -> bool:
             text = self._prefixes.before(prefix, BEFORE)
             known = None if text is None else text.decode("latin-1")
-            fits.append(known is not None and any(one.fullmatch(known) for one in wanted))
-        return np.array(fits, dtype=np.bool_)[which]
+            return known is not None and any(one.fullmatch(known) for one in wanted)
+
+        return self._of_prefix(rows, fits)
 
     def _is_forced(self, wanted: bool, rows: RowNumbers, engine: str) -> RowMask:
         """Whether the mask held one token, and the verdict's begins the text that it begins."""
@@ -289,7 +272,7 @@ class VerdictRows:
             self._case_of(masks["case"])[mine],
             *(numbers(masks[name])[mine] for name in ("walk", "position")),
         ]
-        out = np.zeros(self._prefixes.positions + 1, dtype=np.bool_)
+        out = np.zeros(len(self._prefixes.keys[0]) + 1, dtype=np.bool_)
         out[matching(places, self._prefixes.keys)] = True
         out[-1] = False
         return out
@@ -307,20 +290,10 @@ class VerdictRows:
         np.maximum.at(ends, group.ravel(), np.where(judged, offset + lengths[token], 0))
         return ends[group.ravel()]
 
-    def _trails(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
-        """Whether the byte is whitespace behind the whole value."""
-        return np.asarray(self._of_byte(rows, self._prefixes.trails) == wanted)
-
-    def _can_wait(self, wanted: bool, rows: RowNumbers, _: str) -> RowMask:
-        """Whether the byte goes on to a member that need not come, while another has to."""
-
-        def waits(prefix: int, byte: bytes) -> bool:
-            return self._prefixes.can_wait(prefix, byte, self._schema_of)
-
-        return np.asarray(self._of_byte(rows, waits) == wanted)
-
-    def _of_byte(self, rows: RowNumbers, holds: Callable[[int, bytes], bool]) -> RowMask:
-        """What holds of a prefix and the byte behind it."""
+    def _of_byte(
+        self, rows: RowNumbers, wanted: bool, holds: Callable[[int, bytes], bool]
+    ) -> RowMask:
+        """Whether something holds of a prefix and the byte after it, as `wanted`."""
         codes, pieces = self._pieces
         keys, which = np.unique(
             self._prefixes.of_row[rows] * len(pieces) + codes[rows], return_inverse=True
@@ -329,13 +302,18 @@ class VerdictRows:
         for key in keys.tolist():
             prefix, code = divmod(key, len(pieces))
             byte = (pieces[code][1] or "")[:1].encode("latin-1")
-            found.append(holds(prefix, byte))
+            found.append(holds(prefix, byte) == wanted)
         return np.array(found, dtype=np.bool_)[which]
 
     def _object_is(self, wanted: Iterable[str], rows: RowNumbers, _: str) -> RowMask:
+        def fits(prefix: int) -> bool:
+            return not self._prefixes.objects(prefix).isdisjoint(wanted)
+
+        return self._of_prefix(rows, fits)
+
+    def _of_prefix(self, rows: RowNumbers, holds: Callable[[int], bool]) -> RowMask:
         prefixes, which = np.unique(self._prefixes.of_row[rows], return_inverse=True)
-        words = self._prefixes.objects(prefixes.tolist(), self._schema_of)
-        return np.array([not one.isdisjoint(wanted) for one in words], dtype=np.bool_)[which]
+        return np.array([holds(one) for one in prefixes.tolist()], dtype=np.bool_)[which]
 
     def _warned(self, wanted: Sequence[str], rows: RowNumbers, engine: str) -> RowMask:
         outputs = self._output_of(engine)
@@ -350,15 +328,13 @@ class VerdictRows:
 
         return self._by_pointer(rows, says)
 
+    @cache  # noqa: B019 - as long as the run is read
     def _output_of(self, engine: str) -> dict[int, str]:
         """What an engine printed when it compiled, by row of the case."""
-        if engine not in self._outputs:
-            table = self._read("engines", ["case", "engine", "stage", "output"])
-            mine = words(table["engine"]).equal(engine) & words(table["stage"]).equal("compile")
-            printed = table["output"].filter(pa.array(mine)).to_pylist()
-            cases = self._case_of(table["case"])[mine].tolist()
-            self._outputs[engine] = dict(zip(cases, printed, strict=True))
-        return self._outputs[engine]
+        table = self._read("engines", ["case", "engine", "stage", "output"])
+        mine = words(table["engine"]).equal(engine) & words(table["stage"]).equal("compile")
+        printed = table["output"].filter(pa.array(mine)).to_pylist()
+        return dict(zip(self._case_of(table["case"])[mine].tolist(), printed, strict=True))
 
     def _refers(self, wanted: int, rows: RowNumbers, _: str) -> RowMask:
         def deep(case: int, pointer: str, _keyword: str) -> bool:
@@ -366,9 +342,6 @@ class VerdictRows:
             return fewest is not None and fewest >= wanted
 
         return self._by_pointer(rows, deep, "instance_pointer")
-
-    def _of_schema(self, rows: RowNumbers, says: Callable[[Schema, str, str], bool]) -> RowMask:
-        return self._by_pointer(rows, lambda case, *at: says(self._lookup(case), *at))
 
     def _by_pointer(
         self, rows: RowNumbers, says: Callable[[int, str, str], bool], name: str = "schema_pointer"
@@ -389,10 +362,9 @@ class VerdictRows:
         ]
         return np.array(found, dtype=np.bool_)[which]
 
+    @cache  # noqa: B019 - as long as the run is read
     def _lookup(self, case: int) -> Schema:
-        if case not in self._lookups:
-            self._lookups[case] = Schema(self._schema_of(case))
-        return self._lookups[case]
+        return Schema(self._schema_of(case))
 
     def _schema_of(self, case: int) -> Any:
         return json.loads(self._cases["schema"][case].as_py())
@@ -422,24 +394,24 @@ def _schema_says(condition: str, wanted: Any, schema: Schema, pointer: str, keyw
 
 def _multiples(here: Mapping[str, Any]) -> set[str]:
     """Which of `MULTIPLES` are true of a subschema."""
+
+    def bound(name: str, shift: int) -> list[float]:
+        value = _number(here.get(name))
+        return [] if value is None else [value + shift]
+
     step = _number(here.get("multipleOf"))
     if step is None:
         return set()
     found = {"fraction"} if step != math.floor(step) else set()
     if step > 1024:
         found.add("above_1024")
-    least = [*_bound(here, "minimum", 0), *_bound(here, "exclusiveMinimum", 1)]
-    greatest = [*_bound(here, "maximum", 0), *_bound(here, "exclusiveMaximum", -1)]
+    least = [*bound("minimum", 0), *bound("exclusiveMinimum", 1)]
+    greatest = [*bound("maximum", 0), *bound("exclusiveMaximum", -1)]
     if bool(least) != bool(greatest):
         found.add("half_bounded")
     elif least and min(greatest) - max(least) >= _WIDE:
         found.add("wide")
     return found
-
-
-def _bound(here: Mapping[str, Any], name: str, shift: int) -> list[float]:
-    value = _number(here.get(name))
-    return [] if value is None else [value + shift]
 
 
 def _number(value: Any) -> float | None:
@@ -448,13 +420,8 @@ def _number(value: Any) -> float | None:
 
 def _printed(wanted: str, names: Mapping[str, Any], output: str) -> bool:
     """Whether `output` holds the warning, the names in braces filled in."""
-    missing = False
-
-    def value(found: re.Match[str]) -> str:
-        nonlocal missing
-        name = names[found[1]]
-        missing = missing or not isinstance(name, str) or not name
-        return re.escape(str(name))
-
-    expression = _NAMED.sub(value, wanted)
-    return not missing and re.search(expression, output) is not None
+    named = [names[name] for name in _NAMED.findall(wanted)]
+    if not all(isinstance(name, str) and name for name in named):
+        return False
+    expression = _NAMED.sub(lambda found: re.escape(names[found[1]]), wanted)
+    return re.search(expression, output) is not None

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from harness.explain.applicable import Applicable, Source
 from harness.explain.keywords import orders
-from harness.jsontext.lexer import START, Mode, State, advance
+from harness.jsontext.lexer import Mode
 from harness.jsontext.partial import Cursor, Frames, feed
 from harness.runs.columns import Ints, matching, numbers
 from harness.verdict_kinds import WALK
@@ -39,7 +39,7 @@ class Prefixes:
 
     Attributes:
         of_row: The prefix of each verdict, shape ``(n,)``.
-        row: The row of each prefix in the table of positions, or of instances; -1 without one.
+        row: The row of each prefix in the table of positions, or of texts; -1 without one.
         keys: The columns that identify the rows of that table.
     """
 
@@ -47,10 +47,14 @@ class Prefixes:
     row: Ints
     case: Ints
     keys: Sequence[npt.NDArray[Any]]
-    positions: int
     _text: Callable[[int], tuple[bytes, int] | None]
     _begun: Sequence[bytes]
-    _states: dict[int, State | None] = field(default_factory=dict)
+    _schema_of: Callable[[int], Any]
+    _applicable: dict[int, Applicable] = field(default_factory=dict)
+    _read: tuple[int, bytes, Cursor | None] = (-1, b"", None)
+    """The case and the text that were read last, and how that stands: others go on from there."""
+    _known: dict[Frames, frozenset[str]] = field(default_factory=dict)
+    """Of the containers that are open around there."""
     _objects: dict[int, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
@@ -61,14 +65,15 @@ class Prefixes:
         begun: tuple[npt.NDArray[Any], Sequence[bytes]],
         table: Mapping[str, Any],
         texts: pa.ChunkedArray,
+        schema_of: Callable[[int], Any],
     ) -> Prefixes:
         """The prefixes of verdicts.
 
         Args:
-            evidence: ``walk``, ``instance`` or ``sample``.
             columns: Of the verdicts: case, walk and position, or case, text and offset.
             begun: What each verdict's token writes before the byte: which of some, and these.
             table: The columns of positions, or of texts; ``case`` as rows of the cases.
+            schema_of: Gives the parsed schema of a case, by its row.
         """
         changed = np.ones(len(columns[0]), dtype=np.bool_)
         changed[1:] = np.any([one[1:] != one[:-1] for one in columns], axis=0)
@@ -85,17 +90,15 @@ class Prefixes:
             else _of_texts(texts, two, row)
         )
         before = [written[code] for code in codes[first].tolist()]
-        return cls(of_row, row, case, keys, len(keys[0]), text, before)
+        return cls(of_row, row, case, keys, text, before, schema_of)
 
     def before(self, prefix: int, most: int) -> bytes | None:
         """At most so many bytes before a byte; None where that is not stored."""
-        found = self.written(prefix)
-        return None if found is None else found[max(0, len(found) - most) :]
-
-    def written(self, prefix: int) -> bytes | None:
-        """All that is written before a byte; None where that is not stored."""
         found = self._text(prefix)
-        return None if found is None else found[0][: found[1]] + self._begun[prefix]
+        if found is None:
+            return None
+        written = found[0][: found[1]] + self._begun[prefix]
+        return written[max(0, len(written) - most) :]
 
     def onward(self, prefix: int, end: int) -> bytes:
         """The text from a prefix's position on, up to an offset."""
@@ -103,80 +106,56 @@ class Prefixes:
         return b"" if found is None else found[0][found[1] : end]
 
     def trails(self, prefix: int, byte: bytes) -> bool:
-        """Whether a byte is whitespace behind the whole value."""
-        if prefix not in self._states:
-            found = self.written(prefix)
-            self._states[prefix] = None if found is None else advance(START, found)
-        state = self._states[prefix]
-        return state is not None and state.can_end and byte in _SPACE
+        """Whether a byte is whitespace after the whole value."""
+        here = self._stands(prefix)
+        return here is not None and here.state.can_end and byte in _SPACE
 
-    def can_wait(self, prefix: int, byte: bytes, schema_of: Callable[[int], Any]) -> bool:
-        """Whether a byte goes on to declared names that need not come, while another has to.
-
-        Args:
-            schema_of: Gives the parsed schema of a case, by its row.
-        """
-        text = self.written(prefix)
-        here = None if text is None else feed(Cursor(), text + byte)
+    def can_wait(self, prefix: int, byte: bytes) -> bool:
+        """Whether a byte goes on to declared names that need not come, while another has to."""
+        before = self._stands(prefix)
+        here = None if before is None else feed(before, byte)
         if here is None or here.mode is not Mode.KEY_STRING:
             return False
-        applicable = Applicable(schema_of(int(self.case[prefix])))
+        applicable = self._applicable_of(prefix)
         found = list(orders(_sources(applicable, here)))
         left = {name for one in found for name in one.places} - here.frames[-1].names
         names = {name for name in left if name.startswith(here.written)}
         needed = {name for one in found for name in one.required}
         return bool(names) and not names & needed and LACKS_REQUIRED in _object(applicable, here)
 
-    def objects(
-        self, prefixes: Sequence[int], schema_of: Callable[[int], Any]
-    ) -> list[frozenset[str]]:
-        """Which of `OBJECTS` are true of the object that is open behind each prefix.
+    def objects(self, prefix: int) -> frozenset[str]:
+        """Which of `OBJECTS` are true of the object that is open after a prefix."""
+        if prefix not in self._objects:
+            here = self._stands(prefix)
+            if here is None:
+                found: frozenset[str] = frozenset()
+            elif here.frames in self._known:
+                found = self._known[here.frames]
+            else:
+                found = self._known[here.frames] = _object(self._applicable_of(prefix), here)
+            self._objects[prefix] = found
+        return self._objects[prefix]
 
-        Args:
-            schema_of: Gives the parsed schema of a case, by its row.
-        """
-        place = _Place()
-        for prefix in prefixes:
-            if prefix not in self._objects:
-                found = self._text(prefix)
-                case = int(self.case[prefix])
-                if case != place.case:
-                    place = _Place(case, Applicable(schema_of(case)))
-                self._objects[prefix] = (
-                    frozenset()
-                    if found is None
-                    else place.objects(found[0][: found[1]], self._begun[prefix])
-                )
-        return [self._objects[prefix] for prefix in prefixes]
+    def _stands(self, prefix: int) -> Cursor | None:
+        """How the text stands after a prefix; None where it is not stored, or is no JSON."""
+        found, case = self._text(prefix), int(self.case[prefix])
+        if found is None:
+            return None
+        text = found[0][: found[1]]
+        if self._read[:2] != (case, text):
+            last_case, last, here = self._read
+            if case != last_case or not text.startswith(last):
+                last, here = b"", Cursor()
+            here = None if here is None else feed(here, text[len(last) :])
+            self._read, self._known = (case, text, here), {}
+        here = self._read[2]
+        return None if here is None else feed(here, self._begun[prefix])
 
-
-@dataclass
-class _Place:
-    """How far a text of a case was read; what goes on from there starts there."""
-
-    case: int = -1
-    applicable: Applicable = field(default_factory=lambda: Applicable({}))
-    text: bytes = b""
-    cursor: Cursor | None = field(default_factory=Cursor)
-    known: list[tuple[Frames, frozenset[str]]] = field(default_factory=list)
-    """What was found for the containers that are open around here."""
-
-    def objects(self, text: bytes, begun: bytes) -> frozenset[str]:
-        """Which of `OBJECTS` are true behind a text and what a token begins with."""
-        if text != self.text:
-            if not text.startswith(self.text):
-                self.text, self.cursor = b"", Cursor()
-            if self.cursor is not None:
-                self.cursor = feed(self.cursor, text[len(self.text) :])
-            self.text, self.known = text, []
-        here = None if self.cursor is None else feed(self.cursor, begun)
-        if here is None:
-            return frozenset()
-        for frames, found in self.known:
-            if frames == here.frames:
-                return found
-        self.known.append((here.frames, _object(self.applicable, here)))
-        return self.known[-1][1]
+    def _applicable_of(self, prefix: int) -> Applicable:
+        case = int(self.case[prefix])
+        if case not in self._applicable:
+            self._applicable = {case: Applicable(self._schema_of(case))}
+        return self._applicable[case]
 
 
 def _sources(applicable: Applicable, here: Cursor) -> list[Source]:
