@@ -45,15 +45,8 @@ def find_disputes(
 ) -> list[Dispute]:
     """Every dispute among `masks`, shape ``(len(engines), words)``, over ids below `size`.
 
-    Args:
-        masks: One mask per engine, in the order of `engines`.
-        cap: Resolve a sample of this many tokens per dispute; None resolves all.
-        always: Tokens that a sample never leaves out (those on the reference's path, and the
-            end of generation).
-        key: What the sample depends on, besides the dispute's own engines.
-
-    Returns:
-        The disputes, ordered by their accepters.
+    In the order of their accepters. Of each `cap` tokens are drawn (None: all), never without those
+    among `always`; the sample depends on `key` and the dispute's own engines.
     """
     differing = np.bitwise_or.reduce(masks) & ~np.bitwise_and.reduce(masks)
     if not differing.any():

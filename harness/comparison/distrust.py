@@ -18,12 +18,7 @@ from harness.workers.outcomes import EXCLUDING, AdapterFault, Failure, MaskViola
 
 @dataclass(eq=False)
 class Distrusted(Exception):
-    """An engine or its adapter was found to contradict itself.
-
-    Attributes:
-        walk: The walk, -1 for none.
-        violation: Where it consumes what its mask forbids: what it consumes.
-    """
+    """An engine or its adapter was found to contradict itself; `walk` is -1 for none."""
 
     engine: int
     failure: AdapterFault | MaskViolation
@@ -50,11 +45,7 @@ class Distrusted(Exception):
 def ask_again(
     panel: Panel, position: Position, findings: Findings, verdicts: Verdicts
 ) -> dict[int, Failure]:
-    """Ask engines that are proven to be wrong whether their masks still say so.
-
-    Returns:
-        The engines that say otherwise, and those that fail over it.
-    """
+    """The engines, of those proven to be wrong, that say otherwise when asked again, or fail."""
     asks = {}
     for row, tokens in charged(findings, verdicts).items():
         some = np.unique(np.array(tokens, dtype=np.int32))
@@ -66,7 +57,7 @@ def ask_again(
 def ask_for_nothing(
     panel: Panel, engines: Collection[int], tokens: Collection[int], number: int
 ) -> dict[int, Failure]:
-    """Ask engines whether they still forbid tokens behind so many; returns as `ask_again`."""
+    """The engines that do not still forbid tokens after so many, or fail."""
     some = np.array(list(tokens), dtype=np.int32)
     request = AskAgain(some, np.zeros(len(some), dtype=np.bool_), at=number)
     return _failures(panel, dict.fromkeys(engines, request))

@@ -58,13 +58,10 @@ ENDED = {
 
 @dataclass(frozen=True)
 class Completion:
-    """What an engine allowed from a disputed token to the end.
+    """What an engine allowed after a disputed token: text and tokens, end-of-sequence last.
 
-    Attributes:
-        text: The bytes behind the disputed token.
-        tokens: The tokens behind it, end-of-sequence last; empty when the disputed token is
-            itself the end.
-        origin: Where it came from: ``reference``, ``aimed``, ``pool`` or ``rollout``.
+    There are no tokens where the disputed one is itself the end. `origin` is ``reference``,
+    ``aimed``, ``rollout`` or ``probe``.
     """
 
     text: bytes
@@ -74,12 +71,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the validators say of a completion.
-
-    Attributes:
-        reason: Why it is contested or undecided, or ``not_json``; empty otherwise.
-        jsonschema: ``valid``, ``invalid`` or empty.
-    """
+    """What the validators say of a completion; why it is open, or ``not_json``, is the `reason`."""
 
     reason: str = ""
     keyword: str = ""
@@ -94,9 +86,7 @@ class Flaw:
     """An engine's error of another kind than a false acceptance or rejection.
 
     Attributes:
-        kind: ``dead_end``, ``mask_consume_mismatch``, ``unbounded_repetition``, ``never_stops``,
-            ``stops_too_early``.
-        completion: What the engine was led through behind the token; -1 for nothing.
+        completion: What the engine was led through after the token; -1 for nothing.
         reason: What sets it apart from others of its kind; mostly empty.
         accepter: The engine (by row) that has a valid completion, -1 where none is needed.
     """
@@ -188,14 +178,10 @@ _NONE, _ACCEPTED, _REJECTED, _CONTESTED, _UNRESOLVED, _NEVER_STOPS, _TOO_EARLY =
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What completions prove about engines and disputed tokens, by token, then by engine.
+    """What completions prove about engines (rows) and disputed tokens (columns), shapes ``(v,)``.
 
-    Attributes:
-        row: The engine that a verdict is about, shape ``(v,)``.
-        column: The disputed token, shape ``(v,)``.
-        kind: Index into `CODES`, shape ``(v,)``.
-        accepter: The engine (by row) that allowed the completion, -1 without one, ``(v,)``.
-        completion: Index into the findings' completions, -1 without one, ``(v,)``.
+    By token, then by engine. `kind` is an index into `CODES`; `accepter` is the row of the engine
+    that allowed the completion, an index into the findings'; both are -1 without one.
     """
 
     row: npt.NDArray[np.int64]
@@ -216,7 +202,7 @@ def judge(findings: Findings) -> Verdicts:
 
     Tokens about which an engine has an error of another kind are not unresolved for it. At a
     token that ends generation a rejection is called ``never_stops``, and an acceptance
-    behind what is no complete JSON value ``stops_too_early``.
+    after what is no complete JSON value ``stops_too_early``.
     """
     status, accepts = findings.status, findings.accepts
     valid = status == Status.VALID

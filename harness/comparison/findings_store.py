@@ -34,7 +34,6 @@ class FindingsStore:
     """The findings of one position; an entry is an engine (row) at a token (column).
 
     Attributes:
-        findings: What will be concluded from; rows are the position's engines.
         token_bytes: The bytes of every token; none at the end of generation.
         first_invalid: Number of the first invalid completion per entry, -1 for none, ``(e, n)``.
         tries: Completions per entry that were not valid, shape ``(e, n)``.
@@ -109,10 +108,6 @@ class FindingsStore:
         ends = self._vocabulary.eos_ids
         text = b"".join(self._vocabulary.tokens[token] for token in taken if token not in ends)
         return self.number(text, "rollout", tuple(taken))
-
-    def repeated(self, token: int, times: int) -> int:
-        """The number of a completion that is one token again and again, without an end."""
-        return self.number(self._vocabulary.tokens[token] * times, "probe", (token,) * times)
 
     def text(self, column: int, number: int) -> bytes:
         """The whole text of a completed token."""

@@ -53,12 +53,7 @@ def wrong_ends(position: Position, eos_ids: Sequence[int], state: State) -> list
 def wrong_steps(
     position: Position, token: int, refused: Collection[int], empty: Collection[int]
 ) -> list[Flaw]:
-    """What the walk's own token shows: engines that refuse it, or that it leads nowhere.
-
-    Args:
-        token: A token that the masks of these engines allow.
-        empty: The engines whose next mask is empty.
-    """
+    """What the walk's own token shows: engines that refused it, or whose next mask is empty."""
     kinds = {**dict.fromkeys(refused, "mask_consume_mismatch"), **dict.fromkeys(empty, "dead_end")}
     return [
         Flaw(row, token, kinds[engine])
@@ -109,7 +104,9 @@ class Probes:
         for row, times in resolution.lengthen(rows, self._tokens[sort], LIMIT).items():
             for token, count in zip(self._tokens[sort], times, strict=True):
                 if count >= LIMIT:
-                    number = resolution.store.repeated(token, LIMIT - 1)
+                    times_ = (token,) * (LIMIT - 1)
+                    text = resolution.vocabulary.tokens[token] * len(times_)
+                    number = resolution.store.number(text, "probe", times_)
                     resolution.findings.flaws.append(
                         Flaw(row, token, "unbounded_repetition", number, sort)
                     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +26,17 @@ from harness.workers.mask_buffer import SLOTS
 from harness.workers.outcomes import Failure
 
 _FIRST = 8
-"""Positions in the first batch, and in one behind a prediction that failed."""
+"""Positions in the first batch, and in one after a prediction that failed."""
 
 NOTHING = -1
 """The token that leads to the first position."""
 
 Masks = npt.NDArray[np.uint32]
 _Ints = npt.NDArray[np.int64]
+
+
+_NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
+_NO_TIMES: _Ints = np.zeros((0, 2), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -59,90 +64,58 @@ class Arrived:
 class _Batch:
     """The positions that were asked for together, the first of which is number `first`.
 
-    Attributes:
-        reached: How many of the positions each engine reached.
-        failures: What kept an engine from the next one.
-        masks: Of each engine, shape ``(reached, words)``; shared memory.
-        times: Shape ``(len(tokens), len(engines), 2)``.
+    `lost` are the engines that could not be asked.
     """
 
     first: int
     tokens: Sequence[int]
-    engines: tuple[int, ...]
-    reached: Sequence[int]
-    failures: Mapping[int, Failure]
-    masks: tuple[Masks, ...]
-    times: _Ints
+    walked: Mapping[int, Walked]
+    lost: Mapping[int, Failure]
 
-    @classmethod
-    def of(
-        cls,
-        first: int,
-        tokens: Sequence[int],
-        walked: Mapping[int, Walked],
-        lost: Mapping[int, Failure],
-    ) -> _Batch:
-        """What engines answered; `lost` are those that could not be asked."""
-        engines = tuple(sorted([*walked, *lost]))
-        reached = [len(walked[engine]) if engine in walked else 0 for engine in engines]
-        failed = {index: one.failure for index, one in walked.items() if one.failure is not None}
-        times = np.zeros((len(tokens), len(engines), 2), dtype=np.int64)
-        for row, engine in enumerate(engines):
-            if engine in walked:
-                times[: reached[row], row] = walked[engine].times
-        masks = tuple(walked[engine].masks if engine in walked else _NO_MASKS for engine in engines)
-        return cls(first, tokens, engines, reached, {**failed, **lost}, masks, times)
+    @property
+    def failed(self) -> bool:
+        """Whether an engine did not reach all positions."""
+        return bool(self.lost) or any(one.failure is not None for one in self.walked.values())
+
+    def reached(self, engine: int) -> int:
+        """How many of the positions an engine reached."""
+        return len(self.walked[engine]) if engine in self.walked else 0
 
     def holds(self, number: int, token: int, engines: Sequence[int]) -> bool:
-        """Whether it tells of a position behind `token`, of all these engines."""
+        """Whether it tells of a position after `token`, of all these engines."""
         slot = number - self.first
         if not 0 <= slot < len(self.tokens) or self.tokens[slot] != token:
             return False
-        rows = [self.engines.index(one) for one in engines if one in self.engines]
-        return len(rows) == len(engines) and all(slot <= self.reached[row] for row in rows)
+        known = self.walked.keys() | self.lost.keys()
+        return all(one in known and slot <= self.reached(one) for one in engines)
 
-    def walked(self, engine: int) -> list[int]:
+    def consumed(self, engine: int) -> list[int]:
         """The tokens of the positions that an engine reached."""
-        tokens = self.tokens[: self.reached[self.engines.index(engine)]]
-        return [token for token in tokens if token != NOTHING]
+        return [token for token in self.tokens[: self.reached(engine)] if token != NOTHING]
 
     def at(self, number: int, engines: Sequence[int]) -> Arrived:
         """What it tells of a position."""
         slot = number - self.first
-        rows = [self.engines.index(one) for one in engines]
-        came = [row for row in rows if slot < self.reached[row]]
+        came = [self.walked[one] for one in engines if slot < self.reached(one)]
         failures = {
-            self.engines[row]: self.failures[self.engines[row]] for row in rows if row not in came
+            one: self.lost.get(one) or self.walked[one].failure
+            for one in engines
+            if slot >= self.reached(one)
         }
-        some = [self.masks[row][slot] for row in came]
-        masks = np.stack(some) if some else _NO_MASKS
+        masks = np.stack([one.masks[slot] for one in came]) if came else _NO_MASKS
+        times = np.stack([one.times[slot] for one in came]) if came else _NO_TIMES
         differ = bool((masks[1:] != masks[:1]).any())
-        names = tuple(self.engines[row] for row in came)
+        names = tuple(one for one in engines if one not in failures)
         allowed = np.bitwise_count(masks).sum(axis=1, dtype=np.int64)
-        empty = not allowed.all()
-        return Arrived(names, failures, masks, allowed, self.times[slot, came], differ, empty)
-
-
-@dataclass
-class _Asked:
-    """A batch that the engines may still be at; `batch` once it was waited for."""
-
-    first: int
-    tokens: Sequence[int]
-    engines: tuple[int, ...]
-    batch: _Batch | None = None
-
-
-_NO_MASKS: Masks = np.zeros((0, 0), dtype=np.uint32)
+        failed = {one: failure for one, failure in failures.items() if failure is not None}
+        return Arrived(names, failed, masks, allowed, times, differ, not allowed.all())
 
 
 @dataclass
 class LookaheadWalk:
-    """The way of the engines along one reference.
+    """The way of the engines, which stand at the start of the text, along one reference.
 
-    Args:
-        panel: The engines; those that take part stand at the start of the text.
-        timed: Times what it is entered for: asking for positions and waiting for them.
+    `timed` is entered while positions are asked for and waited for.
     """
 
     panel: Panel
@@ -151,7 +124,8 @@ class LookaheadWalk:
     reference: bytes
     timed: Callable[[], AbstractContextManager[None]] = nullcontext
     _batch: _Batch | None = None
-    _ahead: _Asked | None = None
+    _ahead: Callable[[], _Batch] | None = None
+    """Waits for the batch that the engines are at."""
     _length: int = _FIRST
     _predicted: dict[tuple[int, int], int] = field(default_factory=dict)
     _paths: dict[int, tuple[int, ...]] = field(default_factory=dict)
@@ -166,12 +140,9 @@ class LookaheadWalk:
     def arrive(
         self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
     ) -> Arrived:
-        """Have the engines go on by one token.
+        """Have the engines go on by one token, `NOTHING` for the first position.
 
-        Args:
-            engines: Those that go on, in the order of the run.
-            offset: Bytes of the reference that are consumed with `token`.
-            token: The token to take; `NOTHING` for the first position.
+        `offset` counts the bytes of the reference that are consumed with it.
         """
         number = len(consumed) + (token != NOTHING)
         batch = self._batch
@@ -194,7 +165,7 @@ class LookaheadWalk:
             if not self.panel.up(engine):
                 tokens = list(consumed)
                 for batch in batches:
-                    tokens[max(batch.first - 1, 0) :] = batch.walked(engine)
+                    tokens[max(batch.first - 1, 0) :] = batch.consumed(engine)
                 self.panel.recover(engine, tokens)
 
     def forget(self) -> None:
@@ -213,14 +184,14 @@ class LookaheadWalk:
         self._length = min(2 * self._length, SLOTS) if steady and last is not None else _FIRST
         if batch is None or not batch.holds(number, token, engines):
             batch = self._asked(engines, consumed, offset, token)
-        if steady and not batch.failures:
+        if steady and not batch.failed:
             self._ask_ahead(batch, offset)
         return batch
 
     def _asked(
         self, engines: Sequence[int], consumed: Sequence[int], offset: int, token: int
     ) -> _Batch:
-        """The positions behind the present one, engines that failed beyond it brought back."""
+        """The positions after the present one, engines that failed beyond it brought back."""
         number = len(consumed) + (token != NOTHING)
         lost: dict[int, Failure] = {}
         for engine in engines:
@@ -230,30 +201,25 @@ class LookaheadWalk:
         up = tuple(engine for engine in engines if engine not in lost)
         tokens = [token, *self._predict(number, offset, self._length - 1)]
         walked = self.panel.walk(up, tokens, len(consumed), str(self.key))
-        return _Batch.of(number, tokens, walked, lost)
+        return _Batch(number, tokens, walked, lost)
 
     def _ask_ahead(self, batch: _Batch, offset: int) -> None:
-        """Have the engines walk on behind a batch; `offset` is that of its first position."""
+        """Have the engines walk on after a batch; `offset` is that of its first position."""
         offset += sum(len(self.vocabulary.tokens[token]) for token in batch.tokens[1:])
         number = batch.first + len(batch.tokens)
         length = min(2 * self._length, SLOTS)
         tokens = self._predict(number - 1, offset, length)
         if tokens:
-            self.panel.begin_walk(batch.engines, tokens, number - 1, str(self.key))
-            self._ahead = _Asked(number, tokens, batch.engines)
+            engines = sorted(batch.walked)
+            self.panel.begin_walk(engines, tokens, number - 1, str(self.key))
+            self._ahead = cache(lambda: _Batch(number, tokens, self.panel.end_walk(engines), {}))
 
     def _collected(self) -> _Batch | None:
         """The batch that was asked for ahead, waited for."""
-        ahead = self._ahead
-        if ahead is None:
-            return None
-        if ahead.batch is None:
-            walked = self.panel.end_walk(ahead.engines)
-            ahead.batch = _Batch.of(ahead.first, ahead.tokens, walked, {})
-        return ahead.batch
+        return None if self._ahead is None else self._ahead()
 
     def _predict(self, number: int, offset: int, length: int) -> list[int]:
-        """The tokens that are taken at position `number` and behind it, if all are allowed."""
+        """The tokens that are taken at position `number` and after it, if all are allowed."""
         tokens: list[int] = []
         while len(tokens) < length and offset < len(self.reference):
             if not (path := self.path(offset)):

@@ -24,7 +24,6 @@ from tests.miniatures import (
     ForbidsOne,
     Forces,
     HangsOnMask,
-    NeverEnds,
     RaisesOnMask,
 )
 from tests.oracle import (
@@ -101,12 +100,6 @@ class TestHonestEngines:
         assert found[b"[\n"] == (1, "start of value")
         assert found[b"["] == (0, "start of value")  # another cut
 
-    def test_are_accused_of_the_spellings_that_they_forbid(self):
-        rows = run_case([Enumerator, AcceptsExtra], case({"const": 1, "x-extra": ["1.0"]}, 1))
-        assert kinds(rows) == {("Enumerator", "false_rejection")}
-        (completion,) = records(rows, "completions")
-        assert completion["text"] == b"0"
-
 
 class ForbidsEnd(Enumerator):
     """Does not let the text end behind ``1``."""
@@ -134,30 +127,12 @@ class TestWhoIsCharged:
     )
     """Behind 1, one engine goes on to what is valid, one to what is not; one forbids it."""
 
-    def test_what_one_engine_finishes_clears_the_token_for_all(self):
-        engines = [Enumerator, AllowsOnlyExtra, ForbidsOne]
-        rows = run_case(engines, case(dict(self.SCHEMA), 20))
-        assert kinds(rows) == {("ForbidsOne", "false_rejection")}
-
     def test_in_the_original_procedure_each_answers_for_its_own_completion(self):
         engines = [Enumerator, AllowsOnlyExtra, ForbidsOne]
         rows = run_case(engines, case(dict(self.SCHEMA), 20), resolver=RESOLVERS["rollout"])
         assert kinds(rows) == {
             ("ForbidsOne", "false_rejection"),
             ("AllowsOnlyExtra", "false_acceptance"),
-        }
-
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    def test_every_token_of_a_large_dispute_is_resolved(self, resolver):
-        engines = [Enumerator, miniatures.AllowsEverything]
-        rows = run_case(engines, case({"const": True}, True), resolver=RESOLVERS[resolver])
-        disputed = [one["disputed_tokens"] for one in records(rows, "positions")]
-        assert all(tokens > 250 for tokens in disputed)
-        assert rows.count("verdicts") == sum(disputed)
-        assert kinds(rows) == {
-            ("AllowsEverything", "false_acceptance"),
-            ("AllowsEverything", "stops_too_early"),
-            ("Enumerator", "false_rejection"),
         }
 
     def test_of_a_large_dispute_just_the_right_tokens_are_cleared(self):
@@ -223,13 +198,6 @@ class TestTheEndOfGeneration:
         assert (verdict["position"], verdict["token"]) == (1, 256)
         assert (verdict["keyword"], verdict["located"]) == ("const", True)
 
-    def test_allowed_before_the_value_is_complete(self):
-        rows = run_case([Enumerator, AcceptsExtra], case({"const": "a", "x-extra": ['"a']}, "a"))
-        (verdict,) = records(rows, "verdicts")
-        assert (verdict["engine"], verdict["kind"]) == ("AcceptsExtra", "stops_too_early")
-        assert (verdict["position"], verdict["token"]) == (2, 256)
-        assert (verdict["keyword"], verdict["located"]) == ("json", None)
-
     def test_of_one_token_ends_no_other(self):
         """An end that comes too early, beside a token that is right and cannot be finished."""
         one = case({"enum": [1, 12]}, 1)
@@ -249,24 +217,6 @@ class TestTheEndOfGeneration:
         rows = run_case([Enumerator, ForbidsEnd], case({"const": 1}, 1), vocabulary)
         assert [verdict["token"] for verdict in records(rows, "verdicts")] == [256, 257]
         assert kinds(rows) == {("ForbidsEnd", "never_stops")}
-
-
-class TestWhatProvesNothing:
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    def test_what_never_ends_is_unresolved(self, resolver):
-        endless = case({"const": "ab", "x-open": ['"a'], "x-letters": "bcd"}, "ab")
-        rows = run_case([Enumerator, NeverEnds], endless, resolver=RESOLVERS[resolver])
-        verdicts = records(rows, "verdicts")
-        assert kinds(rows) == {("NeverEnds", "unresolved")}
-        assert {one["reason"] for one in verdicts} <= {"too_long", "given_up"}
-        assert {one["completion"] for one in verdicts} == {-1}
-
-    @pytest.mark.parametrize("resolver", RESOLVERS)
-    def test_what_the_specification_leaves_open_is_contested(self, resolver):
-        twice = case({"enum": [{"a": 1}], "x-extra": ['{"a": 1, "a": 1}']}, {"a": 1})
-        rows = run_case([Enumerator, AcceptsExtra], twice, resolver=RESOLVERS[resolver])
-        assert kinds(rows) == {("AcceptsExtra", "contested")}
-        assert {one["reason"] for one in records(rows, "verdicts")} == {"duplicate_keys"}
 
 
 class CrashesBehindExtra(AcceptsExtra, CrashesOnMask):

@@ -154,21 +154,13 @@ def errors(rows: Rows) -> list[dict[str, Any]]:
 
 class TestHonestEngines:
     @settings(max_examples=60)
-    @given(
-        typed(), st.sampled_from([[Typist], [Typist, SecondTypist]]), st.sampled_from(["a", "b"])
-    )
-    def test_are_never_convicted(self, schema_and_value, engines, name):
-        one = case(*schema_and_value, name=name)
+    @given(typed(), st.sampled_from([[Typist], [Typist, SecondTypist]]), st.sampled_from([None, 4]))
+    def test_are_never_convicted(self, schema_and_value, engines, cap):
+        one = case(*schema_and_value)
         for resolver in RESOLVERS.values():
-            rows = run_case(engines, one, VOCABULARY, CHALLENGED, resolver)
+            rows = run_case(engines, one, VOCABULARY, replace(CHALLENGED, cap=cap), resolver)
             assert errors(rows) == []
             assert records(rows, "cases")[0]["status"] == "walked"
-
-    def test_nor_over_samples(self):
-        schema = {"type": "object", "additionalProperties": {"type": "string"}}
-        rules = replace(CHALLENGED, cap=4)
-        rows = run_case([Typist], case(schema, {"a": "b"}), VOCABULARY, rules)
-        assert errors(rows) == []
 
 
 class TestAnErrorThatAllShare:
@@ -235,14 +227,6 @@ class TestAnErrorThatAllShare:
         assert {VOCABULARY.tokens[one["token"]] for one in found} == {b"]"}
         disputes = [one for one in records(rows, "disputes") if not one["rejecters"]]
         assert {one["accepters"] for one in disputes} == {0b11}
-
-    def test_an_end_that_all_allow_too_early_is_told_once(self):
-        one = case({"type": "number", "x-extra": [""]}, 1)
-        found = errors(run_case([Typist, SecondTypist], one, VOCABULARY, CHALLENGED))
-        assert Counter((one["engine"], one["kind"]) for one in found) == {
-            ("Typist", "stops_too_early"): 1,
-            ("SecondTypist", "stops_too_early"): 1,
-        }
 
     def test_the_challenger_is_no_engine(self):
         rows = self.run({"type": "number", "x-forbidden": " "}, 1)

@@ -51,12 +51,6 @@ class TestDisputes:
             assert one.accepters
             assert one.rejecters
 
-    @given(MASKS)
-    def test_without_a_cap_all_are_resolved(self, masks):
-        for one in found(masks):
-            assert one.drawn.tolist() == one.tokens.tolist()
-            assert one.always_resolved.tolist() == one.tokens.tolist()
-
     @given(MASKS, st.randoms(use_true_random=False))
     def test_the_order_of_the_engines_changes_nothing(self, masks, random):
         order = list(range(len(masks)))
@@ -129,14 +123,6 @@ class TestDrawing:
     def test_a_sample_is_the_same_on_every_machine(self):
         sample, census = drawn(range(1000), 8, (5,), "0/case/0/3/0,1")
         assert (sample, census) == ({5, 151, 394, 416, 765, 790, 906, 926}, 1)
-
-    def test_as_many_as_the_cap_are_no_sample(self):
-        assert drawn(range(8), 8, (5,)) == (set(range(8)), 8)
-        assert drawn(range(9), 8, (5,))[1] == 1
-
-    @given(IDS, st.integers(1, 30), st.text(max_size=5))
-    def test_the_same_key_draws_the_same(self, ids, cap, key):
-        assert drawn(ids, cap, (), key) == drawn(ids, cap, (), key)
 
     @given(IDS, st.integers(1, 30), st.integers(1, 30))
     def test_a_smaller_sample_is_part_of_a_larger_one(self, ids, one, other):

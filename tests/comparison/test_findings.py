@@ -46,14 +46,14 @@ BY_ACCEPTER = {
 """What each status of an accepting engine says of that engine."""
 
 
-def verdicts_of(findings, *, valid_completion_exonerates):
-    findings.valid_completion_exonerates = valid_completion_exonerates
+def verdicts_of(findings, *, clears):
+    findings.valid_completion_exonerates = clears
     return judge(findings)
 
 
-def listed(findings, *, valid_completion_exonerates):
+def listed(findings, *, clears):
     """The verdicts as (token, engine, kind, reason, accepter, completion)."""
-    found = verdicts_of(findings, valid_completion_exonerates=valid_completion_exonerates)
+    found = verdicts_of(findings, clears=clears)
     columns = (found.row, found.column, found.kind, found.accepter, found.completion)
     out = []
     for row, column, kind, accepter, completion in zip(*(c.tolist() for c in columns), strict=True):
@@ -89,11 +89,11 @@ def findings_of(*entries, engines=None, eos_ids=()):
     return findings
 
 
-def judged(*entries, valid_completion_exonerates, engines=None):
+def judged(*entries, clears, engines=None):
     """The verdicts as (engine, kind, reason)."""
     found = listed(
         findings_of(*entries, engines=engines),
-        valid_completion_exonerates=valid_completion_exonerates,
+        clears=clears,
     )
     return [(engine, kind, reason) for _, engine, kind, reason, _, _ in found]
 
@@ -105,70 +105,13 @@ OPEN_QUESTION = ("contested", "duplicate_keys")
 LONG = ("unresolved", "too_long")
 
 
-class TestEveryCombinationOfTwo:
-    """Both rules say the same wherever only one engine accepts."""
-
-    @pytest.mark.parametrize("valid_completion_exonerates", [True, False])
-    @pytest.mark.parametrize("status", Status)
-    def test_one_accepts_and_one_rejects(self, status, valid_completion_exonerates):
-        expected = []
-        if status is Status.VALID:
-            expected = [(1, *REJECTED)]
-        elif BY_ACCEPTER[status] is not None:
-            expected = [(0, *BY_ACCEPTER[status])]
-        assert (
-            judged(status, None, valid_completion_exonerates=valid_completion_exonerates)
-            == expected
-        )
-        mirrored = [(1 - engine, *rest) for engine, *rest in expected]
-        assert (
-            judged(None, status, valid_completion_exonerates=valid_completion_exonerates)
-            == mirrored
-        )
-
-
-@pytest.mark.parametrize(
-    ("entries", "clearing", "each_for_itself"),
-    [
-        ((V, V, None), [(2, *REJECTED)], [(2, *REJECTED)]),
-        ((V, None, None), [(1, *REJECTED), (2, *REJECTED)], [(1, *REJECTED), (2, *REJECTED)]),
-        ((V, I, None), [(2, *REJECTED)], [(2, *REJECTED), (1, *WRONG)]),
-        ((I, V, None), [(2, *REJECTED)], [(2, *REJECTED), (0, *WRONG)]),
-        ((V, C, None), [(2, *REJECTED)], [(2, *REJECTED), (1, *OPEN_QUESTION)]),
-        ((L, None, V), [(1, *REJECTED)], [(1, *REJECTED), (0, *LONG)]),
-        ((I, I, None), [(0, *WRONG), (1, *WRONG)], [(0, *WRONG), (1, *WRONG)]),
-        ((I, None, C), [(0, *WRONG), (2, *OPEN_QUESTION)], [(0, *WRONG), (2, *OPEN_QUESTION)]),
-        ((C, L, None), [(0, *OPEN_QUESTION), (1, *LONG)], [(0, *OPEN_QUESTION), (1, *LONG)]),
-        ((None, L, None), [(1, *LONG)], [(1, *LONG)]),
-        ((None, Status.NOT_ASKED, V), [(0, *REJECTED)], [(0, *REJECTED)]),
-    ],
-)
-def test_three_engines(entries, clearing, each_for_itself):
-    assert judged(*entries, valid_completion_exonerates=True) == sorted(clearing)
-    assert judged(*entries, valid_completion_exonerates=False) == sorted(each_for_itself)
-
-
 class TestAllCombinationsOfThree:
     COMBINATIONS = tuple(itertools.product([None, *Status], repeat=3))
 
-    @pytest.mark.parametrize("valid_completion_exonerates", [True, False])
-    def test_only_proof_convicts(self, valid_completion_exonerates):
+    @pytest.mark.parametrize("clears", [True, False])
+    def test_whoever_rejects_a_valid_token_is_convicted(self, clears):
         for entries in self.COMBINATIONS:
-            for engine, kind, _ in judged(
-                *entries, valid_completion_exonerates=valid_completion_exonerates
-            ):
-                if kind == "false_rejection":
-                    assert entries[engine] is None
-                    assert V in entries
-                elif kind == "false_acceptance":
-                    assert entries[engine] is I
-                else:
-                    assert entries[engine] not in (None, V, I)
-
-    @pytest.mark.parametrize("valid_completion_exonerates", [True, False])
-    def test_whoever_rejects_a_valid_token_is_convicted(self, valid_completion_exonerates):
-        for entries in self.COMBINATIONS:
-            found = judged(*entries, valid_completion_exonerates=valid_completion_exonerates)
+            found = judged(*entries, clears=clears)
             convicted = {engine for engine, kind, _ in found if kind == "false_rejection"}
             rejecting = {engine for engine, entry in enumerate(entries) if entry is None}
             assert convicted == (rejecting if V in entries else set())
@@ -180,55 +123,52 @@ class TestAllCombinationsOfThree:
                 for engine, entry in enumerate(entries)
                 if entry is not None and BY_ACCEPTER[entry] is not None
             }
-            for valid_completion_exonerates in (True, False):
-                found = judged(*entries, valid_completion_exonerates=valid_completion_exonerates)
+            for clears in (True, False):
+                found = judged(*entries, clears=clears)
                 accepting = {one for one in found if one[1] != "false_rejection"}
-                cleared = valid_completion_exonerates and V in entries
+                cleared = clears and V in entries
                 assert accepting == (set() if cleared else alone)
 
-    @pytest.mark.parametrize("valid_completion_exonerates", [True, False])
-    def test_nobody_gets_two_verdicts_on_one_token(self, valid_completion_exonerates):
+    @pytest.mark.parametrize("clears", [True, False])
+    def test_nobody_gets_two_verdicts_on_one_token(self, clears):
         for entries in self.COMBINATIONS:
-            engines = [
-                one[0]
-                for one in judged(*entries, valid_completion_exonerates=valid_completion_exonerates)
-            ]
+            engines = [one[0] for one in judged(*entries, clears=clears)]
             assert len(engines) == len(set(engines))
 
 
 class TestWitnesses:
     def test_of_a_false_rejection_is_the_first_valid_completion_and_who_allowed_it(self):
         findings = findings_of(None, I, V, V, engines=(3, 5, 4, 9))
-        found = listed(findings, valid_completion_exonerates=True)
+        found = listed(findings, clears=True)
         assert found == [(TOKEN, 3, "false_rejection", "", 4, 2)]
-        assert witnessed(verdicts_of(findings, valid_completion_exonerates=True)) == [(2, 0)]
+        assert witnessed(verdicts_of(findings, clears=True)) == [(2, 0)]
 
     def test_of_a_false_acceptance_is_the_engines_own(self):
         findings = findings_of(None, I, I, engines=(3, 5, 4))
-        assert listed(findings, valid_completion_exonerates=True) == [
+        assert listed(findings, clears=True) == [
             (TOKEN, 5, "false_acceptance", "", 5, 1),
             (TOKEN, 4, "false_acceptance", "", 4, 2),
         ]
-        assert witnessed(verdicts_of(findings, valid_completion_exonerates=True)) == [
+        assert witnessed(verdicts_of(findings, clears=True)) == [
             (1, 0),
             (2, 0),
         ]
 
     def test_of_an_open_question_is_what_it_is_about(self):
-        found = listed(findings_of(C, None), valid_completion_exonerates=True)
+        found = listed(findings_of(C, None), clears=True)
         assert found == [(TOKEN, 0, "contested", "duplicate_keys", 0, 0)]
 
     @pytest.mark.parametrize("status", [one for one in UNRESOLVED if one is not Status.UNDECIDED])
     def test_without_a_completion_there_is_none(self, status):
         findings = findings_of(status, None)
-        found = listed(findings, valid_completion_exonerates=False)
+        found = listed(findings, clears=False)
         assert found == [(TOKEN, 0, "unresolved", status.name.lower(), -1, -1)]
-        assert witnessed(verdicts_of(findings, valid_completion_exonerates=False)) == []
+        assert witnessed(verdicts_of(findings, clears=False)) == []
 
     def test_each_rule_rests_on_its_own(self):
         findings = findings_of(V, I, None)
-        assert witnessed(verdicts_of(findings, valid_completion_exonerates=True)) == [(0, 0)]
-        assert sorted(witnessed(verdicts_of(findings, valid_completion_exonerates=False))) == [
+        assert witnessed(verdicts_of(findings, clears=True)) == [(0, 0)]
+        assert sorted(witnessed(verdicts_of(findings, clears=False))) == [
             (0, 0),
             (1, 0),
         ]
@@ -240,7 +180,7 @@ class TestTheEndOfGeneration:
         for row, entry in enumerate(entries):
             if entry is I:
                 findings.explain(row, np.array([0]), Evidence(reason))
-        return [one[1:3] for one in listed(findings, valid_completion_exonerates=True)]
+        return [one[1:3] for one in listed(findings, clears=True)]
 
     def test_forbidden_behind_a_valid_value(self):
         assert self.kinds(V, None) == [(1, "never_stops")]
@@ -248,7 +188,7 @@ class TestTheEndOfGeneration:
     def test_forbidden_by_one_of_several_ids_while_another_is_allowed(self):
         findings = findings_of(V, None, eos_ids=(TOKEN,))
         findings.can_end[1] = True
-        assert listed(findings, valid_completion_exonerates=True) == []
+        assert listed(findings, clears=True) == []
 
     def test_allowed_before_the_value_is_complete(self):
         assert self.kinds(None, I, reason="not_json") == [(1, "stops_too_early")]
@@ -260,48 +200,29 @@ class TestTheEndOfGeneration:
 class TestFlaws:
     def test_a_token_with_an_error_of_another_kind_is_not_unresolved_as_well(self):
         findings = findings_of(Status.DEAD_END, None)
-        assert [one[2] for one in listed(findings, valid_completion_exonerates=True)] == [
-            "unresolved"
-        ]
+        assert [one[2] for one in listed(findings, clears=True)] == ["unresolved"]
         findings.flaws.append(Flaw(0, TOKEN, "dead_end"))
-        assert listed(findings, valid_completion_exonerates=True) == []
+        assert listed(findings, clears=True) == []
 
     def test_what_a_probe_found_about_a_token_leaves_its_verdict_alone(self):
         findings = findings_of(I, None)
         findings.flaws.append(Flaw(0, TOKEN, "unbounded_repetition"))
-        assert [one[2] for one in listed(findings, valid_completion_exonerates=True)] == [
-            "false_acceptance"
-        ]
+        assert [one[2] for one in listed(findings, clears=True)] == ["false_acceptance"]
 
 
 class TestTables:
-    def test_nothing_is_known_at_first(self):
-        accepts = np.array([[True, False], [False, True]])
-        findings = Findings.empty([4, 2], np.array([7, 9], dtype=np.int32), accepts)
-        assert listed(findings, valid_completion_exonerates=True) == []
-        assert listed(findings, valid_completion_exonerates=False) == []
-        assert findings.engines == (4, 2)
-        assert findings.completion.tolist() == [[-1, -1], [-1, -1]]
-
     @given(st.lists(st.tuples(*[st.sampled_from([None, *Status])] * 2), max_size=6), st.booleans())
-    def test_tokens_are_judged_each_for_itself_in_their_order(
-        self, columns, valid_completion_exonerates
-    ):
+    def test_tokens_are_judged_each_for_itself_in_their_order(self, columns, clears):
         tokens = np.arange(10, 10 + len(columns), dtype=np.int32)
         accepts = np.array([[entry is not None for entry in one] for one in columns], dtype=bool)
         findings = Findings.empty([0, 1], tokens, accepts.reshape(-1, 2).T)
         for column, entries in enumerate(columns):
             findings.status[:, column] = [entry or 0 for entry in entries]
-        found = [
-            one[:3]
-            for one in listed(findings, valid_completion_exonerates=valid_completion_exonerates)
-        ]
+        found = [one[:3] for one in listed(findings, clears=clears)]
         expected = [
             (10 + column, engine, kind)
             for column, entries in enumerate(columns)
-            for engine, kind, _ in judged(
-                *entries, valid_completion_exonerates=valid_completion_exonerates
-            )
+            for engine, kind, _ in judged(*entries, clears=clears)
         ]
         assert found == expected
 

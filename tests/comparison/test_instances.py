@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 
 from harness.inputs.cases import Case, Instance, styled
 from harness.inputs.vocabulary import byte_vocabulary
-from tests.comparison.test_case_run import ForbidsEnd
 from tests.inprocess import case, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
-    ConsumeLies,
     CrashesOnMask,
     Enumerator,
     ForbidsOne,
-    MaskLies,
     RaisesOnMask,
     RefusesAll,
 )
@@ -72,11 +69,6 @@ def test_all_is_proven_that_instances_can_prove_and_nothing_else(trial, values):
     }
 
 
-def test_an_honest_engine_is_accused_of_nothing():
-    one = case({"enum": [1, 12]}, 1, 12, invalid=[2, 120])
-    assert proven([Enumerator], one) == []
-
-
 def test_an_invalid_instance_that_is_accepted_to_its_end_is_a_false_acceptance():
     one = case({"enum": [1, 12], "x-extra": ["120"]}, 1, invalid=[2, 120])
     rows = run_case([AcceptsExtra], one, BYTES)
@@ -102,10 +94,6 @@ def test_no_false_rejection_without_the_canonical_tokens():
     assert (verdict["kind"], verdict["reason"]) == ("unresolved", "unusual_tokenisation")
 
 
-def test_an_end_that_is_forbidden_behind_a_valid_instance():
-    assert proven([ForbidsEnd], case({"enum": [1]}, 1)) == [(0, "ForbidsEnd", "never_stops", 1)]
-
-
 def test_an_instance_that_is_accepted_although_it_is_not_finished():
     broken = Case(
         "case",
@@ -116,19 +104,6 @@ def test_an_instance_that_is_accepted_although_it_is_not_finished():
         "case.json",
     )
     assert proven([AcceptsExtra], broken) == [(1, "AcceptsExtra", "stops_too_early", 3)]
-
-
-def test_a_mask_that_lies_on_the_way():
-    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
-    assert proven([ConsumeLies], one) == [(0, "ConsumeLies", "mask_consume_mismatch", 1)]
-
-
-def test_a_token_that_is_consumed_although_the_mask_hides_it():
-    one = case({"enum": [1, 12], "x-forbidden": [["1", "2"]]}, 12)
-    assert proven([MaskLies], one) == [
-        (0, "MaskLies", "false_rejection", 1),
-        (0, "MaskLies", "mask_consume_mismatch", 1),
-    ]
 
 
 def test_what_the_validators_leave_open_convicts_nobody():

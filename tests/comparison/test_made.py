@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.comparison.case_run import Rules
 from harness.comparison.generated_instances import Made, make
 from harness.runs.tables import is_mislabelled
 from harness.schemas.values import ValueMaker
@@ -226,10 +225,6 @@ class TestFed:
 def fed(schema):
     """The rows of what is fed of a case that is a schema alone."""
     return records(run_case([Enumerator], case(schema), BYTES, MAKING), "instances")
-
-
-def test_the_default_is_to_make_some():
-    assert Rules().generated == 16
 
 
 class TestWalksAlongSamples:

@@ -18,18 +18,15 @@ from harness.jsontext.lexer import START, advance
 from harness.jsontext.partial import Cursor, feed
 from harness.runs.tables import SCHEMAS
 from harness.verdict_kinds import ERRORS
-from tests.comparison.test_case_run import ForbidsEnd
 from tests.inprocess import case, default_options, records, run_case, study
 from tests.miniatures import (
     AcceptsExtra,
     AllowsEverything,
-    ConsumeLies,
     CrashesOnMask,
     Enumerator,
-    ForbidsOne,
     NeverEnds,
 )
-from tests.oracle import ForbidsAndAccepts, is_valid, trials
+from tests.oracle import is_valid, trials
 
 # The validators raise the limit for good, and hypothesis remarks on it.
 pytestmark = pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")
@@ -93,23 +90,6 @@ class TestOneEngineAlone:
         errors = {kind for _, kind, _ in proven(sampled([AllowsEverything], schema))}
         assert errors & {"false_acceptance", "stops_too_early"}
 
-    def test_in_tokens_that_are_not_the_canonical_ones(self):
-        vocabulary = replace(byte_vocabulary([b"33"]), pattern=r"(?s:.+)")
-        schema = {"enum": [1], "x-extra": ["33"], "x-forbidden": [["", "33"]]}
-        rows = sampled([ForbidsAndAccepts], schema, vocabulary=vocabulary, samples=32)
-        (own,) = (row for row in records(rows, "samples") if row["label"] == "own")
-        assert (own["tokens"][:-1], own["text"], own["canonical"]) == ([51, 51], b"33", False)
-        assert proven(rows) == {("ForbidsAndAccepts", "false_acceptance", b"33")}
-
-    def test_that_leads_to_nowhere(self):
-        rows = sampled([ForbidsEnd], {"const": 1})
-        assert {kind for _, kind, _ in proven(rows)} == {"dead_end"}
-        assert {row["outcome"] for row in records(rows, "samples")} == {"dead_end"}
-
-    def test_whose_mask_lies(self):
-        rows = sampled([ConsumeLies], {"const": "ab", "x-forbidden": [['"a', "b"]]})
-        assert {kind for _, kind, _ in proven(rows)} == {"mask_consume_mismatch"}
-
     def test_that_never_ends_proves_nothing(self):
         rows = sampled([NeverEnds], {"const": 1, "x-open": ['"']})
         left = [row for row in records(rows, "samples") if row["outcome"] == "too_long"]
@@ -122,14 +102,6 @@ class TestOneEngineAlone:
         stages = [row["stage"] for row in records(rows, "engines") if row["outcome"] == "crashed"]
         assert stages == ["samples"]
         assert records(rows, "samples") == []
-
-
-def test_a_valid_text_convicts_those_that_refuse_it():
-    schema = {"enum": [1, 12], "x-forbidden": [["1", "2"]]}
-    rows = sampled([ForbidsOne, Enumerator], schema)
-    assert proven(rows) == {("ForbidsOne", "false_rejection", b"12")}
-    (wrong,) = (one for one in records(rows, "samples") if one["text"] == b"12")
-    assert (wrong["writers"], wrong["label"]) == (0b10, "shared")
 
 
 @given(trials())
