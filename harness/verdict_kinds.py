@@ -27,13 +27,9 @@ class Convicts(Enum):
 class VerdictKind:
     """One kind of verdict.
 
-    Attributes:
-        name: As it is stored.
-        convicts: Who is wrong. An accepter or a rejecter has one wrong bit in its mask, and a bit
-            is wrong in one way at most; other errors show behind a token or without one.
-        meaning: What it says, in one sentence.
-        is_legal: Whether no specification forbids it: RFC 8259 lets white space and digits go on
-            for ever.
+    An accepter or a rejecter has one wrong bit in its mask, and a bit is wrong in one way at most;
+    other errors show after a token or without one. What no specification forbids `is_legal`: RFC
+    8259 lets white space and digits go on for ever.
     """
 
     name: str
@@ -64,7 +60,7 @@ _ALL: Final = (
     VerdictKind(
         "never_stops",
         Convicts.REJECTER,
-        "the engine forbids the end of generation behind a complete valid value",
+        "the engine forbids the end of generation after a complete valid value",
     ),
     VerdictKind(
         "stops_too_early",

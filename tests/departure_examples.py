@@ -40,15 +40,14 @@ def rejected(before, token, schema=None, **more):
     return Verdict(before, token, {} if schema is None else schema, **more)
 
 
-def accepted(keyword, pointer, schema, **more):
-    return Verdict(
-        "", b"x", schema, kind="false_acceptance", keyword=keyword, pointer=pointer, **more
-    )
+def accepted(keyword, schema, pointer="", **more):
+    fault = {"keyword": keyword, "pointer": pointer or f"/{keyword}"}
+    return Verdict("", b"x", schema, kind="false_acceptance", **fault, **more)
 
 
 def multiple(kind, step, output, **bounds):
     schema = {"type": kind, "multipleOf": step, **bounds}
-    return accepted("multipleOf", "/multipleOf", schema, output=output)
+    return accepted("multipleOf", schema, output=output)
 
 
 @dataclass(frozen=True)
@@ -179,10 +178,10 @@ EXAMPLES = {
     ),
     "xgrammar-any-order": Examples(
         [
-            accepted("required", "/required", A_B),
+            accepted("required", A_B),
             Verdict('{"a": 1, "', b'a"', A_B, kind="false_acceptance", keyword="x"),
         ],
-        [accepted("type", "/type", A_B), rejected('{"', b"a", A_B)],
+        [accepted("type", A_B), rejected('{"', b"a", A_B)],
         {**XGRAMMAR, "any_order": "true"},
         XGRAMMAR,
     ),
@@ -213,27 +212,27 @@ EXAMPLES = {
     ),
     "xgrammar-warns-all-of": Examples(
         [
-            accepted("type", "/allOf/0/type", ALL_OF, output=ONGOING),
-            accepted("minLength", "/$defs/d/minLength", ALL_OF, output=ONGOING),
+            accepted("type", ALL_OF, pointer="/allOf/0/type", output=ONGOING),
+            accepted("minLength", ALL_OF, pointer="/$defs/d/minLength", output=ONGOING),
         ],
         [
-            accepted("type", "/allOf/0/type", ALL_OF),
-            accepted("minLength", "/allOf/0/minLength", ONE_ALL_OF, output=ONGOING),
-            accepted("type", "/type", {**ALL_OF, "type": "string"}, output=ONGOING),
+            accepted("type", ALL_OF, pointer="/allOf/0/type"),
+            accepted("minLength", ONE_ALL_OF, pointer="/allOf/0/minLength", output=ONGOING),
+            accepted("type", {**ALL_OF, "type": "string"}, output=ONGOING),
             accepted(
                 "minLength",
-                "/$defs/d/minLength",
                 {**ALL_OF, "properties": {"p": {"$ref": "#/$defs/d"}}},
+                pointer="/$defs/d/minLength",
                 output=ONGOING,
             ),
         ],
         XGRAMMAR,
     ),
     "xgrammar-warns-one-of": Examples(
-        [accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}, output=OVERLAP)],
+        [accepted("oneOf", {"oneOf": [{}, {}]}, output=OVERLAP)],
         [
-            accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}),
-            accepted("anyOf", "/anyOf", {"anyOf": [False]}, output=OVERLAP),
+            accepted("oneOf", {"oneOf": [{}, {}]}),
+            accepted("anyOf", {"anyOf": [False]}, output=OVERLAP),
         ],
         XGRAMMAR,
     ),
@@ -252,70 +251,53 @@ EXAMPLES = {
             multiple("integer", 2, NO_RANGE, minimum=1, maximum=10_000),
             multiple("integer", 1024, NO_FRACTION + NO_LARGE),
             multiple("integer", 1025, ""),
-            accepted("minimum", "/minimum", {"type": "number", "minimum": 2}, output=NO_MULTIPLE),
+            accepted("minimum", {"type": "number", "minimum": 2}, output=NO_MULTIPLE),
         ],
         XGRAMMAR,
     ),
     "xgrammar-warns-length": Examples(
         [
             accepted(
-                "minLength",
-                "/minLength",
-                {"pattern": "a", "minLength": 2},
-                output=STAMP + "pattern" + NO_LENGTH,
+                "minLength", {"pattern": "a", "minLength": 2}, output=STAMP + "pattern" + NO_LENGTH
             ),
             accepted(
-                "maxLength",
-                "/maxLength",
-                {"format": "date", "maxLength": 2},
-                output=STAMP + "format" + NO_LENGTH,
+                "maxLength", {"format": "date", "maxLength": 2}, output=STAMP + "format" + NO_LENGTH
             ),
-            accepted(
-                "format",
-                "/format",
-                {"pattern": "a", "format": "date"},
-                output=STAMP + BESIDE_PATTERN,
-            ),
+            accepted("format", {"pattern": "a", "format": "date"}, output=STAMP + BESIDE_PATTERN),
         ],
         [
-            accepted(
-                "minLength", "/minLength", {"minLength": 2}, output=STAMP + "pattern" + NO_LENGTH
-            ),
+            accepted("minLength", {"minLength": 2}, output=STAMP + "pattern" + NO_LENGTH),
             accepted(
                 "minLength",
-                "/minLength",
                 {"format": "date", "minLength": 2},
                 output=STAMP + "pattern" + NO_LENGTH,
             ),
             accepted(
-                "pattern",
-                "/pattern",
-                {"pattern": "a", "minLength": 2},
-                output=STAMP + "pattern" + NO_LENGTH,
+                "pattern", {"pattern": "a", "minLength": 2}, output=STAMP + "pattern" + NO_LENGTH
             ),
         ],
         XGRAMMAR,
     ),
     "xgrammar-warns-pattern": Examples(
         [
-            accepted("pattern", "/pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
-            accepted("pattern", "/pattern", {"pattern": "a^b"}, output=f"{NO_ANCHOR}a^b\n"),
-            accepted("pattern", "/pattern", {"pattern": "a^b"}, output=OLD_ANCHOR),
-            accepted("pattern", "/pattern", {"pattern": r"\\\y"}, output=NO_ESCAPE),
+            accepted("pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
+            accepted("pattern", {"pattern": "a^b"}, output=f"{NO_ANCHOR}a^b\n"),
+            accepted("pattern", {"pattern": "a^b"}, output=OLD_ANCHOR),
+            accepted("pattern", {"pattern": r"\\\y"}, output=NO_ESCAPE),
         ],
         [
-            accepted("pattern", "/pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)bc\n"),
-            accepted("pattern", "/pattern", {"pattern": "^a[^b]$"}, output=OLD_ANCHOR),
-            accepted("type", "/type", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
-            accepted("pattern", "/pattern", {"pattern": r"\\y\d"}, output=NO_ESCAPE),
+            accepted("pattern", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)bc\n"),
+            accepted("pattern", {"pattern": "^a[^b]$"}, output=OLD_ANCHOR),
+            accepted("type", LOOKAHEAD, output=f"{NO_AHEAD}^(?=a)b\n"),
+            accepted("pattern", {"pattern": r"\\y\d"}, output=NO_ESCAPE),
         ],
         XGRAMMAR,
     ),
     "xgrammar-warns-reference": Examples(
-        [accepted("type", "/$defs/d/type", ANCHOR, output=NO_URI)],
+        [accepted("type", ANCHOR, pointer="/$defs/d/type", output=NO_URI)],
         [
-            accepted("maximum", "/maximum", ANCHOR, output=NO_URI),
-            accepted("type", "/$defs/d/type", ANCHOR),
+            accepted("maximum", ANCHOR, output=NO_URI),
+            accepted("type", ANCHOR, pointer="/$defs/d/type"),
         ],
         XGRAMMAR,
     ),
@@ -415,33 +397,26 @@ EXAMPLES = {
         [
             accepted(
                 "uniqueItems",
-                "/uniqueItems",
                 {"uniqueItems": True},
                 output=LENIENT + 'Unimplemented keys: ["not", "uniqueItems"]\n',
             ),
             accepted(
                 "oneOf",
-                "/oneOf",
                 {"oneOf": [{}, {}]},
                 output=LENIENT + "oneOf not fully supported, falling back to anyOf.\n",
             ),
-            accepted(
-                "format", "/format", {"format": "iri"}, output=LENIENT + "Unknown format: iri\n"
-            ),
-            accepted("minProperties", "/minProperties", {"minProperties": 2}, output=NOT_COUNTED),
+            accepted("format", {"format": "iri"}, output=LENIENT + "Unknown format: iri\n"),
+            accepted("minProperties", {"minProperties": 2}, output=NOT_COUNTED),
         ],
         [
             accepted(
                 "uniqueItems",
-                "/uniqueItems",
                 {"uniqueItems": True},
                 output=LENIENT + 'Unimplemented keys: ["not"]\n',
             ),
-            accepted(
-                "format", "/format", {"format": "date"}, output=LENIENT + "Unknown format: iri\n"
-            ),
-            accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]}),
-            accepted("required", "/required", A_B, output=NOT_COUNTED),
+            accepted("format", {"format": "date"}, output=LENIENT + "Unknown format: iri\n"),
+            accepted("oneOf", {"oneOf": [{}, {}]}),
+            accepted("required", A_B, output=NOT_COUNTED),
         ],
         {**LLGUIDANCE, "lenient": True},
         LLGUIDANCE,
@@ -459,8 +434,8 @@ EXAMPLES = {
         {**LLGUIDANCE, "whitespace": "none", "separators": "compact"},
     ),
     "llguidance-coerces-one-of": Examples(
-        [accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]})],
-        [accepted("anyOf", "/anyOf", {"anyOf": [{}, {}]})],
+        [accepted("oneOf", {"oneOf": [{}, {}]})],
+        [accepted("anyOf", {"anyOf": [{}, {}]})],
         {**LLGUIDANCE, "coerce_one_of": True},
         {**LLGUIDANCE, "coerce_one_of": False},
     ),
@@ -555,23 +530,23 @@ EXAMPLES = {
         LLAMA,
     ),
     "llama-cpp-one-of": Examples(
-        [accepted("oneOf", "/oneOf", {"oneOf": [{}, {}]})],
-        [accepted("anyOf", "/anyOf", {"anyOf": [False]}), rejected("", b"1", {"oneOf": [{}, {}]})],
+        [accepted("oneOf", {"oneOf": [{}, {}]})],
+        [accepted("anyOf", {"anyOf": [False]}), rejected("", b"1", {"oneOf": [{}, {}]})],
         LLAMA,
     ),
     "llama-cpp-unsupported": Examples(
         [
-            accepted("uniqueItems", "/uniqueItems", {"uniqueItems": True}),
-            accepted("minimum", "/minimum", {"type": "number", "minimum": 2}),
-            accepted("format", "/format", EMAIL),
+            accepted("uniqueItems", {"uniqueItems": True}),
+            accepted("minimum", {"type": "number", "minimum": 2}),
+            accepted("format", EMAIL),
             rejected('{"', b"x", {**A_B, "patternProperties": {"^x": {}}}),
         ],
         [
             rejected('{"', b"x", {**A_B, "additionalProperties": {}}),
             rejected('{"', b"a", {**A_B, "patternProperties": {"^x": {}}}),
-            accepted("minimum", "/minimum", {"type": "integer", "minimum": 2}),
-            accepted("format", "/format", DATE),
-            accepted("multipleOf", "/multipleOf", {"multipleOf": 2}),
+            accepted("minimum", {"type": "integer", "minimum": 2}),
+            accepted("format", DATE),
+            accepted("multipleOf", {"multipleOf": 2}),
         ],
         LLAMA,
     ),
@@ -584,11 +559,11 @@ EXAMPLES = {
         LLAMA,
     ),
     "llama-cpp-warns-pattern": Examples(
-        [accepted("pattern", "/pattern", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b"))],
+        [accepted("pattern", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b"))],
         [
-            accepted("pattern", "/pattern", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)bc")),
-            accepted("pattern", "/pattern", LOOKAHEAD),
-            accepted("type", "/type", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b")),
+            accepted("pattern", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)bc")),
+            accepted("pattern", LOOKAHEAD),
+            accepted("type", LOOKAHEAD, output=INCOMPLETE.format("^(?=a)b")),
         ],
         LLAMA,
     ),

@@ -20,7 +20,6 @@ from harness.comparison.samples import feed_samples
 from harness.comparison.text_facts import TextFacts
 from harness.comparison.text_feeding import CaseTexts
 from harness.comparison.verdict_record import VerdictNotes
-from harness.completion.continuations import Continuations
 from harness.engines.panel import Panel
 from harness.inputs.canonical_tokens import Canonical
 from harness.inputs.cases import STYLES, Case, styled
@@ -166,7 +165,6 @@ class RunningCase:
         self.failures: dict[int, int] = {}
         self.probes = Probes(tools.vocabulary)
         self.schema: Any = None
-        self.known: Continuations | None = None
         self.challenges: Challenges | None = None
         self.alone = False
         self.made = Made()
@@ -326,12 +324,6 @@ class RunningCase:
     def fewest(self) -> int:
         """Without a challenger one engine alone has nobody to differ from."""
         return 2 if self.challenges is None else 1
-
-    def continuations(self, reference: bytes) -> Continuations:
-        """The known continuations along a reference; those of the last one are kept."""
-        if self.known is None or self.known.reference != reference:
-            self.known = Continuations(self.schema, reference)
-        return self.known
 
     def lose(self, engines: Iterable[int]) -> None:
         """Engines take no part in further walks, unless it was the challenger that led one on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from harness.comparison.walk import (
     choose_for_most,
     path_tokens,
 )
+from harness.completion.continuations import Continuations
 from harness.jsontext.lexer import START, State, advance, place_of
 from harness.workers.outcomes import Failure, MaskViolation
 
@@ -60,6 +62,11 @@ class CaseWalk:
             self.reference,
             lambda: run.notes.cost("walk"),
         )
+
+    @cached_property
+    def continuations(self) -> Continuations:
+        """The known continuations along the reference."""
+        return Continuations(self.run.schema, self.reference)
 
     def go(self) -> None:
         """Walk to the end, or as far as engines can be judged."""
@@ -266,7 +273,7 @@ class CaseWalk:
             Distrusted: An engine's faster way allowed what its masks do not.
         """
         position = resolution.position
-        resolver.resolve(resolution, self.run.continuations(position.reference).at(position.offset))
+        resolver.resolve(resolution, self.continuations.at(position.offset))
         number = position.number
         for violation in resolution.look_again(self.run.confirmed):
             engine = resolution.findings.engines[violation.row]

@@ -119,12 +119,7 @@ def spelled_out(fed: FedText, probed: Probed, vocabulary: Vocabulary) -> list[in
 
 
 def conclude(one: FedText, probed: Probed, refused_at: int) -> list[TextVerdict]:
-    """What a text proves about the engine that let it come so far.
-
-    Args:
-        refused_at: How many bytes of the refused token the engine takes one by one, -1 where
-            that was not asked.
-    """
+    """What a text proves about the engine that let it come so far; see `TextVerdict`."""
     whole = probed.allowed == len(one.tokens)
     token = -1 if whole else one.tokens[probed.allowed]
     violation = TextVerdict("mask_consume_mismatch", "", probed.allowed, token)
@@ -141,27 +136,21 @@ def conclude(one: FedText, probed: Probed, refused_at: int) -> list[TextVerdict]
 
 def _of_text(one: FedText, probed: Probed, token: int) -> TextVerdict | None:
     """What follows from the mask having led so far and no farther."""
-    whole = token < 0
-    match one.ruling.verdict:
-        case rulings.CONTESTED:
-            return TextVerdict("contested", one.ruling.reason, probed.allowed, token)
-        case rulings.UNDECIDED:
-            return TextVerdict("unresolved", "undecided", probed.allowed, token)
-        case rulings.INVALID:
-            return _of_invalid(one, probed) if whole else None
-    return None if whole else _of_valid(one, probed, token)
-
-
-def _of_valid(one: FedText, probed: Probed, token: int) -> TextVerdict:
-    if probed.allowed == len(one.tokens) - 1:
-        return TextVerdict("never_stops", "", probed.allowed, token)
-    if not one.canonical:
-        return TextVerdict("unresolved", "unusual_tokenisation", probed.allowed, token)
-    return TextVerdict("false_rejection", "", probed.allowed, token)
-
-
-def _of_invalid(one: FedText, probed: Probed) -> TextVerdict:
-    state = advance(START, one.text)
-    unfinished = state is not None and not state.can_end
-    kind = "stops_too_early" if unfinished else "false_acceptance"
-    return TextVerdict(kind, "", probed.allowed)
+    whole, ruling, reason = token < 0, one.ruling, ""
+    if ruling.verdict == rulings.CONTESTED:
+        kind, reason = "contested", ruling.reason
+    elif ruling.verdict == rulings.UNDECIDED:
+        kind, reason = "unresolved", "undecided"
+    elif whole != (ruling.verdict == rulings.INVALID):
+        return None
+    elif whole:
+        state = advance(START, one.text)
+        unfinished = state is not None and not state.can_end
+        kind = "stops_too_early" if unfinished else "false_acceptance"
+    elif probed.allowed == len(one.tokens) - 1:
+        kind = "never_stops"
+    elif not one.canonical:
+        kind, reason = "unresolved", "unusual_tokenisation"
+    else:
+        kind = "false_rejection"
+    return TextVerdict(kind, reason, probed.allowed, token)

@@ -1,6 +1,6 @@
 """The mask of JSON itself: which tokens go on to some JSON text, whatever a schema says.
 
-Most tokens of a string are plain, and the others are worth only what stands behind their plain
+Most tokens of a string are plain, and the others are worth only what stands after their plain
 beginning; outside strings few tokens are of use at all, and white space is worth the same however
 much it is. So of a large vocabulary few texts are looked at for each state, and what was found is
 kept.
@@ -32,37 +32,26 @@ _Texts = list[tuple[bytes, list[int]]]
 
 
 class JsonMasks:
-    """Gives the mask behind every text that is a beginning of JSON."""
+    """Gives the mask after every text that is a beginning of JSON."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
         self._ordinary = np.flatnonzero(~vocabulary.special).tolist()
         tokens = [vocabulary.tokens[one] for one in self._ordinary]
         self._levels = max(len(_CLOSING.findall(text)) for text in tokens) + 1
-        self._kept: dict[State, Mask] = {}
-        self._steady: dict[State, tuple[npt.NDArray[np.bool_], _Texts]] = {}
+        self._mask = lru_cache(_MAX_KEPT)(self._mask_of)
+        self._steady = lru_cache(_MAX_KEPT)(self._sorted_out)
 
     def at(self, state: State) -> Mask:
-        """The mask behind a text in `state`, shape ``(words,)``, read-only.
+        """The mask after a text in `state`, shape ``(words,)``, read-only.
 
-        Of ordinary tokens those are in it behind which some JSON text goes on, ends of generation
+        Of ordinary tokens those are in it after which some JSON text goes on, ends of generation
         where the text may end, and no other special token.
         """
-        state = state._replace(stack=state.stack[-self._levels :])
-        found = self._kept.get(state)
-        if found is None:
-            if len(self._kept) >= _MAX_KEPT:
-                self._kept.clear()
-            found = self._kept[state] = self._made(state)
-        return found
+        return self._mask(state._replace(stack=state.stack[-self._levels :]))
 
-    def _made(self, state: State) -> Mask:
-        inner = state._replace(stack=state.stack[-1:])
-        if inner not in self._steady:
-            if len(self._steady) >= _MAX_KEPT:
-                self._steady.clear()
-            self._steady[inner] = self._sorted_out(inner)
-        steady, closing = self._steady[inner]
+    def _mask_of(self, state: State) -> Mask:
+        steady, closing = self._steady(state._replace(stack=state.stack[-1:]))
         allowed = steady.copy()
         for text, ids in closing:
             if advance(state, text) is not None:
@@ -72,10 +61,9 @@ class JsonMasks:
         return packed_mask(allowed)
 
     def _sorted_out(self, state: State) -> tuple[npt.NDArray[np.bool_], _Texts]:
-        """The tokens that are allowed whatever is open around the innermost container.
+        """The tokens allowed whatever is open around the innermost container, ``(size,)``.
 
-        Returns:
-            These, shape ``(size,)``, and the texts that may close that container.
+        And the texts that may close that container.
         """
         in_string = state.mode.in_string
         texts = self._outside

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -56,10 +56,7 @@ SLOW_ROLLOUTS = 2
 def slow_tokens(number: int, remaining: int) -> int:
     """How many tokens of a position to try with such an engine; 0 at most positions of long texts.
 
-    A continuation is as long as what remains of the reference, and each of its tokens costs a mask.
-
-    Args:
-        remaining: Bytes of the reference behind it.
+    A continuation is as long as the bytes of the reference that remain; each token costs a mask.
     """
     stride = min(64, 1 + (remaining // 50) ** 2)
     return 0 if number % stride else max(1, min(SLOW_TOKENS, 200 // max(1, remaining)))
@@ -68,21 +65,18 @@ def slow_tokens(number: int, remaining: int) -> int:
 class Resolver(Protocol):
     """A way to resolve the disputed tokens of one position."""
 
-    name: str
-    valid_completion_exonerates: bool
+    valid_completion_exonerates: ClassVar[bool]
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
 
 
+@dataclass(frozen=True)
 class RolloutResolver:
     """One roll-out per accepting engine and disputed token."""
 
-    name = "rollout"
-    valid_completion_exonerates = False
-
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
+    effort: Effort
+    valid_completion_exonerates: ClassVar[bool] = False
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
         """Fill `resolution.findings`."""
@@ -93,14 +87,12 @@ class RolloutResolver:
         resolution.conclude(ended)
 
 
+@dataclass(frozen=True)
 class SharedResolver:
     """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
 
-    name = "shared"
-    valid_completion_exonerates = True
-
-    def __init__(self, effort: Effort) -> None:
-        self.effort = effort
+    effort: Effort
+    valid_completion_exonerates: ClassVar[bool] = True
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""

@@ -451,7 +451,7 @@ silent = "an engine of one's own"
     text = WARNED.replace('"solidus-escape"', '"mine"').replace('"xgrammar"', '"my-engine"')
     text = text.replace('"allOf"', '"not"').replace('"xgrammar-all-of"', '"mine"')
     mine = catalogue_of(tmp_path, text.replace("false_rejection", "false_acceptance") + own)
-    warned = accepted("not", "/not", {"not": {}}, output="no not here\n")
+    warned = accepted("not", {"not": {}}, output="no not here\n")
     run = stored([warned, replace(warned, output="no if here\n")], "my-engine", "1.2", {})
     assert found(classify(mine, run)) == [("warned", "some-thing"), ("bug", "")]
 
