@@ -31,6 +31,7 @@ from tests.departure_examples import (
     rejected,
 )
 from tests.departure_examples_further import FURTHER
+from tests.replaying import blank
 
 CATALOGUE = load_catalogue()
 
@@ -49,11 +50,6 @@ def attributed(one):
         "keyword": one.keyword if named else governing.keyword,
         "schema_pointer": one.pointer if named else governing.schema_pointer,
         "instance_pointer": governing.instance_pointer,
-        "located": None,
-        "jsonschema": "",
-        "jsonschema_rs": "",
-        "format_alone": False,
-        "number_spelling": "",
     }
 
 
@@ -71,72 +67,38 @@ def place(one):
     return place_of(state, at_end=state.can_end and not one.rest and not one.at)
 
 
+def add(rows, table, **values):
+    rows.add(table, **blank(table) | values)
+
+
 def case_row(rows, name, one, references):
-    rows.add(
-        "cases",
-        case=name,
-        family="",
-        status="walked",
-        reason="",
-        message="",
-        schema=json.dumps(one.schema),
-        references=references,
-        generated=False,
-        judged=1,
-        walks=1,
-        positions=1,
-        disputed_tokens=1,
-    )
-    rows.add(
-        "engines",
-        case=name,
-        engine="engine",
-        stage="compile",
-        walk=-1,
-        position=-1,
-        outcome="compiled",
-        signal="",
-        message="",
-        output=one.output,
-    )
+    add(rows, "cases", case=name, schema=json.dumps(one.schema), references=references)
+    compiled = {"stage": "compile", "outcome": "compiled", "output": one.output}
+    add(rows, "engines", case=name, engine="engine", **compiled)
 
 
 def walk_rows(rows, name, one, vocabulary):
-    """A case with one walk, one position behind `before`, and one verdict there."""
+    """A case with one walk, one position after `before`, and one verdict there."""
     whole = one.written + one.rest.encode()
     case_row(rows, name, one, [whole])
     where = {"case": name, "walk": 0}
     at = len(one.written)
     for number, offset in enumerate(range(at, len(whole) + 1)):
-        last = offset == len(whole)
-        rows.add(
-            "positions",
-            **where,
-            position=number,
-            offset=offset,
-            token=-1 if last else whole[offset],
-            canonical=-1,
-            place=place(one) if offset == at else "",
-            judged=1,
-            disputed_tokens=1,
-        )
+        here = where | {"position": number}
+        token = -1 if offset == len(whole) else whole[offset]
+        add(rows, "positions", **here, offset=offset, token=token, judged=1)
         allowed = one.allowed if offset == at else 9
-        rows.add("masks", **where, position=number, engine="engine", allowed=allowed)
-    rows.add(
+        add(rows, "masks", **here, engine="engine", allowed=allowed)
+    add(
+        rows,
         "verdicts",
         **where,
         position=0,
-        dispute=0,
         token=id_of(vocabulary, one.token),
         refused_at=one.at if one.kind == "false_rejection" else -1,
         place=place(one),
-        always_resolved=True,
         engine="engine",
         kind=one.kind,
-        reason="",
-        accepter="",
-        completion=0,
-        only_challenger=False,
         **attributed(one),
     )
 
@@ -145,19 +107,12 @@ def instance_rows(rows, name, one, vocabulary):
     """The same verdict, proven by an instance."""
     whole = one.written + one.token + one.rest.encode()
     case_row(rows, name, one, [])
-    shared = {"case": name, "instance": 0, "reason": ""}
-    rows.add(
-        "instances",
-        **shared,
-        label="valid",
-        text=whole,
-        tokens=list(whole),
-        canonical=True,
-        verdict="valid",
-    )
-    rows.add(
+    where = {"case": name, "instance": 0}
+    add(rows, "instances", **where, text=whole, tokens=list(whole))
+    add(
+        rows,
         "instance_verdicts",
-        **shared,
+        **where,
         engine="engine",
         kind=one.kind,
         consumed=len(one.written),

@@ -109,10 +109,6 @@ class ForbidsEnd(Enumerator):
             mask = super().allowed(language)
             return mask & ~self.vocabulary.eos_mask if self.written == b"1" else mask
 
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
-
 
 class AllowsOnlyExtra(AcceptsExtra):
     """Allows the texts of ``x-extra`` and no others."""
@@ -155,10 +151,6 @@ class EndsEarly(Enumerator):
                 return mask
             return mask ^ self.vocabulary.eos_mask
 
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
-
 
 class EndsInOneWay(Enumerator):
     """Knows only the first of the ids that end generation."""
@@ -167,10 +159,6 @@ class EndsInOneWay(Enumerator):
         def allowed(self, language):
             others = set_bits(self.vocabulary.eos_ids[1:], self.vocabulary.words)
             return super().allowed(language) & ~others
-
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
 
 
 class ForbidsTwelve(ForbidsOne):

@@ -335,10 +335,6 @@ class RepeatsAll(Enumerator):
         def consume(self, token):
             return token in [*self.MORE.get(self.written, b"")] or super().consume(token)
 
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
-
 
 class AlsoForbidsEnd(ForbidsEnd):
     """As its base."""
@@ -449,10 +445,6 @@ class StopsDead(Enumerator):
         def allowed(self, language):
             mask = super().allowed(language)
             return mask & 0 if self.written == b"[1" else mask
-
-    def matcher(self, schema):
-        language = self.language(schema)
-        return self.Matcher(self.vocabulary, language, language)
 
 
 class TestWhatTheWalkItselfShows:
