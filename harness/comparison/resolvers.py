@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -65,18 +65,21 @@ def slow_tokens(number: int, remaining: int) -> int:
 class Resolver(Protocol):
     """A way to resolve the disputed tokens of one position."""
 
-    valid_completion_exonerates: ClassVar[bool]
+    name: str
+    valid_completion_exonerates: bool
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
 
 
-@dataclass(frozen=True)
 class RolloutResolver:
     """One roll-out per accepting engine and disputed token."""
 
-    effort: Effort
-    valid_completion_exonerates: ClassVar[bool] = False
+    name = "rollout"
+    valid_completion_exonerates = False
+
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:  # noqa: ARG002 - same interface
         """Fill `resolution.findings`."""
@@ -87,12 +90,14 @@ class RolloutResolver:
         resolution.conclude(ended)
 
 
-@dataclass(frozen=True)
 class SharedResolver:
     """Shared completions: known ones, aimed ones, and roll-outs that join the pool."""
 
-    effort: Effort
-    valid_completion_exonerates: ClassVar[bool] = True
+    name = "shared"
+    valid_completion_exonerates = True
+
+    def __init__(self, effort: Effort) -> None:
+        self.effort = effort
 
     def resolve(self, resolution: PositionResolution, context: Context) -> None:
         """Fill `resolution.findings`."""
