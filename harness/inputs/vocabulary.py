@@ -12,11 +12,11 @@ import os
 import secrets
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,12 +34,8 @@ class Vocabulary:
 
     A *special* id is never ordinary text; its bytes are only its name, such as ``<|im_end|>``,
     and are empty where the id is a hole. An *ordinary* id has at least one byte. Every
-    end-of-sequence id is special. Two ids may have the same bytes.
-
-    The arrays become read-only.
-
-    Raises:
-        ValueError: The parts do not fit together, or break one of these rules.
+    end-of-sequence id is special. Two ids may have the same bytes. A ValueError where the parts do
+    not fit together, or break one of these rules. The arrays become read-only.
     """
 
     name: str
@@ -64,8 +60,7 @@ class Vocabulary:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What is cached is large and quickly made again: it does not travel between processes.
-        fields = (self.blob, self.offsets, self.special, self.eos_ids, self.pattern)
-        return type(self), (self.name, *fields)
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
     @classmethod
     def from_tokens(
@@ -185,7 +180,9 @@ class Vocabulary:
 
     def ids_of(self, text: bytes) -> tuple[int, ...]:
         """The ordinary ids whose bytes are exactly `text`, ascending."""
-        return self._prefixes.exactly(text)
+        index = self._prefixes
+        key = bisect_right(index.keys, text) - 1
+        return index.ids[key] if key >= 0 and index.keys[key] == text else ()
 
     def starts(self, text: bytes, at: int = 0) -> list[int]:
         """The ordinary ids whose bytes ``text[at:]`` begins with: shorter first, then by id."""
@@ -206,30 +203,38 @@ class Vocabulary:
         so if all 256 single bytes are tokens.
         """
         index = self._prefixes
-        longest, keys, ids = index.longest, index.keys, index.ids
         out: list[int] = []
         at = 0
         while at < len(text):
-            key = longest(text, at)
+            key = index.longest(text, at)
             if key < 0:
                 raise ValueError(
                     f"no token of vocabulary {self.name!r} fits byte 0x{text[at]:02x} "
                     f"at position {at} of {len(text)}"
                 )
-            out.append(ids[key][0])
-            at += len(keys[key])
+            out.append(index.ids[key][0])
+            at += len(index.keys[key])
         return out
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `load` reads; it appears under `path` whole or not at all."""
-        head = [self.name, list(self.eos_ids), self.pattern]
+        head = json.dumps([self.name, list(self.eos_ids), self.pattern]).encode()
         body = io.BytesIO()
-        np.save(body, np.frombuffer(json.dumps(head).encode(), dtype=np.uint8))
-        for array in (np.diff(self.offsets).astype("<u4"), self.special):
+        for array in (
+            np.frombuffer(head, dtype=np.uint8),
+            np.diff(self.offsets).astype("<u4"),
+            self.special,
+            np.frombuffer(self.blob, dtype=np.uint8),
+        ):
             np.save(body, array)
-        np.save(body, np.frombuffer(self.blob, dtype=np.uint8))
         data = _FILE_MAGIC + body.getvalue()
-        _write_atomically(Path(path), data + hashlib.sha256(data).digest())
+        path = Path(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        try:
+            temporary.write_bytes(data + hashlib.sha256(data).digest())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
@@ -243,21 +248,17 @@ class Vocabulary:
         body = data[: -hashlib.sha256().digest_size]
         if hashlib.sha256(body).digest() != data[len(body) :]:
             raise InputError(f"vocabulary file {path} is cut short or damaged", "write it anew")
+        arrays = io.BytesIO(body[len(_FILE_MAGIC) :])
         try:
-            return cls._of(io.BytesIO(body[len(_FILE_MAGIC) :]))
+            head, lengths, special, blob = (np.load(arrays, allow_pickle=False) for _ in range(4))
+            name, eos_ids, pattern = json.loads(head.tobytes())
+            if not isinstance(name, str) or not isinstance(pattern, str | None):
+                raise TypeError("it is not what was saved")
+            offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+            return cls(name, blob.tobytes(), offsets, special, tuple(eos_ids), pattern)
         except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
-            raise InputError(
-                f"vocabulary file {path} holds no vocabulary", "write it anew"
-            ) from error
-
-    @classmethod
-    def _of(cls, body: IO[bytes]) -> Vocabulary:
-        head, lengths, special, blob = (np.load(body, allow_pickle=False) for _ in range(4))
-        name, eos_ids, pattern = json.loads(head.tobytes())
-        if not isinstance(name, str) or not isinstance(pattern, str | None):
-            raise TypeError("it is not what was saved")
-        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        return cls(name, blob.tobytes(), offsets, special, tuple(eos_ids), pattern)
+            message = f"vocabulary file {path} holds no vocabulary"
+            raise InputError(message, "write it anew") from error
 
 
 def is_saved(data: bytes) -> bool:
@@ -277,10 +278,6 @@ def byte_vocabulary(
     """A tiny vocabulary for trials: id ``b`` is byte ``b``, 256 is ``<eos>``, then the rest.
 
     The `extra` ordinary tokens have the ids from 257, the `specials` those after them.
-
-    Example:
-        >>> byte_vocabulary([b"true"]).encode_greedy(b"[true]")
-        [91, 257, 93]
     """
     tokens = [bytes([value]) for value in range(256)] + [b"<eos>", *extra, *specials]
     special_ids = range(len(tokens) - len(specials), len(tokens))
@@ -329,11 +326,6 @@ class _Prefixes:
             key = self.parents[key]
         return key
 
-    def exactly(self, text: bytes) -> tuple[int, ...]:
-        """The ids of the key `text`, none if there is no such key."""
-        key = bisect_right(self.keys, text) - 1
-        return self.ids[key] if key >= 0 and self.keys[key] == text else ()
-
 
 def _check(vocabulary: Vocabulary) -> None:
     """Raise ValueError where a rule of `Vocabulary` is broken."""
@@ -368,12 +360,3 @@ def packed_mask(bits: npt.NDArray[np.bool_]) -> Mask:
 
 def _numbers(values: Sequence[int]) -> bytes:
     return np.array(values, dtype="<u8").tobytes()
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

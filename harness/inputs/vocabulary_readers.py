@@ -35,17 +35,16 @@ def open_vocabulary(spec: str = EMBEDDED, eos: str | None = None) -> Vocabulary:
     ``hf:org/name``, with ``@revision`` at will. `eos` names the end-of-sequence token, by its text
     or its id, in place of what the files say.
     """
+    wrong = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
     try:
         return _opened(spec, eos)
-    except _WRONG as error:  # whatever a file can hold that is no vocabulary
+    except (
+        *wrong,
+        MemoryError,
+        OSError,
+    ) as error:  # whatever is no vocabulary
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         raise InputError(f"vocabulary {spec[:200]!r} cannot be used: {reason}") from error
-
-
-_WRONG = (
-    *(ValueError, LookupError, TypeError, AttributeError),
-    *(ArithmeticError, RecursionError, MemoryError, OSError),
-)
 
 
 def _opened(spec: str, eos: str | None) -> Vocabulary:
@@ -88,10 +87,9 @@ def _open_hub(model: str, eos: str | None) -> Vocabulary:
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
     except ImportError as error:
-        raise UsageError(
-            f"vocabulary {model!r} is on the Hugging Face hub, and huggingface_hub is missing",
-            "pip install 'maskcourt[huggingface]', or give the path of a tokenizer.json",
-        ) from error
+        message = f"vocabulary {model!r} is on the Hugging Face hub, and huggingface_hub is missing"
+        hint = "pip install 'maskcourt[huggingface]', or give the path of a tokenizer.json"
+        raise UsageError(message, hint) from error
     name, _, revision = model.partition("@")
     options = {"revision": revision} if revision else {}
     try:
@@ -101,10 +99,9 @@ def _open_hub(model: str, eos: str | None) -> Vocabulary:
             with contextlib.suppress(EntryNotFoundError):
                 hf_hub_download(name, other, **options)
     except LocalEntryNotFoundError as error:
-        raise InputError(
-            f"model {model!r} is not in the local cache and the Hugging Face hub is out of reach",
-            "go online, or give the path of a tokenizer.json",
-        ) from error
+        where = "is not in the local cache and the Hugging Face hub is out of reach"
+        hint = "go online, or give the path of a tokenizer.json"
+        raise InputError(f"model {model!r} {where}", hint) from error
     except EntryNotFoundError as error:
         raise InputError(f"model {model!r} has no tokenizer.json") from error
     except Exception as error:
@@ -139,7 +136,6 @@ def _table(content: Mapping[str, Any], where: str) -> TokenTable:
 
 
 def _tokenizer_table(tokenizer: Mapping[str, Any]) -> TokenTable:
-    """All tokens of a parsed tokenizer.json."""
     model = tokenizer["model"]
     vocab = _model_vocab(model)
     to_bytes = _bytes_of_token(tokenizer)
@@ -229,19 +225,13 @@ def _replacements(decoder: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
         yield decoder["pattern"]["String"], decoder["content"]
 
 
-def _byte_alphabet() -> dict[str, int]:
-    """The characters that stand for bytes in byte-level BPE.
-
-    After ``bytes_to_unicode`` of GPT-2's encoder.py: printable Latin-1 stands for itself, and
-    the other bytes, ascending, for the characters from U+0100.
-    """
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [value for value in range(256) if value not in printable]
-    alphabet = {chr(value): value for value in printable}
-    return alphabet | {chr(0x100 + index): value for index, value in enumerate(others)}
-
-
-_ALPHABET = _byte_alphabet()
+_PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_ALPHABET = {chr(value): value for value in _PRINTABLE} | {
+    chr(0x100 + index): value
+    for index, value in enumerate(value for value in range(256) if value not in _PRINTABLE)
+}
+"""The characters that stand for bytes in byte-level BPE, after ``bytes_to_unicode`` of GPT-2's
+encoder.py: printable Latin-1 for itself, the other bytes, ascending, characters from U+0100."""
 
 
 def _byte_level(text: str) -> bytes:
@@ -277,12 +267,9 @@ def _rank_pattern(
     if len(before) > 1 or before[0]["type"] != "Split" or last.get("use_regex", True):
         return None
     split = before[0]
-    whole = (split["behavior"], bool(split.get("invert"))) in {
-        ("Isolated", False),
-        ("Removed", True),
-    }
     pattern: str | None = split["pattern"].get("Regex")
-    return pattern if whole else None
+    whole = {("Isolated", False), ("Removed", True)}
+    return pattern if (split["behavior"], bool(split.get("invert"))) in whole else None
 
 
 def _ids_are_ranks(
@@ -314,10 +301,8 @@ def _eos_of_neighbours(path: Path, table: TokenTable) -> list[int]:
         if named is not None:
             several = named if isinstance(named, list) else [named]
             return [table.find(str(each), str(neighbour)) for each in several]
-    raise UsageError(
-        f"nothing beside {path} names an end-of-sequence token",
-        "name it: a token such as '<|im_end|>', or an id",
-    )
+    hint = "name it: a token such as '<|im_end|>', or an id"
+    raise UsageError(f"nothing beside {path} names an end-of-sequence token", hint)
 
 
 def _read_tiktoken(data: bytes, path: Path, name: str, eos: str | None) -> Vocabulary:
@@ -339,10 +324,8 @@ def _chosen_eos(vocabulary: Vocabulary, eos: str | None) -> Vocabulary:
     """The same vocabulary, ended by `eos` where that is given."""
     if eos is None:
         return vocabulary
-    tokens, special = vocabulary.tokens, vocabulary.special.tolist()
-    table = TokenTable(pattern=vocabulary.pattern)
-    for token, text in enumerate(tokens):
-        (table.special if special[token] else table.ordinary)[token] = text
+    special = {token: vocabulary[token] for token in vocabulary.special.nonzero()[0].tolist()}
+    table = TokenTable(vocabulary.ordinary, special, vocabulary.pattern)
     ends = [table.find(eos, vocabulary.name)]
     return table.vocabulary(vocabulary.name, vocabulary.name, ends)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-SUBSCHEMA, BRANCH, PRESENT, ABSENT, MET, MISSED = _KINDS = (
-    *("subschema", "branch", "present", "absent"),
-    *("met", "missed"),
-)
+_KINDS = ("subschema", "branch", "present", "absent", "met", "missed")
+SUBSCHEMA, BRANCH, PRESENT, ABSENT, MET, MISSED = _KINDS
 _NOUNS: Final = (
     *(("subschema", "subschemas"), ("branch", "branches")),
     *(("member present", "members present"), ("member absent", "members absent")),
@@ -46,10 +44,10 @@ class Coverage:
 
     def each(self) -> dict[str, Reach]:
         """The reach of each kind, in the order in which they are told."""
+        sets = (self.reached, self.possible)
         return {
             kind: Reach(
-                frozenset(one.pointer for one in self.reached if one.kind == kind),
-                frozenset(one.pointer for one in self.possible if one.kind == kind),
+                *(frozenset(one.pointer for one in some if one.kind == kind) for some in sets)
             )
             for kind in _KINDS
         }

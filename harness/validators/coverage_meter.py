@@ -9,46 +9,31 @@ valid text holds it. What lies below ``not``, or below ``contains`` beside ``min
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import Any, Final
 
+from harness.inputs.vocabulary import alike
 from harness.jsontext import strict_json
 from harness.jsontext.pointers import escape, follow, steps
 from harness.schemas.schema import MAPS, REFERENCES, Schema, kinds, number, subschemas
-from harness.validators.coverage import (
-    ABSENT,
-    BRANCH,
-    MET,
-    MISSED,
-    PRESENT,
-    SUBSCHEMA,
-    Feature,
-)
+from harness.validators.coverage import ABSENT, BRANCH, MET, MISSED, PRESENT, SUBSCHEMA, Feature
 from harness.validators.drafts import draft_of
 from harness.validators.validate import Evaluated, Validators
 
-_BRANCHES: Final = frozenset(("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"))
-_ANNOUNCED: Final = frozenset(
-    (
-        *("items", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
-        *("additionalProperties", "unevaluatedProperties", "if"),
-    )
-)
+_BRANCHES: Final = {"anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies"}
+_ANNOUNCED: Final = {
+    *("items", "additionalItems", "unevaluatedItems", "contains", "propertyNames"),
+    *("additionalProperties", "unevaluatedProperties", "if"),
+}
 """Keywords of one subschema that an evaluation lists as well, before it."""
-_REF_ALONE: Final = frozenset(("draft-04", "draft-06", "draft-07"))
+_REF_ALONE: Final = {"draft-04", "draft-06", "draft-07"}
 """Drafts in which the siblings of a reference say nothing."""
 
+_MEASURED: Final = {"Length": "string", "Items": "array", "Properties": "object"}
 _BOUNDS: Final = {
-    "minimum": ("number", 1),
-    "exclusiveMinimum": ("number", 1),
-    "maximum": ("number", -1),
-    "exclusiveMaximum": ("number", -1),
-    "minLength": ("string", 1),
-    "maxLength": ("string", -1),
-    "minItems": ("array", 1),
-    "maxItems": ("array", -1),
-    "minProperties": ("object", 1),
-    "maxProperties": ("object", -1),
+    **dict.fromkeys(("minimum", "exclusiveMinimum"), ("number", 1)),
+    **dict.fromkeys(("maximum", "exclusiveMaximum"), ("number", -1)),
+    **{f"min{name}": (kind, 1) for name, kind in _MEASURED.items()},
+    **{f"max{name}": (kind, -1) for name, kind in _MEASURED.items()},
 }
 """What each bound measures, and the direction in which values are allowed."""
 
@@ -84,9 +69,8 @@ class CoverageMeter:
         except strict_json.JsonError:
             return frozenset()
         nodes = self._validators.evaluated(value)
-        valid = bool(nodes) and nodes[0].valid
-        found = self._of_valid(nodes, value) if valid else self._of_invalid(nodes, value)
-        return self.possible & frozenset(found)
+        covered = self._of_valid if nodes and nodes[0].valid else self._of_invalid
+        return self.possible & frozenset(covered(nodes, value))
 
     def _of_valid(self, nodes: Sequence[Evaluated], value: Any) -> Iterator[Feature]:
         for node in _of_subschemas(nodes):
@@ -103,7 +87,10 @@ class CoverageMeter:
                     yield Feature(kind, f"{place}/properties/{escape(name)}")
             for keyword in _BOUNDS.keys() & schema.keys():
                 room = _room(schema, keyword, part)
-                excluded = keyword.startswith("exclusive") or _excludes(schema, keyword)
+                excluded = keyword.startswith("exclusive") or (
+                    # as draft-04 excludes the bound itself
+                    schema.get("exclusive" + keyword[:1].upper() + keyword[1:]) is True
+                )
                 if room is not None and (0 < room <= 1 if excluded else room == 0):
                     yield Feature(MET, f"{place}/{keyword}")
 
@@ -124,9 +111,9 @@ class CoverageMeter:
 
 def _apart(path: str, other: str) -> bool:
     """Whether two ways of evaluation part at the branches of ``anyOf`` or ``oneOf``."""
-    pairs = zip(steps(path), steps(other), strict=False)
-    common = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
-    return bool(common) and common[-1] in ("anyOf", "oneOf")
+    way = steps(path)
+    common = alike(way, steps(other))
+    return common > 0 and way[common - 1] in ("anyOf", "oneOf")
 
 
 def _of_subschemas(nodes: Iterable[Evaluated]) -> Iterator[Evaluated]:
@@ -156,11 +143,6 @@ def _is_name(path: str) -> bool:
 def _members(schema: dict[str, Any]) -> dict[str, Any]:
     found = schema.get("properties")
     return found if isinstance(found, dict) else {}
-
-
-def _excludes(schema: dict[str, Any], keyword: str) -> bool:
-    """Whether draft-04 excludes the bound itself."""
-    return schema.get("exclusive" + keyword[:1].upper() + keyword[1:]) is True
 
 
 def _room(schema: dict[str, Any], keyword: str, part: Any) -> float | None:

@@ -1,7 +1,6 @@
 """Which draft of JSON Schema a schema is written in, and the two validators set up for it.
 
-Both validators are told the draft, since they detect it differently. The identifiers are the
-``$schema`` values of the metaschemas published at json-schema.org.
+Both validators are told the draft, since they detect it differently.
 """
 
 from __future__ import annotations
@@ -37,8 +36,6 @@ _IDENTIFIERS = {
     f"json-schema.org/{name if 'draft' in name else 'draft/' + name}/schema": name
     for name in _CLASSES
 } | {"json-schema.org/schema": LATEST}  # the address that always meant "the current version"
-
-_WITH_CONTAINS = {"minContains", "maxContains"}
 
 
 @dataclass(frozen=True)
@@ -77,11 +74,9 @@ class Draft:
         `backtracking` uses its engine for patterns that need to go back, with a limit.
         """
         spelt = respelt(schema, partial(ecma_patterns.rust_spelling, backtracking=backtracking))
-        options = (
-            jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT)
-            if backtracking
-            else jsonschema_rs.RegexOptions()
-        )
+        options: Any = jsonschema_rs.RegexOptions()
+        if backtracking:
+            options = jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT)
         validator = self.rust(
             spelt.schema,
             validate_formats=rule == ASSERTION,
@@ -117,7 +112,9 @@ def _keywords(draft: str) -> frozenset[str]:
     known = set(_CLASSES[draft][0].VALIDATORS)
     known |= {"then", "else"} if "if" in known else set()
     known |= {"exclusiveMinimum", "exclusiveMaximum"}  # in draft-04 they are read by the bounds
-    return frozenset(known | (_WITH_CONTAINS if draft in ("2019-09", LATEST) else set()))
+    return frozenset(known).union(
+        ("minContains", "maxContains") if draft in ("2019-09", LATEST) else ()
+    )
 
 
 @cache

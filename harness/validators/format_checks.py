@@ -204,7 +204,7 @@ def _mailbox(more: str = "") -> re.Pattern[str]:
 _is_domain = _grammar(rf"{_LABEL}(?:\.{_LABEL})*")
 
 
-def is_mailbox(text: str) -> bool:
+def is_email(text: str) -> bool:
     """``Mailbox`` of RFC 5321, section 4.1.2, within the sizes of section 4.5.3.1."""
     found = _mailbox().fullmatch(text)
     if found is None or len(found[1]) > _MAX_LOCAL or len(text) > _MAX_MAILBOX:
@@ -224,7 +224,7 @@ def _is_literal(text: str) -> bool:
     return _is_general_literal(text)
 
 
-def is_idn_mailbox(text: str) -> bool:
+def is_idn_email(text: str) -> bool:
     """``Mailbox`` as RFC 6531, section 3.3, extends it: UTF-8, and U-labels of RFC 5890."""
     found = _mailbox("\x80-\U0010ffff").fullmatch(text)
     if found is None or len(found[1].encode("utf-8", "replace")) > _MAX_LOCAL:

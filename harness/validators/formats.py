@@ -45,35 +45,20 @@ DEFINED: dict[str, frozenset[str]] = {
 }
 """The formats that each draft defines."""
 
-_AHEAD: dict[str, frozenset[str]] = {
-    "draft-04": frozenset({"date", "time", "idn-email", "regex"}),
-    "draft-06": frozenset({"date", "time", "idn-email", "regex"}),
-}
+_AHEAD = dict.fromkeys(("draft-04", "draft-06"), frozenset({"date", "time", "idn-email", "regex"}))
 """Formats that jsonschema-rs asserts under a draft that does not define them."""
 
 EMAIL_OPTIONS = jsonschema_rs.EmailOptions(allow_display_text=False)
 """A name before a mailbox in ``<>`` belongs to neither RFC 5321 nor an ``addr-spec``."""
 
-_SPECIAL: dict[str, FormatCheck] = {
-    "email": format_checks.is_mailbox,
-    "idn-email": format_checks.is_idn_mailbox,
-}
-_CHECKS: dict[str, FormatCheck] = {
-    name: getattr(format_checks, "is_" + name.replace("-", "_")) for name in _ALL - _SPECIAL.keys()
-} | _SPECIAL
-
-_BEFORE_2019: dict[str, FormatCheck] = {
+_BEFORE_2020: dict[str, FormatCheck] = {"email": format_checks.is_addr_spec}
+"""These drafts cite RFC 5322, section 3.4.1, of which RFC 5321 allows a part."""
+_BEFORE_2019: dict[str, FormatCheck] = _BEFORE_2020 | {
     # RFC 1034, section 3.1, which these drafts cite, knows names with a dot at the end.
     "hostname": partial(format_checks.is_hostname, rooted=True),
 }
-_BEFORE_2020: dict[str, FormatCheck] = {"email": format_checks.is_addr_spec}
-"""These drafts cite RFC 5322, section 3.4.1, of which RFC 5321 allows a part."""
-
-_OLDER: dict[str, dict[str, FormatCheck]] = {
-    "draft-04": _BEFORE_2019 | _BEFORE_2020,
-    "draft-06": _BEFORE_2019 | _BEFORE_2020,
-    "draft-07": _BEFORE_2019 | _BEFORE_2020,
-    "2019-09": _BEFORE_2020,
+_OLDER = dict.fromkeys(("draft-04", "draft-06", "draft-07"), _BEFORE_2019) | {
+    "2019-09": _BEFORE_2020
 }
 """Checks of drafts that define a format by another specification than the latest."""
 
@@ -97,7 +82,8 @@ def checker(draft: str) -> jsonschema.FormatChecker:
     """What jsonschema asserts under `draft`: all formats but those jsonschema-rs is ahead with."""
     found = jsonschema.FormatChecker(formats=())
     for name in sorted(_ALL - _AHEAD.get(draft, frozenset())):
-        found.checks(name)(_of_texts(_OLDER.get(draft, {}).get(name, _CHECKS[name])))
+        plain: FormatCheck = getattr(format_checks, "is_" + name.replace("-", "_"))
+        found.checks(name)(_of_texts(_OLDER.get(draft, {}).get(name, plain)))
     return found
 
 
@@ -110,15 +96,15 @@ def narrowed(draft: str, rust: Any) -> dict[str, FormatCheck]:
     asserted = DEFINED[draft] | _AHEAD.get(draft, frozenset())
     return {
         name: _both(
-            rust({"format": name}, validate_formats=True, email_options=EMAIL_OPTIONS).is_valid,
             narrower,
+            rust({"format": name}, validate_formats=True, email_options=EMAIL_OPTIONS).is_valid,
         )
         for name, narrower in _NARROWER.items()
         if name in asserted
     }
 
 
-def _both(own: FormatCheck, narrower: FormatCheck) -> FormatCheck:
+def _both(narrower: FormatCheck, own: FormatCheck) -> FormatCheck:
     return lambda text: narrower(text) and own(text)
 
 

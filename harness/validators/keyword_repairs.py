@@ -19,11 +19,8 @@ def _exact_multiple_of(
     jsonschema divides doubles, so that 0.07 would not be a multiple of 0.01. The specification
     speaks of the numbers: division must give an integer (Validation 2020-12, section 6.2.1).
     """
-    if not validator.is_type(instance, "number"):
-        return
-    if _fraction(instance) % _fraction(divisor):
-        message = f"{instance!r} is not a multiple of {divisor!r}"
-        yield jsonschema.ValidationError(message)
+    if validator.is_type(instance, "number") and _fraction(instance) % _fraction(divisor):
+        yield jsonschema.ValidationError(f"{instance!r} is not a multiple of {divisor!r}")
 
 
 def _fraction(number: float) -> Fraction | int:
@@ -47,12 +44,10 @@ def _additional_properties(
         for key in instance
         if key not in named and not any(pattern.search(key) for pattern in patterns)
     ]
-    if additional is False:
-        if extra:
-            listed = ", ".join(map(repr, extra))
-            yield jsonschema.ValidationError(f"Additional properties are not allowed ({listed})")
-        return
-    for key in extra:
+    if additional is False and extra:
+        listed = ", ".join(map(repr, extra))
+        yield jsonschema.ValidationError(f"Additional properties are not allowed ({listed})")
+    for key in extra if additional is not False else ():
         yield from validator.descend(instance[key], additional, path=key)
 
 

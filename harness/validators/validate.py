@@ -1,16 +1,15 @@
 """What two independent validators say of a text: a proof only where both say the same.
 
-`Validators` holds jsonschema and jsonschema-rs for one schema, set up alike: the same draft, the
-same rule for formats, no network. A text that is no JSON (RFC 8259) is invalid under every schema.
-What RFC 8259 leaves open is contested: names that occur twice (section 4) and halves of
-surrogate pairs (section 8.2). Limits of this program leave a text undecided.
+A text that is no JSON (RFC 8259) is invalid under every schema. What RFC 8259 leaves open is
+contested: names that occur twice (section 4) and halves of surrogate pairs (section 8.2). Limits of
+this program leave a text undecided.
 """
 
 from __future__ import annotations
 
 import marshal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, NamedTuple
@@ -71,10 +70,9 @@ class UnjudgeableError(MaskcourtError):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one validator says of a text."""
+    """What ``jsonschema`` or ``jsonschema-rs`` says of a text."""
 
     validator: str
-    """``jsonschema`` or ``jsonschema-rs``."""
     valid: bool | None
     """None where it was not asked or failed."""
     errors: tuple[ValidationFailure, ...] = ()
@@ -88,9 +86,8 @@ class TextOutcome:
 
     `reason` is "" where both say the same; ``not_json`` (invalid); ``duplicate_keys``,
     ``lone_surrogate``, ``validators_differ`` (contested); ``too_deep``, ``number_range``,
-    ``number_precision``, ``pattern_limit``, ``validator_error`` (undecided). `opinions` are
-    those of jsonschema and of jsonschema-rs; `detail` says why the text could not be read, with
-    line and column.
+    ``number_precision``, ``pattern_limit``, ``validator_error`` (undecided). `detail` says why the
+    text could not be read, with line and column.
     """
 
     verdict: Verdict
@@ -103,18 +100,19 @@ _UNASKED = (Opinion("jsonschema", None), Opinion("jsonschema-rs", None))
 
 
 class Evaluated(NamedTuple):
-    """What jsonschema-rs found on its way through a schema, at one subschema or keyword."""
+    """What jsonschema-rs found on its way through a schema, at one subschema or keyword.
+
+    `path` is the way of evaluation, references included, and `pointer` where the subschema or
+    keyword stands in the embedded schema with the identifier `base` ("": unknown). `failed`
+    says whether it is a keyword that is itself broken.
+    """
 
     path: str
-    """The way of evaluation, references included; a JSON Pointer, as those below."""
     base: str
-    """The identifier of the embedded schema in which it stands; "" where that is unknown."""
     pointer: str
-    """Where the subschema or keyword stands in that."""
     instance: str
     valid: bool
     failed: bool
-    """Whether it is a keyword that is itself broken."""
 
 
 class Validators:
@@ -172,28 +170,25 @@ class Validators:
         value = self._read(text)
         if isinstance(value, TextOutcome):
             return value
-        if not self._backtracks and _ask(self._fast, value)[0] is False:
-            try:
-                self._fast.validate(value)
-            except jsonschema_rs.ValidationError as error:
+        if not self._backtracks and _asked(self._fast.is_valid, value)[0] is False:
+            error, _ = _asked(self._first_error, value)
+            if error is not None:
                 return self._fast_failures.place(error)
-            except (KeyboardInterrupt, SystemExit):
-                raise
-            except BaseException:  # noqa: BLE001, S110 - a panic in Rust is no Exception
-                pass
         return self.judge_value(value, errors=1)
+
+    def _first_error(self, value: object) -> jsonschema_rs.ValidationError | None:
+        try:
+            self._fast.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return error
+        return None
 
     def evaluated(self, value: object) -> list[Evaluated]:
         """What jsonschema-rs found on its way, from the outside in; [] where it fails.
 
         Below a branch that a valid value does not hold nothing is told.
         """
-        try:
-            nodes = self._fast.evaluate(value).list()["details"]
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException:  # noqa: BLE001 - a panic in Rust is no Exception
-            return []
+        nodes, _ = _asked(lambda: self._fast.evaluate(value).list()["details"])
         return [
             Evaluated(
                 node["evaluationPath"],
@@ -202,7 +197,7 @@ class Validators:
                 node["valid"],
                 bool(node.get("errors")),
             )
-            for node in nodes
+            for node in nodes or ()
         ]
 
     def judge(self, text: bytes, *, errors: int = 0) -> TextOutcome:
@@ -239,7 +234,7 @@ class Validators:
         if self._backtracks and self._gave_up(value):
             failed = Opinion("jsonschema-rs", None, failure="backtracking limit reached")
             return TextOutcome("undecided", "pattern_limit", (_UNASKED[0], failed))
-        fast, failure = _ask(self._fast, value)
+        fast, failure = _asked(self._fast.is_valid, value)
         slow = self._slow_opinion(value, errors)
         failures: tuple[ValidationFailure, ...] = ()
         if fast is False and errors > min(1, len(slow.errors)):
@@ -325,10 +320,10 @@ def _branches(error: Any) -> Iterator[Any]:
             yield from _branches(below)
 
 
-def _ask(validator: Any, value: object) -> tuple[bool | None, str]:
-    """What `validator` says of `value`, or why it failed."""
+def _asked(ask: Callable[..., Any], *args: object) -> tuple[Any, str]:
+    """What jsonschema-rs answers, or None and why it failed."""
     try:
-        return validator.is_valid(value), ""
+        return ask(*args), ""
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic in Rust is no Exception

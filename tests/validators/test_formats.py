@@ -197,7 +197,7 @@ class TestChecks:
             assert format_checks.is_iri(text)
         if format_checks.is_iri(text):
             assert format_checks.is_iri_reference(text)
-        if format_checks.is_mailbox(text):
+        if format_checks.is_email(text):
             assert format_checks.is_addr_spec(text)
 
     def test_know_all_27_leap_seconds(self):
