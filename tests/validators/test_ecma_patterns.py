@@ -230,10 +230,6 @@ class TestSyntax:
         assert complement(complement(DIGITS)) == DIGITS
         assert complement(()) == ((0, HIGHEST),)
 
-    def test_a_token_keeps_its_spelling(self):
-        pattern = r"^(?:a|[b-d\s]{2,}?)\.\u0041$"
-        assert "".join(token.source for token in tokens(pattern, unicode=True)) == pattern
-
     @given(st.text(alphabet="ab$.[]^\\ds-|()*{},1?:=!<>k", max_size=10), st.booleans())
     def test_every_token_keeps_its_spelling(self, pattern, unicode):
         try:

@@ -13,13 +13,8 @@ from harness.schemas.formats import FORMAT_PATTERNS, FORMATS
 from harness.validators import format_checks, formats
 from harness.validators.validate import Validators
 
-IDENTIFIERS = {
-    "draft-04": "http://json-schema.org/draft-04/schema#",
-    "draft-06": "http://json-schema.org/draft-06/schema#",
-    "draft-07": "http://json-schema.org/draft-07/schema#",
-    "2019-09": "https://json-schema.org/draft/2019-09/schema",
-    "2020-12": "https://json-schema.org/draft/2020-12/schema",
-}
+IDENTIFIERS = {f"draft-0{n}": f"http://json-schema.org/draft-0{n}/schema#" for n in (4, 6, 7)}
+IDENTIFIERS |= {n: f"https://json-schema.org/draft/{n}/schema" for n in ("2019-09", "2020-12")}
 
 
 @cache
@@ -199,9 +194,6 @@ class TestChecks:
             assert format_checks.is_iri_reference(text)
         if format_checks.is_email(text):
             assert format_checks.is_addr_spec(text)
-
-    def test_know_all_27_leap_seconds(self):
-        assert len(format_checks.LEAP_SECONDS) == 27
 
     @pytest.mark.parametrize("hostile", ["a." * 4_000, "(" * 4_000, '"' + "a" * 6_000,
                                          "http://" + "a" * 6_000 + "[", "{a" * 3_000])  # fmt: skip

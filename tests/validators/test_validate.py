@@ -13,17 +13,11 @@ from hypothesis import strategies as st
 from harness.jsontext import strict_json
 from harness.validators import formats
 from harness.validators.drafts import draft_of
-from harness.validators.format_rules import ASSERTION
 from harness.validators.respelling import MAX_MESSAGE
 from harness.validators.validate import MAX_FAILURES, UnjudgeableError, Validators
 
-DRAFTS = {
-    "draft-04": "http://json-schema.org/draft-04/schema#",
-    "draft-06": "http://json-schema.org/draft-06/schema#",
-    "draft-07": "http://json-schema.org/draft-07/schema#",
-    "2019-09": "https://json-schema.org/draft/2019-09/schema",
-    "2020-12": "https://json-schema.org/draft/2020-12/schema",
-}
+DRAFTS = {f"draft-0{n}": f"http://json-schema.org/draft-0{n}/schema#" for n in (4, 6, 7)}
+DRAFTS |= {n: f"https://json-schema.org/draft/{n}/schema" for n in ("2019-09", "2020-12")}
 
 
 def validators(schema: object, draft: str | None = None) -> Validators:
@@ -44,18 +38,12 @@ def refusal(schema: str) -> str:
 
 
 class TestVerdicts:
-    def test_both_say_valid(self):
-        outcome = validators({"type": "integer"}).judge(b" 7\n")
-        assert (outcome.verdict, outcome.reason) == ("valid", "")
-        assert [(o.validator, o.valid) for o in outcome.opinions] == [
-            ("jsonschema", True),
-            ("jsonschema-rs", True),
-        ]
-
-    def test_both_say_invalid(self):
-        outcome = validators({"type": "integer"}).judge(b'"7"')
-        assert (outcome.verdict, outcome.reason) == ("invalid", "")
-        assert [o.valid for o in outcome.opinions] == [False, False]
+    @pytest.mark.parametrize(("text", "valid"), [(b" 7\n", True), (b'"7"', False)])
+    def test_both_say_the_same(self, text, valid):
+        outcome = validators({"type": "integer"}).judge(text)
+        assert (outcome.verdict, outcome.reason) == ("valid" if valid else "invalid", "")
+        said = {opinion.validator: opinion.valid for opinion in outcome.opinions}
+        assert said == {"jsonschema": valid, "jsonschema-rs": valid}
 
     def test_the_validators_differ(self):
         # No leap second has been announced for that day, and jsonschema-rs has no list of them.
@@ -218,16 +206,13 @@ class TestDrafts:
     def test_both_validators_follow_the_draft(self, draft):
         # Arrays of schemas under "items" became "prefixItems" in 2020-12.
         by_position = {"prefixItems": [{"type": "null"}]}
-        expected = "invalid" if draft == "2020-12" else "valid"
-        assert verdict(by_position, "[1]", draft) == expected
+        assert verdict(by_position, "[1]", draft) == ("invalid" if draft == "2020-12" else "valid")
         # 1.0 is an integer since draft-06.
-        expected = "invalid" if draft == "draft-04" else "valid"
-        assert verdict({"type": "integer"}, "1.0", draft) == expected
+        whole = verdict({"type": "integer"}, "1.0", draft)
+        assert whole == ("invalid" if draft == "draft-04" else "valid")
         # Keywords beside a reference count since 2019-09.
-        beside = {
-            "properties": {"a": {"$ref": "#/definitions/any", "maximum": 1}},
-            "definitions": {"any": {}},
-        }
+        beside = {"properties": {"a": {"$ref": "#/definitions/any", "maximum": 1}}}
+        beside["definitions"] = {"any": {}}
         expected = "invalid" if draft in ("2019-09", "2020-12") else "valid"
         assert verdict(beside, '{"a": 2}', draft) == expected
 
@@ -247,12 +232,8 @@ class TestKnownDifferences:
     def test_what_is_behind_a_reference_into_such_a_subschema_is_contested(self):
         """They differ on whose draft holds there; in draft-04 1.0 is no integer."""
         nested = {"$schema": DRAFTS["draft-04"], "definitions": {"b": {"type": "integer"}}}
-        schema = {
-            "definitions": {
-                "a": nested | {"properties": {"c": {"$ref": "#/definitions/a/definitions/b"}}}
-            },
-            "properties": {"a": {"$ref": "#/definitions/a"}},
-        }
+        nested["properties"] = {"c": {"$ref": "#/definitions/a/definitions/b"}}
+        schema = {"definitions": {"a": nested}, "properties": {"a": {"$ref": "#/definitions/a"}}}
         assert verdict(schema, '{"a": {"c": 1.0}}', "2020-12") == "contested"
         assert verdict(schema, '{"a": {"c": 1}}', "2020-12") == "valid"
 
@@ -318,9 +299,6 @@ class TestUnjudgeable:
         with pytest.raises(UnjudgeableError, match=r"jsonschema-rs: .*'/items/pattern'"):
             validators({"items": {"pattern": "(?=a)*"}})
 
-    def test_the_largest_double_is_a_bound_like_any(self):
-        assert verdict({"maximum": 1.7976931348623157e308}, "1") == "valid"
-
 
 class TestNetwork:
     @pytest.fixture(autouse=True)
@@ -328,9 +306,8 @@ class TestNetwork:
         def touched(*args, **kwargs):
             pytest.fail("a socket was touched")
 
-        monkeypatch.setattr(socket, "socket", touched)
-        monkeypatch.setattr(socket, "create_connection", touched)
-        monkeypatch.setattr(socket, "getaddrinfo", touched)
+        for name in ("socket", "create_connection", "getaddrinfo"):
+            monkeypatch.setattr(socket, name, touched)
 
     def test_a_remote_reference_is_never_fetched(self):
         listener = {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}}
@@ -351,12 +328,17 @@ class TestNetwork:
             draft.build_jsonschema(schema)[0].is_valid(1)
 
 
-def test_jsonschema_rs_connects_to_nobody():
+@pytest.mark.parametrize("keyword", ["$ref", "$schema", "$id"])
+def test_jsonschema_rs_connects_to_nobody(keyword):
     """Its sockets are not Python's, so a listener watches."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0)
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/schema"
-        assert refusal(json.dumps({"$ref": address})) == "unresolved_reference"
+        schema = {keyword: f"http://127.0.0.1:{listener.getsockname()[1]}/schema"}
+        if keyword == "$id":
+            assert verdict(schema, "1") == "valid"
+        else:
+            unknown = "unresolved_reference" if keyword == "$ref" else "unknown_draft"
+            assert refusal(json.dumps(schema)) == unknown
         with pytest.raises(BlockingIOError):
             listener.accept()
 
@@ -383,6 +365,7 @@ class TestNumbers:
             ({"const": 1}, "1.0", "valid"),
             ({"type": "integer"}, "1e2", "valid"),
             ({"type": "integer"}, "1.5", "invalid"),
+            ({"maximum": 1.7976931348623157e308}, "1", "valid"),
         ],
     )
     def test_keep_their_value_in_both_validators(self, schema, text, expected):
@@ -390,25 +373,15 @@ class TestNumbers:
 
 
 BAD = {
-    "date-time": "noon",
-    "date": "2020-13-01",
-    "time": "noon",
+    **dict.fromkeys(("date-time", "date", "time"), "noon"),
+    **dict.fromkeys(("email", "idn-email"), "nobody"),
+    **dict.fromkeys(("hostname", "idn-hostname"), "-a-"),
+    **dict.fromkeys(("ipv4", "ipv6", "uuid"), "1.2.3"),
+    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference"), "a b"),
+    **dict.fromkeys(("json-pointer", "relative-json-pointer"), "a"),
     "duration": "P",
-    "email": "nobody",
-    "idn-email": "nobody",
-    "hostname": "-a-",
-    "idn-hostname": "-a-",
-    "ipv4": "1.2.3",
-    "ipv6": "1.2.3",
-    "uri": "a b",
-    "uri-reference": "a b",
-    "iri": "a b",
-    "iri-reference": "a b",
     "uri-template": "{a",
-    "json-pointer": "a",
-    "relative-json-pointer": "a",
     "regex": "(",
-    "uuid": "1234",
 }
 
 
@@ -416,12 +389,9 @@ def test_the_pointer_of_a_false_schema_leads_past_references():
     leaf = {"if": {"required": ["leaf"]}, "then": {"properties": {"of": False}}}
     node = {**leaf, "properties": {"of": {"items": {"$ref": "#/$defs/node"}}}}
     schema = {"$defs": {"node": node}, "$ref": "#/$defs/node"}
-    outcome = Validators(json.dumps(schema), ASSERTION).judge(
-        b'{"of": [{"leaf": 1, "of": []}]}', errors=16
-    )
+    outcome = validators(schema).judge(b'{"of": [{"leaf": 1, "of": []}]}', errors=16)
     slow = outcome.opinions[0].errors[0]
-    assert slow.keyword == "false"
-    assert slow.schema_pointer == "/$defs/node/then/properties"
+    assert (slow.keyword, slow.schema_pointer) == ("false", "/$defs/node/then/properties")
 
 
 class TestFormats:
@@ -435,9 +405,9 @@ class TestFormats:
     def test_forbid_nothing_where_they_are_annotations(self, draft):
         schema = {"$schema": DRAFTS[draft], "type": "string"}
         for name, text in BAD.items():
-            validators = Validators(json.dumps({**schema, "format": name}), "annotation")
-            assert validators.judge(json.dumps(text).encode()).verdict == "valid"
-            assert validators.judge(b"1").verdict == "invalid"
+            judge = Validators(json.dumps({**schema, "format": name}), "annotation").judge
+            assert judge(json.dumps(text).encode()).verdict == "valid"
+            assert judge(b"1").verdict == "invalid"
 
     def test_every_defined_one_has_a_bad_example_here(self):
         assert set(BAD) == formats.DEFINED["2020-12"]
@@ -446,16 +416,6 @@ class TestFormats:
     @pytest.mark.parametrize("name", ["int32", "url", "phone", "color"])
     def test_unknown_ones_are_annotations(self, name, draft):
         assert verdict({"format": name}, '"?"', draft) == "valid"
-
-    @pytest.mark.parametrize("good", ["a@b", "a.b+c@d-e.f", '"a b"@c.d', "a@[127.0.0.1]"])
-    def test_an_email_is_a_mailbox(self, good):
-        assert verdict({"format": "email"}, json.dumps(good)) == "valid"
-
-    @pytest.mark.parametrize(
-        "bad", ["@", "a@", "@b", "a b@c", "a..b@c", "a@b@c", "a@-b", "a@b\n", "é@b.c"]
-    )
-    def test_an_at_sign_does_not_make_an_email(self, bad):
-        assert verdict({"format": "email"}, json.dumps(bad)) == "invalid"
 
 
 class TestPatterns:
@@ -475,25 +435,14 @@ class TestDepth:
             assert verdict(schema, "[" * depth + innermost + "]" * depth) == expected
 
     def test_of_objects_through_many_keywords(self):
-        schema = {
-            "patternProperties": {
-                "^a": {"if": True, "then": {"allOf": [{"anyOf": [{"$ref": "#"}]}]}}
-            },
-            "additionalProperties": False,
-        }
+        below = {"if": True, "then": {"allOf": [{"anyOf": [{"$ref": "#"}]}]}}
+        schema = {"patternProperties": {"^a": below}, "additionalProperties": False}
         text = '{"a":' * self.DEEPEST + "1" + "}" * self.DEEPEST
         assert verdict(schema, text) == "valid"
 
     def test_of_schemas(self):
         depth = self.DEEPEST - 1
         assert verdict(json.loads('{"not":' * depth + "{}" + "}" * depth), "1") == "invalid"
-
-    def test_of_a_loop_that_never_reaches_a_value(self):
-        loop = {
-            "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
-            "$ref": "#/$defs/a",
-        }
-        assert verdict(loop, "1") == "undecided"
 
     def test_a_low_limit_of_the_interpreter_is_raised_and_a_high_one_kept(self):
         before = sys.getrecursionlimit()
