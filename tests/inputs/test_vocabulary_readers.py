@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import sys
 import types
 from pathlib import Path
@@ -17,18 +16,10 @@ from harness.errors import InputError, MaskcourtError, UsageError
 from harness.inputs.vocabulary import byte_vocabulary
 from harness.inputs.vocabulary_readers import open_vocabulary
 
-BYTE_LEVEL = {
-    "type": "ByteLevel",
-    "add_prefix_space": False,
-    "trim_offsets": False,
-    "use_regex": False,
-}
-SPLIT = {
-    "type": "Split",
-    "pattern": {"Regex": r"\p{L}+|\s+"},
-    "behavior": "Isolated",
-    "invert": False,
-}
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False}
+BYTE_LEVEL |= {"trim_offsets": False, "use_regex": False}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"\p{L}+|\s+"}, "behavior": "Isolated"}
+SPLIT |= {"invert": False}
 SPLIT_THEN_BYTES = {"type": "Sequence", "pretokenizers": [SPLIT, BYTE_LEVEL]}
 LLAMA_DECODER = {
     "type": "Sequence",
@@ -68,26 +59,15 @@ def bpe(vocab, merges=(), **more):
 
 
 def tokenizer_json(model, decoder, added_tokens=(), pre_tokenizer=None):
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": list(added_tokens),
-        "normalizer": None,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": None,
-        "decoder": decoder,
-        "model": model,
-    }
+    absent = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor"))
+    parts = {"pre_tokenizer": pre_tokenizer, "decoder": decoder, "model": model}
+    return {"version": "1.0", **absent, **parts, "added_tokens": list(added_tokens)}
 
 
 def byte_level(extra=(), merges=(), added_tokens=None, pre_tokenizer=BYTE_LEVEL, **more):
-    end = 256 + len(extra)
+    named = [added(256 + len(extra), "<|end|>")] if added_tokens is None else added_tokens
     return tokenizer_json(
-        bpe([*ALPHABET, *extra], merges, **more),
-        BYTE_LEVEL,
-        [added(end, "<|end|>")] if added_tokens is None else added_tokens,
-        pre_tokenizer,
+        bpe([*ALPHABET, *extra], merges, **more), BYTE_LEVEL, named, pre_tokenizer
     )
 
 
@@ -137,19 +117,16 @@ class TestSpec:
 
 
 class TestByteLevel:
-    def test_every_byte_is_decoded(self, write):
-        vocabulary = open_vocabulary(write(byte_level()), "<|end|>")
-        assert vocabulary.tokens == [bytes([value]) for value in range(256)] + [b"<|end|>"]
-        assert vocabulary.eos == 256
-
-    def test_a_token_of_several_bytes(self, write):
+    def test_tokens_spell_bytes_or_are_plain_text_and_gaps_are_special(self, write):
         # Ġ is the space, Ċ the line feed, and Ã© the two bytes of é in UTF-8.
-        vocabulary = open_vocabulary(write(byte_level(["Ġthe", "ĊĊ", "Ã©"])), "<|end|>")
-        assert vocabulary.tokens[256:259] == [b" the", b"\n\n", "é".encode()]
-
-    def test_a_token_outside_the_alphabet_is_plain_text(self, write):
-        vocabulary = open_vocabulary(write(byte_level(["a b", "▁é"])), "<|end|>")
-        assert vocabulary.tokens[256:258] == [b"a b", "▁é".encode()]
+        extra = ["Ġthe", "ĊĊ", "Ã©", "a b", "▁é"]
+        path = write(byte_level(extra, added_tokens=[added(263, "<|end|>")]))
+        vocabulary = open_vocabulary(path, "<|end|>")
+        assert vocabulary.tokens[:256] == [bytes([value]) for value in range(256)]
+        plain = [b" the", b"\n\n", "é".encode(), b"a b", "▁é".encode()]
+        assert vocabulary.tokens[256:] == [*plain, b"", b"", b"<|end|>"]
+        assert vocabulary.special.nonzero()[0].tolist() == [261, 262, 263]
+        assert vocabulary.eos == 263
 
     def test_the_pre_tokenizer_decides_where_there_is_no_decoder(self, write):
         content = byte_level(["Ġx"]) | {"decoder": None}
@@ -172,10 +149,8 @@ class TestPattern:
     def pattern(self, write, **parts):
         return open_vocabulary(write(byte_level(**parts)), "<|end|>").pattern
 
-    def test_one_split_before_byte_level(self, write):
+    def test_of_one_split_before_byte_level_or_of_gpt2(self, write):
         assert self.pattern(write, pre_tokenizer=SPLIT_THEN_BYTES) == r"\p{L}+|\s+"
-
-    def test_gpt2_has_its_own(self, write):
         own = self.pattern(write, pre_tokenizer=BYTE_LEVEL | {"use_regex": True})
         assert own.startswith("'s|'t|'re")
 
@@ -189,11 +164,10 @@ class TestPattern:
         parts = {"pre_tokenizer": SPLIT_THEN_BYTES, "extra": ["ab"]}
         assert self.pattern(write, **parts) is None
         assert self.pattern(write, **parts, ignore_merges=True) is not None
-
-    def test_ordinary_added_tokens(self, write):
         tokens = [added(256, "  ", special=False), added(257, "<|end|>")]
-        parts = {"pre_tokenizer": SPLIT_THEN_BYTES, "added_tokens": tokens}
-        assert self.pattern(write, **parts) is None
+        assert self.pattern(write, **parts | {"extra": []}, added_tokens=tokens) is None
+        path = write(byte_level(["ab"], ["a b"], pre_tokenizer=SPLIT_THEN_BYTES))
+        assert open_vocabulary(path, "ab").pattern is None, "the end is one of the ranks"
 
     @pytest.mark.parametrize(("normalizer", "same"), [("NFC", True), ("Lowercase", False)])
     def test_a_normalizer_that_encodes_another_text(self, write, normalizer, same):
@@ -213,10 +187,6 @@ class TestPattern:
     )
     def test_other_ways_to_split(self, write, pre_tokenizer):
         assert self.pattern(write, pre_tokenizer=pre_tokenizer) is None
-
-    def test_an_ordinary_token_as_the_end(self, write):
-        path = write(byte_level(["ab"], ["a b"], pre_tokenizer=SPLIT_THEN_BYTES))
-        assert open_vocabulary(path, "ab").pattern is None
 
 
 class TestSentencePiece:
@@ -277,14 +247,9 @@ class TestRefused:
 
 class TestSpecialIds:
     def test_flagged_tokens_and_control_tokens_are_special(self, write):
-        tokens = [
-            added(256, "<|end|>"),
-            added(257, "[INST]"),
-            added(258, "<tool_call>", special=False),
-            added(259, "</tool_call>", special=False),
-            added(260, "    ", special=False),
-            added(261, "a < b > c", special=False),
-        ]
+        ordinary = ["<tool_call>", "</tool_call>", "    ", "a < b > c"]
+        tokens = [added(256, "<|end|>"), added(257, "[INST]")]
+        tokens += [added(258 + index, text, False) for index, text in enumerate(ordinary)]
         vocabulary = open_vocabulary(write(byte_level(added_tokens=tokens)), "<|end|>")
         assert vocabulary.special[256:].tolist() == [True, True, True, True, False, False]
         assert vocabulary.tokens[258:261] == [b"<tool_call>", b"</tool_call>", b"    "]
@@ -294,13 +259,6 @@ class TestSpecialIds:
         vocabulary = open_vocabulary(path, "<|end|>")
         assert vocabulary.special[256]
         assert vocabulary.ids_of(b"<s>") == ()
-
-    def test_holes_are_special_ids_without_bytes(self, write):
-        vocabulary = open_vocabulary(
-            write(byte_level(added_tokens=[added(259, "<|end|>")])), "<|end|>"
-        )
-        assert vocabulary.tokens[256:] == [b"", b"", b"", b"<|end|>"]
-        assert vocabulary.special[256:].all()
 
 
 class TestEndOfSequence:
@@ -320,32 +278,34 @@ class TestEndOfSequence:
         assert open_vocabulary(write(self.TWO, **neighbours)).eos_ids == ids
 
     def test_the_tokenizers_own_configuration_comes_first(self, write):
-        generation = {"eos_token_id": [256, 257]}
-        path = write(
-            self.TWO, tokenizer_config={"eos_token": "<|turn|>"}, generation_config=generation
-        )
+        generation = {"generation_config": {"eos_token_id": [256, 257]}}
+        path = write(self.TWO, tokenizer_config={"eos_token": "<|turn|>"}, **generation)
         assert open_vocabulary(path).eos_ids == (257,)
         path = write(self.TWO, tokenizer_config={"eos_token": None})
         assert open_vocabulary(path).eos_ids == (256, 257)
+
+    @pytest.mark.parametrize(
+        ("eos", "neighbours", "says"),
+        [
+            (None, {}, r"nothing beside .* names an end.*name it"),
+            (
+                None,
+                {"generation_config": {"eos_token_id": 999}},
+                r"n_config\.json has no token '999'",
+            ),
+            ("<|turm|>", {}, r"tokenizer\.json has no token '<\|turm\|>'"),
+            ("258", {}, r"tokenizer\.json has no token '258'"),
+            ("", {}, r"tokenizer\.json has no token ''"),
+        ],
+    )
+    def test_it_must_be_named_and_exist(self, write, eos, neighbours, says):
+        with pytest.raises(UsageError, match=says):
+            open_vocabulary(write(self.TWO, **neighbours), eos)
 
     def test_the_argument_comes_before_all(self, write):
         path = write(self.TWO, tokenizer_config={"eos_token": "<|turn|>"})
         assert open_vocabulary(path, "<|text|>").eos_ids == (256,)
         assert open_vocabulary(path, "256").eos_ids == (256,)
-
-    def test_nobody_names_it(self, write):
-        with pytest.raises(UsageError, match=r"nothing beside .* names an end.*name it"):
-            open_vocabulary(write(self.TWO))
-
-    @pytest.mark.parametrize("eos", ["<|turm|>", "258", ""])
-    def test_it_must_exist(self, write, eos):
-        what = rf"tokenizer\.json has no token '{re.escape(eos)}'"
-        with pytest.raises(UsageError, match=what):
-            open_vocabulary(write(self.TWO), eos)
-
-    def test_a_neighbour_that_names_no_token(self, write):
-        with pytest.raises(UsageError, match=r"generation_config\.json has no token '999'"):
-            open_vocabulary(write(self.TWO, generation_config={"eos_token_id": 999}))
 
 
 class TestTiktoken:
@@ -353,9 +313,8 @@ class TestTiktoken:
     def ranks(self, tmp_path):
         def write_ranks(tokens):
             path = tmp_path / "base.tiktoken"
-            path.write_bytes(
-                b"".join(base64.b64encode(text) + b" %d\n" % rank for rank, text in tokens.items())
-            )
+            lines = (base64.b64encode(text) + b" %d\n" % rank for rank, text in tokens.items())
+            path.write_bytes(b"".join(lines))
             return str(path)
 
         return write_ranks
@@ -364,8 +323,6 @@ class TestTiktoken:
         vocabulary = open_vocabulary(ranks({0: b"a", 1: b"\xff\n"}))
         assert vocabulary.tokens == [b"a", b"\xff\n", b"<|endoftext|>"]
         assert (vocabulary.name, vocabulary.eos_ids) == ("base", (2,))
-
-    def test_a_given_text_is_appended(self, ranks):
         assert open_vocabulary(ranks({0: b"a"}), "<|im_end|>").tokens == [b"a", b"<|im_end|>"]
 
     def test_a_given_id_may_leave_or_fill_a_gap(self, ranks):
@@ -374,10 +331,8 @@ class TestTiktoken:
         filled = open_vocabulary(path, "2")
         assert filled.tokens == [b"a", b"", b"<|endoftext|>", b"b"]
         assert filled.special.tolist() == [False, True, True, False]
-
-    def test_an_ordinary_id_cannot_be_the_end(self, ranks):
         with pytest.raises(UsageError, match=r"id 0 .* is an ordinary token"):
-            open_vocabulary(ranks({0: b"a"}), "0")
+            open_vocabulary(path, "0")
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -404,9 +359,8 @@ class FakeHub(types.ModuleType):
         self.directory, self.reachable, self.asked = directory, reachable, []
         self.errors = types.ModuleType("huggingface_hub.errors")
         self.errors.EntryNotFoundError = type("EntryNotFoundError", (Exception,), {})
-        self.errors.LocalEntryNotFoundError = type(
-            "LocalEntryNotFoundError", (self.errors.EntryNotFoundError,), {}
-        )
+        absent = self.errors.EntryNotFoundError
+        self.errors.LocalEntryNotFoundError = type("LocalEntryNotFoundError", (absent,), {})
 
     def hf_hub_download(self, repo_id, filename, revision="main"):
         self.asked.append((repo_id, filename, revision))
@@ -444,20 +398,18 @@ class TestHub:
         assert open_vocabulary("org/name@v1.0").name == "org/name@v1.0"
         assert {revision for _, _, revision in asked} == {"v1.0"}
 
-    def test_offline(self, hub):
-        hub(reachable=False)
-        with pytest.raises(InputError, match=r"out of reach.*path of a tokenizer\.json"):
-            open_vocabulary("org/name")
-
-    def test_a_model_that_does_not_exist(self, hub):
-        hub()
-        with pytest.raises(InputError, match=r"'gone/model' cannot be fetched: 404 Client Error$"):
-            open_vocabulary("gone/model")
-
-    def test_a_model_without_tokenizer_json(self, hub):
-        (hub().directory / "tokenizer.json").unlink()
-        with pytest.raises(InputError, match=r"'org/name' has no tokenizer\.json"):
-            open_vocabulary("org/name")
+    @pytest.mark.parametrize(
+        ("spec", "reachable", "file", "says"),
+        [
+            ("org/name", False, "none", r"out of reach.*path of a tokenizer\.json"),
+            ("gone/model", True, "none", r"'gone/model' cannot be fetched: 404 Client Error$"),
+            ("org/name", True, "tokenizer.json", r"'org/name' has no tokenizer\.json"),
+        ],
+    )
+    def test_what_is_not_there_is_said(self, hub, spec, reachable, file, says):
+        (hub(reachable=reachable).directory / file).unlink(missing_ok=True)
+        with pytest.raises(InputError, match=says):
+            open_vocabulary(spec)
 
     def test_the_library_is_missing(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "huggingface_hub", None)
@@ -484,10 +436,6 @@ class TestHostile:
         (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer({"a": 0, "<e>": 1})))
         os.mkfifo(tmp_path / "tokenizer_config.json")
         refused(tmp_path / "tokenizer.json", "no regular file")
-
-    def test_a_directory_in_the_place_of_the_file(self, tmp_path):
-        (tmp_path / "tokenizer.json").mkdir()
-        refused(tmp_path, "tokenizer.json")
 
     @pytest.mark.parametrize(
         "vocab",
