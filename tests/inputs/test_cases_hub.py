@@ -40,6 +40,8 @@ def test_all_splits_make_one_collection_of_schemas(hub):
     assert select(cases).families == {"Github_easy": 2, "Snowplow": 1}
     first = next(iter(cases))
     assert (first.id, first.schema, first.valid) == ("Github_easy---o1", '{"type": "object"}', ())
+    with pytest.raises(UsageError, match="has a valid instance"):
+        select(cases, with_valid=True)
 
 
 def test_ids_are_those_of_maskbench(hub):
@@ -57,22 +59,20 @@ def test_two_schemas_under_one_id_are_refused(hub):
         open_cases("jsonschemabench")
 
 
-def test_there_is_nothing_to_walk(hub):
-    with pytest.raises(UsageError, match="has a valid instance"):
-        select(open_cases("jsonschemabench"), with_valid=True)
+def offline(*args, **options):
+    raise ConnectionError("no route to the hub")
 
 
-@pytest.mark.parametrize("found", [None, ModuleType("datasets")], ids=["nothing", "plain folder"])
-def test_without_the_library_the_error_says_how_to_get_it(monkeypatch, found):
-    monkeypatch.setitem(sys.modules, "datasets", found)
-    with pytest.raises(InputError, match=r"pip install 'maskcourt\[datasets\]'"):
-        open_cases("jsonschemabench")
-
-
-def test_what_the_library_says_when_offline_is_passed_on(monkeypatch):
-    def load_dataset(*args, **options):
-        raise ConnectionError("no route to the hub")
-
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    with pytest.raises(InputError, match="no route to the hub"):
+@pytest.mark.parametrize(
+    ("library", "says"),
+    [
+        (None, r"pip install 'maskcourt\[datasets\]'"),
+        (ModuleType("datasets"), r"pip install 'maskcourt\[datasets\]'"),
+        (SimpleNamespace(load_dataset=offline), "no route to the hub"),
+    ],
+    ids=["nothing", "plain folder", "offline"],
+)
+def test_without_the_library_or_the_hub_the_error_says_so(monkeypatch, library, says):
+    monkeypatch.setitem(sys.modules, "datasets", library)
+    with pytest.raises(InputError, match=says):
         open_cases("jsonschemabench")

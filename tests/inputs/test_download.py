@@ -112,19 +112,13 @@ def part_of(target):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_file_is_downloaded(server, url, target, chunked):
-    server.chunked = chunked
+@pytest.mark.parametrize("cuts", [0, 2])
+def test_a_transfer_that_breaks_off_is_taken_up_where_it_ended(server, url, target, cuts, chunked):
+    server.cuts, server.chunked = cuts, chunked
     fetch(url, target, verify=is_whole)
     assert target.read_bytes() == CONTENT
     assert not part_of(target).exists()
-
-
-@pytest.mark.parametrize("chunked", [False, True])
-def test_a_transfer_that_breaks_off_is_taken_up_where_it_ended(server, url, target, chunked):
-    server.cuts, server.chunked = 2, chunked
-    fetch(url, target, verify=is_whole)
-    assert target.read_bytes() == CONTENT
-    assert server.asked == [None, "bytes=300000-", "bytes=600000-"]
+    assert server.asked == [None, "bytes=300000-", "bytes=600000-"][: cuts + 1]
 
 
 def test_what_has_arrived_is_kept_for_the_next_call(server, url, target):
@@ -146,69 +140,44 @@ def test_a_server_that_sends_another_range_than_asked_for(server, url, target, m
     assert target.read_bytes() == CONTENT
 
 
-def test_a_complete_part_needs_nothing_more(server, url, target):
+@pytest.mark.parametrize("part", [b"something else", CONTENT + b"more"])
+def test_a_part_of_something_else_leaves_nothing(server, url, target, part):
     target.parent.mkdir()
+    part_of(target).write_bytes(part)
+    with pytest.raises(InputError, match="another file"):
+        fetch(url, target, verify=is_whole)
+    assert list(target.parent.iterdir()) == []
     part_of(target).write_bytes(CONTENT)
     fetch(url, target, verify=is_whole)
     assert target.read_bytes() == CONTENT
 
 
-def test_a_wrong_checksum_leaves_nothing(server, url, target):
-    server.content = CONTENT[:-1] + b"?"
-    with pytest.raises(InputError, match="another file"):
-        fetch(url, target, verify=is_whole)
-    assert list(target.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize("part", [b"something else", CONTENT + b"more"])
-def test_a_part_of_something_else_is_found_out(server, url, target, part):
-    target.parent.mkdir()
-    part_of(target).write_bytes(part)
-    with pytest.raises(InputError, match="another file"):
-        fetch(url, target, verify=is_whole)
-    fetch(url, target, verify=is_whole)
-    assert target.read_bytes() == CONTENT
-
-
-def test_what_is_not_there_is_not_asked_for_twice(server, url, target):
-    server.status = 404
-    with pytest.raises(InputError, match=f"{url}: 404"):
+@pytest.mark.parametrize(("status", "times"), [(404, 1), (503, download.ATTEMPTS)])
+def test_only_a_server_in_trouble_is_asked_again(server, url, target, status, times):
+    server.status = status
+    with pytest.raises(InputError, match=str(status)):
         fetch(url, target, is_whole)
-    assert len(server.asked) == 1
+    assert len(server.asked) == times
     assert not target.exists()
 
 
-def test_a_server_in_trouble_is_asked_again(server, url, target):
-    server.status = 503
-    with pytest.raises(InputError, match="503"):
+def test_what_cannot_be_fetched_or_written_is_not_asked_for(server, url, target, tmp_path):
+    target.parent.mkdir()
+    target.write_bytes(b"mine")
+    with pytest.raises(UsageError, match="exists already"):
         fetch(url, target, is_whole)
-    assert len(server.asked) == download.ATTEMPTS
+    assert target.read_bytes() == b"mine"
+    with pytest.raises(UsageError, match="http"):
+        fetch(tmp_path.as_uri(), target.with_name("x"), is_whole)
+    with pytest.raises(InputError, match="cannot write"):
+        fetch(url, target / "x", is_whole)
+    assert server.asked == []
 
 
 def test_a_server_that_is_not_there(server, url, target):
     server.server_close()
     with pytest.raises(InputError, match=r"failed: .*refused"):
         fetch(url, target, is_whole)
-
-
-def test_a_file_is_never_overwritten(server, url, target):
-    target.parent.mkdir()
-    target.write_bytes(b"mine")
-    with pytest.raises(UsageError, match="exists already"):
-        fetch(url, target, is_whole)
-    assert target.read_bytes() == b"mine"
-    assert server.asked == []
-
-
-def test_only_web_addresses_are_fetched(tmp_path, target):
-    with pytest.raises(UsageError, match="http"):
-        fetch(tmp_path.as_uri(), target, is_whole)
-
-
-def test_a_directory_that_cannot_be_made(url, tmp_path):
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(InputError, match="cannot write"):
-        fetch(url, tmp_path / "file" / "x", is_whole)
 
 
 def maskbench(**files):
@@ -227,25 +196,14 @@ def test_the_command_verifies_the_contents_and_is_content_when_they_are_there(
 ):
     server.content = maskbench(a=b"{}", b=b"[]")
     digest = content_sha256({"a.json": b"{}", "b.json": b"[]"})
+    refused = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
+    assert refused.exit_code == 2
+    assert "does not hold MaskBench at commit" in refused.output
+    assert not target.exists()
     monkeypatch.setattr(download, "DATA_SHA256", digest)
     for says in (f"{target}: MaskBench", "is there already"):
         result = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
         assert result.exit_code == 0
         assert says in result.output
     assert target.read_bytes() == server.content
-    assert len(server.asked) == 1
-
-
-def test_the_command_refuses_other_data(server, url, target):
-    server.content = maskbench(a=b"{}")
-    result = CliRunner().invoke(download.main, ["--url", url, "--to", str(target)])
-    assert result.exit_code == 2
-    assert "does not hold MaskBench at commit" in result.output
-    assert not target.exists()
-
-
-def test_the_download_goes_where_the_environment_says(server, url, tmp_path, monkeypatch):
-    monkeypatch.setenv("MASKCOURT_DATA", str(tmp_path / "here"))
-    server.status = 404
-    assert CliRunner().invoke(download.main, ["--url", url]).exit_code == 2
-    assert (tmp_path / "here").is_dir()
+    assert len(server.asked) == 2

@@ -23,9 +23,13 @@ def _file(directory: Path, text: str | bytes, name: str = "s.json") -> Path:
     return path
 
 
-def test_a_file_keeps_the_spelling_of_its_schema(tmp_path: Path) -> None:
+def test_a_file_and_standard_input_keep_the_spelling_of_a_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = _file(tmp_path, b"\xef\xbb\xbf" + SCHEMA.encode() + b"\n")
-    assert [(one.name, one.text) for one in read_schemas([str(path)])] == [(str(path), SCHEMA)]
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"false")))
+    both = [(one.name, one.text) for one in read_schemas([str(path), "-"])]
+    assert both == [(str(path), SCHEMA), ("standard input", "false")]
 
 
 def test_a_directory_stands_for_the_json_files_below_it(tmp_path: Path) -> None:
@@ -34,11 +38,9 @@ def test_a_directory_stands_for_the_json_files_below_it(tmp_path: Path) -> None:
     _file(tmp_path, "no schema", "readme.txt")
     named = read_schemas([str(tmp_path), str(paths[0])])
     assert [one.name for one in named] == [str(one) for one in paths]
-
-
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"false")))
-    assert [(one.name, one.text) for one in read_schemas(["-"])] == [("standard input", "false")]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"no file \*.json"):
+        read_schemas([str(tmp_path / "empty")])
 
 
 @pytest.mark.parametrize(
@@ -49,18 +51,15 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"name": "f", "strict": True, "schema": {"type": "object"}}, ["/schema"]),
         ({"name": "f", "description": "", "input_schema": {}}, ["/input_schema"]),
         ({"type": "json_schema", "json_schema": {"schema": {}}}, ["/json_schema/schema"]),
+        ({"name": 1, "properties": {}, "parameters": {}}, None),
     ],
 )
 def test_of_tools_the_parameters_are_the_schemas(
-    tmp_path: Path, wrapped: Any, pointers: list[str]
+    tmp_path: Path, wrapped: Any, pointers: list[str] | None
 ) -> None:
     path = _file(tmp_path, json.dumps(wrapped))
-    assert [one.name for one in read_schemas([str(path)])] == [f"{path}#{one}" for one in pointers]
-
-
-def test_a_schema_with_such_names_among_its_keywords_is_a_schema(tmp_path: Path) -> None:
-    path = _file(tmp_path, '{"name": 1, "properties": {}, "parameters": {}}')
-    assert [one.name for one in read_schemas([str(path)])] == [str(path)]
+    names = [str(path)] if pointers is None else [f"{path}#{pointer}" for pointer in pointers]
+    assert [one.name for one in read_schemas([str(path)])] == names
 
 
 @pytest.mark.parametrize(
@@ -103,19 +102,12 @@ def test_other_files_are_told_where_they_belong(tmp_path: Path, name: str, hint:
         read_schemas([str(_file(tmp_path, "", name))])
 
 
-def test_an_empty_directory(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no file \*.json"):
-        read_schemas([str(tmp_path)])
-
-
 def test_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of pydantic, of any type that it knows, or a schema as a dict; also in a class."""
     pytest.importorskip("pydantic")
     monkeypatch.chdir(tmp_path)
-    source = (
-        "from pydantic import BaseModel\nclass A(BaseModel):\n    a: int\n    class B(BaseModel):\n"
-    )
-    source += "        b: str\nC = list[A]\nD = {'type': 'null'}\n"
+    source = "from pydantic import BaseModel\nclass A(BaseModel):\n    a: int\n"
+    source += "    class B(BaseModel):\n        b: str\nC = list[A]\nD = {'type': 'null'}\n"
     _file(tmp_path, source, "models_of_a_test.py")
     names = ["A", "A.B", "C", "D"]
     found = [json.loads(one.text) for one in read_schemas([f"models_of_a_test:{n}" for n in names])]
