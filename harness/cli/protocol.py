@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,11 @@ from harness.console import print_json, say, tell
 from harness.engines.specs import DEFAULT
 from harness.errors import UsageError
 from harness.options import option
-from harness.printable import one_line
+from harness.printable import markdown, one_line
 
 if TYPE_CHECKING:
-    from harness.protocol_checks.results import ResultsFile, ResultsHead, Summary
+    from harness.protocol_checks.checks import CaseResult
+    from harness.protocol_checks.results import ResultsHead, Summary
 
 
 @dataclass(frozen=True)
@@ -75,27 +75,23 @@ def protocol(asked: ProtocolRequest, json: Json) -> None:
     if asked.replay:
         _replay(asked.replay, trust=asked.trust, as_json=json.as_json)
         return
-    if asked.read:
-        head, results = read_results(asked.read)
-    else:
-        file = _check(asked)
-        head, results = file.head, file.results
+    head, results = read_results(asked.read) if asked.read else _check(asked)
     summary = Summary(results)
     if asked.write_smallest:
-        write_results(asked.write_smallest, head, list(summary.smallest()))
+        write_results(asked.write_smallest, head, summary.smallest())
     _print(head, summary, "json" if json.as_json else asked.kind)
     if asked.fail_on_violation and summary.violated:
         sys.exit(1)
 
 
-def _check(asked: ProtocolRequest) -> ResultsFile:
+def _check(asked: ProtocolRequest) -> tuple[ResultsHead, list[CaseResult]]:
     from harness.engines.environments import provide_all
     from harness.engines.specs import parse_specs
     from harness.inputs.case_selection import open_cases, select
     from harness.inputs.vocabulary_readers import open_vocabulary
     from harness.protocol_checks.checks import Settings, run_checks
     from harness.protocol_checks.places import Thoroughness
-    from harness.protocol_checks.results import ResultsFile, ResultsHead
+    from harness.protocol_checks.results import ResultsHead, add_result, begun_results
 
     specs = provide_all(parse_specs(asked.engines))
     limits = {name: getattr(asked, name) for name in ("seed", "texts", "positions", "whole")}
@@ -103,25 +99,22 @@ def _check(asked: ProtocolRequest) -> ResultsFile:
     cases = list(select(source, sample=asked.sample, seed=asked.seed))
     settings = Settings(vocabulary, Thoroughness(*limits.values()), asked.seconds)
     named = asked.vocabulary, vocabulary.sha256, asked.cases, source.sha256
-    file = ResultsFile.open(asked.out, ResultsHead(*named, **limits, seconds=asked.seconds))
-    with _interruptible(asked.out):
+    head = ResultsHead(*named, **limits, seconds=asked.seconds)
+    results = begun_results(asked.out, head) if asked.out else []
+    known = {(one.engine, one.case) for one in results}
+    try:
         for spec in specs:
-            left = [case for case in cases if not file.has(spec.name, case.id)]
+            left = [case for case in cases if (spec.name, case.id) not in known]
             tell(f"{spec.name}: {len(left)} cases")
             for number, result in enumerate(run_checks(spec, left, settings), 1):
-                file.add(result)
+                add_result(results, result, asked.out)
                 tell(f"  {number}/{len(left)} {result.case}")
-    return file
-
-
-@contextlib.contextmanager
-def _interruptible(out: Path | None) -> Iterator[None]:
-    """Say what is kept where the work is interrupted."""
-    try:
-        yield
     except KeyboardInterrupt as error:
-        kept = f"the same command goes on in {out}" if out else "nothing is kept without --out"
-        raise KeyboardInterrupt(kept) from error
+        goes_on = f"the same command goes on in {asked.out}"
+        raise KeyboardInterrupt(
+            goes_on if asked.out else "nothing is kept without --out"
+        ) from error
+    return head, results
 
 
 def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
@@ -136,23 +129,17 @@ def _print(head: ResultsHead, summary: Summary, kind: str) -> None:
     elif kind == "csv":
         say(as_csv(details(head, summary)), end="")
     elif kind == "markdown":
-        say("\n".join([as_markdown(matrix(head, summary)), *_listed(witnesses)]))
+        listed = [f"- {markdown(line)}" for line in witnesses]
+        say("\n".join([as_markdown(matrix(head, summary)), *listed]))
     else:
         print_table(matrix(head, summary))
         print_lines(witnesses)
         broken = dict.fromkeys(count.rule for count, *_ in summary.witnesses())
         print_lines(f"`{rule}`: {RULES[rule].says}" for rule in broken)
-        for engine in summary.engines:
-            if reasons := summary.about(engine)["not_begun"]:
-                case, reason = next(iter(reasons.items()))
-                many = f"{engine} could not be tried on {len(reasons)} cases"
+        for engine, about in summary.engines.items():
+            for case, reason in list(about["not_begun"].items())[:1]:
+                many = f"{engine} could not be tried on {len(about['not_begun'])} cases"
                 print_lines([f"{many}, such as {case}: {one_line(reason, 200)}"])
-
-
-def _listed(lines: Iterator[str]) -> Iterator[str]:
-    from harness.printable import markdown
-
-    return (f"- {markdown(line)}" for line in lines)
 
 
 def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
@@ -163,17 +150,20 @@ def _replay(path: Path, *, trust: bool, as_json: bool) -> None:
     from harness.protocol_checks.results import read_results
 
     head, results = read_results(path)
-    broken = [one for one in results if any(rule.violated for rule in one.rules.values())]
-    engines = list(dict.fromkeys(one.engine for one in broken))
-    _check_trusted(path, head, engines, trust=trust)
+    by_engine: dict[str, list[CaseResult]] = {}
+    for one in results:
+        if any(rule.violated for rule in one.rules.values()):
+            by_engine.setdefault(one.engine, []).append(one)
+    if not trust:
+        _refuse_unknown(path, head.vocabulary, list(by_engine))
     vocabulary = open_vocabulary(head.vocabulary)
     if vocabulary.sha256 != head.vocabulary_sha256:
         raise UsageError(f"{path}: the vocabulary {head.vocabulary!r} is another one now")
     rows: list[dict[str, Any]] = []
-    for engine in engines:
+    for engine, broken in by_engine.items():
         settings = Settings(vocabulary, seconds=head.seconds)
         with hosted(provide(parse_spec(engine)), settings) as host:
-            rows += [row for one in broken if one.engine == engine for row in _replayed(host, one)]
+            rows += [row for one in broken for row in _replayed(host, one)]
     counts = Counter(row["outcome"] for row in rows)
     if as_json:
         print_json({"violations": rows, "counts": dict(counts)})
@@ -200,21 +190,16 @@ def _replayed(host: Any, result: Any) -> Iterator[dict[str, Any]]:
             yield which | {"case": result.case, "outcome": outcome, "complaint": complaint or ""}
 
 
-def _check_trusted(path: Path, head: ResultsHead, engines: list[str], *, trust: bool) -> None:
-    """Refuse what a file names, unless it is known and installed, or the file is trusted.
-
-    Raises:
-        UsageError: It would have something imported, installed or opened.
-    """
+def _refuse_unknown(path: Path, vocabulary: str, engines: list[str]) -> None:
+    """Raise UsageError where a file would have something imported, installed or opened."""
     from harness.engines.environments import is_at_hand
     from harness.engines.specs import built_in, parse_spec, read_spec
     from harness.inputs.vocabulary_names import vocabulary_names
 
     for engine in engines:
-        known = head.vocabulary in vocabulary_names() and read_spec(engine).name in built_in()
-        if not trust and not (known and is_at_hand(parse_spec(engine))):
+        known = vocabulary in vocabulary_names() and read_spec(engine).name in built_in()
+        if not known or not is_at_hand(parse_spec(engine)):
             raise UsageError(
-                f"{path} would have {engine!r} or {head.vocabulary!r} imported, installed "
-                "or opened",
+                f"{path} would have {engine!r} or {vocabulary!r} imported, installed or opened",
                 "if you trust who made the file, allow it: --trust",
             )

@@ -1,46 +1,135 @@
 """Every rule on every case, for one engine after the other, each in its host.
 
-A process that dies costs its engine the rest of one rule on one case. What was being tried is
-known (`harness.protocol_checks.service.Bookmark`), and is tried again at once in a new process.
+A process that dies costs its engine the rest of one rule on one case. What was being tried is known
+(`Bookmark`), and is tried again at once in a new process.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.inputs.canonical_tokens import Canonical
-from harness.inputs.cases import Case
+import numpy as np
+
 from harness.inputs.vocabulary import Vocabulary
-from harness.protocol_checks.places import Thoroughness
-from harness.protocol_checks.rules import RULES, RuleResult, Violation, read_result
-from harness.protocol_checks.service import Bookmark
-from harness.protocol_checks.trial import Tokens, text_of
+from harness.protocol import Refused, ServingEngine, library_of
+from harness.protocol_checks.places import Thoroughness, places_of, routes_of
+from harness.protocol_checks.rules import RULES, RuleResult, Violation, hold, judged, read_result
+from harness.protocol_checks.smoke import opened
+from harness.protocol_checks.trial import Subject, Tokens, text_of
 from harness.workers import wire
+from harness.workers.host_process import load
 from harness.workers.hosts import Ended, Host, HostSpec
 from harness.workers.outcomes import Crashed
 from harness.workers.temporary_directories import saved_vocabulary
 
 if TYPE_CHECKING:
     from harness.engines.specs import EngineSpec
+    from harness.inputs.cases import Case
 
 REFERENCES = 2
 """Valid instances of a case that are led along."""
 _SLOW = {"whole": 0, "tokens": 100}
 """How much is tried where a mask takes milliseconds and more."""
+_MOST = 1 << 15
+"""Tokens before, and as many of the trial, that a bookmark has room for."""
+_NOTHING, _PREPARING = -2, -1
+
+
+class Bookmark:
+    """The trial that a process is at, in a file's memory, which outlives the process.
+
+    Writing takes about a microsecond, so that every token of a sweep through the vocabulary can
+    have one. Whoever opens the file first makes it.
+    """
+
+    def __init__(self, file: Path) -> None:
+        shape = 2 + 2 * _MOST  # two counts, the tokens before, the trial's
+        self._numbers = np.memmap(file, np.int32, "r+" if file.exists() else "w+", shape=shape)
+        self._consumed: Tokens | None = None
+
+    def clear(self) -> None:
+        """Nothing is being tried."""
+        self._consumed, self._numbers[0] = None, _NOTHING
+
+    def put(self, consumed: Tokens, tokens: Tokens | None) -> None:
+        """Say what is going to be tried; None: something is looked for there."""
+        if consumed is not self._consumed:  # a sweep stays at a place
+            self._write(2, consumed)
+            self._consumed, self._numbers[1] = consumed, len(consumed)
+        self._write(2 + _MOST, tokens or ())
+        self._numbers[0] = _PREPARING if tokens is None else len(tokens)
+
+    def read(self) -> tuple[Tokens, Tokens | None] | None:
+        """What was put there last; None where nothing is being tried, or it had no room."""
+        count, before = self._numbers[:2].tolist()
+        if count == _NOTHING or max(count, before) > _MOST:
+            return None
+        consumed, tokens = self._numbers[2:].reshape(2, _MOST).tolist()
+        return tuple(consumed[:before]), None if count == _PREPARING else tuple(tokens[:count])
+
+    def _write(self, start: int, tokens: Tokens) -> None:
+        kept = tokens[:_MOST]
+        self._numbers[start : start + len(kept)] = kept
+
+
+class CheckService:
+    """One engine and the case that was opened last, in the engine's host."""
+
+    def handle(self, message: wire.Message) -> wire.Message:
+        """Answer one request, by its ``command``."""
+        head = message.head
+        answer: dict[str, Any] = getattr(self, f"_{head['command']}")(head)
+        return wire.Message(answer)
+
+    def _open(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        self._vocabulary = Vocabulary.load(head["vocabulary"])
+        self._bookmark = Bookmark(Path(head["bookmark"]))
+        self._engine: Any = opened(load(head["engine"]), self._vocabulary, head["options"])
+        return {"version": self._engine.info.version}
+
+    def _case(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        """Compile a schema twice, as the adapter's and as the library's, and find the routes."""
+        engine, schema, vocabulary = self._engine, head["schema"], self._vocabulary
+        try:
+            start = engine.compile(schema)
+            serves = isinstance(engine, ServingEngine)
+            library = (
+                engine.library(schema) if serves else library_of(start.clone, vocabulary.eos_ids)
+            )
+        except Refused as refusal:
+            return {"refused": str(refusal)[:2000]}
+        self._how = Thoroughness(**head["how"])
+        references = [
+            (text.encode("latin-1"), {int(offset): token for offset, token in tokens.items()})
+            for text, tokens in head["references"]
+        ]
+        self._routes = routes_of(start, vocabulary, references, self._how, head["key"])
+        self._subject = Subject(library, vocabulary, self._bookmark.put)
+        about = {"documented": dict(library.documented), "by_adapter": library.by_adapter}
+        return {"refused": None, **about}
+
+    def _rule(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        key = f"{head['key']}/{head['rule']}"
+        places = places_of(self._routes, self._vocabulary, self._how, key)
+        return asdict(hold(RULES[head["rule"]], self._subject, places))
+
+    def _trial(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        consumed = tuple(head["consumed"])
+        tokens = None if head["tokens"] is None else tuple(head["tokens"])
+        reached = self._subject.reaches(consumed)
+        complaint = judged(RULES[head["rule"]], self._subject, consumed, tokens)
+        return {"complaint": complaint, "reached": reached}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all engines of a run have in common.
+    """What all engines of a run have in common; less is tried where masks are slow.
 
-    Attributes:
-        how: How much is tried; less where an engine's masks are slow.
-        seconds: Processor time of one request.
-        memory: Bytes that a host may take.
+    `seconds` are of one request's processor time, `memory` is in bytes.
     """
 
     vocabulary: Vocabulary
@@ -51,24 +140,20 @@ class Settings:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of one engine on one case.
-
-    Attributes:
-        schema: The case's, as JSON text.
-        rules: What was found, by rule.
-        not_begun: Why nothing, or nothing more, could be asked; else empty.
-        documented: What the library's documentation says that it does otherwise, by rule.
-        by_adapter: Whether the calls were an adapter's, not the library's own.
-    """
+    """What became of one engine on one case."""
 
     engine: str
     version: str
     case: str
     schema: str
+    """As JSON text."""
     rules: Mapping[str, RuleResult] = field(default_factory=dict)
     not_begun: str = ""
+    """Why nothing, or nothing more, could be asked; else empty."""
     documented: Mapping[str, str] = field(default_factory=dict)
+    """What the library's documentation says that it does otherwise, by rule."""
     by_adapter: bool = False
+    """Whether the calls were an adapter's, not the library's own."""
 
 
 class NotBegun(LookupError):
@@ -84,23 +169,24 @@ class EngineHost:
         self._files = {name: str(directory / name) for name in ("vocabulary", "bookmark")}
         self._bookmark = Bookmark(directory / "bookmark")
         self._case: dict[str, Any] | None = None
-        service = "harness.protocol_checks.service:CheckService"
-        self._host = Host(
-            HostSpec(spec.name, service, spec.interpreter, spec.paths, settings.memory)
-        )
+        service = "harness.protocol_checks.checks:CheckService"
+        memory = settings.memory
+        self._host = Host(HostSpec(spec.name, service, spec.interpreter, spec.paths, memory))
         self.close = self._host.close
 
-    def begin(self, schema: str, references: Sequence[Any], key: str, samples: int | None) -> Any:
+    def begin(self, schema: str, references: Sequence[Any], key: str, **limits: int) -> Any:
         """Have a schema compiled; what the service says of it. Raises `NotBegun`.
 
-        `samples` are as many as the settings say where they are None.
+        `limits` change the settings' `Thoroughness`.
         """
-        how = replace(self._settings.how, **(_SLOW if self.spec.slow_masks else {}))
-        how = how if samples is None else replace(how, samples=samples)
-        request = {"schema": schema, "references": references, "key": key, "how": vars(how)}
+        slow = _SLOW if self.spec.slow_masks else {}
+        how = asdict(replace(self._settings.how, **slow, **limits))
+        return self._begin({"schema": schema, "references": references, "key": key, "how": how})
+
+    def _begin(self, request: dict[str, Any]) -> Any:
         self._case = None
         self._open()
-        answer = self._asked("case", request)
+        answer = self._request("case", **request)
         if not isinstance(answer, wire.Message):
             raise NotBegun(f"its process {answer.message}")
         if answer.head["refused"] is not None:
@@ -117,14 +203,14 @@ class EngineHost:
         marked = self._bookmark.read()
         if not isinstance(answer, Crashed) or marked is None:
             return RuleResult(ended=ended, crashed=isinstance(answer, Crashed))
-        consumed, tokens = marked
         try:
-            again = self._retry(rule, consumed, tokens) == ended
+            again = self._retry(rule, *marked) == ended
         except LookupError:
             again = False
-        text = text_of(self._settings.vocabulary, consumed)
-        witness = Violation(consumed, tokens, ended, again, text)
-        return RuleResult(ended=ended, crashed=True, violated=[witness])
+        text = text_of(self._settings.vocabulary, marked[0])
+        return RuleResult(
+            ended=ended, crashed=True, violated=[Violation(*marked, ended, again, text)]
+        )
 
     def replay(self, result: CaseResult, rule: str, violation: Violation) -> str | None:
         """Try again from nothing: the complaint, or None where it does not show any more.
@@ -136,8 +222,7 @@ class EngineHost:
         return self._retry(rule, violation.consumed, violation.tokens)
 
     def _retry(self, rule: str, consumed: Tokens, tokens: Tokens | None) -> str | None:
-        given = None if tokens is None else list(tokens)
-        answer = self._ask("trial", rule=rule, consumed=list(consumed), tokens=given)
+        answer = self._ask("trial", rule=rule, consumed=consumed, tokens=tokens)
         if isinstance(answer, Crashed):
             return f"its process {answer.message}"
         if not isinstance(answer, wire.Message):
@@ -150,24 +235,24 @@ class EngineHost:
     def _ask(self, command: str, **request: Any) -> wire.Message | Ended:
         """Ask about the case that was begun; a process that has ended is started again."""
         if not self._host.running:
-            if (case := self._case) is None:
+            if self._case is None:
                 raise NotBegun("its process ended, and did so again over the schema")
-            self.begin(case["schema"], case["references"], case["key"], case["how"]["samples"])
-        return self._asked(command, request)
+            self._begin(self._case)
+        return self._request(command, **request)
 
     def _open(self) -> None:
         if self._host.running:
             return
         if (ended := self._host.start()) is not None:
             raise NotBegun(f"its process {ended.message}")
-        about = {"engine": self.spec.reference, "options": dict(self.spec.options)}
-        answer = self._asked("open", {**about, **self._files})
+        options = dict(self.spec.options)
+        answer = self._request("open", engine=self.spec.reference, options=options, **self._files)
         if not isinstance(answer, wire.Message):
             self._host.stop()
             raise NotBegun(answer.message)
         self.version = answer.head["version"]
 
-    def _asked(self, command: str, request: Mapping[str, Any]) -> wire.Message | Ended:
+    def _request(self, command: str, **request: Any) -> wire.Message | Ended:
         self._bookmark.clear()
         return self._host.request({"command": command, **request}, limit=self._settings.seconds)
 
@@ -184,15 +269,21 @@ def hosted(spec: EngineSpec, settings: Settings) -> Iterator[EngineHost]:
 
 def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> Iterator[CaseResult]:
     """Hold the rules against an engine, one case after the other."""
+    from harness.inputs.canonical_tokens import Canonical  # not there in hosts' interpreters
+
     canonical = Canonical.of(settings.vocabulary)
+
+    def reference(text: bytes) -> tuple[str, dict[int, int]]:
+        return text.decode("latin-1"), {} if canonical is None else canonical.starts(text)
+
     with hosted(spec, settings) as host:
         for case in cases:
             rules: dict[str, RuleResult] = {}
             about: Mapping[str, Any] = {"documented": {}, "by_adapter": False}
             reason = ""
             try:
-                references = [_reference(one.text, canonical) for one in case.valid[:REFERENCES]]
-                about = host.begin(case.schema, references, case.id, None)
+                references = [reference(one.text) for one in case.valid[:REFERENCES]]
+                about = host.begin(case.schema, references, case.id)
                 for rule in RULES:
                     rules[rule] = host.result(case, rule)
             except NotBegun as error:
@@ -200,8 +291,3 @@ def run_checks(spec: EngineSpec, cases: Iterable[Case], settings: Settings) -> I
             known = {rule: words for rule, words in about["documented"].items() if rule in rules}
             which = (spec.name, host.version, case.id, case.schema)
             yield CaseResult(*which, rules, reason, known, about["by_adapter"])
-
-
-def _reference(text: bytes, canonical: Canonical | None) -> tuple[str, dict[str, int]]:
-    starts = {} if canonical is None else canonical.starts(text)
-    return text.decode("latin-1"), {str(at): token for at, token in starts.items()}

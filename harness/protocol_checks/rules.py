@@ -31,19 +31,16 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Violation:
-    """A trial in which a rule was broken.
-
-    Attributes:
-        tokens: Those of the trial; None where it was still being looked for what to try.
-        again: Whether the same trial, repeated at once, gave a complaint.
-        written: What `consumed` writes, for people.
-    """
+    """A trial in which a rule was broken."""
 
     consumed: Tokens
     tokens: Tokens | None
+    """Those of the trial; None where it was still being looked for what to try."""
     complaint: str
     again: bool
+    """Whether the same trial, repeated at once, gave a complaint."""
     written: str
+    """What `consumed` writes, for people."""
 
     @property
     def size(self) -> tuple[bool, int, int, Tokens]:
@@ -54,51 +51,37 @@ class Violation:
 
 @dataclass(frozen=True)
 class RuleResult:
-    """How a library keeps one rule on one case.
-
-    Attributes:
-        checks: How many things were looked at.
-        broken: How many trials broke it.
-        failed: How many could not be judged because the library raised.
-        words: Why it could not be tried, or what was raised first; else empty.
-        ended: How the process ended over it, which leaves the rest of it untried; else empty.
-        crashed: Whether that was a crash; the trial, where it is known, is all of `violated`.
-        violated: The smallest of those that broke it.
-    """
+    """How a library keeps one rule on one case."""
 
     checks: int = 0
+    """How many things were looked at."""
     broken: int = 0
+    """How many trials broke it."""
     failed: int = 0
+    """How many could not be judged because the library raised."""
     words: str = ""
+    """Why it could not be tried, or what was raised first; else empty."""
     ended: str = ""
+    """How the process ended over it, which leaves the rest of it untried; else empty."""
     crashed: bool = False
+    """Whether that was a crash; the trial, where it is known, is all of `violated`."""
     violated: Sequence[Violation] = ()
+    """The smallest of those that broke it."""
 
     @property
     def missing(self) -> bool:
         """Whether the rule cannot be tried at all."""
         return not self.checks and not self.failed and bool(self.words)
 
-    def as_json(self) -> dict[str, Any]:
-        """A message that `read_result` reads, without what is as it mostly is."""
-        violated = [vars(one) for one in self.violated]
-        every = {**vars(self), "violated": violated}
-        return {name: value for name, value in every.items() if value}
-
 
 def read_result(message: Mapping[str, Any]) -> RuleResult:
-    """What `RuleResult.as_json` gave; raises LookupError, TypeError or ValueError for others."""
-    violated = [
-        Violation(
-            **{
-                **one,
-                "consumed": tuple(map(int, one["consumed"])),
-                "tokens": None if one["tokens"] is None else tuple(map(int, one["tokens"])),
-            }
-        )
-        for one in message.get("violated", ())
-    ]
-    return RuleResult(**{**message, "violated": violated})
+    """A `RuleResult` from JSON; raises LookupError, TypeError or ValueError for others."""
+
+    def read(consumed: Iterable[int], tokens: Iterable[int] | None, **rest: Any) -> Violation:
+        own = None if tokens is None else tuple(map(int, tokens))
+        return Violation(tuple(map(int, consumed)), own, **rest)
+
+    return RuleResult(**{**message, "violated": [read(**one) for one in message["violated"]]})
 
 
 def judged(rule: Rule, subject: Subject, consumed: Tokens, tokens: Tokens | None) -> str | None:
@@ -127,7 +110,7 @@ def hold(rule: Rule, subject: Subject, places: Iterable[TrialPlace]) -> RuleResu
     if words := rule.missing(subject.library):
         return RuleResult(words=words)
     checks, raised = 0, list[str]()
-    found: list[Violation] = []
+    violations: list[Violation] = []
     for place in places:
         subject.mark(place.consumed, None)
         trials: list[Tokens | None] = [None]
@@ -136,19 +119,19 @@ def hold(rule: Rule, subject: Subject, places: Iterable[TrialPlace]) -> RuleResu
             try:
                 if tokens is None:
                     offered = rule.offer(subject, place)
-                    checks += offered.count
+                    checks += len(offered.trials) if offered.checks is None else offered.checks
                     trials += offered.trials
                 elif violation := _judged_twice(rule, subject, place.consumed, tokens):
-                    found.append(violation)
+                    violations.append(violation)
             except Unreachable:
                 continue
             except MemoryError:
                 raise
             except BaseException as error:  # noqa: BLE001 - a panic is none of Exception
                 raised.append(" ".join(f"{type(error).__name__}: {error}".split())[:300])
-    found.sort(key=lambda one: one.size)
-    first = raised[0] if raised else ""
-    return RuleResult(checks, len(found), len(raised), first, violated=found[:_SHOWN])
+    violations.sort(key=lambda one: one.size)
+    first, kept = raised[0] if raised else "", violations[:_SHOWN]
+    return RuleResult(checks, len(violations), len(raised), first, violated=kept)
 
 
 def _judged_twice(

@@ -161,17 +161,14 @@ def prefixed(words: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class TrialPlace:
-    """Where rules are tried.
-
-    Attributes:
-        rest: Tokens that may go on from there, with the end of sequence if the way comes to it.
-        sweep: How many tokens are tried one by one; None for the whole vocabulary.
-    """
+    """Where rules are tried."""
 
     consumed: Tokens
     rest: Tokens
+    """Tokens that may go on from there, with the end of sequence if the way comes to it."""
     draws: random.Random
     sweep: int | None
+    """How many tokens are tried one by one; None for the whole vocabulary."""
 
     def some(self, tokens: Sequence[int], count: int) -> list[int]:
         """At most `count` of some tokens, drawn."""
@@ -188,30 +185,17 @@ class Offered:
     trials: Sequence[Tokens]
     checks: int | None = None
 
-    @property
-    def count(self) -> int:
-        """How many checks these trials are."""
-        return len(self.trials) if self.checks is None else self.checks
-
 
 Judge = Callable[[Subject, Tokens, Tokens], Complaints]
-
-
-def here(_subject: Subject, _place: TrialPlace) -> Offered:
-    """One trial at the place itself."""
-    return Offered([()])
+"""Tries a rule after consumed tokens with some more. May raise whatever the library raises."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Something that a server relies on.
+    """Something that a server relies on: `says` what holds where it is kept.
 
-    Attributes:
-        says: What holds where it is kept.
-        needs: The calls (fields of `LibraryCalls`) without which it cannot be tried.
-        judge: Tries it after consumed tokens with some more. May raise whatever the library raises.
-        applies: Why it cannot be held against a library; else empty.
-        shrinks: Whether fewer tokens make a trial of it, too.
+    `needs` names the calls (fields of `LibraryCalls`) without which it cannot be tried, `applies`
+    says why it cannot be held against a library; with `shrinks` fewer tokens make a trial, too.
     """
 
     says: str
@@ -234,7 +218,7 @@ RULES: dict[str, Rule] = {}
 
 def rule(
     *needs: str,
-    offer: Callable[[Subject, TrialPlace], Offered] = here,
+    offer: Callable[[Subject, TrialPlace], Offered] = lambda *_: Offered([()]),
     applies: Callable[[Library], str] = lambda _: "",
     shrinks: bool = False,
 ) -> Callable[[Judge], Judge]:

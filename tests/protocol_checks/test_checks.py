@@ -8,10 +8,15 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import InputError, UsageError
-from harness.protocol_checks.checks import CaseResult
-from harness.protocol_checks.results import ResultsFile, ResultsHead, Summary, read_results
+from harness.protocol_checks.checks import Bookmark, CaseResult, CheckService
+from harness.protocol_checks.results import (
+    ResultsHead,
+    Summary,
+    add_result,
+    begun_results,
+    read_results,
+)
 from harness.protocol_checks.rules import RULES, RuleResult, Violation, read_result
-from harness.protocol_checks.service import Bookmark, CheckService
 from harness.workers import wire
 from tests.command import maskcourt
 from tests.inprocess import default_options
@@ -119,7 +124,7 @@ DIED = RuleResult(ended="its process died", crashed=True, violated=[ONE])
 )
 def test_a_summary_says_what_became_of_a_rule(several, word, violated):
     summary = Summary(several)
-    assert (summary.words("engine", "rollback"), summary.violated) == (word, violated)
+    assert (summary.counts["engine", "rollback"].shown, summary.violated) == (word, violated)
 
 
 CASES = [{"id": "few", "schema": json.loads(SCHEMA), "valid": [12], "invalid": []}]
@@ -130,28 +135,26 @@ HEAD = ResultsHead("bytes", "a1", "few.jsonl", "b2", 0, 2, 6, 2, 120.0)
 
 def test_a_file_goes_on_where_it_was_and_a_line_cut_off_is_checked_again(tmp_path):
     path = tmp_path / "results.jsonl"
-    for case in ("first", "second"):
-        file = ResultsFile.open(path, HEAD)
-        file.add(result_of(DIED, case, by_adapter=True))
-    assert read_results(path) == (
-        HEAD,
-        [result_of(DIED, one, by_adapter=True) for one in ("first", "second")],
-    )
+    both = [result_of(DIED, case, by_adapter=True) for case in ("first", "second")]
+    for number, one in enumerate(both):
+        results = begun_results(path, HEAD)
+        assert results == both[:number]
+        add_result(results, one, path)
+    assert read_results(path) == (HEAD, both)
     path.write_text(path.read_text()[:-9])
-    file = ResultsFile.open(path, HEAD)
-    assert (file.has("engine", "first"), file.has("engine", "second")) == (True, False)
-    file.add(result_of(case="second"))
+    results = begun_results(path, HEAD)
+    assert results == both[:1]
+    add_result(results, result_of(case="second"), path)
     assert [one.case for one in read_results(path)[1]] == ["first", "second"]
 
 
 def test_a_file_takes_nothing_that_was_checked_otherwise(tmp_path):
     path = tmp_path / "results.jsonl"
-    file = ResultsFile.open(path, HEAD)
-    file.add(result_of())
+    add_result(results := begun_results(path, HEAD), result_of(), path)
     with pytest.raises(UsageError, match="version 1, is 2 now"):
-        file.add(replace(result_of(), version="2"))
+        add_result(results, replace(result_of(), version="2"), path)
     with pytest.raises(UsageError, match="made with other seed"):
-        ResultsFile.open(path, replace(HEAD, seed=1))
+        begun_results(path, replace(HEAD, seed=1))
     path.write_text('{"engine": "xgrammar"}\n')
     with pytest.raises(InputError, match=r"results\.jsonl:1"):
         read_results(path)
