@@ -28,7 +28,7 @@ from harness.engines.service import EngineService
 from harness.engines.specs import EngineSpec
 from harness.inputs.cases import Case, Instance
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
-from harness.protocol import complete_options
+from harness.protocol import Mask, Matcher, complete_options
 from harness.runs.tables import Rows
 from harness.validators.format_rules import ASSERTION
 from harness.validators.judge import Judge
@@ -55,6 +55,13 @@ class Died(BaseException):
     def __init__(self, outcome: Ended) -> None:
         super().__init__(outcome.message)
         self.outcome = outcome
+
+
+def mask_of(matcher: Matcher, vocabulary: Vocabulary) -> Mask:
+    """The mask of a matcher, shape ``(words,)``, written over whatever was in the array."""
+    mask = np.full(vocabulary.words, 0xFFFFFFFF, dtype=np.uint32)
+    matcher.mask(mask)
+    return mask
 
 
 class InProcessHost:

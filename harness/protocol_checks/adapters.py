@@ -15,15 +15,13 @@ import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from harness.errors import MaskcourtError
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
-from harness.protocol import Engine, Mask, Matcher, Refused, complete_options, library_of
+from harness.protocol import Engine, Matcher, Refused, complete_options, library_of
 from harness.protocol_checks.places import Thoroughness, along, places_of
 from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.smoke import ContractBroken, check_rules, opened
@@ -49,19 +47,15 @@ OBJECT = json.dumps(
         "additionalProperties": False,
     }
 )
+_WRITTEN = (
+    '{"name": "the é\\n日b😀", "tags": ["red", "blue"], "n": -12}',
+    '{"name":"","tags":[],"n":0}',
+)
+_UNION = '{"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}}]}'
 _SUITE: Mapping[str, tuple[str, Sequence[str]]] = {
-    "an object": (
-        OBJECT,
-        [
-            '{"name": "the é\\n日b😀", "tags": ["red", "blue"], "n": -12}',
-            '{"name":"","tags":[],"n":0}',
-        ],
-    ),
+    "an object": (OBJECT, _WRITTEN),
     "an integer": ('{"type": "integer"}', ["0", "120"]),
-    "null or an array": (
-        '{"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "number"}}]}',
-        ["null", "[1, 2.5]"],
-    ),
+    "null or an array": (_UNION, ["null", "[1, 2.5]"]),
     "a short string": ('{"type": "string", "maxLength": 3}', ['"ab"', '"日本a"']),
     "an enum": ('{"enum": [1, 12, "a", null]}', ["1", '"a"']),
 }
@@ -85,15 +79,12 @@ def check_adapter(
     """Hold an adapter to every rule along texts, by schema; each must be allowed in some tokens.
 
     Raises:
-        ContractBroken: The adapter breaks a rule.
-        NotAllowed: It does not allow a text.
+        ContractBroken: The adapter breaks a rule, or (`NotAllowed`) does not allow a text.
     """
     for schema, some in texts.items():
         start = engine.compile(schema)
         routes = [route(start, vocabulary, text) for text in some]
-        names = dict(RULES)
-        if special_is_text:
-            del names["special"]
+        names = [name for name in RULES if not (special_is_text and name == "special")]
         subject = Subject(library_of(start.clone, vocabulary.eos_ids), vocabulary)
         try:
             check_rules(subject, [*places_of(routes, vocabulary, how, schema)], names)
@@ -109,15 +100,14 @@ def route(start: Matcher, vocabulary: Vocabulary, text: str) -> Tokens:
     """
     draws, data = random.Random(text), text.encode()  # noqa: S311 - to be repeated
 
-    def tokens_at(at: int) -> list[int]:
-        some = vocabulary.starts(data, at)
+    def tokens_at(offset: int) -> list[int]:
+        some = vocabulary.starts(data, offset)
         return draws.sample(some, len(some))
 
     way = along(start.clone(), vocabulary, data, tokens_at)
     if way[-1:] != (vocabulary.eos,):
-        raise NotAllowed(
-            f"{text}: nothing that goes on so is allowed after {text_of(vocabulary, way)!r}"
-        )
+        after = text_of(vocabulary, way)
+        raise NotAllowed(f"{text}: nothing that goes on so is allowed after {after!r}")
     return way
 
 
@@ -157,13 +147,6 @@ def known_bytes(engine: Engine, vocabulary: Vocabulary) -> tuple[dict[int, bytes
     return known, [token for token, text in known.items() if text != vocabulary.tokens[token]]
 
 
-def mask_of(matcher: Matcher, vocabulary: Vocabulary) -> Mask:
-    """The mask of a matcher, shape ``(words,)``, written over whatever was in the array."""
-    mask = np.full(vocabulary.words, 0xFFFFFFFF, dtype=np.uint32)
-    matcher.mask(mask)
-    return mask
-
-
 KEPT, BROKEN, OPEN = "kept", "broken", "not judged"
 
 _SMALL, _TWO_ENDS, _GIVEN = "a small vocabulary", "two ends", "the given vocabulary"
@@ -186,28 +169,20 @@ class _NotJudged(Exception):
 class VerificationService:
     """Answers a request by a check's name with its outcome; the first request says of what."""
 
-    def __init__(self) -> None:
-        self.about: Mapping[str, Any] = {}
-        self._opened: dict[str, tuple[Engine, Vocabulary]] = {}
-
     def handle(self, message: wire.Message) -> wire.Message:
         """Run one check."""
         if "engine" in message.head:
-            self.about, self._opened = message.head, {}
+            self.about, self.on = message.head, cache(self._opened)
         outcome, words = self._outcome(CHECKS[message.head["check"]])
         return wire.Message({"outcome": outcome, "words": words[:2000]})
 
-    def on(self, which: str) -> tuple[Engine, Vocabulary]:
-        """The engine with a vocabulary, opened when it is wanted."""
-        if which not in self._opened:
-            ends = 2 if which == _TWO_ENDS else 1
-            given = which == _GIVEN
-            vocabulary = (
-                Vocabulary.load(self.about["vocabulary"]) if given else hostile_vocabulary(ends)
-            )
-            engine = opened(load(self.about["engine"]), vocabulary, self.about["options"])
-            self._opened[which] = engine, vocabulary
-        return self._opened[which]
+    def _opened(self, which: str) -> tuple[Any, Vocabulary]:
+        """The engine with a vocabulary."""
+        if which == _GIVEN:
+            vocabulary = Vocabulary.load(self.about["vocabulary"])
+        else:
+            vocabulary = hostile_vocabulary(2 if which == _TWO_ENDS else 1)
+        return opened(load(self.about["engine"]), vocabulary, self.about["options"]), vocabulary
 
     def _outcome(self, check: Check) -> tuple[str, str]:
         try:
@@ -288,18 +263,22 @@ Check = Callable[[VerificationService], str]
 
 _AGREE = "mask, consume, clone and follow agree on "
 
+
+def _agreeing(which: str, where: str = "") -> dict[str, Check]:
+    return {
+        f"{_AGREE}{name}{where}": partial(_texts, which, one) for name, (one, _) in _SUITE.items()
+    }
+
+
 CHECKS: dict[str, Check] = {
     "it compiles, masks, consumes, refuses and ends on a trifle": _trifle,
     "it says which engine it is": _identity,
     "it holds the bytes of a small vocabulary": partial(_bytes, _SMALL),
-    **{f"{_AGREE}{what}": partial(_texts, _SMALL, one) for what, (one, _) in _SUITE.items()},
+    **_agreeing(_SMALL),
     "several ends mean the same": _ends,
     "it refuses in words": _refusal,
     "it holds the bytes of the given vocabulary": partial(_bytes, _GIVEN),
-    **{
-        f"{_AGREE}{what}, with the given vocabulary": partial(_texts, _GIVEN, one)
-        for what, (one, _) in _SUITE.items()
-    },
+    **_agreeing(_GIVEN, ", with the given vocabulary"),
 }
 """What is checked, in this order."""
 
@@ -319,7 +298,7 @@ def verify(
         about["vocabulary"] = str(file)
         written = False
         for number, name in enumerate(CHECKS):
-            finding = _asked(host, name, about, seconds)
+            finding = Finding(name, *_asked(host, name, about, seconds))
             yield finding
             written |= finding.outcome == KEPT and name.startswith(_AGREE)
             if finding.outcome == BROKEN and not number:
@@ -328,14 +307,14 @@ def verify(
             yield Finding("it writes any text of the suite", BROKEN, "none is allowed to its end")
 
 
-def _asked(host: Host, name: str, about: dict[str, Any], seconds: float) -> Finding:
+def _asked(host: Host, name: str, about: dict[str, Any], seconds: float) -> tuple[str, str]:
     fresh = not host.running
     if fresh and (ended := host.start()) is not None:
-        return Finding(name, BROKEN, f"its process {ended.message}")
-    answer = host.request({"check": name, **(about if fresh else {})}, limit=seconds)
-    match answer:
-        case wire.Message():
-            return Finding(name, answer.head["outcome"], answer.head["words"])
+        return BROKEN, f"its process {ended.message}"
+    match host.request({"check": name, **(about if fresh else {})}, limit=seconds):
+        case wire.Message(head):
+            return head["outcome"], head["words"]
         case TimedOut():
-            return Finding(name, OPEN, f"not done within {seconds:g} s of processor time")
-    return Finding(name, BROKEN, f"its process {answer.message}")
+            return OPEN, f"not done within {seconds:g} s of processor time"
+        case ended:
+            return BROKEN, f"its process {ended.message}"

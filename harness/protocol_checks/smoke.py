@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -22,11 +22,11 @@ from harness.protocol_checks.trial import Subject, TrialPlace
 
 CANNOT_DRIVE = "this adapter cannot drive"
 
-_TRIFLES = (
-    ('{"type": "boolean"}', b"true"),
-    ('{"enum": [true]}', b"true"),
-    ('{"type": "array", "items": {"type": "boolean"}}', b"[true]"),
-)
+_TRIFLES = {
+    '{"type": "boolean"}': b"true",
+    '{"enum": [true]}': b"true",
+    '{"type": "array", "items": {"type": "boolean"}}': b"[true]",
+}
 """Schemas with a text of each; the first that an engine compiles is tried."""
 _TRIED = ("mask_written", "beyond", "mask_consume", "attempt", "clone", "validate", "end_again")
 _SWEPT = 16
@@ -50,7 +50,7 @@ def opened(kind: Any, vocabulary: Vocabulary, options: Any) -> Engine:
     try:
         with _raised_when("it is made"):
             engine: Engine = kind(vocabulary, options)
-        for schema, text in _TRIFLES:
+        for schema, text in _TRIFLES.items():
             with contextlib.suppress(Refused):
                 with _raised_when(f"it compiles {schema}"):
                     start = engine.compile(schema)
@@ -70,11 +70,11 @@ def opened(kind: Any, vocabulary: Vocabulary, options: Any) -> Engine:
 def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     """Hold some rules at the start and at the end of a text, as far as it is allowed."""
     # a vocabulary's own index of starts takes a quarter of a second to be made
-    pieces = [token for token, one in enumerate(vocabulary.tokens) if one and one in text]
-    pieces.sort(key=lambda token: -len(vocabulary.tokens[token]))
+    pieces = {token: one for token, one in enumerate(vocabulary.tokens) if one and one in text}
+    longest_first = sorted(pieces, key=lambda token: -len(pieces[token]))
 
-    def tokens_at(at: int) -> list[int]:
-        return [one for one in pieces if text.startswith(vocabulary.tokens[one], at)]
+    def tokens_at(offset: int) -> list[int]:
+        return [token for token in longest_first if text.startswith(pieces[token], offset)]
 
     with _raised_when("it is led along a text"):
         way = along(start.clone(), vocabulary, text, tokens_at)
@@ -85,9 +85,7 @@ def _try(start: Matcher, text: bytes, vocabulary: Vocabulary) -> None:
     check_rules(subject, places, _TRIED)
 
 
-def check_rules(
-    subject: Subject, places: list[TrialPlace], names: tuple[str, ...] | dict[str, Any] = RULES
-) -> None:
+def check_rules(subject: Subject, places: Sequence[TrialPlace], names: Iterable[str]) -> None:
     """Raise `ContractBroken` where a rule is broken, or cannot be judged for an exception."""
     for name in names:
         result = hold(RULES[name], subject, places)

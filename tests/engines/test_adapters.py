@@ -44,10 +44,10 @@ from harness.protocol_checks.adapters import (
     check_identity,
     check_refusal,
     known_bytes,
-    mask_of,
     verify,
 )
 from harness.protocol_checks.places import Thoroughness
+from tests.inprocess import mask_of
 
 pytestmark = pytest.mark.engines
 

@@ -13,9 +13,10 @@ from harness.errors import UsageError
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import allows
-from harness.protocol_checks.adapters import check_adapter, check_refusal, mask_of
+from harness.protocol_checks.adapters import check_adapter, check_refusal
 from harness.protocol_checks.places import Thoroughness
 from tests.engines.test_adapters import OBJECT, TEXTS
+from tests.inprocess import mask_of
 
 pytestmark = [pytest.mark.engines, pytest.mark.processes]
 

@@ -11,7 +11,7 @@ from adapters.lm_format_enforcer import LMFormatEnforcerEngine
 from harness.errors import UsageError
 from harness.inputs.vocabulary_hostile import hostile_vocabulary
 from harness.protocol import allows, complete_options, follow_by_mask, set_bits, token_ids
-from harness.protocol_checks.adapters import mask_of
+from tests.inprocess import mask_of
 
 pytestmark = pytest.mark.engines
 

@@ -17,10 +17,10 @@ from harness.protocol_checks.adapters import (
     check_adapter,
     check_identity,
     known_bytes,
-    mask_of,
 )
 from harness.protocol_checks.smoke import ContractBroken
 from tests import miniatures
+from tests.inprocess import mask_of
 
 VOCABULARY = byte_vocabulary([b"red", b'"red"', b", ", b"ab", b"xyz"], [b"<pad>"])
 RED, COMMA = VOCABULARY.ids_of(b"red")[0], VOCABULARY.ids_of(b", ")[0]
