@@ -16,8 +16,7 @@ import numpy as np
 from harness.completion.rollout import keyed_index
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import LibraryCalls, Mask, Matcher, allows, calls_of, token_ids
-from harness.protocol_checks.state_rules import validated_each_way
-from harness.protocol_checks.trial import led, named, unlike, unwritten
+from harness.protocol_checks.trial import led, named, unlike, unwritten, validated_each_way
 from harness.workers.outcomes import AdapterFault
 
 EVERY = 16

@@ -7,19 +7,28 @@ A process that dies costs its engine the rest of one rule on one case. What was 
 from __future__ import annotations
 
 import contextlib
+import json
+import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Refused, ServingEngine, library_of
 from harness.protocol_checks.places import Thoroughness, places_of, routes_of
-from harness.protocol_checks.rules import RULES, RuleResult, Violation, hold, judged, read_result
+from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.smoke import opened
-from harness.protocol_checks.trial import Subject, Tokens, text_of
+from harness.protocol_checks.trial import (
+    RuleResult,
+    Subject,
+    Tokens,
+    Violation,
+    hold,
+    judged,
+    read_result,
+    text_of,
+)
 from harness.workers import wire
 from harness.workers.host_process import load
 from harness.workers.hosts import Ended, Host, HostSpec
@@ -34,46 +43,41 @@ REFERENCES = 2
 """Valid instances of a case that are led along."""
 _SLOW = {"whole": 0, "tokens": 100}
 """How much is tried where a mask takes milliseconds and more."""
-_MOST = 1 << 15
-"""Tokens before, and as many of the trial, that a bookmark has room for."""
-_NOTHING, _PREPARING = -2, -1
+_ROOM = 1 << 20
+"""Bytes of a bookmark."""
 
 
 class Bookmark:
     """The trial that a process is at, in a file's memory, which outlives the process.
 
-    Writing takes about a microsecond, so that every token of a sweep through the vocabulary can
-    have one. Whoever opens the file first makes it.
+    Writing takes microseconds, so that every token of a sweep through the vocabulary can have one.
     """
 
     def __init__(self, file: Path) -> None:
-        shape = 2 + 2 * _MOST  # two counts, the tokens before, the trial's
-        self._numbers = np.memmap(file, np.int32, "r+" if file.exists() else "w+", shape=shape)
+        with file.open("ab+") as opened:
+            opened.truncate(_ROOM)
+            self._memory = mmap.mmap(opened.fileno(), _ROOM)
         self._consumed: Tokens | None = None
+        self._before = ""
 
     def clear(self) -> None:
         """Nothing is being tried."""
-        self._consumed, self._numbers[0] = None, _NOTHING
+        self._memory[:5] = b"null\n"
 
     def put(self, consumed: Tokens, tokens: Tokens | None) -> None:
         """Say what is going to be tried; None: something is looked for there."""
         if consumed is not self._consumed:  # a sweep stays at a place
-            self._write(2, consumed)
-            self._consumed, self._numbers[1] = consumed, len(consumed)
-        self._write(2 + _MOST, tokens or ())
-        self._numbers[0] = _PREPARING if tokens is None else len(tokens)
+            self._consumed, self._before = consumed, str(list(consumed))
+        text = f"[{self._before}, {'null' if tokens is None else list(tokens)}]\n".encode()
+        text = text if len(text) <= _ROOM else b"null\n"
+        self._memory[: len(text)] = text
 
     def read(self) -> tuple[Tokens, Tokens | None] | None:
         """What was put there last; None where nothing is being tried, or it had no room."""
-        count, before = self._numbers[:2].tolist()
-        if count == _NOTHING or max(count, before) > _MOST:
-            return None
-        consumed, tokens = self._numbers[2:].reshape(2, _MOST).tolist()
-        return tuple(consumed[:before]), None if count == _PREPARING else tuple(tokens[:count])
-
-    def _write(self, start: int, tokens: Tokens) -> None:
-        kept = tokens[:_MOST]
-        self._numbers[start : start + len(kept)] = kept
+        match json.loads(self._memory[:].partition(b"\n")[0]):
+            case [consumed, tokens]:
+                return tuple(consumed), None if tokens is None else tuple(tokens)
+        return None
 
 
 class CheckService:

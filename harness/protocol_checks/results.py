@@ -17,7 +17,8 @@ from harness.errors import InputError, UsageError
 from harness.files import LineFile
 from harness.printable import code, one_line
 from harness.protocol_checks.checks import CaseResult
-from harness.protocol_checks.rules import RULES, RuleResult, Violation, read_result
+from harness.protocol_checks.rules import RULES
+from harness.protocol_checks.trial import RuleResult, Violation, read_result
 from harness.render.table import Column, Table
 
 CRASHED, BROKEN, DOCUMENTED, MISSING = "crashed", "broken", "documented", "missing"

@@ -17,8 +17,8 @@ from harness.errors import MaskcourtError, UsageError
 from harness.inputs.vocabulary import Vocabulary
 from harness.protocol import Engine, Matcher, Refused, library_of
 from harness.protocol_checks.places import along
-from harness.protocol_checks.rules import RULES, hold
-from harness.protocol_checks.trial import Subject, TrialPlace
+from harness.protocol_checks.rules import RULES
+from harness.protocol_checks.trial import Subject, TrialPlace, hold
 
 CANNOT_DRIVE = "this adapter cannot drive"
 
