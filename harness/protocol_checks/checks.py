@@ -219,8 +219,7 @@ class EngineHost:
     def replay(self, result: CaseResult, rule: str, violation: Violation) -> str | None:
         """Try again from nothing: the complaint, or None where it does not show any more.
 
-        Raises:
-            LookupError: The trial cannot be repeated: why.
+        Raises LookupError with the reason where the trial cannot be repeated.
         """
         self.begin(result.schema, [], result.case, samples=0)
         return self._retry(rule, violation.consumed, violation.tokens)

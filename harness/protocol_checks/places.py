@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -26,21 +27,13 @@ _ALONG = 5
 
 @dataclass(frozen=True)
 class Thoroughness:
-    """How much is tried of a case.
-
-    Attributes:
-        seed: On which all choices depend.
-        samples: Texts that the engine writes itself.
-        positions: Places of each way.
-        whole: Places of a case at which the whole vocabulary is tried.
-        tokens: Tokens that are tried at the others.
-    """
+    """How much is tried of a case; all choices depend on the seed."""
 
     seed: int = 0
-    samples: int = 2
-    positions: int = 6
-    whole: int = 2
-    tokens: int = 1000
+    samples: int = 2  # texts that the engine writes itself
+    positions: int = 6  # of each way
+    whole: int = 2  # places of a case at which the whole vocabulary is tried
+    tokens: int = 1000  # that are tried at the others
 
 
 def routes_of(
@@ -56,11 +49,12 @@ def routes_of(
     to the end has an end of sequence as its last token. `start` stays where it is.
     """
 
-    def usual(text: bytes, at: int, own: Mapping[int, int]) -> Sequence[int]:
-        return (*([own[at]] if at in own else []), *vocabulary.starts(text, at)[::-1])
+    def usual(text: bytes, own: Mapping[int, int], offset: int) -> Sequence[int]:
+        first = [own[offset]] if offset in own else []
+        return (*first, *vocabulary.starts(text, offset)[::-1])
 
     routes = [
-        along(start.clone(), vocabulary, text, lambda at, text=text, own=own: usual(text, at, own))  # type: ignore[misc]
+        along(start.clone(), vocabulary, text, partial(usual, text, own))
         for text, own in references
     ]
     if how.samples:

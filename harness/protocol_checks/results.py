@@ -21,9 +21,6 @@ from harness.protocol_checks.rules import RULES
 from harness.protocol_checks.trial import RuleResult, Violation, read_result
 from harness.render.table import Column, Table
 
-CRASHED, BROKEN, DOCUMENTED, MISSING = "crashed", "broken", "documented", "missing"
-KEPT, NOT_REACHED, NOT_JUDGED = "kept", "not reached", "not judged"
-
 COLUMNS = (
     *("vocabulary", "engine", "version", "calls", "rule", "outcome", "cases", "checks", "broken"),
     *("crashes", "words", "case", "written", "tokens", "complaint", "again"),
@@ -38,36 +35,29 @@ class RuleCount:
     rule: str
     results: list[tuple[CaseResult, RuleResult]]
 
-    def _sum(self, name: str) -> int:
-        return sum(getattr(result, name) for _, result in self.results)
-
     @cached_property
     def counts(self) -> dict[str, Any]:
-        """The outcome, the sums and the words, for programs.
-
-        `words` says why it could not be tried or judged; `documented` is how the library's
-        documentation says that it breaks the rule.
-        """
-        words = (one.ended or one.words for _, one in self.results)
-        documented = (case.documented.get(self.rule) for case, _ in self.results)
-        counts: dict[str, Any] = {
-            **{name: self._sum(name) for name in ("checks", "broken", "failed")},
-            "crashes": self._sum("crashed"),
-            "words": next(filter(None, words), ""),
-            "documented": next(filter(None, documented), ""),
-        }
-        return {"outcome": self._outcome(counts), **counts}
-
-    def _outcome(self, counts: dict[str, Any]) -> str:
-        if counts["crashes"]:
-            return CRASHED
-        if counts["broken"]:
-            return DOCUMENTED if counts["documented"] else BROKEN
-        if all(result.missing for _, result in self.results):
-            return MISSING
-        if counts["failed"] or any(result.ended for _, result in self.results):
-            return NOT_JUDGED
-        return KEPT if counts["checks"] else NOT_REACHED
+        """The outcome, the sums, why it could not be tried or judged, and how it is documented."""
+        checks, broken, failed, crashes = (
+            sum(getattr(result, name) for _, result in self.results)
+            for name in ("checks", "broken", "failed", "crashed")
+        )
+        every = [one.ended or one.words for _, one in self.results]
+        words = next(filter(None, every), "")
+        every = [case.documented.get(self.rule, "") for case, _ in self.results]
+        documented = next(filter(None, every), "")
+        if crashes:
+            outcome = "crashed"
+        elif broken:
+            outcome = "documented" if documented else "broken"
+        elif all(result.missing for _, result in self.results):
+            outcome = "missing"
+        elif failed or any(result.ended for _, result in self.results):
+            outcome = "not judged"
+        else:
+            outcome = "kept" if checks else "not reached"
+        sums = {"checks": checks, "broken": broken, "failed": failed, "crashes": crashes}
+        return {"outcome": outcome, **sums, "words": words, "documented": documented}
 
     @cached_property
     def smallest(self) -> tuple[CaseResult, Violation] | None:
@@ -80,22 +70,19 @@ class RuleCount:
         """The outcome with its counts."""
         outcome, words, checks = (self.counts[name] for name in ("outcome", "words", "checks"))
         broken = f"({self.counts['broken']:,} of {checks:,})"
-        match outcome:
-            case "crashed":
-                also = f", broken {broken}" if self.counts["broken"] else ""
-                return f"crashed on {self.counts['crashes']:,} of {len(self.results):,} cases{also}"
-            case "broken" | "documented":
-                return f"{outcome} {broken}"
-            case "kept":
-                return f"kept ({checks:,})"
+        if outcome == "crashed":
+            also = f", broken {broken}" if self.counts["broken"] else ""
+            return f"crashed on {self.counts['crashes']:,} of {len(self.results):,} cases{also}"
+        if outcome in ("broken", "documented"):
+            return f"{outcome} {broken}"
+        if outcome == "kept":
+            return f"kept ({checks:,})"
         return f"{outcome}: {words}" if words else str(outcome)
 
     def as_json(self) -> dict[str, Any]:
         """The same for programs, with the smallest violation."""
-        if self.smallest is None:
-            return self.counts
-        case, violation = self.smallest
-        return {**self.counts, "smallest": {"case": case.case, **vars(violation)}}
+        found = self.smallest and {"case": self.smallest[0].case, **vars(self.smallest[1])}
+        return self.counts | ({"smallest": found} if found else {})
 
 
 class Summary:
@@ -119,7 +106,7 @@ class Summary:
     @property
     def violated(self) -> bool:
         """Whether any rule is broken otherwise than its library's documentation says."""
-        return any(one.counts["outcome"] in (BROKEN, CRASHED) for one in self.counts.values())
+        return any(one.counts["outcome"] in ("broken", "crashed") for one in self.counts.values())
 
     def witnesses(self) -> Iterator[tuple[RuleCount, CaseResult, Violation]]:
         """The smallest violation of each rule that an engine breaks."""
@@ -160,9 +147,7 @@ class ResultsHead:
 def begun_results(path: Path, head: ResultsHead) -> list[CaseResult]:
     """What a file holds that is gone on with; a new one is begun.
 
-    Raises:
-        InputError: The file is none of the kind.
-        UsageError: It is about something else.
+    Raises InputError where it is none of the kind, UsageError where it is about something else.
     """
     file = LineFile(path)
     file.mend()
@@ -179,11 +164,7 @@ def begun_results(path: Path, head: ResultsHead) -> list[CaseResult]:
 
 
 def add_result(results: list[CaseResult], result: CaseResult, path: Path | None) -> None:
-    """Add the result of one engine on one case, and store it.
-
-    Raises:
-        UsageError: The same engine had another version before.
-    """
+    """Add a result, and store it; raises UsageError where the engine had another version before."""
     for one in results:
         if one.engine == result.engine and one.version != result.version:
             raise UsageError(
@@ -196,11 +177,7 @@ def add_result(results: list[CaseResult], result: CaseResult, path: Path | None)
 
 
 def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
-    """What a file holds.
-
-    Raises:
-        InputError: It is none of the kind.
-    """
+    """What a file holds; raises InputError where it is none of the kind."""
     number = 1
     try:
         head, *lines = LineFile(path).lines() or [""]
@@ -222,7 +199,7 @@ def read_results(path: Path) -> tuple[ResultsHead, list[CaseResult]]:
 
 def write_results(path: Path, head: ResultsHead, results: Iterable[CaseResult]) -> None:
     """Write a whole file."""
-    lines = (json.dumps(asdict(one), ensure_ascii=False) for one in (head, *results))
+    lines = (json.dumps(one, ensure_ascii=False) for one in (asdict(head), *map(asdict, results)))
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
 
 
@@ -232,11 +209,11 @@ def matrix(head: ResultsHead, summary: Summary) -> Table:
     for name, about in summary.engines.items():
         title = f"{name} {about['version']} ({about['cases']})"
         columns.append(Column(name, title, shown=lambda text: one_line(text, 90)))
-    rows = [{"rule": rule, **dict.fromkeys(summary.engines, "")} for rule in RULES]
-    for row in rows:
-        for engine in summary.engines:
-            if count := summary.counts.get((engine, row["rule"])):
-                row[engine] = count.shown
+    shown = {key: count.shown for key, count in summary.counts.items()}
+    rows = [
+        {"rule": rule, **{name: shown.get((name, rule), "") for name in summary.engines}}
+        for rule in RULES
+    ]
     note = "in brackets after an engine its cases, after an outcome its checks"
     on = f"Vocabulary `{head.vocabulary}`, cases `{head.cases}`, seed {head.seed}; {note}"
     return Table.of("What a server relies on", columns, rows, on)
@@ -246,7 +223,7 @@ def lines_of_witnesses(summary: Summary) -> Iterator[str]:
     """The smallest violation of each rule that an engine breaks."""
     for count, case, one in summary.witnesses():
         outcome, words = count.counts["outcome"], count.counts["documented"]
-        documented = f" (documented: {words})" if outcome == DOCUMENTED else ""
+        documented = f" (documented: {words})" if outcome == "documented" else ""
         before = f"{len(one.consumed)} token{'s' * (len(one.consumed) != 1)}"
         once = "" if one.again else ", which did not show again"
         yield (
@@ -262,7 +239,7 @@ def details(head: ResultsHead, summary: Summary) -> Table:
         row = dict.fromkeys(COLUMNS) | {"vocabulary": head.vocabulary, "engine": engine}
         row |= {**count.counts, **summary.engines[engine], "rule": rule}
         row |= {"cases": len(count.results), **count.as_json().get("smallest", {})}
-        if row["outcome"] == DOCUMENTED:
+        if row["outcome"] == "documented":
             row["words"] = row["documented"]
         row["tokens"] = " ".join(map(str, row["tokens"] or ()))
         rows.append(row)

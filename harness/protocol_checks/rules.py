@@ -35,23 +35,13 @@ from harness.protocol_checks.trial import (
 
 __all__ = ["RULES"]
 
-_SUSPECTS = 20
-"""Tokens of one place that are tried on their own matchers, where a sweep suspects more."""
-_FORBIDDEN = 32
-"""Forbidden tokens that are consumed where the library can also attempt to, which is quicker."""
-_DEPTHS = (1, 2, 5)
-"""How many tokens are taken and given back."""
-_REFUSED = 64
-"""Forbidden tokens that one matcher is to refuse in turn."""
-_OTHERS = 8
-"""Tokens before a tail that was followed as a whole: no answer about it may be remembered."""
-_NODES = 10
-"""Tokens of a tree."""
-_TREES = 2
-"""Trees that are tried at a place."""
-_ROWS = 6
-_REPEATED = 4
-"""How often masks are written on several threads in one trial."""
+_SUSPECTS = 20  # tokens of one place tried on their own matchers, where a sweep suspects more
+_FORBIDDEN = 32  # forbidden tokens that are consumed where the library can also attempt to
+_DEPTHS = (1, 2, 5)  # how many tokens are taken and given back
+_REFUSED = 64  # forbidden tokens that one matcher is to refuse in turn
+_OTHERS = 8  # tokens before a tail that was followed: no answer about it may be remembered
+_TREES, _NODES = 2, 10  # trees that are tried at a place, and their tokens
+_ROWS, _REPEATED = 6, 4  # how often they are written on several threads in one trial
 
 
 @rule()
