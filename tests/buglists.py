@@ -8,8 +8,7 @@ from typing import Any
 from harness.analysis.statistics import Interval
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING
-from harness.bugs.listing import Bug, BugList
-from harness.bugs.upstream import Report
+from harness.bugs.listing import Bug, BugList, Report
 
 REPORTED = Report("00000001", "https://example.org/threads/7", "open", "", "It is refused.")
 

@@ -11,16 +11,10 @@ from harness.jsontext.strict_json import parse
 
 @dataclass(frozen=True)
 class ErrorCase:
-    """A schema and a text with which an engine shows an error.
+    """The JSON text of a schema and a text with which an engine, named by its spec, shows an error.
 
-    Attributes:
-        engine: The engine's spec, as a run names it.
-        kind: The kind of the error, as verdicts name it.
-        schema: The JSON text of the schema.
-        text: What is fed: byte by byte, but for `token`; the end of sequence follows unless the
-            kind is about what comes before it.
-        token: Bytes that are fed as one token, where the error needs one; else empty.
-        token_at: How many bytes of `text` go before `token`.
+    The text is fed byte by byte, but for `token` at the byte `token_at`, where the error needs one;
+    the end of sequence follows unless the kind is about what comes before it.
     """
 
     engine: str

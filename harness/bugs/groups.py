@@ -1,8 +1,7 @@
 """Which verdicts are one bug: groups by what is stored of them, and samples that say what they are.
 
-Verdicts fall into groups by engine, kind, class, keyword and the sort of byte. Of each group some
-are shrunk, drawn by a seed; where all come to one bug, so does the group. Where they do not the
-group is split, by case and then by place, and samples of each part are shrunk.
+Of each group some are shrunk, drawn by a seed; where all come to one bug, so does the group. Where
+they do not the group is split, by case and then by place, and samples of each part are shrunk.
 """
 
 from __future__ import annotations
@@ -70,6 +69,13 @@ class ErrorRows:
     def name(self, number: int) -> str:
         """What a verdict is called on the command line."""
         return verdict_name(EVIDENCE[self.evidence[number]], int(self.row[number]))
+
+    def place(self, name: str) -> int | None:
+        """Which of these a verdict is; evidence and rows ascend."""
+        evidence, row = verdict_row(name)
+        low, high = np.searchsorted(self.evidence, np.arange(2) + EVIDENCE.index(evidence))
+        place = int(low + np.searchsorted(self.row[low:high], row))
+        return place if place < high and self.row[place] == row else None
 
 
 def read_verdicts(
@@ -161,12 +167,9 @@ def _bytes(tokens: Codes, offsets: Codes, vocabulary: Vocabulary) -> pa.Array:
 class Explanation:
     """Which bug each verdict is, as far as the samples at hand say.
 
-    Attributes:
-        bug: Codes into `ids` and, below 0, into `reasons` (-1 is the first); shape ``(n,)``.
-        ids: The ids of bugs.
-        reasons: Why verdicts have none.
-        wanted: Verdicts that must be shrunk to know more, those of large groups first, the engines
-            in turns.
+    `bug` are codes into `ids` and, below 0, into `reasons` for which there is none (-1 is the
+    first); shape ``(n,)``. To know more the `wanted` must be shrunk, those of large groups first,
+    the engines in turns.
     """
 
     bug: Codes
@@ -196,11 +199,7 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
             wanted.append((len(rows), missing))
             explanation.bug[rows] = explanation.code("", PENDING)
             return
-        codes = {
-            explanation.code(sample.bug, sample.reason)
-            for sample in known.values()
-            if sample is not None
-        }
+        codes = {explanation.code(sample.bug, sample.reason) for sample in known.values() if sample}
         if len(codes) == 1 or len(rows) == len(drawn):
             explanation.bug[rows] = next(iter(codes))
         elif level + 1 < len(verdicts.groups):
@@ -211,8 +210,9 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
 
     for part in _parts(verdicts.groups[0], among):
         settle(part, 0)
-    for row, sample in _shrunk(verdicts, samples, among):  # these are their own bugs
-        explanation.bug[row] = explanation.code(sample.bug, sample.reason)
+    for name, sample in samples.items():  # these are their own bugs
+        if (place := verdicts.place(name)) is not None:
+            explanation.bug[place] = explanation.code(sample.bug, sample.reason)
     turns: Counter[int] = Counter()
     queued = []
     for _, missing in sorted(wanted, key=lambda group: -group[0]):
@@ -222,20 +222,6 @@ def explain(verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Co
     for _, missing in sorted(queued, key=lambda group: group[0]):
         explanation.wanted += missing
     return explanation
-
-
-def _shrunk(
-    verdicts: ErrorRows, samples: Mapping[str, ShrunkVerdict], among: Codes
-) -> Iterator[tuple[int, ShrunkVerdict]]:
-    """The verdicts that were shrunk themselves, with what became of them."""
-    for code, evidence in enumerate(EVIDENCE):
-        rows = among[verdicts.evidence[among] == code]
-        numbers = verdicts.row[rows]  # ascending, as in the table
-        for name, sample in samples.items():
-            sort, number = verdict_row(name)
-            place = int(np.searchsorted(numbers, number))
-            if sort == evidence and place < len(numbers) and numbers[place] == number:
-                yield int(rows[place]), sample
 
 
 def _parts(groups: Codes, rows: Codes) -> Iterator[Codes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,30 +15,76 @@ from harness.analysis.statistics import Interval, is_sample, shares
 from harness.analysis.stored import WORST_FIRST, Classify
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.groups import PENDING
+from harness.bugs.identity import bug_id, keywords, title
 from harness.bugs.samples import ShrunkVerdict, smallest
 from harness.bugs.schema_edits import TWINS
 from harness.bugs.search import SearchResult, known
-from harness.bugs.titles import keywords, title
-from harness.bugs.upstream import Report, load_reports
 from harness.classification.departures import Catalogue
+from harness.directories import data_path
 from harness.engines.specs import read_spec
+from harness.errors import InputError
+from harness.inputs.toml_tables import by_id, read_tables
 from harness.runs.directory import RunDirectory
 from harness.verdict_kinds import BUG
+
+STATES = ("open", "closed", "fixed")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What those who maintain an engine know of a bug: the thread, and what it says in a sentence.
+
+    An entry has the smallest case as well, of which its id is made as that of any other bug. Of the
+    states ``closed`` is without a mend; `fixed_in` is the first version without the bug, or empty.
+    """
+
+    id: str
+    thread: str
+    state: str
+    fixed_in: str
+    says: str
+
+    @property
+    def status(self) -> str:
+        """The state, and since when it is mended."""
+        return f"{self.state} in {self.fixed_in}" if self.fixed_in else self.state
+
+
+def load_reports(path: Path | None = None) -> Mapping[str, Report]:
+    """What is known upstream, by the id of the bug; None is ``datasets/upstream.toml``.
+
+    Raises:
+        InputError: The file cannot be read, or an entry is not as it must be.
+    """
+    file = data_path("upstream.toml") if path is None else path
+    return by_id(read_tables(file, "report")["report"], _report, "report", file)
+
+
+def _report(table: Any, where: str) -> Report:
+    try:
+        engine, kind, schema, text = (table[name] for name in ("engine", "kind", "schema", "text"))
+        token, token_at = table.get("token", "").encode(), table.get("token_at", 0)
+        case = ErrorCase(engine, kind, schema, text.encode(), token, token_at)
+        bug = bug_id(case, table["at"])
+        known = (table["id"], table["thread"], table["state"])
+        report = Report(*known, table.get("fixed_in", ""), table["says"])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{where} is not as it must be: {error}") from error
+    if bug != report.id:
+        raise InputError(f"{where}: its case is the bug {bug}, not {report.id}")
+    if report.state not in STATES:
+        raise InputError(f"{where}: the state {report.state!r} is none of {', '.join(STATES)}")
+    return report
 
 
 @dataclass(frozen=True)
 class Bug:
     """One bug of a run; `error` to `departure` and `others` are those of its `ShrunkVerdict`.
 
-    Attributes:
-        engine: The engine's spec.
-        cases: In how many of the schemas on which the engine was `judged` it occurs.
-        share: That as a share, with an interval where the cases are a sample.
-        verdicts: How many verdicts it explains.
-        severities: How many of them are how severe, the worst first.
-        sampled: How many of them were shrunk and came to it; `verdict` is one, of the case `case`.
-        versions: The engine's versions in this run, the oldest first, and whether it was met there.
-        shared: Whether all other engines of the run make it; never where there are none.
+    It occurs in so many `cases` of the schemas on which the engine was `judged`, and explains so
+    many `verdicts`, by severity, the worst first; `sampled` of them were shrunk and came to it,
+    such as `verdict` of `case`. `versions` are those of the engine in the run, the oldest first,
+    each with whether it was met there. `shared` is what all other engines of the run make, too.
     """
 
     id: str
@@ -116,7 +163,7 @@ class Bug:
             "since": self.since,
             "others": self.others,
             "shared": self.shared,
-            "upstream": None if self.upstream is None else self.upstream.row(),
+            "upstream": None if self.upstream is None else asdict(self.upstream),
         }
 
 

@@ -30,25 +30,17 @@ FORMAT: Final = 9
 FILE: Final = "bugs.jsonl"
 _TYPES: Final = {"str": str, "int": int, "bytes": bytes}
 _MOST_ROWS: Final = 1 << 62
+_ANY: Final = ("utf-8", "surrogateescape")
+"""How any bytes are text in a line, and read again."""
 
 
 @dataclass(frozen=True)
 class ShrunkVerdict:
-    """What became of one verdict.
+    """What became of one verdict, which was `attributed` to a keyword: its smallest case `error`.
 
-    Attributes:
-        verdict: Its name, as ``maskcourt replay`` has it.
-        case: The case of the run that it is about.
-        attributed: The keyword that the verdict was attributed to.
-        error: The smallest case; None where there is none.
-        at: The byte of its text at which the error is, -1 where that is not known.
-        keyword: The keyword that is broken in it, or in force at that byte.
-        class_: What it counts as.
-        departure: The entry of the catalogue, empty for a bug.
-        reason: Why there is no smallest case; else empty.
-        attempts: How many cases were tried.
-        others: What the error of the smallest case counts as in each other engine of the run that
-            makes it as well, by the engine's spec; None where they were not asked.
+    Where there is none there is a `reason`. `at` is the byte of its text at which the error is, -1
+    where that is not known; `keyword` is broken or in force there. `others` is what it counts
+    as in each other engine that makes the error, by spec; None where they were not asked.
     """
 
     verdict: str
@@ -72,7 +64,9 @@ class ShrunkVerdict:
         """As JSON."""
         values = asdict(self)
         if self.error is not None:
-            values["error"] |= {name: _text_of(values["error"][name]) for name in ("text", "token")}
+            values["error"] |= {
+                name: values["error"][name].decode(*_ANY) for name in ("text", "token")
+            }
         return values
 
     @classmethod
@@ -83,7 +77,7 @@ class ShrunkVerdict:
             ValueError, LookupError, TypeError, AttributeError, MaskcourtError: It is no such thing.
         """
         if (error := values.get("error")) is not None:
-            error |= {name: _bytes_of(error[name]) for name in ("text", "token")}
+            error |= {name: error[name].encode(*_ANY) for name in ("text", "token")}
             case = values["error"] = _checked(ErrorCase(**error))
             before, after = case.around
             if case.kind not in ERRORS or before + case.token + after != case.text:
@@ -188,20 +182,9 @@ class SampleFile:
             self._begun = True
 
     def _append(self, **values: Any) -> None:
-        self._file.append(json.dumps({"made": self._made, **values}, ensure_ascii=False))
+        self._file.append(json.dumps({"made": self._made, **values}))
 
 
 def _plain(value: object) -> object:
     """The same for the same, whatever the order in which sets are kept."""
     return sorted(value) if isinstance(value, frozenset | set) else repr(value)
-
-
-def _text_of(text: bytes) -> str | list[int]:
-    try:
-        return text.decode()
-    except UnicodeDecodeError:
-        return list(text)
-
-
-def _bytes_of(value: str | list[int]) -> bytes:
-    return value.encode() if isinstance(value, str) else bytes(value)

@@ -7,13 +7,13 @@ literal made by `repr`: no schema, text, token, version or title can become code
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
 from harness.bugs.listing import Bug
-from harness.bugs.specification import section
 from harness.engines.specs import adapter_class, built_in, read_spec
 from harness.printable import code, markdown, printable
 from harness.verdict_kinds import REJECTIONS, WRONG_BITS
@@ -75,6 +75,35 @@ _MISMATCH: Final = "mask_consume_mismatch"
 _MASK_RULE: Final = "What a mask allows is what the engine takes, or a server's sampling breaks."
 _USUAL: Final = ("spec", "auto", "", False)
 """Values of options that stand for what the configuration says."""
+_DRAFT: Final = "https://json-schema.org/draft/2020-12/json-schema"
+_JSON: Final = "RFC 8259, the grammar of JSON: https://www.rfc-editor.org/rfc/rfc8259"
+_KEYWORDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "validation": {
+        "6.1": ("type", "enum", "const"),
+        "6.2": ("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
+        "6.3": ("maxLength", "minLength", "pattern"),
+        "6.4": ("maxItems", "minItems", "uniqueItems", "maxContains", "minContains"),
+        "6.5": ("maxProperties", "minProperties", "required", "dependentRequired"),
+    },
+    "core": {
+        "8.2.3": ("$ref",),
+        "10.2.1": ("allOf", "anyOf", "oneOf", "not"),
+        "10.2.2": ("if", "then", "else", "dependentSchemas"),
+        "10.3.1": ("prefixItems", "items", "contains"),
+        "10.3.2": ("properties", "patternProperties", "additionalProperties", "propertyNames"),
+    },
+}
+"""The keywords with a subsection each of JSON Schema 2020-12."""
+_SECTIONS: Final[Mapping[str, tuple[str, str]]] = {
+    "format": ("validation", "7.3"),
+    "unevaluatedItems": ("core", "11.2"),
+    "unevaluatedProperties": ("core", "11.3"),
+} | {
+    keyword: (document, f"{section}.{number}")
+    for document, sections in _KEYWORDS.items()
+    for section, keywords in sections.items()
+    for number, keyword in enumerate(keywords, 1)
+}
 
 
 @cache
@@ -132,6 +161,15 @@ def script(bug: Bug) -> str:
     else:
         program = (_ALLOWED, _bodies("SCRIPT")[name], _RUN, _TEXT_RESULT)
     return "".join((_TOP, literals, _TOKENS, *program))
+
+
+def section(keyword: str) -> str:
+    """Where a keyword is specified: a title and an address; JSON itself where it is none."""
+    if keyword not in _SECTIONS:
+        return _JSON
+    document, number = _SECTIONS[keyword]
+    address = f"{_DRAFT}-{document}#section-{number}"
+    return f"JSON Schema {document.title()}, section {number} ({keyword}): {address}"
 
 
 def install(bug: Bug) -> str:

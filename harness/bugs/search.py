@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.stored import Classify
-from harness.bugs.from_verdict import Shrinker
 from harness.bugs.groups import ErrorRows, Explanation, explain, read_verdicts
 from harness.bugs.samples import SampleFile, ShrunkVerdict, smallest
+from harness.bugs.shrink import Shrinker
 from harness.classification.departures import Catalogue, classify
 from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import verdict_name
@@ -33,9 +33,6 @@ from harness.verdict_kinds import CLASSES
 
 _Work = Callable[[Shrinker, Callable[[], bool]], ShrunkVerdict]
 """What is done with a shrinker until it is to stop."""
-
-Progress = Callable[[int, int, int], None]
-"""Given how many verdicts were shrunk, how many more are known to be wanted, and bugs so far."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +52,15 @@ def search(
     classes: Sequence[str],
     seed: int,
     lanes: int,
-    progress: Progress,
+    progress: Callable[[int, int, int], None],
     seconds: float | None = None,
     rule: Classify | None = None,
 ) -> SearchResult:
     """Shrink samples of a finished run until they explain all errors of some classes.
 
-    After `seconds` nothing more is begun. `rule` gives verdicts the classes of the catalogue, where
-    they are known already.
+    After `seconds` nothing more is begun. `progress` is given how many verdicts were shrunk, how
+    many more are known to be wanted, and bugs so far. `rule` gives verdicts the classes of the
+    catalogue, where they are known already.
 
     Raises:
         MaskcourtError: The run, its engines or its vocabulary cannot be used.
@@ -72,35 +70,35 @@ def search(
     verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
     file = SampleFile(run, catalogue, seed)
     samples = file.read()
-    began, bugs = len(samples), {sample.bug for sample in samples.values()} - {""}
+    began = len(samples)
     with ExitStack() as stack:
         pool: _Pool | None = None
 
         def opened() -> _Pool:
             return pool or stack.enter_context(closing(_Pool(run, catalogue, vocabulary, lanes)))
 
+        def keep(shrunk: Iterable[ShrunkVerdict]) -> Iterator[None]:
+            for sample in shrunk:
+                samples[sample.verdict] = sample
+                file.append(sample)
+                yield
+
         while (explanation := explain(verdicts, samples, among)).wanted:
             if ends is not None and time.monotonic() > ends:
                 break
             file.begin()
             pool = opened()
-            wanted = {
-                verdicts.name(row): CLASSES[verdicts.class_[row]] for row in explanation.wanted
-            }
-            left = len(wanted)
-            for sample in pool.shrunk(wanted, ends):
-                samples[sample.verdict] = sample
-                file.append(sample)
-                left -= 1
-                bugs |= {sample.bug} - {""}
-                progress(len(samples) - began, left, len(bugs))
+            rows = explanation.wanted
+            wanted = {verdicts.name(row): CLASSES[verdicts.class_[row]] for row in rows}
+            for done, _ in enumerate(keep(pool.shrunk(wanted, ends)), 1):
+                bugs = {sample.bug for sample in samples.values()} - {""}
+                progress(len(samples) - began, len(wanted) - done, len(bugs))
         if not explanation.wanted and file.seed != seed:
             file.begin()  # that nothing is left to shrink is known, too
         alone = [sample for sample in smallest(samples.values()).values() if sample.others is None]
         if alone and not explanation.wanted:
-            for sample in opened().with_others(alone, ends):
-                samples[sample.verdict] = sample
-                file.append(sample)
+            for _ in keep(opened().with_others(alone, ends)):
+                pass
     return SearchResult(verdicts, among, explanation, samples)
 
 

@@ -1,20 +1,32 @@
-"""The reducer: from the case on which an error was found to the smallest that shows the same error.
+"""From a verdict of a run to the smallest case that shows the same error.
 
 Greedy: of the edits in the order of their passes the first that leaves the error as it was, and the
 case smaller, is taken, until no edit is. The order is fixed and nothing is drawn, so that the same
-case always shrinks to the same one. It knows neither schemas nor texts; `harness.bugs.passes` does.
+case always shrinks to the same one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from harness.bugs.error_case import ErrorCase
-from harness.bugs.passes import COMMON_FORMS, SMALLER, Pass
-from harness.bugs.trial import Symptom, Trial
+from harness.bugs.error_case import ErrorCase, compact
+from harness.bugs.passes import COMMON_FORMS, SMALLER, Pass, used_only
+from harness.bugs.samples import ShrunkVerdict
+from harness.bugs.trial import KINDS, Symptom, Trial
+from harness.classification.departures import Catalogue
+from harness.engines.specs import EngineSpec
+from harness.inputs.vocabulary import Vocabulary
+from harness.replay.repeat import same_engines
+from harness.replay.witness import NO_END, Witness
+from harness.replay.witness_reader import spelled
+from harness.validators.judge import Judge
 
+_OF_ONE_TOKEN = ("false_rejection", "false_acceptance", "stops_too_early", "mask_consume_mismatch")
 _BATCH = 24
 """Texts that are tried at a time under one schema."""
 
@@ -50,14 +62,14 @@ class _Reduction:
     ) -> None:
         self._trial, self._stopped = trial, stopped
         self._best, self._symptom = case, symptom
-        self._tried: set[tuple[object, ...]] = set()
+        self._attempted: set[tuple[object, ...]] = set()
         self._failures = trial.failures + MOST_FAILURES
         self._seconds = trial.seconds + MOST_SECONDS
 
     @property
     def _goes_on(self) -> bool:
         return (
-            len(self._tried) < MOST
+            len(self._attempted) < MOST
             and not self._stopped()
             and self._trial.failures < self._failures
             and self._trial.seconds < self._seconds
@@ -70,7 +82,7 @@ class _Reduction:
             self._seconds = self._trial.seconds + LAST_SECONDS
         while self._changed(COMMON_FORMS, longer=True):
             self._until_smallest()
-        return Shrunk(self._best, self._symptom, len(self._tried))
+        return Shrunk(self._best, self._symptom, len(self._attempted))
 
     def _until_smallest(self) -> None:
         while self._goes_on and self._changed(SMALLER):
@@ -86,7 +98,7 @@ class _Reduction:
 
     def _improved(self, edits: Pass, *, longer: bool) -> bool:
         """Take the first edit that is smaller and still the error; whether there was one."""
-        for batch in _batches(self._untried(edits(self._best), longer=longer)):
+        for batch in _batches(self._fresh(edits(self._best), longer=longer)):
             if not self._goes_on:
                 return False
             for case, symptom in zip(batch, self._trial.reproduce_all(batch), strict=True):
@@ -95,12 +107,12 @@ class _Reduction:
                     return True
         return False
 
-    def _untried(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:
+    def _fresh(self, edited: Iterator[ErrorCase], *, longer: bool) -> Iterator[ErrorCase]:
         size = self._best.size
         for case in edited:
             key = (case.schema, case.text, case.token, case.token_at)
-            if key not in self._tried and (longer or case.size < size):
-                self._tried.add(key)
+            if key not in self._attempted and (longer or case.size < size):
+                self._attempted.add(key)
                 yield case
 
 
@@ -109,3 +121,127 @@ def _batches(cases: Iterator[ErrorCase]) -> Iterator[Sequence[ErrorCase]]:
     for _, group in itertools.groupby(cases, key=lambda case: case.schema):
         while batch := list(itertools.islice(group, _BATCH)):
             yield batch
+
+
+class Shrinker:
+    """Shrinks verdicts: an engine each as it is needed, and both validators.
+
+    `made_with` is what the run's manifest says of the engines, by name; `lent` a trial of the only
+    one, which is left open.
+    """
+
+    def __init__(
+        self,
+        specs: dict[str, EngineSpec],
+        made_with: Mapping[str, Mapping[str, Any]],
+        catalogue: Catalogue,
+        vocabulary: Vocabulary,
+        memory: int,
+        formats: str,
+        lent: Trial | None = None,
+    ) -> None:
+        self._specs, self._made_with, self._catalogue = specs, made_with, catalogue
+        self._vocabulary, self._lent = vocabulary, lent
+        self._judge = Judge(memory, formats=formats)
+        self._trials: dict[str, Trial] = {}
+
+    def close(self) -> None:
+        """End all hosts."""
+        for trial in self._trials.values():
+            trial.close()
+        self._judge.close()
+
+    def sample(
+        self,
+        witness: Witness,
+        schema: str,
+        attributed: str,
+        class_: str = "",
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> ShrunkVerdict:
+        """What becomes of one verdict under the JSON text of its schema.
+
+        By itself it must count as `class_`, too, if that is given. Once `stopped` says so, what
+        comes back is of no use.
+        """
+        sample = ShrunkVerdict(witness.name, witness.case, attributed)
+        if witness.kind not in KINDS or witness.reason == NO_END:
+            return replace(sample, reason="such errors need a search to be shown")
+        whole = self._case(witness, schema)
+        reason = "the error does not show with bytes and the token alone"
+        for case in (whole, self._with_token(witness, whole)):
+            if case is None:
+                continue
+            with self._trial(case) as trial:
+                failures, counted = trial.failures, ""
+                for start in (*used_only(case), case):
+                    symptom = trial.reproduce(start)
+                    if symptom is None or not self._is_there(case, witness, symptom):
+                        continue
+                    if class_ in ("", symptom.class_):
+                        return _shrunk(sample, shrink(trial, start, symptom, stopped))
+                    counted = symptom.class_
+                if counted:  # not by its token: its bytes show it
+                    return replace(sample, reason=f"by itself it counts as {counted}")
+                if trial.failures > failures:
+                    reason = "the engine takes too long with the schema, or fails"
+        return replace(sample, reason=reason)
+
+    def others(self, error: ErrorCase) -> dict[str, str]:
+        """What an error counts as in each other engine that makes it on the same case."""
+        classes = {}
+        for name in self._specs:
+            if name != error.engine:
+                case = replace(error, engine=name)
+                with self._trial(case) as trial:
+                    if (symptom := trial.reproduce(case)) is not None:
+                        classes[name] = symptom.class_
+        return classes
+
+    def _case(self, witness: Witness, schema: str) -> ErrorCase:
+        text = witness.text
+        if witness.kind in ("dead_end", "mask_consume_mismatch"):
+            token = (witness.token,) if witness.token >= 0 else ()
+            text = spelled(self._vocabulary, (*witness.before, *token))
+        return ErrorCase(witness.engine, witness.kind, compact(json.loads(schema)), text)
+
+    def _with_token(self, witness: Witness, case: ErrorCase) -> ErrorCase | None:
+        token = witness.token
+        if token < 0 or self._vocabulary.special[token] or witness.kind not in _OF_ONE_TOKEN:
+            return None
+        text = self._vocabulary.tokens[token]
+        before = spelled(self._vocabulary, witness.before)
+        return replace(case, token=text, token_at=len(before)) if len(text) > 1 else None
+
+    def _trial(self, case: ErrorCase) -> contextlib.AbstractContextManager[Trial]:
+        """A trial of the case's engine, with the case's token for the time being."""
+        if case.engine not in self._trials and self._lent is None:
+            trial = Trial(self._specs[case.engine], self._judge, self._catalogue)
+            try:
+                same_engines({case.engine: trial.info}, self._made_with)
+            except BaseException:
+                trial.close()
+                raise
+            self._trials[case.engine] = trial
+        return (self._lent or self._trials[case.engine]).with_token(case.token)
+
+    def _is_there(self, case: ErrorCase, witness: Witness, symptom: Symptom) -> bool:
+        """Whether a refusal is that of the verdict's token, and not of a byte before it."""
+        if case.token or witness.kind != "false_rejection" or witness.token < 0:
+            return True
+        start = len(spelled(self._vocabulary, witness.before))
+        end = start + len(self._vocabulary.tokens[witness.token])
+        return symptom.at < 0 or start <= symptom.at <= end
+
+
+def _shrunk(sample: ShrunkVerdict, result: Shrunk) -> ShrunkVerdict:
+    symptom = result.symptom
+    return replace(
+        sample,
+        error=result.case,
+        at=result.case.token_at if result.case.token else symptom.at,
+        keyword=symptom.keyword,
+        class_=symptom.class_,
+        departure=symptom.departure,
+        attempts=result.attempts,
+    )

@@ -53,15 +53,10 @@ KINDS = (*WRONG_BITS, "dead_end", "mask_consume_mismatch")
 class Symptom:
     """An error that a trial showed: what must stay the same while its case shrinks.
 
-    Attributes:
-        at: How many bytes of the text go before the one that is refused, or with which the text
-            became invalid; -1 where that is not known.
-        class_: What it counts as.
-        keyword: The keyword that is broken, or in force at the refused byte.
-        mark: What stays the same: the rule that is broken, the sort of byte that is refused and
-            where, or the sort of violation.
-        departure: The entry of the catalogue, empty for a bug.
-        after_space: The sort of byte after white space that is refused; else empty.
+    `at` is the byte of the text that is refused, or with which it became invalid; -1 where that is
+    not known. `keyword` is broken, or in force there. `mark` is the rule that is broken, the sort
+    of byte that is refused and where, or the sort of violation; `after_space` the sort of byte
+    after white space that is refused.
     """
 
     at: int
@@ -102,9 +97,7 @@ class Symptom:
 class Trial:
     """One engine, validators that may be shared, and a vocabulary of bytes and a token at issue.
 
-    Attributes:
-        failures: How often the engine failed, or took too long.
-        seconds: What it took to compile, as it says itself.
+    `failures` is how often the engine failed or took too long; `seconds` what it took to compile.
     """
 
     def __init__(self, spec: EngineSpec, judge: Judge, catalogue: Catalogue) -> None:
@@ -267,14 +260,14 @@ class Trial:
         if not rows["kind"] or rows["kind"][0] != case.kind:
             return None
         described = {"version": info.version, "options": info.options, "packages": info.packages}
-        identity = {
-            "engines": {name: described},
-            "vocabulary": {"sha256": self.vocabulary.sha256},
-        }
+        vocabulary = {"sha256": self.vocabulary.sha256}
+        identity = {"engines": {name: described}, "vocabulary": vocabulary}
         unstored = UnstoredCase(notes.rows, {"identity": identity})
         counted = classify(self._catalogue, unstored, INSTANCE, self.vocabulary).to_pylist()[0]
         at, keyword = rows["offset"][0], rows["keyword"][0]
-        after_space = _after_space(case.text, at)
+        rest = case.text[at:] if at >= 0 else b""
+        after = rest.lstrip(_LAYOUT)
+        after_space = "" if after == rest else sort_of(after[:1])
         return Symptom(at, counted["class"], keyword, mark, counted["departure"], after_space)
 
 
@@ -291,13 +284,6 @@ def _of_the_engine_alone(case: ErrorCase, probed: Probed, count: int) -> Symptom
 def _may_be(kind: str, ruling: Ruling | None) -> bool:
     """Whether validators say what an error of a kind needs."""
     return ruling is None or ruling.verdict == (INVALID if kind in ACCEPTANCES else VALID)
-
-
-def _after_space(text: bytes, at: int) -> str:
-    """The sort of byte after the white space that begins at a place; empty where none does."""
-    rest = text[at:] if at >= 0 else b""
-    after = rest.lstrip(_LAYOUT)
-    return "" if after == rest else sort_of(after[:1])
 
 
 def _mark(case: ErrorCase, at: int) -> str:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.from_verdict import Shrinker
 from harness.bugs.listing import bug_of
+from harness.bugs.shrink import Shrinker
 from harness.bugs.trial import Trial
 from harness.check.answers import ProvenError
 from harness.classification.departures import Catalogue

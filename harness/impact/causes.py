@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from harness.bugs.from_verdict import Shrinker
 from harness.bugs.samples import ShrunkVerdict
+from harness.bugs.shrink import Shrinker
 from harness.errors import MaskcourtError, RunDirectoryError
 from harness.impact.answer_file import ImpactRun
 from harness.impact.answers import ModelAnswer, Step

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from harness.bugs.from_verdict import Shrinker
+from harness.bugs.shrink import Shrinker
 from harness.classification.departures import load_catalogue
 from harness.comparison.case_run import Rules
 from harness.directories import slow_schemas_directory

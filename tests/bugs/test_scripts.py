@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from harness.bugs.error_case import ErrorCase, compact
+from harness.bugs.identity import title
 from harness.bugs.listing import Bug
 from harness.bugs.printing import print_bug
 from harness.bugs.scripts import install, no_script, report, script
-from harness.bugs.titles import title
 from tests.buglists import bug
 
 ENGINES = (

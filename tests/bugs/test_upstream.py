@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from harness.bugs.error_case import ErrorCase
 from harness.bugs.identity import bug_id
-from harness.bugs.upstream import load_reports
+from harness.bugs.listing import load_reports
 from harness.errors import InputError
 
 CASE = ErrorCase("xgrammar", "false_rejection", '{"minimum":0}', b"-0")
@@ -32,7 +34,7 @@ def listed(tmp_path, *entries):
 
 def test_an_entry_is_found_by_the_id_of_its_case(tmp_path):
     found = listed(tmp_path, ENTRY.format(id=bug_id(CASE, 0), state="open"))
-    assert found[bug_id(CASE, 0)].row() == {
+    assert asdict(found[bug_id(CASE, 0)]) == {
         "id": bug_id(CASE, 0),
         "thread": "https://example.org/1",
         "state": "open",

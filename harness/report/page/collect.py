@@ -174,7 +174,7 @@ def _bug(one: Bug, lines: dict[str, int]) -> dict[str, Any]:
         "severity": IN_WORDS[one.severity],
         "severities": {IN_WORDS[name]: many for name, many in one.severities.items() if many},
         "versions": dict(one.versions),
-        "upstream": one.upstream and {**one.upstream.row(), "status": one.upstream.status},
+        "upstream": one.upstream and {**asdict(one.upstream), "status": one.upstream.status},
         "script": [lines.setdefault(line, len(lines)) for line in text.splitlines()],
         "no_script": problem,
     }
