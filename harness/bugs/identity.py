@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.bugs.error_case import ErrorCase, compact
-from harness.bugs.schema_edits import LISTS, MAPS, SINGLE, objects
+from harness.bugs.schema_edits import MAPS, objects, rebuilt
 from harness.bugs.text_edits import sort_of
 from harness.engines.specs import read_spec
 from harness.jsontext.lexer import START, advance, place_of
@@ -79,7 +79,8 @@ def canonical(case: ErrorCase, at: int) -> tuple[str, str]:
         text += b"\x00" + _SPACES.sub(b" ", case.token)
     elif not accepted and at >= 0:
         text += b"\x00" + sort_of(case.text[at : at + 1]).encode()
-    return compact(standins.schema(schema)), text.decode("latin-1")
+    plain_schema = rebuilt(schema, standins.keyword, standins.name, order=sorted)
+    return compact(plain_schema), text.decode("latin-1")
 
 
 class _StandIns:
@@ -90,25 +91,15 @@ class _StandIns:
         ranked = enumerate(sorted({*_numbers(schema)}))
         self._numbers = {value: f"{_sort(value)}{rank}" for rank, value in ranked}
 
-    def schema(self, schema: Any) -> Any:
-        """The schema with its keywords in order."""
-        if isinstance(schema, list):
-            return [self.schema(item) for item in schema]
-        if not isinstance(schema, dict):
-            return self.data(schema)
-        out: dict[str, Any] = {}
-        for keyword, value in sorted(schema.items()):
-            if keyword in MAPS and isinstance(value, dict):
-                out[keyword] = {
-                    self._names.get(name, name): self.schema(value[name]) for name in value
-                }
-            elif keyword in SINGLE or keyword in LISTS:
-                out[keyword] = self.schema(value)
-            elif keyword == "$ref" and isinstance(value, str):
-                out[keyword] = "/".join(self._names.get(step, step) for step in value.split("/"))
-            else:
-                out[keyword] = value if keyword in _WORDS else self.data(value)
-        return out
+    def name(self, name: str) -> str:
+        """A name of a member, or a step of a reference."""
+        return self._names.get(name, name)
+
+    def keyword(self, keyword: str, value: Any) -> Any:
+        """The value of a keyword that holds no schema."""
+        if keyword == "$ref" and isinstance(value, str):
+            return "/".join(map(self.name, value.split("/")))
+        return value if keyword in _WORDS else self.data(value)
 
     def data(self, value: Any) -> Any:
         """A value of data."""

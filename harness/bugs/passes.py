@@ -69,25 +69,18 @@ def _parts(case: ErrorCase) -> Iterator[ErrorCase]:
             yield case.with_schema(schema).with_text(text)
 
 
-def _plain_parts(case: ErrorCase) -> Iterator[ErrorCase]:
+def _plain(edits: Callable[[Any], Iterator[tuple[Any, schema_edits.Path, str]]]) -> Pass:
     """One part of the schema as plain as can be, in the text as well."""
-    readable = _is_json(case)
-    for schema, kind in schema_edits.plain_parts(case.parsed):
-        edited = case.with_schema(schema)
-        yield edited
-        if readable:
-            yield from map(edited.with_text, text_edits.true_for(case.text, kind))
 
+    def edited(case: ErrorCase) -> Iterator[ErrorCase]:
+        for schema, path, kind in edits(case.parsed):
+            plain = case.with_schema(schema)
+            yield plain
+            if _is_json(case):
+                texts = text_edits.true_for(case.text, kind) if path else (b"true",)
+                yield from map(plain.with_text, texts)
 
-def _plain_types(case: ErrorCase) -> Iterator[ErrorCase]:
-    """A type that nothing beside it is about as plain as can be, in the text as well."""
-    readable = _is_json(case)
-    for schema, path, kind in schema_edits.plain_types(case.parsed):
-        edited = case.with_schema(schema)
-        yield edited
-        if readable:
-            texts = text_edits.true_for(case.text, kind) if path else (b"true",)
-            yield from map(edited.with_text, texts)
+    return edited
 
 
 def _fewer_branches(case: ErrorCase) -> Iterator[ErrorCase]:
@@ -207,8 +200,8 @@ SMALLER: Sequence[Pass] = (
 
 COMMON_FORMS: Sequence[Pass] = (
     _of_schema(schema_edits.typed),
-    _plain_parts,
-    _plain_types,
+    _plain(schema_edits.plain_parts),
+    _plain(schema_edits.plain_types),
     _of_schema(schema_edits.twins),
     _of_schema(schema_edits.type_first),
     _plain_keys,

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -129,45 +128,34 @@ class SampleFile:
         made = json.dumps(of, default=_plain)
         self._made = hashlib.sha256(made.encode()).hexdigest()[:16]
 
-    @property
-    def seed(self) -> int | None:
-        """By which seed the last search drew; None where there was none of this run as it is.
+    def read(self) -> tuple[dict[str, ShrunkVerdict], int | None]:
+        """The records of this run as it is now, by verdict, and the seed of the last search.
 
         Raises:
             RunDirectoryError: The file cannot be read.
         """
-        with self._readable():
-            seeds = [int(record["seed"]) for record in self._records() if "seed" in record]
-        return seeds[-1] if seeds else None
-
-    def read(self) -> dict[str, ShrunkVerdict]:
-        """The records that there are of this run as it is now, by verdict.
-
-        Raises:
-            RunDirectoryError: The file cannot be read.
-        """
-        with self._readable():
-            shrunk = (record["shrunk"] for record in self._records() if "shrunk" in record)
-            samples = [ShrunkVerdict.of(values) for values in shrunk]
-            for sample in samples:
-                if verdict_row(sample.verdict)[1] > _MOST_ROWS:
-                    raise ValueError(f"no verdict {sample.verdict}")
-                if sample.error is not None and sample.error.engine not in self._engines:
-                    raise ValueError(f"no engine {sample.error.engine}")
-            return {sample.verdict: sample for sample in samples}
-
-    def _records(self) -> Iterator[dict[str, Any]]:
-        """What the whole lines hold that are of this run, catalogue and version."""
-        records = map(json.loads, self._file.lines())
-        return (record for record in records if record["made"] == self._made)
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
+        samples, seed = {}, None
         try:
-            yield
+            for record in map(json.loads, self._file.lines()):
+                if record["made"] != self._made:
+                    continue
+                if "seed" in record:
+                    seed = int(record["seed"])
+                if "shrunk" in record:
+                    sample = ShrunkVerdict.of(record["shrunk"])
+                    samples[self._checked(sample)] = sample
         except (ValueError, LookupError, TypeError, AttributeError, MaskcourtError) as error:
             message = f"{self._file.path} cannot be read: {str(error)[:200]}"
             raise RunDirectoryError(message, "delete it: it is made again") from error
+        return samples, seed
+
+    def _checked(self, sample: ShrunkVerdict) -> str:
+        """The name of the verdict, if run and table can have such a sample."""
+        if verdict_row(sample.verdict)[1] > _MOST_ROWS:
+            raise ValueError(f"no verdict {sample.verdict}")
+        if sample.error is not None and sample.error.engine not in self._engines:
+            raise ValueError(f"no engine {sample.error.engine}")
+        return sample.verdict
 
     def append(self, sample: ShrunkVerdict) -> None:
         """Keep one more record."""

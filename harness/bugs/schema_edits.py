@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from harness.bugs.error_case import compact
@@ -91,29 +91,30 @@ def rebuilt(
     schema: Any,
     data: Callable[[str, Any], Any],
     name: Callable[[str], str] = str,
-    keep: Callable[[str, str | None], bool] | None = None,
+    keep: Callable[[str, str | None], bool] = lambda *_: True,
+    order: Callable[[Iterable[tuple[str, Any]]], Iterable[tuple[str, Any]]] = iter,
 ) -> Any:
-    """The schema with other names and other data; what is not kept is left out.
+    """The schema with other names and other data, keywords in an order; some are left out.
 
     `data` is given a keyword with its value, or "" with what stands where a schema might;
     `keep` a keyword with None, or with a name that stands under it.
     """
     if isinstance(schema, list):
-        return [rebuilt(item, data, name, keep) for item in schema]
+        return [rebuilt(item, data, name, keep, order) for item in schema]
     if not isinstance(schema, dict):
         return data("", schema)
     out: dict[str, Any] = {}
-    for keyword, value in schema.items():
-        if keep is not None and not keep(keyword, None):
+    for keyword, value in order(schema.items()):
+        if not keep(keyword, None):
             continue
         if keyword in MAPS and isinstance(value, dict):
             out[keyword] = {
-                name(key): rebuilt(inner, data, name, keep)
+                name(key): rebuilt(inner, data, name, keep, order)
                 for key, inner in value.items()
-                if keep is None or keep(keyword, key)
+                if keep(keyword, key)
             }
         elif keyword in SINGLE or keyword in LISTS:
-            out[keyword] = rebuilt(value, data, name, keep)
+            out[keyword] = rebuilt(value, data, name, keep, order)
         else:
             out[keyword] = data(keyword, value)
     return out
@@ -318,12 +319,12 @@ def typed(schema: Any) -> Iterator[Any]:
                 yield replaced(schema, path, {"type": name, **part})
 
 
-def plain_parts(schema: Any) -> Iterator[tuple[Any, str]]:
-    """The schema with one part as plain as can be, and the type that the part had."""
+def plain_parts(schema: Any) -> Iterator[tuple[Any, Path, str]]:
+    """The schema with one part as plain as can be, where, and the type that the part had."""
     for path, part in objects(schema):
         if path and part != _PLAINEST:
             kind = part.get("type")
-            yield replaced(schema, path, _PLAINEST), kind if isinstance(kind, str) else ""
+            yield replaced(schema, path, _PLAINEST), path, kind if isinstance(kind, str) else ""
 
 
 def plain_types(schema: Any) -> Iterator[tuple[Any, Path, str]]:

@@ -69,7 +69,7 @@ def search(
     vocabulary = vocabulary_of(run)
     verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
     file = SampleFile(run, catalogue, seed)
-    samples = file.read()
+    samples, seed_before = file.read()
     began = len(samples)
     with ExitStack() as stack:
         pool: _Pool | None = None
@@ -93,7 +93,7 @@ def search(
             for done, _ in enumerate(keep(pool.shrunk(wanted, ends)), 1):
                 bugs = {sample.bug for sample in samples.values()} - {""}
                 progress(len(samples) - began, len(wanted) - done, len(bugs))
-        if not explanation.wanted and file.seed != seed:
+        if not explanation.wanted and seed_before != seed:
             file.begin()  # that nothing is left to shrink is known, too
         alone = [sample for sample in smallest(samples.values()).values() if sample.others is None]
         if alone and not explanation.wanted:
@@ -116,12 +116,10 @@ def known(
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    file = SampleFile(run, catalogue)
-    seed = file.seed
+    samples, seed = SampleFile(run, catalogue).read()
     vocabulary = None if seed is None else vocabulary_at_hand(run)
     if vocabulary is None or seed is None:
         return None
-    samples = file.read()
     verdicts, among = _read(run, catalogue, rule, vocabulary, classes, seed)
     return SearchResult(verdicts, among, explain(verdicts, samples, among), samples)
 
