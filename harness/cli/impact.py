@@ -20,7 +20,7 @@ from harness.verdict_kinds import BUG
 
 if TYPE_CHECKING:
     from harness.analysis.statistics import Interval
-    from harness.impact.answer_file import ImpactRun
+    from harness.impact.answers import ImpactRun
     from harness.impact.summary import Accuracy, CostSummary, EngineImpact
 
 _DATA = click.Path(path_type=Path, exists=True)
@@ -54,7 +54,7 @@ def keys(request: ImpactRequest, json: Json, data: Path) -> None:
 @click.argument("run", type=RUN, metavar="DIR")
 def show(json: Json, run: Path) -> None:
     """Print what a run says of each engine so far."""
-    from harness.impact.answer_file import open_impact
+    from harness.impact.answers import open_impact
 
     _print(open_impact(run), as_json=json.as_json)
 

@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
+from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.generation import Generator
 from harness.impact.items import Item, Score, Task
-from harness.impact.overruled import StepResolver
-from harness.inputs.vocabulary import Vocabulary
+from harness.impact.overruled import resolve_steps
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, Mode, advance
+from harness.validators.judge import Judge
 
 _FENCED = re.compile(rb"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
@@ -26,11 +25,8 @@ _FENCED = re.compile(rb"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 class Answering:
     """Answers the items of a task, in texts over the model's vocabulary."""
 
-    def __init__(
-        self, task: Task, generator: Generator, resolver: StepResolver, vocabulary: Vocabulary
-    ) -> None:
-        self._task, self._generator, self._resolver = task, generator, resolver
-        self._vocabulary = vocabulary
+    def __init__(self, task: Task, generator: Generator, judge: Judge) -> None:
+        self._task, self._generator, self._judge = task, generator, judge
 
     def run(
         self,
@@ -59,9 +55,10 @@ class Answering:
     def answers(self, item: Item) -> list[ModelAnswer]:
         """The answers to one item."""
         answers = self._generator.generate(item)
-        self._resolver.resolve(item.schema, answers)
+        vocabulary, panel = self._generator.model.vocabulary, self._generator.panel
+        resolve_steps(self._judge, vocabulary, panel, item.schema, answers)
         for answer in answers:
-            text = answer.written(self._vocabulary)
+            text = answer.written(vocabulary)
             parsed = _parsed(item, answer, text)
             score = Score(correct=False, reason=parsed.problem)
             if not parsed.problem:

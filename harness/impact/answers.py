@@ -1,10 +1,21 @@
-"""What one engine made of one item: text, times, and every step at which it overruled the model."""
+"""What engines made of the items of a task, and the directory that keeps it.
+
+The directory has a manifest, and a line for each item and engine. A line is on the disk before the
+next is computed, so that whatever ends the program costs the item at which it was, and nothing
+before. A last line that was cut is dropped, and made again.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+from harness.errors import RunDirectoryError
+from harness.files import LineFile, writing
+from harness.runs.directory import RunDirectory, refuse_other
 
 if TYPE_CHECKING:
     from harness.inputs.vocabulary import Vocabulary
@@ -13,32 +24,26 @@ UNCONSTRAINED: Final = "unconstrained"
 """Stands where an engine's name stands, for the model without a mask."""
 
 ANSWERED: Final = "answered"
-"""The outcome of a text that was brought to its end."""
-
 CUT: Final = "cut"
-"""That of a text which was not, within the tokens that it might have."""
-
 DEAD_END: Final = "dead_end"
-"""That of a text after which the mask allows nothing."""
+"""Outcomes: brought to its end; not within the tokens that it might have; nothing is allowed."""
+
+MANIFEST: Final = "impact.json"
+ANSWERS: Final = "answers.jsonl"
+CAUSES: Final = "causes.jsonl"
+"""What proven false rejections were traced to."""
+FORMAT: Final = 1
+_OURS: Final = {MANIFEST, ANSWERS, CAUSES, f"{MANIFEST}.tmp", ".lock"}
 
 
 @dataclass(frozen=True)
-class Step:
-    """A step of a text, above all one at which the mask forbade the model's own choice.
+class TokenChoice:
+    """A step of a text, above all one at which the mask forbade the model's own choice `token`.
 
-    Attributes:
-        position: How many tokens stand before it.
-        token: What the model would have taken.
-        probability: Of it, by the model alone.
-        rank: How many tokens the model holds likelier; 0 for the likeliest.
-        chosen: What is taken; -1 where nothing is allowed.
-        removed: The probability of all that the mask forbade at this step.
-        ruling: What is known of the forbidden token, of `harness.impact.overruled.RULINGS`; empty
-            where nobody asked.
-        reason: Why, as a short code.
-        keyword: The keyword in force at its place.
-        category: What kind of token it is there.
-        witness: A valid text that goes on with it, where that proves a false rejection.
+    The model alone gives that a `probability`, and to `rank` others a larger one; `chosen` is -1
+    where nothing is allowed, `removed` the probability of all that is forbidden. The `ruling` is
+    one of `harness.impact.overruled.RULINGS`, empty where nobody asked; `witness` a valid text that
+    proves a false rejection.
     """
 
     position: int
@@ -58,15 +63,9 @@ class Step:
 class Cost:
     """Times in nanoseconds; those of a step in lists by step.
 
-    Attributes:
-        prompt: Of the model over the prompt, once for all engines of an item.
-        model: Of each step of the model, for all texts that take it together.
-        texts: How many these were.
-        mask: To compute the mask, inside of the engine's host.
-        consume: To consume the token before it, likewise.
-        asked: From asking for both to having the mask here.
-        compile: Of the schema, until the engine is done with it.
-        first_mask: From there to the first mask.
+    The prompt is computed once for all engines of an item, a step of the model for so many `texts`.
+    `mask` and `consume` are measured in the engine's host, `asked` from outside for both;
+    `first_mask` begins where `compile` ends.
     """
 
     prompt: int = 0
@@ -83,12 +82,9 @@ class Cost:
 class ModelAnswer:
     """One line of a run: a text that is written, and what it is worth.
 
-    Attributes:
-        outcome: `ANSWERED`, `CUT`, `DEAD_END`, or what became of the schema or the engine, by
-            the words of `harness.workers.outcomes`; empty while the text goes on.
-        tokens: What was written, the end of sequence included; reserved tokens are not in `text`.
-        parsed: Whether there is an answer; `reason` is a short code of why it is not right.
-        removed: The probability that the mask forbade, summed over all steps.
+    The outcome is `ANSWERED`, `CUT`, `DEAD_END`, or what became of the schema or the engine
+    (`harness.workers.outcomes`); empty while the text goes on. Reserved tokens are not in `text`;
+    `removed` is summed over all steps.
     """
 
     item: str
@@ -102,7 +98,7 @@ class ModelAnswer:
     parsed: bool = False
     correct: bool = False
     reason: str = ""
-    overruled: list[Step] = field(default_factory=list)
+    overruled: list[TokenChoice] = field(default_factory=list)
     removed: float = 0.0
     cost: Cost = field(default_factory=Cost)
     schema_bytes: int = 0
@@ -112,18 +108,120 @@ class ModelAnswer:
         ordinary = vocabulary.ordinary
         return b"".join(ordinary.get(token, b"") for token in self.tokens[:position])
 
-    def line(self) -> str:
-        """As one line of JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
     @classmethod
     def of_line(cls, line: str) -> ModelAnswer:
-        """Read what `line` wrote.
-
-        Raises:
-            ValueError, KeyError, TypeError: It is no such line.
-        """
+        """Read a line of JSON; ValueError, KeyError or TypeError where it is no answer."""
         values: dict[str, Any] = json.loads(line)
-        values["overruled"] = [Step(**step) for step in values["overruled"]]
+        values["overruled"] = [TokenChoice(**step) for step in values["overruled"]]
         values["cost"] = Cost(**values["cost"])
         return cls(**values)
+
+
+class ImpactRun:
+    """An impact run on disk. `begin` it to write, `open_impact` it to read."""
+
+    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
+        self.path = path
+        self.manifest = manifest
+        self.causes = LineFile(path / CAUSES)
+        self._answers = LineFile(path / ANSWERS)
+        self._lock: RunDirectory | None = None
+
+    @classmethod
+    def begin(cls, path: Path, identity: Mapping[str, Any], notes: Mapping[str, Any]) -> ImpactRun:
+        """The run at `path` for writing, made if it is not there.
+
+        The identity must be the same for the run to go on in it; the notes are only recorded.
+
+        Raises:
+            RunDirectoryError: It cannot be written, holds something else, or another run.
+        """
+        refuse_foreign(path)
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+        lock = RunDirectory(path, {})
+        lock.lock()
+        run = cls(path, {"format": FORMAT, "identity": identity, **notes})
+        run._lock = lock
+        try:
+            if (path / MANIFEST).exists():
+                run.manifest = _manifest(path)
+                refuse_other(path, run.manifest["identity"], json.loads(json.dumps(identity)))
+            else:
+                temporary = path / f"{MANIFEST}.tmp"
+                with writing(path):
+                    temporary.write_text(json.dumps(run.manifest, indent=2) + "\n", "utf-8")
+                    temporary.rename(path / MANIFEST)
+            run._answers.mend()
+            run.causes.mend()
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def close(self) -> None:
+        """Let others write here."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def answers(self) -> Iterator[ModelAnswer]:
+        """The answers that are there.
+
+        Raises:
+            RunDirectoryError: A line is none.
+        """
+        for number, line in enumerate(self._answers.lines(), 1):
+            try:
+                yield ModelAnswer.of_line(line)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                raise RunDirectoryError(
+                    f"{self.path / ANSWERS}:{number} holds no answer", "it was altered"
+                ) from error
+
+    def append(self, answer: ModelAnswer) -> None:
+        """Keep one more answer."""
+        self._answers.append(json.dumps(asdict(answer), ensure_ascii=False))
+
+
+def open_impact(path: Path) -> ImpactRun:
+    """An impact run for reading.
+
+    Raises:
+        RunDirectoryError: There is none, or its manifest cannot be read.
+    """
+    if not (path / MANIFEST).is_file():
+        raise RunDirectoryError(f"{path} is no impact run: it has no {MANIFEST}")
+    return ImpactRun(path, _manifest(path))
+
+
+def refuse_foreign(path: Path) -> None:
+    """Refuse a path that cannot become the directory of an impact run.
+
+    Raises:
+        RunDirectoryError: It is a file, or holds other things.
+    """
+    if not path.exists() or (path / MANIFEST).exists():
+        return
+    if not path.is_dir():
+        raise RunDirectoryError(f"{path} is no directory", "choose another --out")
+    if {file.name for file in path.iterdir()} - _OURS:
+        raise RunDirectoryError(
+            f"{path} holds files but no {MANIFEST}", "choose an empty or new directory"
+        )
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((path / MANIFEST).read_text("utf-8"))
+        version = manifest["format"]
+        manifest["identity"].keys()
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise RunDirectoryError(
+            f"{path / MANIFEST} cannot be read: it was cut or altered",
+            "restore it, or choose another --out",
+        ) from error
+    if version != FORMAT:
+        raise RunDirectoryError(
+            f"{path} has format {version}, of another maskcourt; this one reads {FORMAT}"
+        )
+    return dict(manifest)

@@ -16,8 +16,7 @@ from typing import Final, NamedTuple
 from harness.bugs.samples import ShrunkVerdict
 from harness.bugs.shrink import Shrinker
 from harness.errors import MaskcourtError, RunDirectoryError
-from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import ModelAnswer, Step
+from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.overruled import FALSE_REJECTION
 from harness.replay.witness import Witness
 
@@ -39,7 +38,7 @@ class ProvenStep:
     """A step of an answer that is a proven false rejection."""
 
     answer: ModelAnswer
-    step: Step
+    step: TokenChoice
 
     @property
     def key(self) -> CauseKey:

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.engines.panel import Panel
-from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, Step
+from harness.impact.answers import ANSWERED, CUT, DEAD_END, UNCONSTRAINED, ModelAnswer, TokenChoice
 from harness.impact.items import Item
-from harness.impact.language_model import LanguageModel, Logits, Prompted
+from harness.impact.transformers_model import Decoding, Logits, TransformersModel
 from harness.options import option
 from harness.protocol import Mask
 from harness.workers.outcomes import Compiled
@@ -68,8 +68,8 @@ class Generation:
 class Generator:
     """Writes the texts of items; the panel is opened with the model's vocabulary."""
 
-    def __init__(self, model: LanguageModel, panel: Panel, how: Generation) -> None:
-        self._model, self._panel, self._how = model, panel, how
+    def __init__(self, model: TransformersModel, panel: Panel, how: Generation) -> None:
+        self.model, self.panel, self._how = model, panel, how
         self._numbers = {spec.name: number for number, spec in enumerate(panel.specs)}
 
     @property
@@ -84,8 +84,8 @@ class Generator:
         of = (item.id, item.group, item.condition)
         texts = [ModelAnswer(*of, name, schema_bytes=size) for name in self.names]
         by_name = {text.engine: text for text in texts}
-        for number, outcome in self._panel.compile(item.schema).items():
-            text = by_name[self._panel.specs[number].name]
+        for number, outcome in self.panel.compile(item.schema).items():
+            text = by_name[self.panel.specs[number].name]
             if isinstance(outcome, Compiled):
                 text.cost.compile = round(outcome.compile_seconds * 1e9)
                 text.cost.first_mask = round(outcome.first_mask_seconds * 1e9)
@@ -94,7 +94,7 @@ class Generator:
         going = [text for text in texts if not text.outcome]
         if going:
             began = time.perf_counter_ns()
-            prompted = self._model.start(self._model.prompt(item.messages, item.tools))
+            prompted = self.model.start(self.model.prompt(item.messages, item.tools))
             took = time.perf_counter_ns() - began
             for text in going:
                 text.cost.prompt = took
@@ -102,7 +102,7 @@ class Generator:
                 self._write(item, prompted, some)
         return texts
 
-    def _write(self, item: Item, prompted: Prompted, texts: Sequence[ModelAnswer]) -> None:
+    def _write(self, item: Item, prompted: Decoding, texts: Sequence[ModelAnswer]) -> None:
         """Write texts to their ends, together."""
         decoding = prompted.fork(len(texts))
         going = list(texts)
@@ -125,7 +125,7 @@ class Generator:
         self, item: Item, position: int, going: Sequence[ModelAnswer], logits: Logits
     ) -> None:
         """The next token of each text."""
-        sampling, vocabulary = self._how.sampling, self._model.vocabulary
+        sampling, vocabulary = self._how.sampling, self.model.vocabulary
         noise = sampling.noise(item.id, position, vocabulary.size)
         for row, text in enumerate(going):
             mask = None
@@ -148,7 +148,7 @@ class Generator:
         began = time.perf_counter_ns()
         position = max(len(text.tokens) - 1, 0)
         engine = self._numbers[text.engine]
-        walked = self._panel.walk([engine], [last], position)[engine]
+        walked = self.panel.walk([engine], [last], position)[engine]
         took = time.perf_counter_ns() - began
         if not len(walked):
             failure = walked.failure
@@ -169,7 +169,7 @@ def choose(
     temperature: float = 0.0,
     noise: Floats | None = None,
     position: int = 0,
-) -> Step:
+) -> TokenChoice:
     """The next token by logits of shape ``(size,)`` and the noise of `Sampling`.
 
     The mask has ``(size + 31) // 32`` words; None allows everything.
@@ -178,11 +178,11 @@ def choose(
     scores = scaled if noise is None else scaled + noise
     wanted = int(scores.argmax())
     if mask is None:
-        return Step(position, wanted, 1.0, 0, wanted, 0.0)
+        return TokenChoice(position, wanted, 1.0, 0, wanted, 0.0)
     allowed = np.unpackbits(mask.view(np.uint8), count=len(logits), bitorder="little") > 0
     shares = np.exp(scaled - scaled.max())
     shares /= shares.sum()
     removed = float(shares[~allowed].sum())
     chosen = int(np.where(allowed, scores, -np.inf).argmax()) if allowed.any() else -1
     rank = int((logits > logits[wanted]).sum())
-    return Step(position, wanted, float(shares[wanted]), rank, chosen, removed)
+    return TokenChoice(position, wanted, float(shares[wanted]), rank, chosen, removed)

@@ -136,7 +136,7 @@ def _reference(line: Mapping[str, Any], kind: str, where: str) -> str:
 def _item(group: str, placement: str, asked: str, kind: str) -> Item:
     in_prompt, in_key = (digit == "1" for digit in placement[1:])
     form = f"Answer with a JSON object. {_FORM[kind]}"
-    said = f"{IN_PROMPT} {form}" if in_prompt else form
+    prompted = f"{IN_PROMPT} {form}" if in_prompt else form
     key = IN_KEY if in_key else NEUTRAL_KEY
     schema = {
         "type": "object",
@@ -144,6 +144,6 @@ def _item(group: str, placement: str, asked: str, kind: str) -> Item:
         "required": [key, _ANSWER],
         "additionalProperties": False,
     }
-    message = Turn("user", f"{asked}\n\n{said}")
+    message = Turn("user", f"{asked}\n\n{prompted}")
     id_ = f"{group}/{placement}"
     return Item(id_, (message,), json.dumps(schema), group=group, condition=placement)

@@ -21,7 +21,7 @@ from harness.engines.panel import Panel
 from harness.engines.requests import Goto, RollOut
 from harness.explain.attribution import Attribution
 from harness.explain.earliest_failure import EarliestFailure
-from harness.impact.answers import ModelAnswer, Step
+from harness.impact.answers import ModelAnswer, TokenChoice
 from harness.inputs.vocabulary import Vocabulary
 from harness.jsontext import strict_json
 from harness.jsontext.lexer import START, advance
@@ -41,29 +41,25 @@ _ANY: Final = b"null"
 """A reference that says nothing."""
 
 
-class StepResolver:
-    """Rules on the steps at which masks overruled a model, by validators and engines.
+def resolve_steps(
+    judge: Judge, vocabulary: Vocabulary, panel: Panel, schema: str, texts: Sequence[ModelAnswer]
+) -> None:
+    """Rule, in place, on the steps of one item at which masks overruled the model.
 
     The panel compiled the item's schema, with the model's vocabulary.
     """
-
-    def __init__(self, judge: Judge, vocabulary: Vocabulary, panel: Panel) -> None:
-        self._judge, self._vocabulary, self._panel = judge, vocabulary, panel
-
-    def resolve(self, schema: str, texts: Sequence[ModelAnswer]) -> None:
-        """Rule on all such steps of one item, in place."""
-        if not any(text.overruled for text in texts):
-            return
-        problem = self._judge.open(schema)
-        if isinstance(problem, Unjudgeable):
-            for text in texts:
-                text.overruled = [
-                    replace(step, ruling=OPEN, reason=problem.reason) for step in text.overruled
-                ]
-            return
-        item = _ItemResolution(self._judge, self._vocabulary, self._panel, schema, texts)
+    if not any(text.overruled for text in texts):
+        return
+    problem = judge.open(schema)
+    if isinstance(problem, Unjudgeable):
         for text in texts:
-            text.overruled = [item.ruled(text, step) for step in text.overruled]
+            text.overruled = [
+                replace(step, ruling=OPEN, reason=problem.reason) for step in text.overruled
+            ]
+        return
+    item = _ItemResolution(judge, vocabulary, panel, schema, texts)
+    for text in texts:
+        text.overruled = [item.ruled(text, step) for step in text.overruled]
 
 
 class _ItemResolution:
@@ -86,9 +82,9 @@ class _ItemResolution:
         self._whole = [text for answer in texts if _is_whole(text := answer.written(vocabulary))]
         # After nothing, a text is one token of which the continuations are asked for.
         self._context = Continuations(self._schema, next(iter(self._whole), _ANY)).at(0)
-        self._known: dict[tuple[bytes, int], Step] = {}
+        self._known: dict[tuple[bytes, int], TokenChoice] = {}
 
-    def ruled(self, answer: ModelAnswer, step: Step) -> Step:
+    def ruled(self, answer: ModelAnswer, step: TokenChoice) -> TokenChoice:
         """The step with what is known of its forbidden token."""
         before = answer.written(self._vocabulary, step.position)
         key = (before, step.token)
@@ -98,7 +94,7 @@ class _ItemResolution:
         names = ("ruling", "reason", "keyword", "category", "witness")
         return replace(step, **{name: getattr(known, name) for name in names})
 
-    def _resolved(self, before: bytes, answer: ModelAnswer, step: Step) -> Step:
+    def _resolved(self, before: bytes, answer: ModelAnswer, step: TokenChoice) -> TokenChoice:
         vocabulary, ends = self._vocabulary, step.token in self._vocabulary.eos_ids
         if vocabulary.special[step.token] and not ends:
             return replace(step, ruling=RIGHT, reason="reserved")
@@ -110,7 +106,7 @@ class _ItemResolution:
             return self._of_end(before, step)
         return self._of_token(before, token, answer, step)
 
-    def _of_end(self, text: bytes, step: Step) -> Step:
+    def _of_end(self, text: bytes, step: TokenChoice) -> TokenChoice:
         verdict = self._judge.judge([text])[0].verdict
         if verdict == VALID:
             return replace(step, ruling=FALSE_REJECTION, reason="end", witness=text.decode())
@@ -118,7 +114,9 @@ class _ItemResolution:
             return replace(step, ruling=RIGHT, reason="invalid_end")
         return replace(step, ruling=OPEN, reason="contested")
 
-    def _of_token(self, before: bytes, token: bytes, answer: ModelAnswer, step: Step) -> Step:
+    def _of_token(
+        self, before: bytes, token: bytes, answer: ModelAnswer, step: TokenChoice
+    ) -> TokenChoice:
         text, doubt = before + token, "no_completion"
         for origin, completions in self._completions(before, token, answer, step):
             whole = [text + completion for completion in completions]
@@ -134,7 +132,7 @@ class _ItemResolution:
         return replace(step, ruling=OPEN, reason=doubt)
 
     def _completions(
-        self, before: bytes, token: bytes, answer: ModelAnswer, step: Step
+        self, before: bytes, token: bytes, answer: ModelAnswer, step: TokenChoice
     ) -> Iterator[tuple[str, Sequence[bytes]]]:
         """What may stand after the token, by where it comes from; the cheapest first."""
         text = before + token
@@ -146,7 +144,7 @@ class _ItemResolution:
             yield "aimed", self._context.aimed(text, known[0], errors)
         yield "rollout", list(self._rolled(before, answer, step))
 
-    def _rolled(self, before: bytes, answer: ModelAnswer, step: Step) -> Iterator[bytes]:
+    def _rolled(self, before: bytes, answer: ModelAnswer, step: TokenChoice) -> Iterator[bytes]:
         """What other engines write from the token on, of those that allow the text so far."""
         names = {text.engine for text in self._texts} - {answer.engine}
         others: Collection[int] = [
@@ -172,7 +170,7 @@ class _ItemResolution:
         part = self._rules.keyword("allOf", root_of(text), {"allOf": [self._schema]})
         return part is not None and part[0] < at
 
-    def _attributed(self, before: bytes, step: Step) -> Step:
+    def _attributed(self, before: bytes, step: TokenChoice) -> TokenChoice:
         if step.ruling == RIGHT and step.reason in ("reserved", "not_json"):
             return step
         try:

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from harness.analysis.statistics import Interval
 from harness.bugs.samples import ShrunkVerdict
-from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import ANSWERED, UNCONSTRAINED, ModelAnswer
+from harness.impact.answers import ANSWERED, UNCONSTRAINED, ImpactRun, ModelAnswer
 from harness.impact.causes import CauseKey, proven_steps, read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.statistics import (

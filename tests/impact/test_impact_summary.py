@@ -9,8 +9,7 @@ from harness.bugs.error_case import ErrorCase
 from harness.bugs.samples import ShrunkVerdict
 from harness.cli.main import cli
 from harness.errors import UsageError
-from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import Cost, ModelAnswer, Step
+from harness.impact.answers import Cost, ImpactRun, ModelAnswer, TokenChoice
 from harness.impact.causes import read_causes, trace
 from harness.impact.items import open_task, sampled
 from harness.impact.summary import accuracy, as_json, summarize
@@ -189,7 +188,7 @@ def test_placements_of_an_instruction_are_compared_by_question(tmp_path):
 
 def test_a_step_that_nobody_ruled_on_counts_for_nobody(tmp_path):
     run = ImpactRun.begin(tmp_path / "open", IDENTITY, {})
-    step = Step(0, 1, 0.5, 0, 2, 0.6)
+    step = TokenChoice(0, 1, 0.5, 0, 2, 0.6)
     run.append(ModelAnswer("item", "", "", "ForbidsOne", "cut", overruled=(step,)))
     engine = summarize(run)["ForbidsOne"]
     assert (engine.overruled, sum(engine.rulings.values()), engine.proven_mass) == (1, 0, 0.0)

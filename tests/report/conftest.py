@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from harness.classification.departures import Catalogue
-from harness.impact.answer_file import ImpactRun
-from harness.impact.answers import ModelAnswer, Step
+from harness.impact.answers import ImpactRun, ModelAnswer, TokenChoice
 from harness.report.page.collect import (
     ReportRequest,
     answers_of_models,
@@ -55,7 +54,7 @@ def answered(directory: Path, run: RunDirectory) -> dict[str, Any]:
         "generation": {"unconstrained": True},
     }
     answers = ImpactRun.begin(directory / "impact", identity, {"unanswerable": ["7"]})
-    step = Step(0, 1, 0.5, 0, 2, 0.6, ruling="false_rejection")
+    step = TokenChoice(0, 1, 0.5, 0, 2, 0.6, ruling="false_rejection")
     for name, right in (("unconstrained", 12), ("one:A", 1), ("two:B", 12)):
         for number in range(12):
             steps = () if name == "unconstrained" or number else (step,)

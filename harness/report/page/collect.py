@@ -19,7 +19,7 @@ from harness.bugs.listing import Bug, BugList, known_bugs
 from harness.bugs.scripts import marked_parts, no_script, script
 from harness.classification.departures import Catalogue, classify, load_catalogue
 from harness.errors import UsageError
-from harness.impact.answer_file import open_impact
+from harness.impact.answers import open_impact
 from harness.impact.summary import accuracy
 from harness.impact.summary import summarize as summarize_impact
 from harness.render.page import page_with_data, save_page
