@@ -171,8 +171,8 @@ def bug_rows(bugs: BugList | None) -> list[Row]:
     """Each bug as a row with `BUG_COLUMNS`, in the list's order; none where bugs are not known."""
     rows: list[Row] = []
     for one in bugs.bugs if bugs is not None else ():
-        row, known = one.row(), one.upstream and one.upstream.row()
-        row |= {key: known and known.get(key) for key in ("state", "thread")}
+        row = one.row()
+        row |= {key: getattr(one.upstream, key, None) for key in ("state", "thread")}
         row |= {"engine": one.engine, "also_in": one.also_in, "schema": one.error.schema}
         row |= {**row["share"], "share": row["share"]["value"]}
         rows.append({name: row[name] for name in BUG_COLUMNS})
