@@ -1,12 +1,12 @@
 """What to do about an engine's errors: only what was tried, on the smallest case of each.
 
-An option of the engine, or a keyword written otherwise, is named where the engine is right with it:
-it compiles, and does with the text what both validators say. That the change leaves the schema's
-meaning as it is, the list of rewritings says.
+An option of the engine, or a keyword written otherwise, is named where the engine then compiles the
+schema, and does with the text what both validators say.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -129,20 +129,23 @@ def remedies(
     cases = [one for one in list(bugs.values())[:_MOST] if not one.token]
     texts = [schemas[one.schema] for one in answers if one.status == "refuses"][:_MOST]
 
-    def stated(what: str, mended: int, taken: int) -> Iterator[str]:
-        if mended:
+    def tried(what: str, cases_now: Sequence[ErrorCase], texts_now: Sequence[str]) -> Iterator[str]:
+        if mended := sum(_is_mended(trial, one) for one in cases_now):
             of = "its error" if len(cases) == 1 else f"{mended} of {len(cases)} errors"
             yield f"{spec.name}: {what}: mends {of}, as tried on the smallest cases"
-        if taken:
+        if sum(map(trial.compiles, texts_now)):
             yield f"{spec.name}: {what}: it takes the schema then"
 
     if not cases and not texts:
         return
     for words, rewriting in REWRITINGS.items():
         heed()
-        mended = sum(_rewritten(trial, one, rewriting) for one in cases)
-        yield from stated(
-            f"write {words}", mended, sum(_taken_rewritten(trial, one, rewriting) for one in texts)
+        rewritten = ((one, _changed(one.parsed, rewriting)) for one in cases)
+        others = (_changed(parse(one), rewriting) for one in texts)
+        yield from tried(
+            f"write {words}",
+            [case.with_schema(new) for case, new in rewritten if new is not None],
+            [compact(new) for new in others if new is not None],
         )
     heard = " ".join(one.message for one in answers)
     for text in texts:
@@ -150,8 +153,7 @@ def remedies(
     for option, changed in variants(spec):
         heed()
         trial.change(changed)
-        mended = sum(_is_mended(trial, one) for one in cases)
-        yield from stated(f"set {option}", mended, sum(trial.compiles(one) for one in texts))
+        yield from tried(f"set {option}", cases, texts)
 
 
 def _is_mended(trial: Trial, case: ErrorCase) -> bool:
@@ -160,24 +162,11 @@ def _is_mended(trial: Trial, case: ErrorCase) -> bool:
     return all(trial.are_right([case, *map(case.with_text, others)]))
 
 
-def _rewritten(trial: Trial, case: ErrorCase, rewriting: Rewriting) -> bool:
-    """Whether the engine is right with a case whose schema says the same in other words."""
-    changed = _changed(case.parsed, rewriting)
-    return changed is not None and _is_mended(trial, case.with_schema(changed))
-
-
-def _taken_rewritten(trial: Trial, text: str, rewriting: Rewriting) -> bool:
-    changed = _changed(parse(text), rewriting)
-    return changed is not None and trial.compiles(compact(changed))
-
-
 def _changed(schema: Any, rewriting: Rewriting) -> Any:
     """A schema with a rewriting everywhere, innermost first; None where it changes nothing."""
     changed = schema
     for path, _ in reversed(list(subschemas(schema))):
-        part = changed
-        for step in path:
-            part = part[step]
+        part = functools.reduce(lambda whole, step: whole[step], path, changed)
         new = rewriting(part, schema) if isinstance(part, dict) else None
         if new is not None:
             changed = replaced(changed, path, new)
@@ -201,11 +190,6 @@ def _left_out(trial: Trial, text: str, heard: str, engine: str) -> Iterator[str]
 
 def _without(schema: Any, names: Sequence[str]) -> Any:
     """A schema without some keywords, wherever they stand."""
-    changed = schema
-    for path, _ in reversed(list(subschemas(schema))):
-        part = changed
-        for step in path:
-            part = part[step]
-        if isinstance(part, dict) and set(names) & set(part):
-            changed = replaced(changed, path, _but(part, *names))
-    return changed
+    return _changed(
+        schema, lambda part, _: _but(part, *names) if set(names) & part.keys() else None
+    )

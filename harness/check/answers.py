@@ -1,8 +1,7 @@
 """What runs say of each schema in plain terms: an answer, the errors behind it, what was covered.
 
-A run holds verdicts by the thousand. Here each schema gets of every error the shortest text that
-shows it, and the smallest case where one was found; what an engine declares to do otherwise stands
-apart and is no error.
+Each schema gets of every error the shortest text that shows it, and the smallest case where it is
+known; what an engine declares to do otherwise stands apart and is no error.
 """
 
 from __future__ import annotations
@@ -11,18 +10,18 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from harness.analysis.compile_reasons import plain_reason
-from harness.analysis.stored import WORST_FIRST, StoredRun
-from harness.bugs.groups import read_verdicts
+from harness.analysis.stored import WORST_FIRST, StoredRun, stored_run
+from harness.bugs.groups import ErrorRows, read_verdicts
 from harness.bugs.listing import Bug
 from harness.classification.departures import Catalogue, classify
 from harness.engines.specs import with_version
 from harness.execution.progress import FAILED
+from harness.inputs.vocabulary import Vocabulary
 from harness.replay.witness import Witness
 from harness.replay.witness_reader import named, spelled, witnesses
 from harness.runs.directory import RunDirectory
@@ -50,13 +49,9 @@ _OUTCOMES: Final = {
 class ProvenError:
     """One error of an engine under a schema of the user, and the shortest text that shows it.
 
-    Attributes:
-        at: How many bytes of the text go before the one that is refused; -1 where unknown.
-        keyword: The keyword that it breaks, or that is in force at that byte.
-        severity: One of `WORST_FIRST`.
-        bug: The error in its smallest case; None where that was not found.
-        alike: Texts of verdicts like it, its own among them.
-        is_spelling: Whether the engine allows their values in the spelling of `json.dumps`.
+    `at` is the place of the byte that is refused, -1 where unknown; `keyword` is in force there or
+    broken; `alike` are texts of verdicts like it, its own among them; `is_spelling` says whether
+    the engine allows their values in the spelling of `json.dumps`.
     """
 
     kind: str
@@ -93,29 +88,22 @@ class ProvenError:
 
     def row(self) -> dict[str, Any]:
         """As JSON; only what is forbidden has a place."""
-        text = {"text": self.text.decode("utf-8", "backslashreplace")}
-        place = {"at": self.at} if self.forbids else {}
-        return {**text, **place, "keyword": self.keyword, "severity": self.severity}
+        row: dict[str, Any] = {"text": self.text.decode("utf-8", "backslashreplace")}
+        row |= {"at": self.at} if self.forbids else {}
+        return {**row, "keyword": self.keyword, "severity": self.severity}
 
 
-@dataclass(frozen=True)
-class Declared:
-    """A departure that an engine declares, or warned of, and that a verdict was about."""
+class Declared(NamedTuple):
+    """A departure that an engine declares, or warned of, in a few words and in full."""
 
     id: str
-    kinds: tuple[str, ...]
     about: str
-    says: str
-    source: str
-    warned: bool
+    in_full: str
 
 
 @dataclass(frozen=True)
 class Covered:
-    """What was tried under a schema: whole texts by what both validators say, and positions.
-
-    `coverage` is what the texts cover of the schema; None where nobody asked.
-    """
+    """What was tried: texts by what both validators say, positions, and the schema's coverage."""
 
     valid: frozenset[bytes] = frozenset()
     invalid: frozenset[bytes] = frozenset()
@@ -129,15 +117,9 @@ class Covered:
     def row(self) -> dict[str, Any]:
         """As JSON: numbers of texts and places, and of each kind how much was reached of all."""
         reach = {} if self.coverage is None else self.coverage.each()
-        return {
-            "valid_texts": len(self.valid),
-            "invalid_texts": len(self.invalid),
-            "positions": self.positions,
-            **{
-                kind: {"reached": len(one.reached), "of": len(one.of)}
-                for kind, one in reach.items()
-            },
-        }
+        parts = {k: {"reached": len(one.reached), "of": len(one.of)} for k, one in reach.items()}
+        counts = {"valid_texts": len(self.valid), "invalid_texts": len(self.invalid)}
+        return {**counts, "positions": self.positions, **parts}
 
 
 @dataclass(frozen=True)
@@ -169,8 +151,7 @@ class Answer:
         ordered = sorted((*later.errors, *self.errors), key=lambda one: one.order)
         best = {one.about: one for one in reversed(ordered)}
         errors = (*(one for one in best.values() if one in self.errors), *later.errors)
-        ids = {one.id for one in later.declared}
-        declared = (*later.declared, *(one for one in self.declared if one.id not in ids))
+        declared = tuple(dict.fromkeys((*later.declared, *self.declared)))
         status: Status = "errs" if errors else later.status
         covered = self.covered + later.covered
         return replace(later, status=status, errors=errors, declared=declared, covered=covered)
@@ -191,8 +172,7 @@ class Answers:
     """The latest answer of each engine about each schema, in their order."""
 
     def __init__(self, schemas: Sequence[str], engines: Sequence[str]) -> None:
-        self.schemas = tuple(schemas)
-        self.engines = tuple(engines)
+        self.schemas, self.engines = tuple(schemas), tuple(engines)
         self._known: dict[tuple[str, str], Answer] = {}
 
     def add(self, answer: Answer) -> None:
@@ -210,11 +190,8 @@ class Answers:
 
     def row(self) -> dict[str, Any]:
         """As JSON."""
-        rows = [
-            {"schema": name, "engines": {one.engine: one.row() for one in self.of(name)}}
-            for name in self.schemas
-        ]
-        return {"schemas": rows}
+        by_name = {name: {one.engine: one.row() for one in self.of(name)} for name in self.schemas}
+        return {"schemas": [{"schema": name, "engines": some} for name, some in by_name.items()]}
 
 
 def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
@@ -223,127 +200,104 @@ def read_answers(run: RunDirectory, catalogue: Catalogue) -> dict[str, Answer]:
     Raises:
         RunDirectoryError: The run is damaged.
     """
-    return dict(_Reader(run, catalogue).answers())
+    vocabulary = vocabulary_of(run)
+    rule = functools.cache(functools.partial(classify, catalogue, vocabulary=vocabulary))
+    stored = stored_run(run, rule)
+    errors = _errors(stored, read_verdicts(run, rule, vocabulary, 0), vocabulary)
+    declared, covered = _declared(stored, catalogue), _covered(run)
+    ((engine, described),) = run.manifest["identity"]["engines"].items()
+    answers = {}
+    for case, (end, message) in _ends(run).items():
+        mine = tuple(sorted(errors[case], key=lambda one: one.order))
+        status: Status = "errs" if mine else end
+        rest = status, message, mine, tuple(declared[case]), covered[case]
+        answers[case] = Answer(case, engine, described["version"], *rest)
+    return answers
 
 
-class _Reader:
-    """Reads one run of one engine."""
+def _ends(run: RunDirectory) -> dict[str, tuple[Status, str]]:
+    """What became of each schema in the engine, before any error is looked at."""
+    ends: dict[str, tuple[Status, str]] = {}
+    for row in run.table("cases", ["case", "status", "message"]).to_pylist():
+        last = row["message"].strip().rpartition("\n")[2]
+        broken = row["status"] in FAILED
+        message = f"maskcourt itself failed: {last}" if broken else ""
+        ends[row["case"]] = ("failed" if broken else "no_error_found", message)
+    for row in run.table("engines", ["case", "stage", "outcome", "message"]).to_pylist():
+        what = row["outcome"]
+        if what == "refused" and row["stage"] == "compile":
+            ends[row["case"]] = "refuses", plain_reason(row["message"])
+        elif what in EXCLUDING:
+            ends[row["case"]] = "failed", f"its adapter is at fault, {row['message']}"
+        elif what not in ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS):
+            doing = _DOING.get(row["stage"], "while it was asked for masks")
+            ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
+    return ends
 
-    def __init__(self, run: RunDirectory, catalogue: Catalogue) -> None:
-        self.run = run
-        self.vocabulary = vocabulary_of(run)
-        self.catalogue = {one.id: one for one in catalogue}
-        self.behaviours = catalogue.behaviours
 
-        @functools.cache
-        def rule(run: RunDirectory, evidence: str) -> pa.Table:
-            return classify(catalogue, run, evidence, self.vocabulary)
+def _errors(
+    stored: StoredRun, verdicts: ErrorRows, vocabulary: Vocabulary
+) -> dict[str, list[ProvenError]]:
+    """The errors under each schema, of each group of verdicts the shortest text."""
+    candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
+        if CLASSES[verdicts.class_[at]] == BUG:
+            some = candidates[stored.cases[verdicts.case[at]], int(verdicts.groups[0][at])]
+            if len(some) < _CANDIDATES:
+                some.append(at)
+    rows = {verdicts.name(at): at for some in candidates.values() for at in some}
+    shown: dict[int, ProvenError] = {}
+    stated = {one: _stated(stored.run, one) for one in VERDICT_TABLES}
+    cases = witnesses(stored.run, named(stored.run, list(rows)), vocabulary)
+    for witness in (one for case in cases for one in case.witnesses):
+        keyword, place = stated[witness.evidence][witness.number]
+        at = rows[witness.name]
+        if witness.evidence == WALK:
+            place = len(spelled(vocabulary, witness.before)) + max(place, 0)
+        severity = WORST_FIRST[verdicts.severity[at]]
+        about = witness.kind, witness.text, place, keyword, severity
+        shown[at] = ProvenError(*about, stored.run, witness)
+    found: dict[str, list[ProvenError]] = defaultdict(list)
+    for (case, _), some in candidates.items():
+        best = sorted((shown[at] for at in some), key=lambda one: one.order)
+        texts = dict.fromkeys(one.text for one in best)
+        found[case].append(replace(best[0], alike=tuple(texts)[:_ALIKE]))
+    return found
 
-        self.stored = StoredRun(run, rule)
-        self.verdicts = read_verdicts(run, rule, self.vocabulary, 0)
 
-    def answers(self) -> Iterator[tuple[str, Answer]]:
-        """The answer about each schema, by its name."""
-        (engine,) = self.stored.engines
-        version = self.run.manifest["identity"]["engines"][engine]["version"]
-        errors, declared, covered = self._errors(), self._declared(), self._covered()
-        for case, (end, message) in self._ends().items():
-            mine = tuple(sorted(errors[case], key=lambda one: one.order))
-            status: Status = "errs" if mine else end
-            stated = tuple(declared[case])
-            yield case, Answer(case, engine, version, status, message, mine, stated, covered[case])
+def _stated(run: RunDirectory, evidence: str) -> list[tuple[str, int]]:
+    """Keyword and place of each verdict of one kind of evidence."""
+    place = "refused_at" if evidence == WALK else "offset"
+    table = run.table(VERDICT_TABLES[evidence], ["keyword", place])
+    return list(zip(table["keyword"].to_pylist(), table[place].to_pylist(), strict=True))
 
-    def _ends(self) -> dict[str, tuple[Status, str]]:
-        """What became of each schema in the engine, before any error is looked at."""
-        columns = ["case", "status", "reason", "message"]
-        ends: dict[str, tuple[Status, str]] = {}
-        for row in self.run.table("cases", columns).to_pylist():
-            broken = row["status"] in FAILED
-            last = row["message"].strip().rpartition("\n")[2]
-            message = f"maskcourt itself failed: {last}" if broken else ""
-            ends[row["case"]] = ("failed" if broken else "no_error_found", message)
-        columns = ["case", "stage", "outcome", "message"]
-        for row in self.run.table("engines", columns).to_pylist():
-            what = row["outcome"]
-            if what == "refused" and row["stage"] == "compile":
-                ends[row["case"]] = "refuses", plain_reason(row["message"])
-            elif what in EXCLUDING:
-                ends[row["case"]] = "failed", f"its adapter is at fault, {row['message']}"
-            elif what not in ("compiled", "mask_consume_mismatch", *ADAPTER_FAULTS):
-                doing = _DOING.get(row["stage"], "while it was asked for masks")
-                ends[row["case"]] = "failed", f"{_OUTCOMES[what]} {doing}: {row['message']}"
-        return ends
 
-    def _errors(self) -> dict[str, list[ProvenError]]:
-        """The errors under each schema, of each group of verdicts the shortest text."""
-        verdicts = self.verdicts
-        candidates: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for at in np.lexsort((verdicts.row, verdicts.severity)).tolist():
-            if CLASSES[verdicts.class_[at]] == BUG:
-                case = self.stored.cases[verdicts.case[at]]
-                some = candidates[case, int(verdicts.groups[0][at])]
-                if len(some) < _CANDIDATES:
-                    some.append(at)
-        shown = self._shown([at for some in candidates.values() for at in some])
-        found: dict[str, list[ProvenError]] = defaultdict(list)
-        for (case, _), some in candidates.items():
-            best = sorted((shown[at] for at in some), key=lambda one: one.order)
-            texts = dict.fromkeys(one.text for one in best)
-            found[case].append(replace(best[0], alike=tuple(texts)[:_ALIKE]))
-        return found
+def _declared(stored: StoredRun, catalogue: Catalogue) -> dict[str, list[Declared]]:
+    """What the engine does otherwise under each schema and says so."""
+    entries = {one.id: one for one in catalogue}
+    found: dict[str, list[Declared]] = defaultdict(list)
+    for row in stored.rows(
+        """SELECT DISTINCT name, departure FROM verdicts JOIN cases USING (case_row)
+        WHERE departure <> '' AND kind NOT IN $1 ORDER BY ALL""",
+        list(LEGAL),
+    ):
+        one = entries[row["departure"]]
+        about = catalogue.behaviours[one.behaviour].about
+        how = "it warns of this itself" if one.class_ == WARNED else "on purpose"
+        full = f"{how}: {about} {one.says} ({one.source})"
+        found[row["name"]].append(Declared(one.id, about, full))
+    return found
 
-    def _shown(self, rows: Sequence[int]) -> dict[int, ProvenError]:
-        """What each of some verdicts shows."""
-        names = {self.verdicts.name(at): at for at in rows}
-        cases = witnesses(self.run, named(self.run, list(names)), self.vocabulary)
-        found = {}
-        stated = {one: self._stated(one) for one in VERDICT_TABLES}
-        for witness in (one for case in cases for one in case.witnesses):
-            keyword, place = stated[witness.evidence][witness.number]
-            at = names[witness.name]
-            if witness.evidence == WALK:
-                place = len(spelled(self.vocabulary, witness.before)) + max(place, 0)
-            severity = WORST_FIRST[self.verdicts.severity[at]]
-            found[at] = ProvenError(
-                witness.kind, witness.text, place, keyword, severity, self.run, witness
-            )
-        return found
 
-    def _stated(self, evidence: str) -> list[tuple[str, int]]:
-        """Keyword and place of each verdict of one kind of evidence."""
-        place = "refused_at" if evidence == WALK else "offset"
-        table = self.run.table(VERDICT_TABLES[evidence], ["keyword", place])
-        return list(zip(table["keyword"].to_pylist(), table[place].to_pylist(), strict=True))
-
-    def _declared(self) -> dict[str, list[Declared]]:
-        """What the engine does otherwise under each schema and says so."""
-        met: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for row in self.stored.rows(
-            """SELECT DISTINCT name, departure, kind FROM verdicts JOIN cases USING (case_row)
-            WHERE departure <> '' AND kind NOT IN $1""",
-            list(LEGAL),
-        ):
-            met[row["name"], row["departure"]].add(row["kind"])
-        found: dict[str, list[Declared]] = defaultdict(list)
-        for (case, id_), names in sorted(met.items()):
-            one = self.catalogue[id_]
-            about = self.behaviours[one.behaviour].about
-            kinds = tuple(sorted(names))
-            warned = one.class_ == WARNED
-            found[case].append(Declared(id_, kinds, about, one.says, one.source, warned))
-        return found
-
-    def _covered(self) -> dict[str, Covered]:
-        """What was tried under each schema."""
-        found: dict[str, Covered] = defaultdict(Covered)
-        for row in self.run.table("cases", ["case", "references", "positions"]).to_pylist():
-            walked = frozenset(row["references"] if row["positions"] else ())
-            found[row["case"]] += Covered(walked, positions=row["positions"])
-        for table in TEXT_TABLES.values():
-            for row in self.run.table(table, ["case", "verdict", "text"]).to_pylist():
-                text, says = frozenset((row["text"],)), row["verdict"]
-                if says == "valid":
-                    found[row["case"]] += Covered(valid=text)
-                elif says == "invalid":
-                    found[row["case"]] += Covered(invalid=text)
-        return found
+def _covered(run: RunDirectory) -> dict[str, Covered]:
+    """What was tried under each schema."""
+    found: dict[str, Covered] = defaultdict(Covered)
+    for row in run.table("cases", ["case", "references", "positions"]).to_pylist():
+        walked = frozenset(row["references"] if row["positions"] else ())
+        found[row["case"]] += Covered(walked, positions=row["positions"])
+    for table in TEXT_TABLES.values():
+        for row in run.table(table, ["case", "verdict", "text"]).to_pylist():
+            says, text = row["verdict"], frozenset((row["text"],))
+            valid, invalid = (text if says == one else frozenset() for one in ("valid", "invalid"))
+            found[row["case"]] += Covered(valid, invalid)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,7 @@ class SmallestCases:
     """Shrinks errors of one engine until the `time_is_up`; then a case stays as small as it is."""
 
     def __init__(self, trial: Trial, catalogue: Catalogue, time_is_up: Callable[[], bool]) -> None:
-        self._trial = trial
-        self._catalogue = catalogue
-        self._time_is_up = time_is_up
+        self._trial, self._catalogue, self._time_is_up = trial, catalogue, time_is_up
         self._shrinkers: dict[RunDirectory, Shrinker] = {}
 
     def of(self, errors: Sequence[ProvenError], schema: str) -> tuple[ProvenError, ...]:
@@ -36,9 +34,10 @@ class SmallestCases:
         """
         shrunk: dict[str, ProvenError] = {}
         rest: list[ProvenError] = []
-        for one in _in_turns(list(self._told_apart(errors, schema))):
-            found = None if self._time_is_up() else self._shrunk(one, schema)
-            if found is None or found.bug is None:
+        whole = compact(json.loads(schema))
+        for one in _in_turns([self._told_apart(one, whole) for one in errors]):
+            found = one if self._time_is_up() else self._shrunk(one, schema)
+            if found.bug is None:
                 rest.append(one)
             elif found.bug.id not in shrunk:
                 shrunk[found.bug.id] = found
@@ -46,51 +45,44 @@ class SmallestCases:
                 shrunk[found.bug.id] = replace(shrunk[found.bug.id], is_spelling=False)
         known = {(one.about, one.is_spelling) for one in shrunk.values()}
         for one in rest:
-            if (one.about, one.is_spelling) not in known:
-                known.add((one.about, one.is_spelling))
-                shrunk[f"{one.about} {one.is_spelling}"] = one
+            if (about := (one.about, one.is_spelling)) not in known:
+                known.add(about)
+                shrunk[str(about)] = one
         return tuple(sorted(shrunk.values(), key=lambda one: one.order))
 
-    def _told_apart(self, errors: Sequence[ProvenError], schema: str) -> Iterator[ProvenError]:
-        """Errors with whether what is forbidden can be written otherwise, as far as it was tried.
+    def _told_apart(self, one: ProvenError, schema: str) -> ProvenError:
+        """An error with whether what is forbidden can be written otherwise, as far as was tried.
 
         A model is kept from no value then.
         """
-        whole = compact(json.loads(schema))
-        for one in errors:
-            spelling = one.forbids and self._are_writable(one, whole)
-            yield replace(one, is_spelling=spelling)
-
-    def _are_writable(self, one: ProvenError, schema: str) -> bool:
+        usual = [usual_spellings(text) for text in one.alike]
+        if not one.forbids or not usual or not all(usual):
+            return one
         assert one.witness is not None
         case = ErrorCase(one.witness.engine, one.kind, schema, one.text)
-        usual = [usual_spellings(text) for text in one.alike]
         others = [case.with_text(other) for texts in usual for other in texts]
-        if not all(usual) or not others:
-            return False
         right = iter(self._trial.are_right(others))
-        return all([any([next(right) for _ in texts]) for texts in usual])  # noqa: C419 - all read
+        able = [any([next(right) for _ in texts]) for texts in usual]  # noqa: C419 - all are read
+        return replace(one, is_spelling=all(able))
 
-    def _shrunk(self, one: ProvenError, schema: str) -> ProvenError | None:
-        assert one.run is not None
+    def _shrunk(self, one: ProvenError, schema: str) -> ProvenError:
+        """An error with its smallest case, where that shows it."""
+        run = one.run
+        assert run is not None
         assert one.witness is not None
-        if one.run not in self._shrinkers:
-            self._shrinkers[one.run] = self._shrinker(one.run)
-        found = self._shrinkers[one.run].sample(
-            one.witness, schema, one.keyword, BUG, self._time_is_up
-        )
-        return None if found.error is None else replace(one, bug=bug_of(one.run, found))
-
-    def _shrinker(self, run: RunDirectory) -> Shrinker:
-        return Shrinker(
-            {one.name: one for one in engines_of(run)},
-            run.manifest["identity"]["engines"],
-            self._catalogue,
-            vocabulary_of(run),
-            limits_of(run).memory,
-            format_rule(run.manifest["identity"]),
-            self._trial,
-        )
+        if run not in self._shrinkers:
+            identity = run.manifest["identity"]
+            self._shrinkers[run] = Shrinker(
+                {one.name: one for one in engines_of(run)},
+                identity["engines"],
+                self._catalogue,
+                vocabulary_of(run),
+                limits_of(run).memory,
+                format_rule(identity),
+                self._trial,
+            )
+        found = self._shrinkers[run].sample(one.witness, schema, one.keyword, BUG, self._time_is_up)
+        return one if found.error is None else replace(one, bug=bug_of(run, found))
 
 
 def usual_spellings(text: bytes) -> list[bytes]:

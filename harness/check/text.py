@@ -1,23 +1,31 @@
-"""The answers of a check on a terminal, as they come, in 80 columns; in the end what to do."""
+"""The answers of a check: on a terminal as they come, in 80 columns, and on a page."""
 
 from __future__ import annotations
 
 import textwrap
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from harness.analysis.stored import IN_FULL
-from harness.bugs.scripts import marked
-from harness.check.answers import Answer, Answers, Covered, Declared, ProvenError
+from harness.bugs.scripts import marked, marked_parts
+from harness.check.answers import Answer, Answers, Covered, ProvenError
 from harness.live import LiveLine
 from harness.printable import printable
+from harness.render.page import filled, save_page, static_page
 
 WIDTH: Final = 80
 LETS_THROUGH: Final = "lets invalid output through"
 FORBIDS: Final = "forbids valid output"
 SPELLINGS: Final = "forbids a spelling of valid output"
-CONTRADICTS: Final = "contradicts itself"
+_TONES: Final = {
+    LETS_THROUGH: "acc",
+    FORBIDS: "rej",
+    SPELLINGS: "plain",
+    "contradicts itself": "other",
+}
+"""What an error does to a user, in the order in which it is told, and its colour on a page."""
 _NOTHING: Final = "nothing could be tried: no valid text is known; --valid FILE gives one"
 _ON_BYTES: Final = "  all that on single bytes; the whole vocabulary was not tried to the end"
 _SPELLING: Final = (
@@ -30,6 +38,11 @@ _STRICT: Final = (
 _VALIDATE: Final = (
     "check each output with a validator, and ask again where it is invalid: that finds what is let"
     " through; what is forbidden nobody sees"
+)
+_LEAD: Final = (
+    "Each engine was tried by itself. What is called valid or invalid, jsonschema and "
+    "jsonschema-rs both call so; what an engine allows, it allowed token by token to the end. No "
+    "error found is no proof that there is none."
 )
 _ALL: Final = "--report FILE writes a page with all errors, --json prints them"
 
@@ -48,8 +61,7 @@ def headline(answer: Answer) -> str:
 
 def sorts(errors: Iterable[ProvenError]) -> dict[str, list[ProvenError]]:
     """Errors by what they do to a user, in the order in which they are told."""
-    words = (LETS_THROUGH, FORBIDS, SPELLINGS, CONTRADICTS)
-    found: dict[str, list[ProvenError]] = {one: [] for one in words}
+    found: dict[str, list[ProvenError]] = {one: [] for one in _TONES}
     for one in errors:
         found[sort_of(one)].append(one)
     return {sort: some for sort, some in found.items() if some}
@@ -59,7 +71,7 @@ def sort_of(one: ProvenError) -> str:
     """What an error does to a user."""
     if one.forbids:
         return SPELLINGS if one.is_spelling else FORBIDS
-    return LETS_THROUGH if one.lets_through else CONTRADICTS
+    return LETS_THROUGH if one.lets_through else "contradicts itself"
 
 
 def answer_lines(answer: Answer) -> list[str]:
@@ -87,13 +99,18 @@ def _error_lines(begins: str, one: ProvenError) -> Iterator[str]:
     text = printable("".join(error_parts(one, WIDTH - len(begins))), "")
     yield _cut(f"{begins}{text}")
     case = one.bug
-    about = [case.title] if case is not None else [f"`{one.keyword}`"] if one.keyword else []
-    yield _cut(f"    {printable('; '.join([*about, IN_FULL[one.severity]]), '')}")
+    yield _cut(
+        f"    {printable('; '.join(filter(None, (_title(one), IN_FULL[one.severity]))), '')}"
+    )
     if case is not None:
         shown = marked(case) if one.forbids else case.error.readable_text
         yield _cut(printable(f"    smallest case: {shown} under {case.error.schema}", ""))
         if case.upstream is not None:
             yield f"    known upstream, {case.upstream.state}: {case.upstream.thread}"
+
+
+def _title(error: ProvenError) -> str:
+    return error.bug.title if error.bug is not None else f"`{error.keyword}`" * bool(error.keyword)
 
 
 def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
@@ -117,12 +134,6 @@ def error_parts(one: ProvenError, room: int = 1 << 30) -> tuple[str, str, str]:
     return before, there, behind
 
 
-def declared_line(one: Declared) -> str:
-    """What an engine declares, in one sentence with its source."""
-    how = "it warns of this itself" if one.warned else "on purpose"
-    return f"{how}: {one.about} {one.says} ({one.source})"
-
-
 def covered_line(covered: Covered) -> str:
     """What was looked at."""
     texts = len(covered.valid) + len(covered.invalid)
@@ -131,13 +142,6 @@ def covered_line(covered: Covered) -> str:
     known = f"{texts:,} whole texts ({len(covered.valid):,} valid)"
     looked_at = f"tried: {known} and {covered.positions:,} places token by token"
     return looked_at if covered.coverage is None else f"{looked_at}; {covered.coverage}"
-
-
-def known_so_far(answer: Answer, *, with_schema: bool) -> str:
-    """What is known from single bytes, in one line."""
-    about = f"{answer.schema}: " if with_schema else ""
-    example = f": {''.join(error_parts(answer.errors[0], 60))}" if answer.errors else ""
-    return printable(f"so far {about}{headline(answer)}{example}", "")
 
 
 def advice_lines(answers: Answers) -> list[str]:
@@ -183,15 +187,13 @@ def _cut(line: str) -> str:
 
 
 class CheckOutput(LiveLine):
-    """Prints whole answers on standard output, and on standard error what is known before.
+    """Prints what is known on standard error, and unless `quiet` whole answers on standard output.
 
-    `answers` are added to meanwhile; if `quiet`, nothing goes to standard output.
+    `answers` are added to meanwhile.
     """
 
     def __init__(self, answers: Answers, *, quiet: bool) -> None:
-        self._answers = answers
-        self._quiet = quiet
-        self._began = time.monotonic()
+        self._answers, self._quiet, self._began = answers, quiet, time.monotonic()
         self._left = list(answers.schemas)
         self._shown: set[tuple[str, str]] = set()
         total = len(answers.schemas) * len(answers.engines)
@@ -201,9 +203,11 @@ class CheckOutput(LiveLine):
         """Tell of an answer that was added."""
         if answer.whole:
             if not self._quiet:
-                self._print_next()
+                self._print_whole()
         else:
-            line = known_so_far(answer, with_schema=len(self._answers.schemas) > 1)
+            about = f"{answer.schema}: " if len(self._answers.schemas) > 1 else ""
+            example = f": {''.join(error_parts(answer.errors[0], 60))}" if answer.errors else ""
+            line = printable(f"so far {about}{headline(answer)}{example}", "")
             self.say(f"{time.monotonic() - self._began:4.1f} s  {line}")
         done = sum(one.whole for one in self._answers)
         self.update(done, "so far single bytes; the whole vocabulary takes longer")
@@ -215,23 +219,59 @@ class CheckOutput(LiveLine):
         if advice := advice_lines(self._answers):
             self.write("".join(f"{line}\n" for line in ("What to do:", *advice)))
 
-    def _print_next(self) -> None:
+    def _print_whole(self) -> None:
         """Print the whole answers about the next schemas: those about one stand together."""
         while self._left:
-            schema = self._left[0]
-            whole = [one for one in self._answers.of(schema) if one.whole]
-            self._print_block(schema, whole)
+            whole = [one for one in self._answers.of(self._left[0]) if one.whole]
+            self._print_block(self._left[0], whole)
             if len(whole) < len(self._answers.engines):
                 return
             self._left.pop(0)
 
     def _print_block(self, schema: str, answers: list[Answer]) -> None:
         new = [one for one in answers if (schema, one.engine) not in self._shown]
-        lines = [f"{schema}"] if new and not self._begun(schema) else []
+        is_begun = any(schema == name for name, _ in self._shown)
+        lines = [schema] if new and not is_begun else []
         for one in new:
             self._shown.add((schema, one.engine))
             lines += answer_lines(one)
         self.write("".join(f"{line}\n" for line in lines))
 
-    def _begun(self, schema: str) -> bool:
-        return any((schema, engine) in self._shown for engine in self._answers.engines)
+
+def write_page(answers: Answers, out: Path) -> int:
+    """Write the page of a check to a file, whole or not at all; its size in bytes.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    numbered = list(enumerate(answers))
+    body = filled(
+        "check/page.html",
+        by_schema=[
+            (schema, [(at, answer) for at, answer in numbered if answer.schema == schema])
+            for schema in answers.schemas
+        ],
+        answers=list(answers),
+        advice=advice_on(answers),
+        headline=headline,
+        covered=covered_line,
+        sort_of=sort_of,
+        tones=_TONES,
+        in_full=IN_FULL,
+        title=_title,
+        error_parts=error_parts,
+        smallest_parts=_smallest_parts,
+    )
+    many = len(answers.schemas)
+    title = answers.schemas[0] if many == 1 else f"each of {many} schemas"
+    heading = f"Which engine can be trusted with {title}?"
+    return save_page(static_page("maskcourt check", heading, _LEAD, body), out)
+
+
+def _smallest_parts(error: ProvenError) -> tuple[str, ...]:
+    assert error.bug is not None
+    before, there, after = marked_parts(error.bug)
+    parts = (
+        (before, there or b"the end", after) if error.forbids else (error.bug.error.text, b"", b"")
+    )
+    return tuple(part.decode("utf-8", "backslashreplace") for part in parts)

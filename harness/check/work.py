@@ -26,7 +26,7 @@ from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
 from harness.errors import MaskcourtError, UsageError
 from harness.execution.bench import LocalLanes, run_with
-from harness.execution.lanes import CaseDone, default_lanes
+from harness.execution.lanes import default_lanes
 from harness.execution.progress import RunProgress
 from harness.execution.request import BenchRequest
 from harness.inputs.schema_inputs import NamedSchema, read_instance
@@ -56,10 +56,7 @@ _LOOK = 0.1
 
 
 class SchemaCheck:
-    """A check while it is at work; its runs go to a directory, made where it is not there.
-
-    After the request's seconds no more smallest cases are looked for, but for `LEAST_SECONDS`.
-    """
+    """A check while it is at work; its runs go to a directory, made where it is not there."""
 
     def __init__(
         self,
@@ -68,12 +65,10 @@ class SchemaCheck:
         directory: Path,
         catalogue: Catalogue,
     ) -> None:
-        self._request = request
+        self._request, self._directory, self._catalogue = request, directory, catalogue
         self._cases = "".join(_lines(schemas, request))
         specs = request.specs
         self._lanes = max(1, default_lanes(1) // len(specs))
-        self._directory = directory
-        self._catalogue = catalogue
         self._schemas = {one.name: one.text for one in schemas}
         self._ends = time.monotonic() + request.seconds
         self._told: queue.SimpleQueue[Answer | _Lost | None] = queue.SimpleQueue()
@@ -197,42 +192,33 @@ class SchemaCheck:
             rules=replace(request.rules, **(_ON_BYTES if vocabulary == BYTES else {})),
             limits=request.limits,
         )
-        run = run_with(
-            LocalLanes(self._lanes, 0, self._stop.is_set), asked, progress=lambda _: _Quiet()
-        )
+        run = run_with(LocalLanes(self._lanes, 0, self._stop.is_set), asked, progress=_Quiet)
         return RunDirectory(run.path, run.manifest, trusted=True)
 
 
 class _Quiet(RunProgress):
     """Tells nothing: the answers say it."""
 
-    def __init__(self) -> None: ...
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None: ...
 
-    def compares(self, identity: Mapping[str, Any], families: Mapping[str, int]) -> None: ...
+    def plain(self, line: str) -> None: ...
 
-    def skip(self, already: int) -> None: ...
+    def say(self, line: str) -> None: ...
 
-    def case_stored(self, case: CaseDone) -> None: ...
-
-    def running(self, case: str, seconds: float) -> None: ...
+    def update(self, done: int, note: str | None = None, total: int | None = None) -> None: ...
 
 
 def _lines(schemas: Sequence[NamedSchema], request: CheckRequest) -> Iterator[str]:
     """The cases as lines of JSON, each schema as its author spelled it but for ends of lines."""
     files = {"valid": request.valid, "invalid": request.invalid}
     texts = {
-        label: json.dumps(
-            [{"text": read_instance(file, is_json=label == "valid").decode()} for file in given],
-            ensure_ascii=False,
-        )
+        label: [{"text": read_instance(file, is_json=label == "valid").decode()} for file in given]
         for label, given in files.items()
     }
     for one in schemas:
         schema = one.text.replace("\n", " ").replace("\r", " ")
-        parts = {"id": json.dumps(one.name), "schema": schema, **texts}
-        yield "{" + ", ".join(f'"{key}": {value}' for key, value in parts.items()) + "}\n"
+        head = json.dumps({"id": one.name, **texts}, ensure_ascii=False)
+        yield f'{head[:-1]}, "schema": {schema}}}\n'

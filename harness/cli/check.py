@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -59,17 +59,18 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     Pydantic. Every engine is tried: first byte by byte, then with a whole vocabulary.
     """
     from harness.check.answers import Answers
-    from harness.check.page import write_page
     from harness.check.request import usable_schemas
-    from harness.check.text import CheckOutput
+    from harness.check.text import CheckOutput, write_page
     from harness.check.work import SchemaCheck
     from harness.classification.departures import load_catalogue
+    from harness.workers.temporary_directories import shared_directory
 
     named = usable_schemas(schemas)
     answers = Answers([one.name for one in named], [one.name for one in request.specs])
     output = CheckOutput(answers, quiet=json.as_json)
     interrupted = False
-    with _directory(result.out) as directory:
+    kept = shared_directory(secrets.token_hex(8)) if result.out is None else nullcontext(result.out)
+    with kept as directory:
         try:
             with output, SchemaCheck(request, named, directory, load_catalogue()) as work:
                 for answer in work.answers():
@@ -94,15 +95,3 @@ def check(request: CheckRequest, result: CheckResult, json: Json, schemas: Seque
     if reasons:
         tell("maskcourt: failed on " + "; ".join(reasons))
         sys.exit(1)
-
-
-@contextlib.contextmanager
-def _directory(out: Path | None) -> Iterator[Path]:
-    """Where the runs go: a directory of the user's, or one that is removed."""
-    from harness.workers.temporary_directories import shared_directory
-
-    if out is None:
-        with shared_directory(secrets.token_hex(8)) as directory:
-            yield directory
-    else:
-        yield out

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from harness.check.answers import Answer, Answers, Covered, Declared, ProvenError
-from harness.check.page import write_page
-from harness.check.text import CheckOutput, advice_lines, answer_lines, error_parts
+from harness.check.text import CheckOutput, advice_lines, answer_lines, error_parts, write_page
 from harness.validators.coverage import BRANCH, SUBSCHEMA, Coverage, Feature
 from tests.buglists import REPORTED, bug
 
@@ -20,9 +19,7 @@ COVERAGE = Coverage(
 COVERED = Covered(frozenset((b"1", b"2")), frozenset((b"x",)), 12, COVERAGE)
 ALLOWED = ProvenError("false_acceptance", b'{"a": "\x07"}', -1, "json", "unranked")
 FORBIDDEN = ProvenError("false_rejection", b'{"a": -0}', 6, "minimum", "on_path", bug=bug())
-DECLARED = Declared(
-    "order", ("false_rejection",), "In order.", "It says so.", "https://e.org", False
-)
+DECLARED = Declared("order", "In order.", "on purpose: In order. It says so. (https://e.org)")
 
 
 def answer(engine="a", **others):

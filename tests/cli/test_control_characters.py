@@ -150,7 +150,7 @@ def test_bugs(capsys):
 
 def test_answers_of_a_check(capsys):
     error = ProvenError("false_acceptance", EVIL.encode(), 0, EVIL, "common", bug=bug(title=EVIL))
-    declared = Declared(EVIL, ("false_acceptance",), EVIL, EVIL, EVIL, warned=False)
+    declared = Declared(EVIL, EVIL, EVIL)
     answers = Answers([EVIL], ["a", "b"])
     output = CheckOutput(answers, quiet=False)
     for engine, whole in (("a", False), ("a", True), ("b", True)):
