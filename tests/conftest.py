@@ -6,7 +6,7 @@ import gc
 import os
 import platform
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -111,3 +111,20 @@ def vocabulary_file(vocabulary: Vocabulary, tmp_path_factory: pytest.TempPathFac
     path = tmp_path_factory.mktemp("vocabulary") / "vocabulary"
     vocabulary.save(path)
     return path
+
+
+@pytest.fixture
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[object, str, str]]:
+    """Call the program in this process: its exit code, standard output and standard error."""
+    from harness.cli.main import main
+
+    def run(*arguments: object) -> tuple[object, str, str]:
+        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
+        with pytest.raises(SystemExit) as leaving:
+            main()
+        printed = capsys.readouterr()
+        return leaving.value.code, printed.out, printed.err
+
+    return run

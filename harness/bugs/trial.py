@@ -129,17 +129,17 @@ class Trial:
         if not token:
             yield self
             return
-        self.change(self._spec, token)
+        self.change(self.spec, token)
         try:
             yield self
         finally:
-            self.change(self._spec)
+            self.change(self.spec)
 
     def _begin(self, spec: EngineSpec, failure: Failure | None) -> None:
         if failure is not None:
             self.close()
             raise UsageError(f"engine {spec.name!r} does not start: {failure.message}")
-        self._spec = spec
+        self.spec = spec
         self._schema: str | None = None
         self.info = self._panel.infos[0]
 
@@ -246,7 +246,7 @@ class Trial:
         self, case: ErrorCase, ruling: Ruling, probed: Probed, mark: str
     ) -> Symptom | None:
         """The error with what a run would store of it, and what that counts as."""
-        name, info = self._spec.name, self.info
+        name, info = self.spec.name, self.info
         stored = Case("", "", case.schema, (), (), "")
         notes = CaseNotes(stored, [name], lambda _: self._printed)
         assert self._outcome is not None

@@ -48,22 +48,13 @@ class BaselineCheck:
         return self != NO_BASELINE
 
     def read(self) -> Baseline | None:
-        """The baseline, if one is named; to be read before anything is run.
-
-        Raises:
-            MaskcourtError: It cannot be read.
-        """
+        """The baseline, if one is named; to be read before anything is run."""
         from harness.versions.baseline import read_baseline
 
         return None if self.baseline is None else read_baseline(self.baseline)
 
     def fails(self, run: RunDirectory, bugs: BugList | None, rule: Classify) -> bool:
-        """Write the files that are asked for, print what differs; whether the run fails.
-
-        Raises:
-            UsageError: The run is not finished, not all of its bugs are known, or a file cannot be
-                written.
-        """
+        """Write the files that are asked for, print what differs; whether the run fails."""
         from harness.analysis.stored import StoredRun
         from harness.versions import text
         from harness.versions.baseline import Baseline, against, outcomes_of

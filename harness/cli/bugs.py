@@ -98,10 +98,8 @@ def bugs(
     for met in chosen:
         print_bug(met.bug)
         if len(lists) > 1:
-            say(
-                "  met with: "
-                + ", ".join(f"{name} {words[is_in]}" for name, is_in in met.met.items())
-            )
+            runs_in_words = (f"{name} {words[is_in]}" for name, is_in in met.met.items())
+            say(f"  met with: {', '.join(runs_in_words)}")
     for name, (_, listed) in lists.items():
         print_unexplained(listed, wanted.class_, name if len(lists) > 1 else "")
     for file in written:

@@ -41,19 +41,15 @@ class Trusting:
     )
 
     def open(self, run: Path) -> RunDirectory:
-        """A stored run.
-
-        Raises:
-            RunDirectoryError: There is none, or it is damaged.
-        """
+        """A stored run; a RunDirectoryError where there is none or it is damaged."""
         from harness.runs.directory import open_run
 
         return open_run(run, trust=self.trust, largest=self.max_run_size)
 
 
 @dataclass(frozen=True)
-class RunAccess(Trusting):
-    """How stored runs are read."""
+class Departures:
+    """By which catalogue verdicts are classified."""
 
     departures: Path | None = option(
         None,
@@ -68,6 +64,11 @@ class RunAccess(Trusting):
         from harness.classification.departures import load_catalogue
 
         return load_catalogue(self.departures)
+
+
+@dataclass(frozen=True)
+class RunAccess(Departures, Trusting):
+    """How stored runs are read."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,7 @@ class FailOn:
     )
 
     def check(self, engines: Collection[str]) -> None:
-        """Refuse names that no engine of a run has, and engines without anything to fail on.
-
-        Raises:
-            UsageError: There is one.
-        """
+        """Refuse names that no engine of a run has, and engines without anything to fail on."""
         if self.engines and not self.kinds:
             raise UsageError("--fail-engine goes with --fail-on", "say on what to fail")
         for name in self.engines:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from harness.cli.common import Departures
 from harness.cli.options import command
 from harness.conformance.request import ConformanceRequest
 from harness.console import print_json, say, tell
@@ -54,28 +56,23 @@ class ConformanceOutput:
         "Exit with 1 on such a cell; the last two are about --gates; repeatable.",
         choices=(*_OUTCOMES, *_SCORES),
     )
-    departures: Path | None = option(
-        None,
-        "Classify by this catalogue instead of the one that comes with maskcourt.",
-        exists=True,
-        metavar="FILE",
-    )
 
 
-@command(ConformanceRequest, ConformanceOutput)
-def conformance(request: ConformanceRequest, output: ConformanceOutput) -> None:
+@command(ConformanceRequest, ConformanceOutput, Departures)
+def conformance(
+    request: ConformanceRequest, output: ConformanceOutput, departures: Departures
+) -> None:
     """Say which keyword each engine enforces at which place of a schema.
 
     Every keyword is tried at every place, with values that it allows and values that it forbids;
     the table says for each whether an engine refuses it, enforces it, is too strict or too lax.
     """
-    from harness.classification.departures import load_catalogue
     from harness.conformance.gates import gates_of, read_gates, score
     from harness.conformance.outcomes import read_table
     from harness.conformance.work import finished_run, run_cases
 
     _check(request, output)
-    catalogue = load_catalogue(output.departures)
+    catalogue = departures.catalogue
     run = run_cases(request) if output.run is None else finished_run(output.run)
     table = read_table(run, catalogue)
     scores = score(read_gates(output.gates, table), table) if output.gates is not None else None
@@ -127,16 +124,10 @@ def _reasons(
 ) -> Iterator[str]:
     """Why to leave with 1."""
     for what in fail_on:
-        cells = (
-            {one.engine: len(getattr(one, what)) for one in scores}
-            if what in _SCORES
-            else {
-                engine: sum(
-                    one.engine == engine and one.status in _OUTCOMES[what] for one in table.outcomes
-                )
-                for engine in table.engines
-            }
-        )
-        for engine, many in cells.items():
-            if many:
+        if what in _SCORES:
+            counts = Counter({one.engine: len(getattr(one, what)) for one in scores})
+        else:
+            counts = Counter(x.engine for x in table.outcomes if x.status in _OUTCOMES[what])
+        for engine in table.engines:
+            if many := counts[engine]:
                 yield f"{engine}: {many:,} cells {what.replace('_', ' ')}"

@@ -25,40 +25,36 @@ _GIB = 1 << 30
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cases are taken."""
+    """Which cases are taken, and how they are listed."""
 
     families: Sequence[str] = option((), "Only this family; repeatable.", "--family")
     pattern: str | None = option(None, "Only cases whose id matches.", "--id", metavar="GLOB")
     limit: int | None = option(None, "At most N cases, the first by id.")
     sample: int | None = option(None, "N cases with a valid instance.")
     seed: int = option(0, "Of the sample.")
-
-
-@dataclass(frozen=True)
-class Ids:
-    """How much is listed."""
-
     ids: bool = option(False, "List every case, not only the families.")
 
 
-@command(Selection, Ids, Json)
+@command(Selection, Json)
 @click.argument("spec", default="embedded")
-def cases(choice: Selection, listed: Ids, json: Json, spec: str) -> None:
+def cases(choice: Selection, json: Json, spec: str) -> None:
     """Show what a set of cases holds, and what a selection takes of it."""
     from harness.inputs.case_selection import open_cases, select
 
     source = open_cases(spec)
-    selected = select(source, **asdict(choice), with_valid=choice.sample is not None)
+    chosen = asdict(choice)
+    listed = chosen.pop("ids")
+    selected = select(source, **chosen, with_valid=choice.sample is not None)
     if json.as_json:
         families = {family: {"cases": count} for family, count in selected.families.items()}
         counts = {"name": source.name, "sha256": source.sha256, "cases": len(selected)}
-        ids = {"ids": selected.ids} if listed.ids else {}
+        ids = {"ids": selected.ids} if listed else {}
         print_json({**counts, "families": families, **ids})
         return
     rows = [{"family": family, "cases": count} for family, count in selected.families.items()]
     title = f"{source.name}: {len(selected):,} of {len(source):,} cases"
     print_table(Table.of(title, ("family", "cases"), rows))
-    for id_ in selected.ids if listed.ids else ():
+    for id_ in selected.ids if listed else ():
         say(one_line(id_, len(id_) + 3))
 
 
@@ -76,18 +72,19 @@ def engines(context: click.Context, as_json: bool) -> None:
     if as_json:
         print_json({"engines": listed})
         return
-    rows = []
-    for name, row in listed.items():
-        versions = row.get("problem") or "; ".join(_versions(row))
-        first = {"engine": name, "version": versions}
-        for name_of_it, about in row["options"].items() or [("", {"help": ""})]:
-            default = json_module.dumps(about["default"]) if name_of_it else ""
-            rows.append(
-                {**first, "option": name_of_it, "default": default, "meaning": about["help"]}
-            )
-    columns = [
-        Column(name, group=name in ("engine", "version"), fold=name != "engine") for name in rows[0]
+    names = ("engine", "version", "option", "default", "meaning")
+    rows = [
+        dict(
+            zip(names, (name, row.get("problem") or "; ".join(_versions(row)), *cells), strict=True)
+        )
+        for name, row in listed.items()
+        for cells in [
+            (option_, json_module.dumps(about["default"]), about["help"])
+            for option_, about in row["options"].items()
+        ]
+        or [("", "", "")]
     ]
+    columns = [Column(name, group=name in names[:2], fold=name != "engine") for name in names]
     print_table(Table.of("", columns, rows))
     servers = ", ".join(f"{preset.server}@{preset.release}" for preset in load_presets())
     say(f"servers, with their versions and options: {servers}")

@@ -51,10 +51,6 @@ def end_run(
     """Search a run for the bugs behind its verdicts, sum it up in short, leave with 1 if it failed.
 
     The run is stored: whatever becomes of the search, the summary is printed.
-
-    Raises:
-        KeyboardInterrupt: The search was interrupted.
-        UsageError: The run was to be compared with a baseline, and not all of its bugs are known.
     """
     from harness.classification.departures import load_catalogue
 
@@ -90,31 +86,20 @@ def find_bugs(run: RunDirectory, catalogue: Catalogue, **how: Any) -> SearchResu
 
 
 class RunSummary:
-    """What a run found: counts, and the bugs behind its verdicts, where they are known.
-
-    Attributes:
-        bugs: The bugs, as far as they are known.
-        rule: Gives verdicts their classes.
-    """
+    """Counts of a run, and the bugs behind its verdicts, as far as they are known."""
 
     def __init__(self, run: RunDirectory, catalogue: Catalogue, fail_on: FailOn) -> None:
         from harness.analysis.tally import summary
         from harness.classification.departures import classify
 
         fail_on.check(run.manifest["identity"]["engines"])
-        self._run = run
-        self._catalogue = catalogue
-        self._fail_on = fail_on
+        self._run, self._catalogue, self._fail_on = run, catalogue, fail_on
         self.rule = functools.cache(functools.partial(classify, catalogue))
         self._counts = summary(run, self.rule)
         self.bugs: BugList | None = None
 
     def search(self, seconds: float | None, lanes: int | None) -> None:
-        """Look for the bugs; nothing is begun after some `seconds`, if there are any.
-
-        Raises:
-            MaskcourtError: The run's engines or its vocabulary cannot be used.
-        """
+        """Look for the bugs; nothing is begun after some `seconds`, if there are any."""
         from harness.execution.lanes import default_lanes
 
         room = default_lanes(1)
@@ -122,21 +107,13 @@ class RunSummary:
         find_bugs(self._run, self._catalogue, **how, seconds=seconds, rule=self.rule)
 
     def look_up(self) -> None:
-        """Take what a search found so far.
-
-        Raises:
-            RunDirectoryError: The run is damaged.
-        """
+        """Take what a search found so far."""
         from harness.bugs.listing import known_bugs
 
         self.bugs = known_bugs(self._run, self._catalogue, self.rule)
 
     def show(self, *, as_json: bool, in_short: bool = False) -> bool:
-        """Print it: the bugs first, then the tables, or all that `in_short`.
-
-        Returns:
-            Whether an engine has a bug that is to be failed on; which, is said.
-        """
+        """Print it, in full or in short; whether an engine has a bug that is to be failed on."""
         from harness.report.digest import print_digest
         from harness.report.terminal import print_summary
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from harness.conformance.gates import GateScore
@@ -23,13 +23,15 @@ from harness.render import table as tables
 from harness.render.page import filled, static_page
 from harness.render.table import Table
 
-SHOWN: Final[Mapping[str, str]] = {
+SHOWN: Final = {
     one: one.replace("_", " ").replace("and strict", "and too strict") for one in STATUSES
 }
 """The outcomes in words."""
 
-COLUMNS: Final = ("keyword", "place", "engine", "version", "outcome", "let_through", "forbidden")
-_BY_CELL: Final = (*COLUMNS, "schema", "message")
+_COLUMNS: Final = (
+    *("keyword", "place", "engine", "version", "outcome", "let_through", "forbidden"),
+    *("schema", "message"),
+)
 _MOST: Final = 20
 """Cells of a score that are shown one by one."""
 _LEAD: Final = (
@@ -74,19 +76,12 @@ def as_markdown(table: ConformanceTable) -> str:
         {"cells": SHOWN[status], **{names[name]: f"{counts[name, status]:,}" for name in names}}
         for status in STATUSES
     ]
-    parts = [
-        tables.as_markdown(Table.of("", rows[0], rows))
-        for rows in (keywords, places, totals)
-        if rows
-    ]
-    if table.unjudged:
-        parts.append(
-            f"{len(table.unjudged):,} cases are left out: the validators cannot judge them.\n"
-        )
-    if table.relabelled:
-        parts.append(
-            f"{table.relabelled:,} texts do not count: a validator says other than their label.\n"
-        )
+    some = (rows for rows in (keywords, places, totals) if rows)
+    parts = [tables.as_markdown(Table.of("", rows[0], rows)) for rows in some]
+    if many := len(table.unjudged):
+        parts.append(f"{many:,} cases are left out: the validators cannot judge them.\n")
+    if many := table.relabelled:
+        parts.append(f"{many:,} texts do not count: a validator says other than their label.\n")
     return "\n".join(parts)
 
 
@@ -95,23 +90,17 @@ def _enforced(some: Sequence[CellOutcome]) -> str:
     return f"{enforced}, {sum(one.is_wrong for one in some)} of {len(some)}"
 
 
-def as_csv(table: ConformanceTable, columns: Sequence[str] = _BY_CELL) -> str:
+def as_csv(table: ConformanceTable) -> str:
     """Every cell of every engine in a line, with the texts behind it."""
     rows = [
-        {
-            "keyword": one.cell.keyword,
-            "place": one.cell.place,
-            "engine": one.engine,
-            "version": table.engines[one.engine],
-            "outcome": one.status,
-            "let_through": str(one.let_through or ""),
-            "forbidden": str(one.forbidden or ""),
-            "schema": one.schema,
-            "message": one.message,
-        }
+        (
+            *(one.cell.keyword, one.cell.place, one.engine, table.engines[one.engine], one.status),
+            *(str(one.let_through or ""), str(one.forbidden or ""), one.schema, one.message),
+        )
         for one in table.outcomes
     ]
-    return tables.as_csv(Table.of("", columns, rows))
+    named = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+    return tables.as_csv(Table.of("", _COLUMNS, named))
 
 
 def as_json(table: ConformanceTable) -> dict[str, Any]:
@@ -134,7 +123,10 @@ def as_page(table: ConformanceTable) -> str:
         table=table,
         found=table.by("keyword"),
         summary_cell=summary_cell,
-        alike=_alike,
+        alike=lambda some: {
+            status: [one for one in some if one.status == status]
+            for status in dict.fromkeys(one.status for one in some)
+        },
         case_in_words=case_in_words,
         shown=SHOWN,
         tones=_TONES,
@@ -143,37 +135,24 @@ def as_page(table: ConformanceTable) -> str:
     return static_page("maskcourt conformance", heading, _LEAD, body)
 
 
-def _alike(some: Sequence[CellOutcome]) -> dict[str, list[CellOutcome]]:
-    """Cells by their outcome, in the order of the places."""
-    return {
-        status: [one for one in some if one.status == status]
-        for status in dict.fromkeys(one.status for one in some)
-    }
-
-
 def score_lines(scores: Iterable[GateScore]) -> Iterator[str]:
     """Scores in words, what is wrong with a list cell by cell."""
     for one in scores:
         trusted = len(one.passed) + len(one.passed_wrongly) + len(one.passed_refused)
-        others = len(one.kept_out) + len(one.kept_out_wrongly)
-        yield f"{one.engine} {one.version}: {trusted:,} cells trusted, {others:,} not"
-        yield (
-            f"  let through and wrong: {len(one.passed_wrongly):,}"
-            f" (right: {len(one.passed):,}, refused by the engine: {len(one.passed_refused):,})"
-        )
-        yield from _some(one.passed_wrongly)
-        yield (
-            f"  refused and right: {len(one.kept_out_wrongly):,}"
-            f" (rightly refused: {len(one.kept_out):,})"
-        )
-        yield from _some(one.kept_out_wrongly)
-
-
-def _some(cells: Sequence[CellOutcome]) -> Iterator[str]:
-    for one in cells[:_MOST]:
-        yield f"    {one.cell.keyword} at {one.cell.place}: {case_in_words(one)}"
-    if len(cells) > _MOST:
-        yield f"    {len(cells) - _MOST:,} more; --format json has all"
+        left = len(one.kept_out) + len(one.kept_out_wrongly)
+        yield f"{one.engine} {one.version}: {trusted:,} cells trusted, {left:,} not"
+        rest = f"right: {len(one.passed):,}, refused by the engine: {len(one.passed_refused):,}"
+        kept = f"rightly refused: {len(one.kept_out):,}"
+        for words, cells, others in (
+            ("let through and wrong", one.passed_wrongly, rest),
+            ("refused and right", one.kept_out_wrongly, kept),
+        ):
+            yield f"  {words}: {len(cells):,} ({others})"
+            for cell in cells[:_MOST]:
+                where = f"{cell.cell.keyword} at {cell.cell.place}"
+                yield f"    {where}: {case_in_words(cell)}"
+            if len(cells) > _MOST:
+                yield f"    {len(cells) - _MOST:,} more; --format json has all"
 
 
 def case_in_words(one: CellOutcome) -> str:

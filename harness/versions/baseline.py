@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -71,12 +71,7 @@ class Baseline:
 
 
 def read_baseline(file: Path) -> Baseline:
-    """The baseline in a file.
-
-    Raises:
-        UsageError: There is no such file.
-        InputError: A line of it cannot be read.
-    """
+    """The baseline in a file; a UsageError where there is none, an InputError for a bad line."""
     try:
         lines = file.read_text("utf-8").splitlines()
     except FileNotFoundError as error:
@@ -112,19 +107,13 @@ def _quoted(name: str) -> str:
     return quote(name, safe="/:@+,=[]()*!$&'~")
 
 
-@dataclass(frozen=True)
-class OutcomeChange:
+class OutcomeChange(NamedTuple):
     """A case with another outcome than the baseline says."""
 
     engine: str
     case: str
     was: str
     now: str
-
-    @property
-    def worse(self) -> bool:
-        """Whether it is further from correct."""
-        return WORSE.index(self.now) > WORSE.index(self.was)
 
 
 @dataclass(frozen=True)
@@ -156,18 +145,12 @@ def against(
     gone = {
         key: title for key, title in baseline.bugs.items() if key not in met and key[0] in engines
     }
-    changes = [
-        OutcomeChange(engine, case, was, now)
-        for (engine, case), now in sorted(outcomes.items())
-        if (was := baseline.outcomes.get((engine, case), CORRECT)) != now
-    ]
-    return BaselineDiff(
-        tuple(bug for key, bug in met.items() if key not in baseline.bugs),
-        gone,
-        tuple(change for change in changes if change.worse),
-        tuple(change for change in changes if not change.worse),
-        unexplained,
-    )
+    changes: dict[bool, list[OutcomeChange]] = {True: [], False: []}
+    for key, now in sorted(outcomes.items()):
+        if (was := baseline.outcomes.get(key, CORRECT)) != now:
+            changes[WORSE.index(now) > WORSE.index(was)].append(OutcomeChange(*key, was, now))
+    new = tuple(bug for key, bug in met.items() if key not in baseline.bugs)
+    return BaselineDiff(new, gone, tuple(changes[True]), tuple(changes[False]), unexplained)
 
 
 def outcomes_of(stored: StoredRun) -> Outcomes:

@@ -16,7 +16,6 @@ from harness.bugs.listing import Bug, BugList
 from harness.bugs.trial import Trial
 from harness.classification.departures import Catalogue
 from harness.engines.specs import EngineSpec
-from harness.protocol import EngineInfo
 from harness.runs.directory import RunDirectory
 from harness.runs.made_with import limits_of
 from harness.validators.format_rules import format_rule
@@ -30,10 +29,7 @@ STATUSES: Final = (NEW, FIXED, REMAINING, CANNOT_TELL)
 
 @dataclass(frozen=True)
 class BugChange:
-    """A bug, its status in the other version, and the reason where one is needed.
-
-    Of a bug that both versions have, `bug` is the new run's.
-    """
+    """What became of a bug, and why; of one that both versions have, `bug` is the new run's."""
 
     bug: Bug
     status: str
@@ -57,33 +53,17 @@ class CaseAnswer:
     reason: str = ""
 
 
-class OtherEngine:
-    """An engine, ready to be started, to which cases of others are put."""
-
-    def __init__(self, spec: EngineSpec, judge: Judge, catalogue: Catalogue) -> None:
-        self._spec = spec
-        self._trial = Trial(spec, judge, catalogue)
-
-    @property
-    def info(self) -> EngineInfo:
-        """Which engine it is."""
-        return self._trial.info
-
-    def close(self) -> None:
-        """End the engine's host."""
-        self._trial.close()
-
-    def does(self, case: ErrorCase) -> CaseAnswer:
-        """What the engine does with a case."""
-        mine = replace(case, engine=self._spec.name)
-        with self._trial.with_token(case.token) as trial:
-            if (symptom := trial.reproduce(mine)) is not None:
-                return CaseAnswer(REMAINING, symptom.class_)
-            if not trial.compiles(mine.schema):
-                return CaseAnswer(CANNOT_TELL, reason="does not compile the schema")
-            if case.kind not in WRONG_BITS or all(trial.are_right([mine])):
-                return CaseAnswer(FIXED)
-            return CaseAnswer(CANNOT_TELL, reason="does something else with the text")
+def does(trial: Trial, case: ErrorCase) -> CaseAnswer:
+    """What the engine of a trial does with a case of another."""
+    mine = replace(case, engine=trial.spec.name)
+    with trial.with_token(case.token) as asked:
+        if (symptom := asked.reproduce(mine)) is not None:
+            return CaseAnswer(REMAINING, symptom.class_)
+        if not asked.compiles(mine.schema):
+            return CaseAnswer(CANNOT_TELL, reason="does not compile the schema")
+        if case.kind not in WRONG_BITS or all(asked.are_right([mine])):
+            return CaseAnswer(FIXED)
+        return CaseAnswer(CANNOT_TELL, reason="does something else with the text")
 
 
 def bug_change(bug: Bug, answer: CaseAnswer, version: str, *, is_new: bool) -> BugChange:
@@ -107,12 +87,11 @@ def with_others(
         formats = format_rule(run.manifest["identity"])
         judge = stack.enter_context(closing(Judge(limits_of(run).memory, formats=formats)))
         others = {
-            spec.name: stack.enter_context(closing(OtherEngine(spec, judge, catalogue)))
-            for spec in specs
+            spec.name: stack.enter_context(closing(Trial(spec, judge, catalogue))) for spec in specs
         }
         bugs = []
         for bug in listed.bugs:
-            answers = {name: other.does(bug.error) for name, other in others.items()}
+            answers = {name: does(trial, bug.error) for name, trial in others.items()}
             errs = {name: one.class_ for name, one in answers.items() if one.status == REMAINING}
             known = {**(bug.others or {}), **errs}
             bugs.append(replace(bug, others=known, shared=len(known) == engines - 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +20,9 @@ class Side:
     engine: str
 
     @property
-    def described(self) -> Mapping[str, Any]:
+    def described(self) -> dict[str, Any]:
         """The engine in the run's manifest."""
-        entry: Mapping[str, Any] = _engines(self.run)[self.engine]
-        return entry
+        return _engines(self.run)[self.engine]
 
     @property
     def version(self) -> str:
@@ -83,9 +81,8 @@ def require_engine(run: RunDirectory, engine: str) -> None:
         raise UsageError(f"{run.path} has no engine {engine!r}", f"it has {names}")
 
 
-def _engines(run: RunDirectory) -> Mapping[str, Any]:
-    engines: Mapping[str, Any] = run.manifest["identity"]["engines"]
-    return engines
+def _engines(run: RunDirectory) -> dict[str, dict[str, Any]]:
+    return dict(run.manifest["identity"]["engines"])
 
 
 def _within(run: RunDirectory) -> list[tuple[Side, Side]]:

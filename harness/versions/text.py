@@ -15,8 +15,7 @@ from harness.render.table import FAILED, PASSED, SKIPPED, Table, as_junit, as_ma
 from harness.verdict_kinds import REJECTIONS
 from harness.versions.baseline import CRASH, REFUSED, BaselineDiff, Outcomes
 from harness.versions.bugs import CANNOT_TELL, FIXED, NEW, REMAINING
-from harness.versions.compare import Comparison
-from harness.versions.schemas import RateChange
+from harness.versions.compare import Comparison, RateChange
 
 _HEADINGS: Final = {
     NEW: "New",
@@ -44,11 +43,7 @@ def comparison_markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def write_page(comparisons: Sequence[Comparison], out: Path) -> int:
-    """Write the page to a file, whole or not at all; its size in bytes.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
+    """Write the page to a file, whole or not at all; its size in bytes."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -75,16 +70,11 @@ def _comparison(one: Comparison) -> Iterator[str]:
     yield ""
     yield from _schemas(one)
     yield ""
+    figures = [(side, figure) for figure in ("p50", "p99") for side in ("old", "new")]
     times = [
-        {
-            "time, in µs": measure.replace("_", " "),
-            **{
-                f"{side} {figure}": one.times[side][measure][figure]
-                for figure in ("p50", "p99")
-                for side in ("old", "new")
-            },
-        }
-        for measure in _TIMES
+        {"time, in µs": name.replace("_", " ")}
+        | {f"{side} {figure}": one.times[side][name][figure] for side, figure in figures}
+        for name in _TIMES
     ]
     yield as_markdown(Table.of("", times[0], times)).rstrip()
     for status, heading in _HEADINGS.items():
@@ -135,10 +125,6 @@ def _text(bug: Bug) -> str:
     return marked(bug) if bug.error.kind in REJECTIONS else bug.error.readable_text
 
 
-def _named(bug: Bug) -> str:
-    return f"{read_spec(bug.engine).name} {bug.version}"
-
-
 def first(lines: Iterable[str]) -> list[str]:
     """The first of many lines, and how many more there are."""
     every = list(lines)
@@ -157,7 +143,8 @@ def baseline_verdict(diff: BaselineDiff) -> str:
 
 def baseline_lines(diff: BaselineDiff) -> list[str]:
     """The same in lines for a terminal, the reasons to fail first."""
-    bugs = [f"new bug: {_named(bug)} {bug.id} {bug.title}" for bug in diff.new_bugs]
+    named = [(f"{read_spec(bug.engine).name} {bug.version}", bug) for bug in diff.new_bugs]
+    bugs = [f"new bug: {name} {bug.id} {bug.title}" for name, bug in named]
     changes = [
         f"{word}: {one.engine} {one.case}: {one.was} before, {one.now} now"
         for word, listed in (("worse", diff.worse), ("better", diff.better))
@@ -173,7 +160,8 @@ def baseline_markdown(diff: BaselineDiff) -> str:
     if diff.new_bugs:
         lines.append("\n### New bugs\n")
         for bug in diff.new_bugs:
-            lines += _bug(bug, markdown(f"{_named(bug)}: {bug.title}"))
+            name = f"{read_spec(bug.engine).name} {bug.version}"
+            lines += _bug(bug, markdown(f"{name}: {bug.title}"))
     for title, changes in (("Worse", diff.worse), ("Better", diff.better)):
         if changes:
             rows = [
@@ -197,24 +185,17 @@ def baseline_junit(diff: BaselineDiff, outcomes: Outcomes) -> str:
     Known refusals and crashes are skipped tests; what the baseline does not know fails.
     """
     worse = {(one.engine, one.case): one for one in diff.worse}
-    tests = [
-        {
-            "suite": read_spec(bug.engine).unversioned,
-            "test": f"bug {bug.id}",
-            "status": FAILED,
-            "type": "bug",
-            "message": bug.title,
-            "text": f"schema {bug.error.schema}\ntext {_text(bug)}",
-        }
-        for bug in diff.new_bugs
-    ]
-    for (engine, case), status in sorted(outcomes.items()):
-        change = worse.get((engine, case))
-        known = SKIPPED if status in (REFUSED, CRASH) else PASSED
-        message = (
-            f"{status}, as is known" if change is None else f"{change.was} before, {status} now"
-        )
-        result = {"status": known if change is None else FAILED, "type": status, "text": ""}
-        tests.append({"suite": engine, "test": case, "message": message, **result})
+    tests = []
+    for bug in diff.new_bugs:
+        text = f"schema {bug.error.schema}\ntext {_text(bug)}"
+        name = read_spec(bug.engine).unversioned
+        tests.append((name, f"bug {bug.id}", FAILED, "bug", bug.title, text))
+    for (engine, case), now in sorted(outcomes.items()):
+        if change := worse.get((engine, case)):
+            tests.append((engine, case, FAILED, now, f"{change.was} before, {now} now", ""))
+        else:
+            known = SKIPPED if now in (REFUSED, CRASH) else PASSED
+            tests.append((engine, case, known, now, f"{now}, as is known", ""))
     columns = ("suite", "test", "status", "type", "message", "text")
-    return as_junit(Table.of("", columns, tests))
+    rows = [dict(zip(columns, test, strict=True)) for test in tests]
+    return as_junit(Table.of("", columns, rows))

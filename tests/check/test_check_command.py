@@ -12,7 +12,6 @@ from harness.check.answers import Answer
 from harness.check.request import CheckRequest
 from harness.check.work import SchemaCheck
 from harness.classification.departures import load_catalogue
-from harness.cli.main import main
 from harness.inputs.schema_inputs import NamedSchema
 from tests.command import begun, descendants, is_gone, maskcourt, until
 
@@ -30,19 +29,6 @@ def schema(tmp_path):
     return path
 
 
-@pytest.fixture
-def run_main(monkeypatch, capsys):
-    """Runs a command in this process; its exit code and what it printed."""
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        return leaving.value.code, *capsys.readouterr()
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory):
     """What a check of two schemas with two engines printed as JSON, and where its runs are."""
@@ -51,18 +37,10 @@ def checked(tmp_path_factory):
     (directory / "schemas" / "plain.json").write_text(json.dumps(SCHEMA, indent=1))
     (directory / "schemas" / "title.json").write_text('{"title": "dies", "enum": [12, 13]}')
     runs = directory / "runs"
-    options = [
-        "--vocabulary",
-        "bytes",
-        "--json",
-        "--out",
-        runs,
-        "--report",
-        directory / "page.html",
-    ]
-    fail = ["--fail-on", "false_acceptances", "--fail-on", "failed"]
     done = maskcourt(
-        "check", directory / "schemas", "-e", FORGETFUL, "-e", PLANTED, *options, *fail
+        *("check", directory / "schemas", "-e", FORGETFUL, "-e", PLANTED, "--vocabulary", "bytes"),
+        *("--json", "--out", runs, "--report", directory / "page.html"),
+        *("--fail-on", "false_acceptances", "--fail-on", "failed"),
     )
     return done, {one["schema"].rpartition("/")[2]: one["engines"]
                   for one in json.loads(done.stdout)["schemas"]}, directory  # fmt: skip
@@ -149,9 +127,9 @@ def test_interrupted_it_prints_what_is_known_and_leaves_nothing(tmp_path, number
         ('{"$schema": "http://example.org/own"}', "unknown $schema"),
     ],
 )
-def test_bad_input_is_one_line_before_anything_starts(schema, run_main, text, message):
+def test_bad_input_is_one_line_before_anything_starts(schema, call, text, message):
     schema.write_text(text)
-    code, out, err = run_main("check", schema)
+    code, out, err = call("check", schema)
     assert (code, out) == (2, "")
     (line,) = err.splitlines()
     assert line.startswith("maskcourt: ")
@@ -178,8 +156,8 @@ LOST = "xgrammar@./nowhere.whl"
 
 
 @pytest.mark.parametrize("engines", [[LOST], ["xgrammar@../.."], [LOST, "llguidance@./none.whl"]])
-def test_without_any_engine_that_can_be_had_it_ends_with_2_and_one_line(schema, run_main, engines):
-    code, out, err = run_main("check", schema, *(part for one in engines for part in ("-e", one)))
+def test_without_any_engine_that_can_be_had_it_ends_with_2_and_one_line(schema, call, engines):
+    code, out, err = call("check", schema, *(part for one in engines for part in ("-e", one)))
     assert (code, out) == (2, "")
     (line,) = err.splitlines()
     assert line.startswith("maskcourt: ")

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
 from harness.inputs.vocabulary import byte_vocabulary
 from tests.command import is_progress, maskcourt
 
@@ -54,19 +53,16 @@ def finished(own):
 
 
 @pytest.fixture
-def refusal(own, tmp_path, monkeypatch, capsys):
+def refusal(own, tmp_path, monkeypatch, call):
     """Run a command that is refused before anything starts, in this process; its message."""
     monkeypatch.chdir(tmp_path)
 
     def refuse(*arguments: object) -> str:
-        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
         before = sorted(tmp_path.rglob("*"))
-        with pytest.raises(SystemExit) as leaving:
-            main()
-        printed = capsys.readouterr()
-        assert (leaving.value.code, printed.out) == (2, "")
+        code, printed, problems = call(*arguments)
+        assert (code, printed) == (2, "")
         assert sorted(tmp_path.rglob("*")) == before, "something was written"
-        return one_line(printed.err)
+        return one_line(problems)
 
     return refuse
 

@@ -15,7 +15,6 @@ import harness.replay.repeat
 from harness.bugs.printing import print_bug, print_unexplained
 from harness.check.answers import Answer, Answers, Declared, ProvenError
 from harness.check.text import CheckOutput
-from harness.cli.main import main
 from harness.console import say
 from harness.execution.progress import RunProgress
 from harness.runs.directory import MANIFEST
@@ -31,11 +30,10 @@ TEXTS = ("case", "family", "message", "keyword", "output", "place", "signal")
 """Columns with texts that others chose."""
 
 
-def assert_harmless(capsys) -> str:
-    printed = capsys.readouterr()
-    for text in (printed.out, printed.err):
+def assert_harmless(*texts: str) -> str:
+    for text in texts:
         assert text.replace("\n", "").isprintable(), ascii(text)
-    return printed.out + printed.err
+    return "".join(texts)
 
 
 @pytest.fixture(scope="module", params=[(), ("engine", "accepter")], ids=["texts", "engines"])
@@ -70,23 +68,18 @@ def run(request, tmp_path_factory):
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
+def harmless(monkeypatch, call):
     """Run a command in this process; what it wrote, which is harmless."""
     monkeypatch.setattr(harness.replay.repeat, "Lane", forged.InProcessLane)
-
-    def called(*arguments):
-        monkeypatch.setattr("sys.argv", ["maskcourt", *map(str, arguments)])
-        with pytest.raises(SystemExit):
-            main()
-        return assert_harmless(capsys)
-
-    return called
+    return lambda *arguments: assert_harmless(*call(*arguments)[1:])
 
 
 @pytest.mark.parametrize("name", list(forged.commands(Path(), Path())))
-def test_commands_that_read_a_run(run, tmp_path, call, name):
+def test_commands_that_read_a_run(run, tmp_path, harmless, name):
     copy = shutil.copytree(run, tmp_path / "run")
-    call(*forged.commands(copy, tmp_path)[name], *(["--trust"] * (name in ("replay", "sample"))))
+    harmless(
+        *forged.commands(copy, tmp_path)[name], *(["--trust"] * (name in ("replay", "sample")))
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,16 +107,16 @@ def test_commands_that_read_a_run(run, tmp_path, call, name):
         [EVIL],
     ],
 )
-def test_commands_that_are_refused_or_print_one_thing(run, call, arguments):
-    said = call(*(run if one == "RUN" else one for one in arguments))
+def test_commands_that_are_refused_or_print_one_thing(run, harmless, arguments):
+    said = harmless(*(run if one == "RUN" else one for one in arguments))
     assert "an error of maskcourt itself" not in said
 
 
 @pytest.mark.parametrize("options", [["--ids"], ["--ids", "--json"]])
-def test_cases(tmp_path, call, options):
+def test_cases(tmp_path, harmless, options):
     case = {"id": f"a{EVIL}", "family": f"b{EVIL}", "schema": {}}
     (tmp_path / "cases.jsonl").write_text(json.dumps(case))
-    assert "owned" in call("cases", tmp_path / "cases.jsonl", *options)
+    assert "owned" in harmless("cases", tmp_path / "cases.jsonl", *options)
 
 
 def test_the_progress_of_a_run(capsys):
@@ -135,7 +128,7 @@ def test_the_progress_of_a_run(capsys):
     }
     with RunProgress(1) as progress:
         progress.compares(identity, {f"family{EVIL}": 1})
-    assert "owned" in assert_harmless(capsys)
+    assert "owned" in assert_harmless(*capsys.readouterr())
 
 
 def test_bugs(capsys):
@@ -145,7 +138,7 @@ def test_bugs(capsys):
     diff = against(Baseline({(EVIL, "1"): EVIL}), [hostile], {(EVIL, EVIL): "wrong"}, {})
     say("\n".join(baseline_lines(diff)))
     say(baseline_markdown(diff))
-    assert "owned" in assert_harmless(capsys)
+    assert "owned" in assert_harmless(*capsys.readouterr())
 
 
 def test_answers_of_a_check(capsys):
@@ -160,7 +153,7 @@ def test_answers_of_a_check(capsys):
         answers.add(answer)
         output.tell(answer)
     output.end()
-    assert "owned" in assert_harmless(capsys)
+    assert "owned" in assert_harmless(*capsys.readouterr())
 
 
 _PRINTS = re.compile(r"click\.(secho|echo)\(|(?<![\w.])print\(|sys\.std(out|err)\.write\(")

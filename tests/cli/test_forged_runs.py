@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import harness.replay.repeat
-from harness.cli.main import main
 from harness.report import publish
 from harness.runs.directory import MANIFEST
 from harness.runs.tables import SCHEMAS
@@ -48,7 +47,7 @@ def run(whole, tmp_path):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
+def call_all(tmp_path, monkeypatch, call):
     """Run commands in this process; each is refused in one line, or does what it should."""
     monkeypatch.setattr(harness.replay.repeat, "Lane", forged.InProcessLane)
 
@@ -56,26 +55,23 @@ def call(tmp_path, monkeypatch, capsys):
         refused = {}
         for name, arguments in forged.commands(run, tmp_path / "out").items():
             if names is None or name in names:
-                command = ["maskcourt", *map(str, arguments), "--trust"]
-                monkeypatch.setattr("sys.argv", command)
-                with pytest.raises(SystemExit) as leaving:
-                    main()
-                refused[name] = leaving.value.code == 2
-                heard(name, leaving.value.code, capsys.readouterr())
+                code, printed, problems = call(*arguments, "--trust")
+                refused[name] = code == 2
+                heard(name, code, printed, problems)
         return refused
 
     return run_commands
 
 
-def heard(name, code, printed):
+def heard(name, code, printed, problems):
     if code == 2:
-        (line,) = (one for one in printed.err.splitlines() if one.startswith("maskcourt: "))
+        (line,) = (one for one in problems.splitlines() if one.startswith("maskcourt: "))
         assert len(line) < LONGEST
         assert line.isprintable()
         assert "an error of maskcourt itself" not in line
     elif code:
         assert code == 1
-        assert "DIFFERS" in printed.out or '"differ": ' in printed.out or name == "as json"
+        assert "DIFFERS" in printed or '"differ": ' in printed or name == "as json"
 
 
 def names_by(draw):
@@ -84,20 +80,20 @@ def names_by(draw):
     return {*draw.sample(names, 3), "as json", "replay", *(["page"] if draw.random() < 0.1 else [])}
 
 
-def test_a_whole_run_is_refused_by_none(run, call):
-    refused = call(run)
+def test_a_whole_run_is_refused_by_none(run, call_all):
+    refused = call_all(run)
     assert refused == dict.fromkeys(forged.commands(run, run), False)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_columns(run, call, seed):
+def test_columns(run, call_all, seed):
     draw = random.Random(seed)
     table, column = draw.choice(COLUMNS)
     way = draw.choice(("retyped", "dropped", "doubled", "moved", "gap", "value", "value", "value"))
     file = run / f"{table}.parquet"
     pq.write_table(changed(pq.read_table(file), column, way, draw), file)
     forged.seal(run, json.loads((run / MANIFEST).read_text()))
-    refused = call(run, names_by(draw))
+    refused = call_all(run, names_by(draw))
     if way not in ("value", "gap") and table == "verdicts":
         assert refused["replay"]
 
@@ -140,17 +136,17 @@ def hostile(value, kind, draw):
 
 
 @pytest.mark.parametrize("schema", SCHEMAS_THAT_ARE_NONE)
-def test_schemas_that_are_none(run, call, schema):
+def test_schemas_that_are_none(run, call_all, schema):
     rows = pq.read_table(run / "cases.parquet")
     schemas = pa.array([schema] * rows.num_rows, pa.large_string())
     rows = rows.set_column(rows.column_names.index("schema"), "schema", schemas)
     pq.write_table(rows, run / "cases.parquet")
     forged.seal(run, json.loads((run / MANIFEST).read_text()))
-    call(run, {"tally", "by draft", "replay", "query verdicts", "page"})
+    call_all(run, {"tally", "by draft", "replay", "query verdicts", "page"})
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_manifests(run, call, seed):
+def test_manifests(run, call_all, seed):
     draw = random.Random(seed)
     manifest = json.loads((run / MANIFEST).read_text())
     *above, last = draw.choice([one for one in places(manifest) if one and one != ("seal",)])
@@ -162,7 +158,7 @@ def test_manifests(run, call, seed):
     else:
         inner[last] = draw.choice(VALUES)
     forged.seal(run, manifest)
-    call(run, names_by(draw))
+    call_all(run, names_by(draw))
 
 
 def places(value, path=()):
@@ -175,13 +171,13 @@ def places(value, path=()):
 @pytest.mark.parametrize(
     "content", [b"[" * 200_000, b'{"a":' * 200_000, b"\xff\xfe", b"", b"1" * 5000, b'{"format": 3}']
 )
-def test_manifests_that_are_none(run, call, content):
+def test_manifests_that_are_none(run, call_all, content):
     (run / MANIFEST).write_bytes(content)
-    assert all(call(run, {"tally", "replay", "csv", "query cases"}).values())
+    assert all(call_all(run, {"tally", "replay", "csv", "query cases"}).values())
 
 
 @pytest.mark.parametrize("way", FILES)
-def test_files(run, call, way):
+def test_files(run, call_all, way):
     manifest = copy.deepcopy(json.loads((run / MANIFEST).read_text()))
     for table in ("verdicts", "cases"):
         file = run / f"{table}.parquet"
@@ -205,7 +201,7 @@ def test_files(run, call, way):
             case "no rows":
                 pq.write_table(rows.slice(0, 0), file)
     forged.seal(run, manifest)
-    refused = call(run, {"tally", "as json", "replay", "csv", "query verdicts", "query cases"})
+    refused = call_all(run, {"tally", "as json", "replay", "csv", "query verdicts", "query cases"})
     assert all(refused.values())
 
 

@@ -8,7 +8,6 @@ import json
 
 import pytest
 
-from harness.cli.main import main
 from tests.command import maskcourt
 
 KEYWORDS = ("maxLength", "minItems", "contains")
@@ -80,10 +79,8 @@ class TestCommand:
         (["--keyword", "minlength"], "no case is about the keyword 'minlength'"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(options, says, monkeypatch, capsys, tmp_path):
+def test_options_that_do_not_go_together_are_refused(options, says, monkeypatch, call, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["maskcourt", "conformance", *options])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert left.value.code == 2
-    assert says in capsys.readouterr().err
+    code, _, problems = call("conformance", *options)
+    assert code == 2
+    assert says in problems
